@@ -1,0 +1,184 @@
+/**
+ * What is said over NATS: every subject and every message, once. NATS is a road, never the record:
+ * each message here may be lost or come twice, and its receiver is written for that.
+ */
+import type { ProbeJobSpec, Reason, ToolName } from '../kube/resources.ts';
+
+/** Runner and controller must speak the same one; a pod of another protocol gets no job and is replaced. */
+export const RUNNER_PROTOCOL = 1;
+
+export const SUBJECT = {
+  /** API to leader: a job that is being created. Lets the leader prepare a runner; never admits. */
+  early: 'py.early',
+  /** Agent to leader, a request: its state; answered with a Lease. */
+  heartbeat: (podUid: string) => `py.hb.${podUid}`,
+  heartbeats: 'py.hb.*',
+  /** Leader to one agent; all are requests. */
+  prepare: (podUid: string) => `py.run.${podUid}.prepare`,
+  go: (podUid: string) => `py.run.${podUid}.go`,
+  cancel: (podUid: string) => `py.run.${podUid}.cancel`,
+  /** Any collector to one agent: the result is recorded, stop resending. */
+  collected: (podUid: string) => `py.run.${podUid}.collected`,
+  runner: (podUid: string) => `py.run.${podUid}.>`,
+  /** A new leader to every agent: send a heartbeat now. */
+  report: 'py.run.all.report',
+  /** Agent to the collectors, in JetStream: one result (Result), its tool output inline or in chunks. */
+  result: (podUid: string) => `py.res.${podUid}`,
+  results: 'py.res.*',
+  /** Agent to the collectors, in JetStream: one piece of a large result. */
+  chunk: (podUid: string, job: string, attempt: number, index: number) => `py.chunk.${podUid}.${job}.${attempt}.${index}`,
+  chunks: 'py.chunk.>',
+  /** Whoever closed a request to the API replica that waits for it. */
+  ended: (replica: string) => `py.end.${replica}`,
+  /** Whoever closed a request to the leader. */
+  closed: 'py.closed',
+} as const;
+
+export const STREAM = { results: 'PY_RESULTS', chunks: 'PY_CHUNKS', consumer: 'collectors' } as const;
+
+/** How long an agent goes on with a job although no leader answers it. Longer than a failover (7 s), shorter than RUNNER_SILENCE_MS. */
+export const TASK_LEASE_MS = 15_000;
+/** How long an agent may be silent before the leader takes it for lost. */
+export const RUNNER_SILENCE_MS = 20_000;
+export const HEARTBEAT_MS = 2_000;
+/** A prepared runner frees itself after this when no go came. */
+export const PREPARE_TTL_MS = 2_000;
+/** Results up to this size (compressed) ride in one message; larger ones are cut into chunks of it. */
+export const CHUNK_BYTES = 512 * 1024;
+/** Envelopes up to this size ride in the notice to the API. */
+export const INLINE_ENVELOPE_BYTES = 256 * 1024;
+
+/** A place that the installation or the token lets sources reach although it is private. */
+export interface Allowed { cidr?: string; host?: string; port?: number }
+
+/** What a runner needs to run a job; the only place beside the API's memory where a source stands in clear. */
+export interface Assignment {
+  kind: 'file' | 'msv' | 'c2pa';
+  /** The whole address, credentials included. */
+  source: string;
+  tools: AssignedTool[];
+  /** Analysis time, counted from admission. */
+  timeoutMs: number;
+  maxBytes: number;
+  allow: Allowed[];
+  report: { enabled: boolean; diff: boolean; prefer: 'ffprobe' | 'mediainfo' | null };
+}
+
+export interface AssignedTool {
+  name: ToolName;
+  /** Exact, never `latest`. */
+  version: string;
+  timeoutMs: number;
+  options: Record<string, string>;
+  /** From the ProbeTool: `{root}` and `{node}` still in it. */
+  command: string[];
+}
+
+/** Names the leader's term: agents refuse an older epoch than they have seen. */
+export interface Order { epoch: number; job: string; attempt: number }
+
+export interface Prepare extends Order {
+  /** Who may share a pod: made from the pool's reuse scope. The first prepare or go binds the pod to it. */
+  tenant: string;
+  assignment: Assignment;
+}
+/** Carries everything again: a go works without a prepare before it. */
+export interface Go extends Prepare {
+  /** Milliseconds of the analysis time that are left. */
+  remainingMs: number;
+}
+export interface Cancel extends Order { why: 'cancelled' | 'deadline' | 'superseded' }
+export interface Collected { job: string; attempt: number }
+
+export type OrderAnswer =
+  | { ok: true }
+  | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
+
+export type RunnerPhase = 'idle' | 'prepared' | 'running' | 'publishing' | 'draining';
+
+export interface Heartbeat {
+  protocol: number;
+  pod: string;
+  uid: string;
+  namespace: string;
+  pool: string;
+  /** Generation label of the pod. */
+  generation: string;
+  phase: RunnerPhase;
+  epoch: number;
+  tenant?: string;
+  job?: string;
+  attempt?: number;
+  jobsDone: number;
+  /** Milliseconds since the agent was ready; and since it last had a job. */
+  ageMs: number;
+  idleMs: number;
+}
+/** The answer to a heartbeat renews the task lease. `drain`: finish and exit. */
+export interface Lease { epoch: number; leaseMs: number; drain?: boolean; cancel?: { job: string; attempt: number } }
+
+export type FailureCode =
+  | 'origin-unreachable' | 'source-forbidden' | 'source-too-large' | 'source-cut'
+  | 'timeout' | 'crashed' | 'out-of-memory' | 'output-too-large' | 'failed' | 'unavailable';
+
+export interface ToolResult {
+  name: ToolName;
+  version: string;
+  success: boolean;
+  /** From spawn to end, by the monotonic clock. */
+  durationMs: number;
+  usageMs: number;
+  exitCode: number | null;
+  signal: string | null;
+  /** Absent on success. Redacted, for the caller. */
+  error?: string;
+  failure?: FailureCode;
+  /** How `output` is to be read: a JSON text kept byte for byte, or text of another format. */
+  format: 'json' | 'text';
+  /** What the tool printed, addresses put back and redacted. Null where it printed nothing. */
+  output: string | null;
+}
+
+/** The body of a result, before compression and cutting. */
+export interface ResultBody {
+  tools: ToolResult[];
+  report?: ToolResult;
+  ioUsage: number;
+  /** What the source proxy knows of the origin, decides between 400, 404 and 200. */
+  source?: { failure: FailureCode; status?: number; message: string };
+}
+
+/** Header of a result: travels as the message's JSON, with `inline` or with chunks beside it. */
+export interface Result {
+  protocol: number;
+  job: string;
+  attempt: number;
+  epoch: number;
+  podUid: string;
+  encoding: 'zstd' | 'identity';
+  /** Size of the body once inflated; the collector refuses to inflate past it, or past its own cap. */
+  size: number;
+  sha256: string;
+  chunks: number;
+  /** base64 of the (compressed) body when chunks is 0. */
+  inline?: string;
+}
+
+/** What the API needs to answer a waiting caller. */
+export interface Ended {
+  id: string;
+  /** HTTP status of the answer. */
+  status: number;
+  reason: Reason;
+  queueTimeMs: number;
+  /** base64 of the stored body (a ResultBody, zstd), where it is small enough; absent where there is none or it must be read from Postgres. */
+  body?: string;
+  /** Whether there is a body at all. */
+  hasBody: boolean;
+  /** Public text, where the request ended without a body. */
+  error?: string;
+}
+
+export interface Closed { id: string; job: string; namespace: string; attempt: number; reason: Reason; summary: string; tools: { name: ToolName; version: string; success: boolean; durationMs: number }[] }
+
+export interface Early { job: string; namespace: string; spec: ProbeJobSpec }

@@ -1,0 +1,88 @@
+/** CustomResourceDefinitions made from resources.ts. `node src/kube/crd.ts` writes them to crds/ and into the chart. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { DEFINITIONS, GROUP, VERSION, type Definition } from './resources.ts';
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** JSON schema to the structural subset that the API server takes: no patternProperties, no `required` that is empty. */
+function structural(schema: unknown): Json {
+  const node = schema as Record<string, unknown>;
+  const out: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(node)) {
+    if (key === 'patternProperties') {
+      const [only] = Object.values(value as Record<string, unknown>);
+      out['additionalProperties'] = structural(only);
+    } else if (key === 'properties') {
+      out['properties'] = Object.fromEntries(Object.entries(value as object).map(([name, sub]) => [name, structural(sub)]));
+    } else if (key === 'items') {
+      out['items'] = structural(value);
+    } else if (key !== 'required' || (value as string[]).length > 0) {
+      out[key] = JSON.parse(JSON.stringify(value)) as Json;
+    }
+  }
+  // A member with a default may be left out: the API server fills it in before it validates.
+  if (Array.isArray(out['required'])) {
+    const properties = node['properties'] as Record<string, { default?: unknown }>;
+    const needed = (out['required'] as string[]).filter((name) => properties[name]?.default === undefined);
+    if (needed.length > 0) out['required'] = needed;
+    else delete out['required'];
+  }
+  if (out['type'] === 'integer') out['format'] = 'int64';
+  return out;
+}
+
+export function customResourceDefinition(definition: Definition): Record<string, Json> {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${definition.plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: definition.kind,
+        listKind: `${definition.kind}List`,
+        plural: definition.plural,
+        singular: definition.kind.toLowerCase(),
+        shortNames: [definition.short],
+        categories: ['probeyard'],
+      },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          subresources: { status: {}, ...(definition.scale ? { scale: { ...definition.scale } } : {}) },
+          ...(definition.selectable.length > 0 ? { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) } : {}),
+          additionalPrinterColumns: definition.columns.map((column) => ({ ...column })),
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description: definition.description,
+              required: ['spec'],
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                metadata: { type: 'object' },
+                spec: structural(definition.spec),
+                status: structural(definition.status),
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+}
+
+export const crdFile = (definition: Definition): string => `${GROUP}_${definition.plural}.yaml`;
+
+export const crdYaml = (definition: Definition): string =>
+  `# Made from src/kube/resources.ts by \`npm run crds\`: change it there.\n${stringify(customResourceDefinition(definition), { lineWidth: 0 })}`;
+
+if (import.meta.main) {
+  const folder = new URL('../../crds/', import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  for (const definition of DEFINITIONS) writeFileSync(new URL(crdFile(definition), folder), crdYaml(definition));
+}

@@ -1,0 +1,96 @@
+/** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
+import type { Kind, Reason, ToolName } from '../kube/resources.ts';
+
+/** How a request stands in the log. `open` until its one end is written. */
+export type RequestState = 'open' | 'success' | 'with-errors' | 'error';
+
+export interface Limits {
+  requestsPerMinute: number;
+  concurrency: number;
+  queueTimeoutMs: number;
+  fileBytes: number;
+}
+export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 100, concurrency: 10, queueTimeoutMs: 60_000, fileBytes: 10_000_000_000 };
+
+export interface TokenRecord {
+  id: number;
+  userId: number;
+  rootUserId: number;
+  name: string;
+  userStatus: 'anonymous' | 'pending' | 'active' | 'suspended';
+  permissions: string[];
+  expiresAt: Date | null;
+  limits: Limits;
+  /** Places this token may reach although they are private. */
+  allow: { cidr?: string; host?: string; port?: number }[];
+}
+
+/** State of a rate limit after a call, for RateLimit headers. */
+export interface Rate { limit: number; remaining: number; resetMs: number }
+
+export interface OpenInput {
+  /** UUIDv7: its time is the submission time, by the store's clock. */
+  id: string;
+  submittedAt: Date;
+  tokenId: number;
+  userId: number;
+  kind: Kind;
+  /** Redacted address, for log and statistics. */
+  display: string;
+  scheme: string;
+  /** Request options without the source, for the log. */
+  request: unknown;
+  tools: { name: ToolName; version: string }[];
+  queueTimeoutMs: number;
+  timeoutMs: number;
+  /** API replica that waits for the end. */
+  waiter: string | null;
+  webhookUrl: string | null;
+  idempotency: { key: string; bodySha256: Buffer } | null;
+  requestsPerMinute: number;
+}
+export type Opened =
+  | { outcome: 'opened'; rate: Rate }
+  | { outcome: 'rate-limited'; rate: Rate; retryAfterMs: number }
+  /** The same key and body were sent before. */
+  | { outcome: 'repeated'; rate: Rate; id: string }
+  | { outcome: 'idempotency-conflict'; rate: Rate };
+
+export interface ToolEnd { name: ToolName; version: string; success: boolean; durationMs: number; usageMs: number }
+
+/** The one end of a request. Written only if the row is open. */
+export interface CloseInput {
+  id: string;
+  submittedAt: Date;
+  state: Exclude<RequestState, 'open'>;
+  status: number;
+  reason: Reason;
+  /** Public text where there is no body. */
+  error: string | null;
+  attempt: number;
+  startedAt: Date | null;
+  tools: ToolEnd[];
+  ioBytes: number;
+  /** ResultBody as JSON, zstd, exactly as the runner sent it. */
+  body: Buffer | null;
+}
+export interface CloseResult { closed: boolean; waiter: string | null; queueTimeMs: number }
+
+export interface RequestRecord {
+  id: string;
+  submittedAt: Date;
+  tokenId: number;
+  userId: number;
+  kind: Kind;
+  display: string;
+  state: RequestState;
+  status: number | null;
+  reason: Reason | null;
+  error: string | null;
+  queueTimeMs: number | null;
+  request: unknown;
+  hasBody: boolean;
+}
+
+/** A row that is still open, for the sweeper and for a new leader. */
+export interface OpenRow { id: string; submittedAt: Date; tokenId: number; queueTimeoutMs: number; timeoutMs: number; waiter: string | null }
