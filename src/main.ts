@@ -1,1 +1,23 @@
-export {};
+/** One image, its roles: `main.ts <role>`. Each role lives in its own folder and is loaded only when asked for. */
+const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
+  api: () => import('./api/main.ts'),
+  controller: () => import('./controller/main.ts'),
+  agent: () => import('./runner/main.ts'),
+  verify: () => import('./runner/verify.ts'),
+  migrate: () => import('./store/main.ts'),
+  setup: () => import('./setup/main.ts'),
+};
+
+const role = process.argv[2] ?? '';
+const load = ROLES[role];
+if (!load) {
+  console.error(`usage: main.ts <role>, one of: ${Object.keys(ROLES).join(' ')}`);
+  process.exit(2);
+}
+try {
+  await (await load()).run();
+} catch (error) {
+  const { code, name, message, stack } = error as Error & { code?: string };
+  console.error(JSON.stringify({ level: 60, time: Date.now(), role, msg: 'this role cannot go on', err: { name, code, message, stack } }));
+  process.exit(1);
+}

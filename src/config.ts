@@ -1,0 +1,197 @@
+/** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
+
+export class ConfigError extends Error {
+  readonly code = 'config-invalid';
+  readonly problems: string[];
+  constructor(problems: string[]) {
+    super(`these settings cannot be used:\n  ${problems.join('\n  ')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+type Env = Record<string, string | undefined>;
+interface Setting<T> { variable: string; fallback: T | undefined; parse: (text: string) => T }
+
+const text = (variable: string, fallback?: string): Setting<string> => ({ variable, fallback, parse: (value) => value });
+
+const oneOf = <const T extends string>(variable: string, values: readonly T[], fallback?: T): Setting<T> => ({
+  variable,
+  fallback,
+  parse: (value) => {
+    if (!(values as readonly string[]).includes(value)) throw new Error(`must be one of ${values.join(', ')}`);
+    return value as T;
+  },
+});
+
+const integer = (variable: string, minimum: number, maximum: number, fallback?: number): Setting<number> => ({
+  variable,
+  fallback,
+  parse: (value) => {
+    const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= minimum && number <= maximum)) throw new Error(`must be a whole number from ${minimum} to ${maximum}`);
+    return number;
+  },
+});
+
+const json = <T>(variable: string, what: string, check: (value: unknown) => value is T, fallback?: T): Setting<T> => ({
+  variable,
+  fallback,
+  parse: (value) => {
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(value);
+    } catch {
+      throw new Error('is no JSON');
+    }
+    if (!check(parsed)) throw new Error(`must be ${what}`);
+    return parsed;
+  },
+});
+
+/** `:8080`, `0.0.0.0:8080` or `[::1]:8080`. */
+const listen = (variable: string, fallback?: string): Setting<{ host: string | undefined; port: number }> => {
+  const parse = (value: string) => {
+    const match = /^(.*):(\d{1,5})$/.exec(value);
+    if (!match || Number(match[2]) > 65535) throw new Error('must be [host]:port');
+    return { host: match[1] ? match[1].replace(/^\[|\]$/g, '') : undefined, port: Number(match[2]) };
+  };
+  return { variable, fallback: fallback === undefined ? undefined : parse(fallback), parse };
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isStrings = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+export interface AllowedSource { cidr?: string; host?: string; port?: number }
+const isAllowed = (value: unknown): value is AllowedSource[] =>
+  Array.isArray(value) && value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
+
+export interface PodDefaults {
+  nodeSelector?: Record<string, string>;
+  tolerations?: { key?: string; operator?: string; value?: string; effect?: string }[];
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  priorityClassName?: string;
+}
+const isPodDefaults = (value: unknown): value is PodDefaults => isObject(value);
+
+const common = {
+  logLevel: oneOf('PY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal'], 'info'),
+  namespace: text('PY_NAMESPACE', 'probeyard'),
+  podName: text('PY_POD_NAME', 'local'),
+};
+const postgres = {
+  postgresUrl: text('PY_POSTGRES_URL'),
+  postgresDirectUrl: text('PY_POSTGRES_DIRECT_URL', ''),
+  postgresCaFile: text('PY_POSTGRES_CA_FILE', ''),
+};
+const nats = {
+  natsUrl: text('PY_NATS_URL'),
+  natsCaFile: text('PY_NATS_CA_FILE', ''),
+};
+const sources = {
+  allowSources: json('PY_ALLOW_SOURCES', 'a list of {cidr or host, port}', isAllowed, []),
+  denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
+};
+
+const api = {
+  ...common,
+  ...postgres,
+  ...nats,
+  ...sources,
+  natsNkeyFile: text('PY_NATS_NKEY_FILE'),
+  sealPublicFile: text('PY_SEAL_PUBLIC_FILE'),
+  replica: text('PY_REPLICA', 'local'),
+  listen: listen('PY_LISTEN', ':8080'),
+  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
+  maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+};
+
+const controller = {
+  ...common,
+  ...postgres,
+  ...nats,
+  ...sources,
+  natsNkeyFile: text('PY_NATS_NKEY_FILE'),
+  natsIssuerFile: text('PY_NATS_ISSUER_FILE'),
+  natsAccount: text('PY_NATS_ACCOUNT', 'PROBEYARD'),
+  sealPrivateFile: text('PY_SEAL_PRIVATE_FILE'),
+  metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
+  runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
+  runnerImage: text('PY_RUNNER_IMAGE'),
+  runnerServiceAccount: text('PY_RUNNER_SERVICE_ACCOUNT', 'probeyard-runner'),
+  verifyServiceAccount: text('PY_VERIFY_SERVICE_ACCOUNT', 'probeyard-verify'),
+  /** How runner pods reach NATS. */
+  runnerNatsUrl: text('PY_RUNNER_NATS_URL', ''),
+  imagePullSecrets: json('PY_IMAGE_PULL_SECRETS', 'a list of names', isStrings, []),
+  imagePullPolicy: oneOf('PY_IMAGE_PULL_POLICY', ['Always', 'IfNotPresent', 'Never'], 'IfNotPresent'),
+  toolsDelivery: oneOf('PY_TOOLS_DELIVERY', ['imageVolume', 'bundled'], 'imageVolume'),
+  bundledImage: text('PY_BUNDLED_IMAGE', ''),
+  allowedRegistries: json('PY_ALLOWED_REGISTRIES', 'a list of image prefixes', isStrings, []),
+  podDefaults: json('PY_POD_DEFAULTS', 'an object', isPodDefaults, {}),
+  egressProxy: text('PY_EGRESS_PROXY', ''),
+  sourceCaConfigMap: text('PY_SOURCE_CA_CONFIGMAP', ''),
+  catalogFile: text('PY_CATALOG_FILE', '/etc/probeyard/catalog.yaml'),
+  poolsFile: text('PY_POOLS_FILE', '/etc/probeyard/pools.yaml'),
+  finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
+  finishedMax: integer('PY_FINISHED_MAX', 0, 100_000, 2_000),
+  finishedMaxPerToken: integer('PY_FINISHED_MAX_PER_TOKEN', 0, 100_000, 50),
+  maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+};
+
+const agent = {
+  ...common,
+  ...nats,
+  ...sources,
+  natsTokenFile: text('PY_NATS_TOKEN_FILE'),
+  podUid: text('PY_POD_UID'),
+  podIp: text('PY_POD_IP', ''),
+  pool: text('PY_POOL'),
+  generation: text('PY_GENERATION'),
+  listen: listen('PY_LISTEN', ':8081'),
+  launcherSocket: text('PY_LAUNCHER_SOCKET', '/run/probeyard/launcher.sock'),
+  toolsDir: text('PY_TOOLS_DIR', '/tools'),
+  nodePath: text('PY_NODE_PATH', '/app/bin/node'),
+  sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
+  egressProxy: text('PY_EGRESS_PROXY', ''),
+  drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 30_000),
+  maxJobs: integer('PY_MAX_JOBS', 1, 1_000_000, 200),
+  outputBytes: integer('PY_OUTPUT_BYTES', 1_024, 1_073_741_824, 67_108_864),
+  toolMemoryBytes: integer('PY_TOOL_MEMORY_BYTES', 16_777_216, 68_719_476_736, 536_870_912),
+};
+
+const migrate = {
+  ...common,
+  ...postgres,
+  adminEmailFile: text('PY_ADMIN_EMAIL_FILE', ''),
+  adminPasswordFile: text('PY_ADMIN_PASSWORD_FILE', ''),
+  adminTokenFile: text('PY_ADMIN_TOKEN_FILE', ''),
+  waitMs: integer('PY_WAIT_MS', 0, 3_600_000, 120_000),
+};
+
+const ROLES = { api, controller, agent, migrate };
+type Settings = typeof ROLES;
+export type Role = keyof Settings;
+export type Config<R extends Role> = { [K in keyof Settings[R]]: Settings[R][K] extends Setting<infer T> ? T : never };
+
+export function loadConfig<R extends Role>(role: R, env: Env = process.env): Config<R> {
+  const problems: string[] = [];
+  const out: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(ROLES[role]) as [string, Setting<unknown>][]) {
+    const value = env[setting.variable];
+    if (value === undefined || value === '') {
+      if (setting.fallback === undefined) problems.push(`${setting.variable}: is needed for the role ${role}`);
+      out[name] = setting.fallback;
+      continue;
+    }
+    try {
+      out[name] = setting.parse(value);
+    } catch (error) {
+      // The value is left out on purpose: it may be a secret.
+      problems.push(`${setting.variable}: ${(error as Error).message}`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return out as Config<R>;
+}

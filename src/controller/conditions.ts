@@ -1,0 +1,87 @@
+/** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
+import type { Condition, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
+
+function withConditions(previous: Condition[] | undefined, changes: Omit<Condition, 'lastTransitionTime'>[], now: string): Condition[] {
+  const kept = (previous ?? []).filter(({ type }) => !changes.some((change) => change.type === type));
+  const changed = changes.map((change) => {
+    const before = previous?.find(({ type }) => type === change.type);
+    return { ...change, lastTransitionTime: before?.status === change.status ? before.lastTransitionTime : now };
+  });
+  return [...kept, ...changed];
+}
+
+const admitted = (status: Condition['status'], reason: string, message: string) => ({ type: 'Admitted', status, reason, message });
+const succeeded = (status: Condition['status'], reason: Reason, message: string) => ({ type: 'Succeeded', status, reason, message });
+
+/** Written only once a job has waited a second. */
+export function waitingStatus(previous: ProbeJobStatus | undefined, reason: 'Queued' | 'TokenAtLimit' | 'NoRunner', message: string, now: string): ProbeJobStatus {
+  return {
+    conditions: withConditions(previous?.conditions, [admitted('False', reason, message), succeeded('Unknown', reason, message)], now),
+  };
+}
+
+export interface Admission {
+  holder: string;
+  epoch: number;
+  runner: { pod: string; uid: string };
+  attempt: number;
+  queueTimeMs: number;
+  resultPath: string;
+  tools: { name: ToolName; version: string }[];
+}
+
+/** The admission write: from here on the job holds one of its token's slots. */
+export function admittedStatus(previous: ProbeJobStatus | undefined, admission: Admission, now: string): ProbeJobStatus {
+  const again = admission.attempt > 1 ? ` (attempt ${admission.attempt})` : '';
+  const tools = admission.tools.map(({ name, version }) => `${name} ${version}`).join(' and ');
+  return {
+    conditions: withConditions(
+      previous?.conditions,
+      [
+        admitted('True', 'Admitted', `holds a slot of its token since ${now}`),
+        succeeded('Unknown', 'Running', `${tools} on ${admission.runner.pod}${again}`),
+      ],
+      now,
+    ),
+    admittedBy: { holder: admission.holder, epoch: admission.epoch },
+    // A retry keeps the start: time-outs and queue time count from the first admission.
+    startedAt: previous?.startedAt ?? now,
+    queueTimeMs: previous?.queueTimeMs ?? admission.queueTimeMs,
+    attempts: admission.attempt,
+    runner: admission.runner,
+    tools: admission.tools,
+    resultPath: admission.resultPath,
+  };
+}
+
+export interface Finish {
+  reason: Reason;
+  summary: string;
+  tools: { name: ToolName; version: string; success: boolean; durationMs: number }[];
+  resultPath: string;
+}
+
+export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Finish, now: string): ProbeJobStatus {
+  const changes = [succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, finish.summary)];
+  const wasAdmitted = previous?.conditions?.some(({ type, status }) => type === 'Admitted' && status === 'True') ?? false;
+  if (!wasAdmitted) changes.unshift(admitted('False', finish.reason, 'ended before it was admitted'));
+  const startedAt = previous?.startedAt;
+  return {
+    conditions: withConditions(previous?.conditions, changes, now),
+    completedAt: now,
+    ...(startedAt ? { durationMs: Math.max(0, Date.parse(now) - Date.parse(startedAt)) } : {}),
+    ...(finish.tools.length > 0 ? { tools: finish.tools } : {}),
+    summary: finish.summary.slice(0, 1024),
+    resultPath: finish.resultPath,
+  };
+}
+
+const succeededCondition = (status: ProbeJobStatus | undefined) => status?.conditions?.find(({ type }) => type === 'Succeeded');
+
+export const isFinished = (status: ProbeJobStatus | undefined): boolean => {
+  const condition = succeededCondition(status);
+  return condition !== undefined && condition.status !== 'Unknown';
+};
+
+export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
+  !isFinished(status) && (status?.conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') ?? false);

@@ -1,0 +1,194 @@
+/**
+ * What the leader knows of the runner pods, from two sources: the pods that the API server shows (they exist, they are gone)
+ * and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat makes a runner usable.
+ * No clock of its own: times are monotonic milliseconds given by the caller.
+ */
+import type { Heartbeat } from '../bus/messages.ts';
+
+export interface Runner {
+  uid: string;
+  pod: string;
+  pool: string;
+  generation: string;
+  phase: 'starting' | 'idle' | 'busy' | 'draining';
+  /** Bound to it for the pod's life; undefined: no tenant has touched it. */
+  tenant: string | undefined;
+  /** The job that the leader gave it (reserved, prepared or running), and how many jobs it had done by then. */
+  task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
+  jobsDone: number;
+  createdAt: number;
+  readyAt: number | undefined;
+  idleSince: number;
+  /** When its last heartbeat came; undefined for a pod that never sent one. */
+  seenAt: number | undefined;
+  deleting: boolean;
+}
+
+export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean }
+
+export class Runners {
+  #all = new Map<string, Runner>();
+  /** Idle ones without a task, by pool and tenant ('' for untouched). */
+  #free = new Map<string, Map<string, Set<Runner>>>();
+
+  get size(): number {
+    return this.#all.size;
+  }
+  get(uid: string): Runner | undefined {
+    return this.#all.get(uid);
+  }
+  all(): Iterable<Runner> {
+    return this.#all.values();
+  }
+  *inPool(pool: string): Iterable<Runner> {
+    for (const runner of this.#all.values()) if (runner.pool === pool) yield runner;
+  }
+
+  #index(runner: Runner): void {
+    let pool = this.#free.get(runner.pool);
+    if (!pool) this.#free.set(runner.pool, (pool = new Map()));
+    const key = runner.tenant ?? '';
+    let set = pool.get(key);
+    if (!set) pool.set(key, (set = new Set()));
+    set.add(runner);
+  }
+
+  #unindex(runner: Runner): void {
+    const pool = this.#free.get(runner.pool);
+    const key = runner.tenant ?? '';
+    const set = pool?.get(key);
+    if (!set?.delete(runner)) return;
+    if (set.size === 0) pool?.delete(key);
+  }
+
+  #change(runner: Runner, change: () => void): void {
+    this.#unindex(runner);
+    change();
+    if (runner.phase === 'idle' && !runner.task && !runner.deleting) this.#index(runner);
+  }
+
+  /** From the pod watch. Returns the runner's lost task when the pod is gone or ending. */
+  pod(facts: PodFacts, now: number): { lost?: { job: string; attempt: number } } {
+    const known = this.#all.get(facts.uid);
+    if (facts.ended) return this.gone(facts.uid);
+    if (!known) {
+      this.#all.set(facts.uid, {
+        uid: facts.uid, pod: facts.pod, pool: facts.pool, generation: facts.generation,
+        phase: 'starting', tenant: undefined, task: undefined, jobsDone: 0,
+        createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting,
+      });
+    } else if (facts.deleting && !known.deleting) {
+      // A pod that is being deleted drains: it may still finish what it runs, and gets nothing new.
+      this.#change(known, () => {
+        known.deleting = true;
+      });
+    }
+    return {};
+  }
+
+  gone(uid: string): { lost?: { job: string; attempt: number } } {
+    const runner = this.#all.get(uid);
+    if (!runner) return {};
+    this.#unindex(runner);
+    this.#all.delete(uid);
+    return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt } } : {};
+  }
+
+  /**
+   * From an agent. `freed` tells that the runner can take a job now. A heartbeat that was under way while the leader gave the
+   * runner a job still says idle: the count of jobs done tells it from one sent after the job.
+   */
+  heartbeat(beat: Heartbeat, now: number): { freed: boolean; idleWithTask?: { job: string; attempt: number } } {
+    const runner = this.#all.get(beat.uid);
+    if (!runner) return { freed: false };
+    let freed = false;
+    let idleWithTask: { job: string; attempt: number } | undefined;
+    this.#change(runner, () => {
+      runner.seenAt = now;
+      runner.readyAt ??= now;
+      if (beat.tenant !== undefined) runner.tenant = beat.tenant;
+      const wasFree = runner.phase === 'idle' && !runner.task;
+      if (beat.phase === 'draining') runner.phase = 'draining';
+      else if (beat.phase === 'idle') {
+        if (runner.task && beat.jobsDone > runner.task.doneBefore) {
+          runner.task = undefined;
+          runner.idleSince = now;
+        } else if (runner.task && !runner.task.reserved) {
+          idleWithTask = { job: runner.task.job, attempt: runner.task.attempt };
+        }
+        if (runner.phase !== 'idle') runner.idleSince = now;
+        runner.phase = 'idle';
+      } else {
+        runner.phase = 'busy';
+        if (!runner.task && beat.job !== undefined && beat.attempt !== undefined) {
+          runner.task = { job: beat.job, attempt: beat.attempt, doneBefore: beat.jobsDone, reserved: false };
+        }
+      }
+      runner.jobsDone = beat.jobsDone;
+      freed = !wasFree && runner.phase === 'idle' && !runner.task && !runner.deleting;
+    });
+    return idleWithTask ? { freed, idleWithTask } : { freed };
+  }
+
+  /**
+   * A free runner for a tenant: one already bound to it, else an untouched one; never one bound to another.
+   * `covers` is asked for the generation: a job goes only to a pod whose tool set has its tools.
+   */
+  choose(pool: string, tenant: string, covers: (generation: string) => boolean, mayBind: () => boolean): Runner | undefined {
+    const free = this.#free.get(pool);
+    if (!free) return undefined;
+    for (const runner of free.get(tenant) ?? []) if (covers(runner.generation)) return runner;
+    const untouched = free.get('');
+    if (!untouched || !mayBind()) return undefined;
+    for (const runner of untouched) if (covers(runner.generation)) return runner;
+    return undefined;
+  }
+
+  hasFree(pool: string): boolean {
+    return (this.#free.get(pool)?.size ?? 0) > 0;
+  }
+
+  untouched(pool: string): Iterable<Runner> {
+    return this.#free.get(pool)?.get('') ?? [];
+  }
+
+  reserve(runner: Runner, job: string, attempt: number, tenant: string): void {
+    this.#change(runner, () => {
+      runner.task = { job, attempt, doneBefore: runner.jobsDone, reserved: true };
+      runner.tenant = tenant;
+    });
+  }
+
+  /** The job is admitted on it: from now on it is the runner's to finish. */
+  confirm(runner: Runner, job: string, attempt: number): void {
+    this.#change(runner, () => {
+      runner.task = { job, attempt, doneBefore: runner.task?.doneBefore ?? runner.jobsDone, reserved: false };
+    });
+  }
+
+  /** The reservation came to nothing, or the job is over as far as the leader is concerned. */
+  release(uid: string, job: string, now: number): void {
+    const runner = this.#all.get(uid);
+    if (!runner || runner.task?.job !== job) return;
+    this.#change(runner, () => {
+      runner.task = undefined;
+      runner.idleSince = now;
+    });
+  }
+
+  /** Gets nothing new from now on. */
+  retire(uid: string): void {
+    const runner = this.#all.get(uid);
+    if (!runner) return;
+    this.#change(runner, () => {
+      runner.deleting = true;
+    });
+  }
+
+  /** Agents that were silent too long; and pods that never spoke. */
+  silent(now: number, silenceMs: number, bootMs: number): Runner[] {
+    return [...this.#all.values()].filter((runner) =>
+      runner.seenAt === undefined ? now - runner.createdAt > bootMs : now - runner.seenAt > silenceMs,
+    );
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { Ledger, type Entry } from '../../src/controller/ledger.ts';
+
+const entry = (key: string, token: number, lane = 'short'): Entry => ({ key, token, lane });
+const any = () => true;
+const drain = (ledger: Ledger<Entry>, lane = 'short', most = 1000): string[] => {
+  const out: string[] = [];
+  while (out.length < most) {
+    const next = ledger.take(lane, any);
+    if (!next) break;
+    out.push(next.key);
+  }
+  return out;
+};
+
+describe('ledger', () => {
+  it('is first in, first out within a token', () => {
+    const ledger = new Ledger<Entry>();
+    for (const key of ['a', 'b', 'c']) ledger.enqueue(entry(key, 1), 10);
+    assert.deepEqual(drain(ledger), ['a', 'b', 'c']);
+  });
+
+  it('takes turns between tokens, however long their queues', () => {
+    const ledger = new Ledger<Entry>();
+    for (const key of ['a1', 'a2', 'a3', 'a4']) ledger.enqueue(entry(key, 1), 10);
+    ledger.enqueue(entry('b1', 2), 10);
+    ledger.enqueue(entry('c1', 3), 10);
+    ledger.enqueue(entry('b2', 2), 10);
+    assert.deepEqual(drain(ledger), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
+  it('never lets a token hold more than its limit, over all lanes', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`s${i}`, 1), 3);
+    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`l${i}`, 1, 'long'), 3);
+    assert.equal(drain(ledger).length + drain(ledger, 'long').length, 3);
+    ledger.remove('s0');
+    assert.deepEqual(drain(ledger, 'long'), ['l0']);
+    assert.equal(ledger.heldBy(1), 3);
+  });
+
+  it('passes over a token at its limit and a head that no runner fits', () => {
+    const ledger = new Ledger<Entry>();
+    ledger.enqueue(entry('full', 1), 0);
+    ledger.enqueue(entry('unfit', 2), 10);
+    ledger.enqueue(entry('good', 3), 10);
+    assert.equal(ledger.take('short', ({ key }) => key !== 'unfit')?.key, 'good');
+    assert.equal(ledger.take('short', ({ key }) => key !== 'unfit'), undefined);
+    assert.equal(ledger.take('short', any)?.key, 'unfit');
+  });
+
+  it('a long validation at the head does not hold up a probe', () => {
+    const ledger = new Ledger<Entry>();
+    ledger.enqueue(entry('validate', 1, 'long'), 10);
+    ledger.enqueue(entry('probe', 1), 10);
+    assert.deepEqual(drain(ledger), ['probe']);
+    assert.equal(ledger.isWaiting('validate'), true);
+  });
+
+  it('puts a job back at the head, and frees its slot', () => {
+    const ledger = new Ledger<Entry>();
+    for (const key of ['a', 'b']) ledger.enqueue(entry(key, 1), 1);
+    assert.deepEqual(drain(ledger), ['a']);
+    ledger.putBack('a');
+    assert.equal(ledger.heldBy(1), 0);
+    assert.deepEqual(drain(ledger), ['a']);
+  });
+
+  it('forgets a removed job, waiting or holding, and a job is never there twice', () => {
+    const ledger = new Ledger<Entry>();
+    ledger.enqueue(entry('a', 1), 2);
+    ledger.enqueue(entry('a', 1), 2);
+    ledger.enqueue(entry('b', 1), 2);
+    ledger.remove('a');
+    ledger.remove('a');
+    assert.equal(ledger.waiting, 1);
+    assert.deepEqual(drain(ledger), ['b']);
+    ledger.enqueue(entry('b', 1), 2);
+    assert.equal(ledger.waiting, 0);
+    ledger.remove('b');
+    ledger.remove('b');
+    assert.equal(ledger.held, 0);
+    assert.equal(ledger.heldBy(1), 0);
+  });
+
+  it('counts what a new leader finds running, also above a lowered limit', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 4; i++) ledger.hold(entry(`r${i}`, 1), 2);
+    ledger.enqueue(entry('w', 1), 2);
+    assert.equal(ledger.take('short', any), undefined);
+    for (const key of ['r0', 'r1']) ledger.remove(key);
+    assert.equal(ledger.take('short', any), undefined);
+    ledger.remove('r2');
+    assert.equal(ledger.take('short', any)?.key, 'w');
+  });
+
+  it('keeps its invariants under 4,000 random operations', () => {
+    let seed = 7;
+    const random = (below: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
+    const ledger = new Ledger<Entry>();
+    const limits = [1, 2, 3, 10];
+    const waiting = new Map<string, number>();
+    const held = new Map<string, number>();
+    const order = new Map<number, string[]>();
+    for (let i = 0; i < 4_000; i++) {
+      const token = random(4);
+      const key = `j${i}`;
+      switch (random(4)) {
+        case 0:
+        case 1:
+          ledger.enqueue(entry(key, token), limits[token]!);
+          waiting.set(key, token);
+          order.set(token, [...(order.get(token) ?? []), key]);
+          break;
+        case 2: {
+          const next = ledger.take('short', any);
+          if (next) {
+            assert.equal(order.get(next.token)?.shift(), next.key, 'first in, first out');
+            waiting.delete(next.key);
+            held.set(next.key, next.token);
+            const count = [...held.values()].filter((other) => other === next.token).length;
+            assert.ok(count <= limits[next.token]!, 'above the limit');
+          } else {
+            for (const [, other] of waiting) assert.ok([...held.values()].filter((t) => t === other).length >= limits[other]!, 'refused although there was room');
+          }
+          break;
+        }
+        default: {
+          const pool = random(2) === 0 ? waiting : held;
+          const victim = [...pool.keys()][random(Math.max(1, pool.size))];
+          if (!victim) break;
+          const owner = pool.get(victim)!;
+          ledger.remove(victim);
+          pool.delete(victim);
+          order.set(owner, (order.get(owner) ?? []).filter((other) => other !== victim));
+        }
+      }
+      assert.equal(ledger.waiting, waiting.size);
+      assert.equal(ledger.held, held.size);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import type { Heartbeat } from '../../src/bus/messages.ts';
+import { Runners } from '../../src/controller/runners.ts';
+
+const facts = (uid: string, more: object = {}) => ({ uid, pod: `pod-${uid}`, pool: 'short', generation: 'g1', deleting: false, ended: false, ...more });
+const beat = (uid: string, more: Partial<Heartbeat> = {}): Heartbeat => ({
+  protocol: 1, pod: `pod-${uid}`, uid, namespace: 'r', pool: 'short', generation: 'g1', phase: 'idle', epoch: 0, jobsDone: 0, ageMs: 0, idleMs: 0, ...more,
+});
+const yes = () => true;
+const choose = (runners: Runners, tenant: string, covers: (generation: string) => boolean = yes, mayBind = yes) => runners.choose('short', tenant, covers, mayBind)?.uid;
+
+function idle(...uids: string[]): Runners {
+  const runners = new Runners();
+  for (const uid of uids) {
+    runners.pod(facts(uid), 0);
+    runners.heartbeat(beat(uid), 1);
+  }
+  return runners;
+}
+
+describe('runners', () => {
+  it('a pod that runs but never spoke gets no job', () => {
+    const runners = new Runners();
+    runners.pod(facts('a'), 0);
+    assert.equal(choose(runners, 't'), undefined);
+    assert.deepEqual(runners.heartbeat(beat('a'), 1), { freed: true });
+    assert.equal(choose(runners, 't'), 'a');
+  });
+
+  it('a heartbeat of a pod that we did not make counts for nothing', () => {
+    const runners = new Runners();
+    assert.deepEqual(runners.heartbeat(beat('stranger'), 1), { freed: false });
+    assert.equal(choose(runners, 't'), undefined);
+  });
+
+  it('prefers the pod bound to the tenant, and never gives one bound to another', () => {
+    const runners = idle('a', 'b');
+    runners.reserve(runners.get('a')!, 'j1', 1, 'mine');
+    runners.release('a', 'j1', 2);
+    assert.equal(choose(runners, 'mine'), 'a');
+    assert.equal(choose(runners, 'other'), 'b');
+    runners.reserve(runners.get('b')!, 'j2', 1, 'other');
+    assert.equal(choose(runners, 'third'), undefined);
+  });
+
+  it('a tenant at its share of pods takes no untouched one', () => {
+    const runners = idle('a');
+    assert.equal(choose(runners, 't', yes, () => false), undefined);
+  });
+
+  it('a job goes only to a generation that covers its tools', () => {
+    const runners = idle('a');
+    runners.pod(facts('b', { generation: 'g2' }), 0);
+    runners.heartbeat(beat('b', { generation: 'g2' }), 1);
+    assert.equal(choose(runners, 't', (generation) => generation === 'g2'), 'b');
+    assert.equal(choose(runners, 't', () => false), undefined);
+  });
+
+  it('an idle heartbeat that was under way when the job was given does not free the runner', () => {
+    const runners = idle('a');
+    const a = runners.get('a')!;
+    runners.reserve(a, 'j1', 1, 't');
+    assert.deepEqual(runners.heartbeat(beat('a'), 2), { freed: false });
+    runners.confirm(a, 'j1', 1);
+    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 0 }), 3), { freed: false, idleWithTask: { job: 'j1', attempt: 1 } });
+    assert.equal(choose(runners, 't'), undefined);
+    assert.deepEqual(runners.heartbeat(beat('a', { phase: 'running', job: 'j1', attempt: 1 }), 4), { freed: false });
+    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1, tenant: 't' }), 5), { freed: true });
+    assert.equal(choose(runners, 't'), 'a');
+  });
+
+  it('a new leader learns from heartbeats what its runners do and to whom they are bound', () => {
+    const runners = new Runners();
+    runners.pod(facts('a'), 0);
+    runners.heartbeat(beat('a', { phase: 'running', job: 'j9', attempt: 2, tenant: 'x', jobsDone: 4 }), 1);
+    assert.deepEqual(runners.get('a')?.task, { job: 'j9', attempt: 2, doneBefore: 4, reserved: false });
+    assert.equal(runners.get('a')?.tenant, 'x');
+    assert.deepEqual(runners.pod(facts('a', { ended: true }), 2), { lost: { job: 'j9', attempt: 2 } });
+    assert.equal(runners.size, 0);
+  });
+
+  it('a pod that is being deleted finishes its job and gets no other', () => {
+    const runners = idle('a');
+    runners.reserve(runners.get('a')!, 'j1', 1, 't');
+    assert.deepEqual(runners.pod(facts('a', { deleting: true }), 2), {});
+    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1 }), 3), { freed: false });
+    assert.equal(choose(runners, 't'), undefined);
+  });
+
+  it('names the silent and those that never spoke', () => {
+    const runners = idle('a');
+    runners.pod(facts('b'), 0);
+    assert.deepEqual(runners.silent(100, 1000, 1000).map(({ uid }) => uid), []);
+    assert.deepEqual(runners.silent(1002, 1000, 5000).map(({ uid }) => uid), ['a']);
+    assert.deepEqual(runners.silent(5001, 10_000, 5000).map(({ uid }) => uid), ['b']);
+  });
+});
