@@ -1,0 +1,24 @@
+/** Opens what seal.ts sealed. Only controllers hold the private keys. */
+import { compactDecrypt, type CompactJWEHeaderParameters, type JSONWebKeySet } from 'jose';
+import { SealError } from './errors.ts';
+import { ALGORITHMS, ENCRYPTION, type Binding } from './seal.ts';
+
+const OPTIONS = { keyManagementAlgorithms: ALGORITHMS, contentEncryptionAlgorithms: [ENCRYPTION] };
+
+export async function openSealed(sealed: string, binding: Binding, privateKeys: JSONWebKeySet): Promise<string> {
+  const keyOf = (header: CompactJWEHeaderParameters) => {
+    const key = header.kid === undefined ? undefined : privateKeys.keys.find((one) => one.kid === header.kid);
+    if (!key) throw new SealError('seal-unknown-key', 'the source was sealed with a key that is not here');
+    return key;
+  };
+  const opened = await compactDecrypt(sealed, keyOf, OPTIONS).catch((error: unknown) => {
+    if (error instanceof SealError) throw error;
+    throw new SealError('seal-unreadable', 'the sealed source cannot be opened', { cause: error });
+  });
+  // The header is authenticated, so what it says was said by whoever sealed.
+  const { rid, tid } = opened.protectedHeader as { rid?: unknown; tid?: unknown };
+  if (rid !== binding.requestId || tid !== binding.tokenId) {
+    throw new SealError('seal-other-request', 'the sealed source belongs to another request');
+  }
+  return new TextDecoder().decode(opened.plaintext);
+}
