@@ -1,0 +1,229 @@
+/** Real PostgreSQL and nats-server for tests: each call starts one of its own, on a port of 127.0.0.1, in a directory that goes with it. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, connect } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { until } from './until.ts';
+
+export class ServerError extends Error {
+  readonly code: 'not-installed' | 'not-started';
+  constructor(code: ServerError['code'], message: string) {
+    super(message);
+    this.name = 'ServerError';
+    this.code = code;
+  }
+}
+
+const STARTED_WITHIN_MS = 30_000;
+const STOPPED_WITHIN_MS = 15_000;
+
+// Servers and directories of a test run that throws before its `after` must not outlive it.
+const running = new Set<ChildProcess>();
+const directories = new Set<string>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+function makeDirectory(name: string): string {
+  const directory = mkdtempSync(join(tmpdir(), `probeyard-${name}-`));
+  directories.add(directory);
+  return directory;
+}
+
+function removeDirectory(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+  directories.delete(directory);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new ServerError('not-started', 'the system gave no port');
+  return address.port;
+}
+
+interface Daemon { pid(): number; start(): Promise<void>; end(signal: NodeJS.Signals): Promise<void> }
+
+/** A process that can be ended and started again in the same place. Its output is shown when it does not start. */
+function daemon(command: string, args: string[], user: { uid?: number; gid?: number }, ready: () => Promise<unknown>): Daemon {
+  let child: ChildProcess | undefined;
+  return {
+    pid: () => child?.pid ?? 0,
+    async start() {
+      let output = '';
+      const started = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...user });
+      child = started;
+      running.add(started);
+      started.once('exit', () => running.delete(started));
+      for (const stream of [started.stdout, started.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => { output = (output + text).slice(-4000); });
+      try {
+        await until(`${command} answers`, async () => {
+          if (started.exitCode !== null || started.signalCode !== null) return 'exited';
+          await ready();
+          return 'ready';
+        }, STARTED_WITHIN_MS);
+        if (started.exitCode !== null) throw new Error(`it exited with ${started.exitCode}`);
+      } catch (error) {
+        started.kill('SIGKILL');
+        throw new ServerError('not-started', `${command}: ${(error as Error).message}\n${output}`);
+      }
+    },
+    async end(signal) {
+      const ending = child;
+      child = undefined;
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+      const exited = once(ending, 'exit');
+      ending.kill(signal);
+      const late = setTimeout(() => ending.kill('SIGKILL'), STOPPED_WITHIN_MS);
+      await exited;
+      clearTimeout(late);
+    },
+  };
+}
+
+// ---------------------------------------------------------------- PostgreSQL
+
+export interface PostgresServer {
+  url: string;
+  port: number;
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>;
+  /** Ends it as an operator would (`fast`: open transactions are rolled back), or as a crash would (`immediate`), and starts it again with the same data. */
+  restart(how?: 'fast' | 'immediate'): Promise<void>;
+  /** Ends it without starting it again; `restart` brings it back. */
+  down(how?: 'fast' | 'immediate'): Promise<void>;
+}
+
+function postgresDirectory(): string {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).filter((name) => existsSync(join(root, name, 'bin/postgres'))) : [];
+  const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
+  if (newest === undefined) throw new ServerError('not-installed', `no PostgreSQL under ${root}: apt-get install postgresql (Debian), no cluster of it needs to run`);
+  return join(root, newest, 'bin');
+}
+
+/** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody`. */
+function postgresUser(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const entries = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':'));
+  const entry = entries.find(([name]) => name === 'postgres') ?? entries.find(([name]) => name === 'nobody');
+  return { uid: Number(entry?.[2] ?? 65534), gid: Number(entry?.[3] ?? 65534) };
+}
+
+export async function startPostgres(options: { settings?: Record<string, string> } = {}): Promise<PostgresServer> {
+  const binaries = postgresDirectory();
+  const user = postgresUser();
+  const directory = makeDirectory('postgres');
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(directory, user.uid, user.gid);
+  const data = join(directory, 'data');
+  const made = spawnSync(join(binaries, 'initdb'), ['-D', data, '-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'], { ...user, cwd: directory, encoding: 'utf8' });
+  if (made.status !== 0) throw new ServerError('not-started', `initdb: ${made.stderr}`);
+  const port = await freePort();
+  const url = `postgres://probeyard@127.0.0.1:${port}/postgres`;
+  const settings = {
+    listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off',
+    max_connections: '60', shared_buffers: '32MB', ...options.settings,
+  };
+  const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const server = daemon(join(binaries, 'postgres'), args, user, async () => {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => {});
+    await client.connect();
+    await client.query('select 1');
+    await client.end();
+  });
+  await server.start();
+  const signal = (how: 'fast' | 'immediate') => (how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+  return {
+    url,
+    port,
+    async stop() {
+      await server.end('SIGQUIT');
+      removeDirectory(directory);
+    },
+    async restart(how = 'fast') {
+      await server.end(signal(how));
+      await server.start();
+    },
+    down: (how = 'fast') => server.end(signal(how)),
+  };
+}
+
+// ---------------------------------------------------------------------- NATS
+
+export interface NatsServer {
+  url: string;
+  port: number;
+  stop(): Promise<void>;
+  /** Ends it with SIGKILL; `restart` brings it back. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port; `wipe` removes everything that JetStream had stored. */
+  restart(options?: { wipe?: boolean }): Promise<void>;
+}
+
+export interface NatsOptions {
+  /** More of the server's configuration. */
+  conf?: string;
+  tls?: { certificate: string; key: string; ca: string };
+  jetstream?: boolean;
+}
+
+function natsBinary(): string {
+  const given = process.env['PROBEYARD_NATS_SERVER'];
+  if (given) return given;
+  const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard/bin');
+  const built = existsSync(cache) ? readdirSync(cache).filter((name) => name.startsWith('nats-server-')).sort().toReversed() : [];
+  const places = [...built.map((name) => join(cache, name, 'nats-server')), '/tmp/bin/nats-server', ...(process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'nats-server'))];
+  const found = places.find((place) => existsSync(place));
+  if (found === undefined) throw new ServerError('not-installed', 'no nats-server: `make up` builds one, or name one in PROBEYARD_NATS_SERVER');
+  return found;
+}
+
+export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
+  const binary = natsBinary();
+  const directory = makeDirectory('nats');
+  const port = await freePort();
+  const store = join(directory, 'jetstream');
+  const lines = [`listen: "127.0.0.1:${port}"`, `server_name: "test-${port}"`];
+  if (options.jetstream) lines.push(`jetstream { store_dir: "${store}", max_memory_store: 64MB, max_file_store: 2GB }`);
+  if (options.tls) {
+    for (const [name, text] of [['tls.crt', options.tls.certificate], ['tls.key', options.tls.key], ['ca.crt', options.tls.ca]] as const) writeFileSync(join(directory, name), text, { mode: 0o600 });
+    lines.push(`tls { cert_file: "${join(directory, 'tls.crt')}", key_file: "${join(directory, 'tls.key')}" }`);
+  }
+  const file = join(directory, 'nats.conf');
+  writeFileSync(file, `${lines.join('\n')}\n${options.conf ?? ''}\n`);
+  const server = daemon(binary, ['-c', file], {}, () => greeted(port));
+  await server.start();
+  return {
+    url: `${options.tls ? 'tls' : 'nats'}://127.0.0.1:${port}`,
+    port,
+    async stop() {
+      await server.end('SIGKILL');
+      removeDirectory(directory);
+    },
+    kill: () => server.end('SIGKILL'),
+    async restart({ wipe = false } = {}) {
+      await server.end(wipe ? 'SIGKILL' : 'SIGTERM');
+      if (wipe) rmSync(store, { recursive: true, force: true });
+      await server.start();
+    },
+  };
+}
+
+/** A nats-server that takes clients greets each with an INFO line. */
+async function greeted(port: number): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
+  try {
+    const [first] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) }) as [Buffer];
+    if (!first.toString().startsWith('INFO ')) throw new Error('another server answers on this port');
+  } finally {
+    socket.destroy();
+  }
+}
