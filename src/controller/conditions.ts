@@ -1,7 +1,9 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
 import type { Condition, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
 
-function withConditions(previous: Condition[] | undefined, changes: Omit<Condition, 'lastTransitionTime'>[], now: string): Condition[] {
+type Change = Omit<Condition, 'lastTransitionTime'>;
+
+function withConditions(previous: Condition[] | undefined, changes: Change[], now: string): Condition[] {
   const kept = (previous ?? []).filter(({ type }) => !changes.some((change) => change.type === type));
   const changed = changes.map((change) => {
     const before = previous?.find(({ type }) => type === change.type);
@@ -10,8 +12,8 @@ function withConditions(previous: Condition[] | undefined, changes: Omit<Conditi
   return [...kept, ...changed];
 }
 
-const admitted = (status: Condition['status'], reason: string, message: string) => ({ type: 'Admitted', status, reason, message });
-const succeeded = (status: Condition['status'], reason: Reason, message: string) => ({ type: 'Succeeded', status, reason, message });
+const admitted = (status: Condition['status'], reason: string, message: string): Change => ({ type: 'Admitted', status, reason, message });
+const succeeded = (status: Condition['status'], reason: Reason, message: string): Change => ({ type: 'Succeeded', status, reason, message });
 
 /** Written only once a job has waited a second. */
 export function waitingStatus(previous: ProbeJobStatus | undefined, reason: 'Queued' | 'TokenAtLimit' | 'NoRunner', message: string, now: string): ProbeJobStatus {

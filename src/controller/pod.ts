@@ -1,0 +1,243 @@
+/** The pods that the controller makes: runners (two containers) and the ones that prove a tool image. Pure. */
+import { createHash } from 'node:crypto';
+import { RUNNER_PROTOCOL } from '../bus/messages.ts';
+import type { Config } from '../config.ts';
+import type { Pod } from '../kube/kinds.ts';
+import { LABEL, GROUP, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
+
+export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
+
+type Settings = Pick<
+  Config<'controller'>,
+  | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'imagePullSecrets'
+  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'sourceCaConfigMap' | 'logLevel'
+>;
+
+export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
+
+const AGENT_UID = 65532;
+/** Another user than the agent's: what wins over a tool must not be able to signal or trace the agent. */
+const TOOLS_UID = 65533;
+const TOOLS_DIR = '/tools';
+const SOCKET = '/run/probeyard/launcher.sock';
+const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
+
+/** 36^5 names per pool are plenty beside the 5,000 pods that a pool may have. */
+export const podSuffix = (random: () => number = Math.random): string => Math.floor(random() * 36 ** 5).toString(36).padStart(5, '0');
+
+const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 10);
+
+export const toolKey = ({ tool, version }: { tool: string; version: string }): string => `${tool}/${version}`;
+
+const sorted = (tools: readonly PodTool[]): PodTool[] => [...tools].sort((a, b) => (toolKey(a) < toolKey(b) ? -1 : 1));
+
+/** What a runner pod is made of; a pod of another generation is replaced. */
+export function generationOf(settings: Settings, spec: ProbePoolSpec, tools: readonly PodTool[]): string {
+  const { minReady: _, maxPods: __, maxPodsPerTenant: ___, serves: ____, ...shape } = spec;
+  const { logLevel: _____, verifyServiceAccount: ______, ...own } = settings;
+  return hash([RUNNER_PROTOCOL, own, shape, sorted(tools).map(({ tool, version, image }) => [tool, version, image])]);
+}
+
+const hardened = (uid: number) => ({
+  runAsNonRoot: true,
+  runAsUser: uid,
+  runAsGroup: uid,
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+});
+
+const env = (values: Record<string, string | undefined>) =>
+  Object.entries(values).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [{ name, value }]));
+const fieldEnv = (values: Record<string, string>) => Object.entries(values).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } }));
+
+const volumeName = ({ tool, version }: { tool: string; version: string }): string => `tool-${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-').slice(0, 63);
+
+function toolVolumes(settings: Settings, tools: readonly PodTool[]) {
+  if (settings.toolsDelivery === 'bundled') return { volumes: [], mounts: [] };
+  return {
+    volumes: tools.map((tool) => ({ name: volumeName(tool), image: { reference: tool.image, pullPolicy: settings.imagePullPolicy } })),
+    mounts: tools.map((tool) => ({ name: volumeName(tool), mountPath: `${TOOLS_DIR}/${toolKey(tool)}`, readOnly: true })),
+  };
+}
+
+function common(settings: Settings, spec?: ProbePoolSpec) {
+  const { nodeSelector, tolerations, priorityClassName } = settings.podDefaults;
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    restartPolicy: 'Never',
+    ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
+    nodeSelector: { ...nodeSelector, ...spec?.nodeSelector },
+    tolerations: [...(tolerations ?? []), ...(spec?.tolerations ?? [])],
+    ...(priorityClassName ? { priorityClassName } : {}),
+  };
+}
+
+/** Quantities as Kubernetes writes them, to bytes. */
+export function bytesOf(quantity: string | undefined): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity ?? '');
+  if (!match) return undefined;
+  const unit = { '': 1, m: 0.001, k: 1e3, Ki: 1024, M: 1e6, Mi: 1024 ** 2, G: 1e9, Gi: 1024 ** 3 }[match[2] ?? ''] ?? 1;
+  return Math.floor(Number(match[1]) * unit);
+}
+
+export interface RunnerPod {
+  pool: string;
+  spec: ProbePoolSpec;
+  suffix: string;
+  generation: string;
+  tools: readonly PodTool[];
+  /** False where the node refused user namespaces and the pool only prefers them. */
+  userNamespace: boolean;
+}
+
+export function runnerPod(settings: Settings, { pool, spec, suffix, generation, tools, userNamespace }: RunnerPod): Pod {
+  const list = sorted(tools);
+  const { volumes, mounts } = toolVolumes(settings, list);
+  const bundled = settings.toolsDelivery === 'bundled';
+  const toolLimits = { cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `runner-${pool}-${suffix}`,
+      namespace: settings.runnerNamespace,
+      labels: {
+        ...settings.podDefaults.labels,
+        'app.kubernetes.io/name': 'probeyard',
+        [LABEL.component]: 'runner',
+        [LABEL.managedBy]: 'probeyard',
+        [LABEL.pool]: pool,
+        [LABEL.generation]: generation,
+      },
+      annotations: {
+        ...settings.podDefaults.annotations,
+        // A runner that is evicted finishes what is short, and the rest is tried again elsewhere.
+        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true',
+        [ANNOTATION.tools]: JSON.stringify(list.map(toolKey)),
+        [ANNOTATION.protocol]: String(RUNNER_PROTOCOL),
+      },
+    },
+    spec: {
+      ...common(settings, spec),
+      serviceAccountName: settings.runnerServiceAccount,
+      terminationGracePeriodSeconds: 45,
+      ...(spec.runtimeClassName ? { runtimeClassName: spec.runtimeClassName } : {}),
+      ...(userNamespace ? { hostUsers: false } : {}),
+      // Origins are outside the cluster: without this every name is first tried with each of the cluster's suffixes.
+      dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
+      securityContext: { runAsNonRoot: true, fsGroup: AGENT_UID, fsGroupChangePolicy: 'OnRootMismatch', seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'agent',
+          image: settings.runnerImage,
+          imagePullPolicy: settings.imagePullPolicy,
+          args: ['agent'],
+          securityContext: hardened(AGENT_UID),
+          resources: {
+            requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.agent?.requests },
+            limits: { memory: '384Mi', ...spec.resources?.agent?.limits },
+          },
+          env: [
+            ...fieldEnv({ PY_POD_NAME: 'metadata.name', PY_POD_UID: 'metadata.uid', PY_POD_IP: 'status.podIP', PY_NAMESPACE: 'metadata.namespace' }),
+            ...env({
+              PY_POOL: pool,
+              PY_GENERATION: generation,
+              PY_LOG_LEVEL: settings.logLevel,
+              PY_NATS_URL: settings.runnerNatsUrl || settings.natsUrl,
+              PY_NATS_CA_FILE: '/etc/probeyard/nats-ca/ca.crt',
+              PY_NATS_TOKEN_FILE: '/var/run/probeyard/nats-token/token',
+              PY_LAUNCHER_SOCKET: SOCKET,
+              PY_TOOLS_DIR: TOOLS_DIR,
+              PY_ALLOW_SOURCES: settings.allowSources.length > 0 ? JSON.stringify(settings.allowSources) : undefined,
+              PY_DENY_CIDRS: settings.denyCidrs.length > 0 ? JSON.stringify(settings.denyCidrs) : undefined,
+              PY_EGRESS_PROXY: settings.egressProxy,
+              PY_SOURCE_CA_FILE: settings.sourceCaConfigMap ? '/etc/probeyard/source-ca/ca.crt' : undefined,
+              PY_MAX_JOBS: String(spec.reuse?.maxJobs ?? 200),
+              PY_TOOL_MEMORY_BYTES: String(bytesOf(toolLimits.memory) ?? DEFAULT_TOOL_MEMORY),
+            }),
+          ],
+          volumeMounts: [
+            { name: 'run', mountPath: '/run/probeyard' },
+            { name: 'nats-token', mountPath: '/var/run/probeyard/nats-token', readOnly: true },
+            { name: 'nats-ca', mountPath: '/etc/probeyard/nats-ca', readOnly: true },
+            ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', mountPath: '/etc/probeyard/source-ca', readOnly: true }] : []),
+          ],
+          livenessProbe: { httpGet: { path: '/healthz', port: 8081 }, periodSeconds: 20, timeoutSeconds: 5, failureThreshold: 3 },
+        },
+        {
+          name: 'tools',
+          image: bundled ? settings.bundledImage : settings.runnerImage,
+          imagePullPolicy: settings.imagePullPolicy,
+          command: ['/app/bin/launcher', SOCKET, '/work'],
+          securityContext: hardened(TOOLS_UID),
+          resources: {
+            requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
+            limits: toolLimits,
+          },
+          volumeMounts: [{ name: 'run', mountPath: '/run/probeyard' }, { name: 'work', mountPath: '/work' }, ...mounts],
+        },
+      ],
+      volumes: [
+        { name: 'run', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+        { name: 'work', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
+        {
+          name: 'nats-token',
+          projected: { sources: [{ serviceAccountToken: { audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' } }] },
+        },
+        { name: 'nats-ca', configMap: { name: 'probeyard-ca' } },
+        ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', configMap: { name: settings.sourceCaConfigMap } }] : []),
+        ...volumes,
+      ],
+    },
+  } as Pod;
+}
+
+/** Mounts one tool image, executes what is in it and prints what the binary says of itself. It has no network identity at all. */
+export function verifyPod(settings: Settings, tool: PodTool, name: string): Pod {
+  const { volumes, mounts } = toolVolumes(settings, [tool]);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: settings.runnerNamespace,
+      labels: {
+        ...settings.podDefaults.labels,
+        'app.kubernetes.io/name': 'probeyard',
+        [LABEL.component]: 'verify',
+        [LABEL.managedBy]: 'probeyard',
+        [LABEL.tool]: `${tool.tool}-${tool.version}`.slice(0, 63),
+      },
+    },
+    spec: {
+      ...common(settings),
+      serviceAccountName: settings.verifyServiceAccount,
+      activeDeadlineSeconds: 120,
+      terminationGracePeriodSeconds: 1,
+      securityContext: { runAsNonRoot: true, fsGroup: AGENT_UID, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'verify',
+          image: settings.toolsDelivery === 'bundled' ? settings.bundledImage : settings.runnerImage,
+          imagePullPolicy: settings.imagePullPolicy,
+          args: ['verify'],
+          securityContext: hardened(TOOLS_UID),
+          env: env({
+            PY_VERIFY: JSON.stringify({ tool: tool.tool, version: tool.version, command: tool.command }),
+            PY_TOOLS_DIR: TOOLS_DIR,
+          }),
+          resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '2', memory: '512Mi' } },
+          volumeMounts: [{ name: 'work', mountPath: '/work' }, ...mounts],
+        },
+      ],
+      volumes: [{ name: 'work', emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } }, ...volumes],
+    },
+  } as Pod;
+}
+
+/** Changes when the image or the way to start it changes: then it is proven again. */
+export const verifyName = (tool: PodTool, runnerImage: string): string =>
+  `verify-${tool.tool}-${tool.version}-${hash([tool, runnerImage])}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-').slice(0, 63);

@@ -1,0 +1,91 @@
+/** What a proof pod's end says of a tool image. Pure: from the pod and its log to the conditions of the ProbeTool. */
+import type { Pod } from '../kube/kinds.ts';
+import type { Condition, ProbeToolStatus } from '../kube/resources.ts';
+
+/** The one line that the `verify` role prints. */
+export type ProofLine =
+  | { ok: true; version: string; startupMs: number; options: string[]; protocols: string[]; arch: string }
+  | { ok: false; reason: string; message: string };
+
+export type Verdict =
+  | { state: 'pending' }
+  | { state: 'proven'; line: Extract<ProofLine, { ok: true }> }
+  | { state: 'refused'; reason: string; message: string };
+
+/** Waiting reasons that a pull may still get over, and how long it is given. */
+const PULL_REASONS = new Set(['ErrImagePull', 'ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName', 'RegistryUnavailable']);
+const CREATE_REASONS = new Set(['CreateContainerError', 'CreateContainerConfigError', 'RunContainerError']);
+export const PULL_PATIENCE_MS = 60_000;
+const SETTLE_MS = 5_000;
+
+export function readProofLine(log: string): ProofLine | undefined {
+  for (const line of log.split('\n').reverse()) {
+    if (!line.startsWith('{')) continue;
+    try {
+      const parsed = JSON.parse(line) as { ok?: unknown };
+      if (typeof parsed.ok === 'boolean') return parsed as ProofLine;
+    } catch {
+      // A cut line: the one before it may be whole.
+    }
+  }
+  return undefined;
+}
+
+export const hasEnded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+export function judgeProof(pod: Pod, log: string | undefined, now: number): Verdict {
+  const container = pod.status?.containerStatuses?.[0];
+  if (!hasEnded(pod)) {
+    const waiting = container?.state?.waiting;
+    const age = now - Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString());
+    if (waiting?.reason !== undefined && (PULL_REASONS.has(waiting.reason) || CREATE_REASONS.has(waiting.reason))) {
+      const never = waiting.reason === 'ErrImageNeverPull' || waiting.reason === 'InvalidImageName';
+      if (never || age > (PULL_REASONS.has(waiting.reason) ? PULL_PATIENCE_MS : SETTLE_MS)) {
+        const reason = PULL_REASONS.has(waiting.reason) ? 'ImageUnavailable' : 'CannotStart';
+        return { state: 'refused', reason, message: waiting.message ?? waiting.reason };
+      }
+    }
+    const unschedulable = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
+    if (unschedulable && age > PULL_PATIENCE_MS) return { state: 'refused', reason: 'Unschedulable', message: unschedulable.message ?? 'no node takes the pod' };
+    if (age > 2 * PULL_PATIENCE_MS) return { state: 'refused', reason: 'CannotStart', message: `the pod that should prove it did not start within ${Math.round(age / 1000)} s` };
+    return { state: 'pending' };
+  }
+  const line = log === undefined ? undefined : readProofLine(log);
+  if (line?.ok === true) return { state: 'proven', line };
+  if (line?.ok === false) return { state: 'refused', reason: line.reason, message: line.message };
+  if (pod.status?.reason === 'DeadlineExceeded') return { state: 'refused', reason: 'Hangs', message: 'it did not end within its time' };
+  const ended = container?.state?.terminated;
+  if (ended?.reason === 'OOMKilled') return { state: 'refused', reason: 'OutOfMemory', message: 'it was killed for its use of memory' };
+  return {
+    state: 'refused',
+    reason: 'Crashed',
+    message: `the proof ended without an answer: ${ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given'} (exit code ${ended?.exitCode ?? 'unknown'})`.slice(0, 1024),
+  };
+}
+
+export function availability(previous: Condition[] | undefined, status: 'True' | 'False' | 'Unknown', reason: string, message: string, generation: number, now: string): Condition[] {
+  const before = previous?.find(({ type }) => type === 'Available');
+  const condition: Condition = {
+    type: 'Available', status, reason, message: message.slice(0, 4096), observedGeneration: generation,
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
+  };
+  return [...(previous ?? []).filter(({ type }) => type !== 'Available'), condition];
+}
+
+export function provenStatus(previous: ProbeToolStatus | undefined, proof: string, verdict: Exclude<Verdict, { state: 'pending' }>, generation: number, now: string): ProbeToolStatus {
+  if (verdict.state === 'refused') {
+    return { proof, observedGeneration: generation, conditions: availability(previous?.conditions, 'False', verdict.reason, verdict.message, generation, now) };
+  }
+  const { version, startupMs, options, protocols, arch } = verdict.line;
+  const architectures = [
+    ...(previous?.architectures ?? []).filter((other) => other.arch !== arch),
+    { arch, version: version.slice(0, 256), startupMs: Math.round(startupMs), options: options.slice(0, 512), protocols: protocols.slice(0, 128) },
+  ];
+  return {
+    proof,
+    observedGeneration: generation,
+    reported: version.slice(0, 256),
+    architectures,
+    conditions: availability(previous?.conditions, 'True', 'Proven', `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`, generation, now),
+  };
+}
