@@ -1,0 +1,124 @@
+/** One call to the API server: deadline, connection errors, refusals. Everything typed is in client.ts. */
+import type { Dispatcher } from 'undici';
+import type { SharedKubeConfig } from './connection.ts';
+import { KubeError, errorOfStatus, isKubeError, type Status } from './errors.ts';
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: Query;
+  body?: unknown;
+  contentType?: string;
+  /** The whole call, retries included, ends by then. */
+  deadlineMs?: number | undefined;
+  /** The server gives the call up after this time: it cannot land later, even when we are long gone. */
+  serverTimeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** For errors: which thing the call is about. */
+  what?: string;
+}
+
+export const DEADLINE_MS = 10_000;
+
+export function targetOf(prefix: string, path: string, query: Query = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
+  const text = params.toString();
+  return text === '' ? prefix + path : `${prefix}${path}?${text}`;
+}
+
+/** When something last came back over a dispatcher: tells a dead connection from a slow call. */
+const lastAnswer = new WeakMap<Dispatcher, number>();
+
+export async function callText(config: SharedKubeConfig, call: Call): Promise<string> {
+  const until = performance.now() + (call.deadlineMs ?? DEADLINE_MS);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(config, call, until - performance.now());
+    } catch (error) {
+      const pause = attempt > 3 ? undefined : retryPause(error, call, attempt);
+      if (pause === undefined || performance.now() + pause >= until) throw error;
+      if (isKubeError(error, 'unauthorized') && !(await config.reload())) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, pause); });
+      if (call.signal?.aborted === true) throw aborted(call);
+    }
+  }
+}
+
+export async function callJson<T>(config: SharedKubeConfig, call: Call): Promise<T> {
+  const text = await callText(config, call);
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new KubeError('broken-stream', `${whatOf(call)}: the answer is not JSON`, { cause });
+  }
+}
+
+/** Undefined: the caller has to know. A refusal by priority and fairness was never begun, so any method may be sent again. */
+function retryPause(error: unknown, call: Call, attempt: number): number | undefined {
+  if (isKubeError(error, 'too-many-requests')) return error.retryAfterMs;
+  if (isKubeError(error, 'unauthorized')) return attempt === 1 ? 0 : undefined;
+  if (isKubeError(error, 'unreachable') && call.method === 'GET') return 50 * attempt;
+  return undefined;
+}
+
+async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promise<string> {
+  const sentAt = performance.now();
+  const abort = new AbortController();
+  let timedOut = false;
+  const timer = setTimeout(() => { timedOut = true; abort.abort(); }, Math.max(leftMs, 1));
+  const onAbort = () => abort.abort();
+  let dispatcher: Dispatcher | undefined;
+  try {
+    if (call.signal?.aborted === true) throw aborted(call);
+    call.signal?.addEventListener('abort', onAbort);
+    const access = await config.access();
+    dispatcher = access.calls;
+    const response = await dispatcher.request({
+      origin: access.origin,
+      path: targetOf(access.prefix, call.path, { ...call.query, timeout: call.serverTimeoutMs === undefined ? undefined : `${Math.round(call.serverTimeoutMs)}ms` }),
+      method: call.method,
+      headers: call.body === undefined ? access.headers : { ...access.headers, 'content-type': call.contentType ?? 'application/json' },
+      body: call.body === undefined ? null : JSON.stringify(call.body),
+      signal: abort.signal,
+    });
+    lastAnswer.set(dispatcher, performance.now());
+    const text = await response.body.text();
+    if (response.statusCode < 300) return text;
+    throw refusal(response.statusCode, response.headers['retry-after'], text, whatOf(call));
+  } catch (error) {
+    if (isKubeError(error)) throw error;
+    if (timedOut) {
+      // No call at all was answered since this one was sent: a connection that died without a word.
+      if (dispatcher !== undefined && (lastAnswer.get(dispatcher) ?? 0) < sentAt) config.replace(dispatcher);
+      throw new KubeError('timeout', `${whatOf(call)}: no answer within ${Math.round(performance.now() - sentAt)} ms`, { cause: error });
+    }
+    if (abort.signal.aborted) throw aborted(call);
+    throw unreachable(error, whatOf(call));
+  } finally {
+    clearTimeout(timer);
+    call.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+export function refusal(status: number, retryAfter: string | string[] | undefined, text: string, what: string): KubeError {
+  let body: Status | undefined;
+  try {
+    const parsed = JSON.parse(text) as Status;
+    if (parsed.kind === 'Status') body = parsed;
+  } catch {
+    // A proxy or an overloaded server answers in plain words.
+  }
+  const seconds = typeof retryAfter === 'string' && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined;
+  return errorOfStatus(status, body ?? { message: text.slice(0, 200) || `HTTP ${status}` }, what, seconds);
+}
+
+export function unreachable(error: unknown, what: string): KubeError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new KubeError('unreachable', `${what}: ${reason}`, { cause: error });
+}
+
+export const whatOf = (call: { what?: string; method?: string; path: string }): string => call.what ?? `${call.method ?? 'GET'} ${call.path}`;
+const aborted = (call: Call): KubeError => new KubeError('aborted', `${whatOf(call)}: given up by the caller`);

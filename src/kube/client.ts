@@ -1,0 +1,186 @@
+/** Typed calls to the API server, over shared connections. Objects are plain JSON; every call has a deadline; every failure is a KubeError. */
+import { callJson, callText, type Call, type Query } from './call.ts';
+import { SharedKubeConfig, type ConnectionOptions } from './connection.ts';
+import { apiVersionOf, pathOf, PODS, type KubeObject, type ResourceType } from './kinds.ts';
+import { watch, type WatchEvent } from './watch.ts';
+
+export * from './kinds.ts';
+export { KubeError, isKubeError, outcomeUnknown, type KubeErrorCode } from './errors.ts';
+export type { WatchEvent } from './watch.ts';
+
+export interface CallOptions {
+  /** Default: the client's own namespace. */
+  namespace?: string | undefined;
+  deadlineMs?: number | undefined;
+  /** Bounds when a write can still land (see Call). */
+  serverTimeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ListOptions extends Omit<CallOptions, 'namespace'> {
+  /** `null`: all namespaces. */
+  namespace?: string | null | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  limit?: number | undefined;
+  continue?: string | undefined;
+  /** '0': whatever the server has in memory. Left out: the most recent, read through etcd's quorum. */
+  resourceVersion?: string | undefined;
+}
+
+export interface Page<T> {
+  items: T[];
+  resourceVersion: string;
+  continue: string | undefined;
+}
+
+export interface PatchOptions extends CallOptions {
+  /** Refused with `conflict` where the object has moved on from this version. */
+  resourceVersion?: string | undefined;
+}
+
+export interface DeleteOptions extends CallOptions {
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  gracePeriodSeconds?: number | undefined;
+  propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined;
+}
+
+export interface ApplyOptions extends CallOptions {
+  fieldManager: string;
+  /** Takes fields over from other managers. */
+  force?: boolean;
+  subresource?: string;
+}
+
+export interface LogOptions extends CallOptions {
+  container?: string;
+  tailLines?: number;
+  limitBytes?: number;
+  previous?: boolean;
+}
+
+export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | 'signal' | 'deadlineMs'> {
+  signal: AbortSignal;
+  timeoutSeconds?: number;
+  allowWatchBookmarks?: boolean;
+  onOpen?: () => void;
+}
+
+/** An object as one writes it: apiVersion and kind come from its type. */
+export type Draft<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'status' | 'metadata'> & { metadata: T['metadata']; status?: unknown };
+
+interface ListBody<T> { metadata: { resourceVersion: string; continue?: string }; items: T[] }
+type Patch = { metadata?: object; [member: string]: unknown };
+
+export type KubeClient = ReturnType<typeof clientOf>;
+
+export async function makeClient(options: ConnectionOptions & { namespace?: string } = {}): Promise<KubeClient> {
+  const config = new SharedKubeConfig(options);
+  await config.access();
+  return clientOf(config, options.namespace ?? config.namespace);
+}
+
+function clientOf(config: SharedKubeConfig, ownNamespace: string) {
+  const at = <T extends KubeObject>(type: ResourceType<T>, namespace: string | undefined, name?: string, subresource?: string): string =>
+    pathOf(type, type.namespaced ? (namespace ?? ownNamespace) : undefined, name, subresource);
+  const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });
+  const collection = (type: ResourceType, namespace: string | null | undefined): string =>
+    pathOf(type, namespace === null ? undefined : (namespace ?? ownNamespace));
+
+  /** Any call that has no function of its own. */
+  const request = <T>(call: Call): Promise<T> => callJson<T>(config, call);
+
+  const get = <T extends KubeObject>(type: ResourceType<T>, name: string, options: CallOptions = {}): Promise<T> =>
+    callJson<T>(config, { method: 'GET', path: at(type, options.namespace, name), ...bounds(options), what: `get ${type.kind} ${name}` });
+
+  async function list<T extends KubeObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<Page<T>> {
+    const { namespace, deadlineMs, serverTimeoutMs, signal, ...query } = options;
+    const body = await callJson<ListBody<T>>(config, {
+      method: 'GET', path: collection(type, namespace), query: query as Query, ...bounds({ deadlineMs: deadlineMs ?? 30_000, serverTimeoutMs, signal }), what: `list ${type.plural}`,
+    });
+    return { items: body.items, resourceVersion: body.metadata.resourceVersion, continue: body.metadata.continue || undefined };
+  }
+
+  /** Every page. A token that expired between pages (`gone`) is the caller's: a mix of two states would be no list. */
+  async function listAll<T extends KubeObject>(type: ResourceType<T>, options: Omit<ListOptions, 'continue'> = {}): Promise<Page<T>> {
+    const all: T[] = [];
+    let page = await list(type, { limit: 500, ...options });
+    for (;;) {
+      for (const item of page.items) all.push(item);
+      if (page.continue === undefined) return { items: all, resourceVersion: page.resourceVersion, continue: undefined };
+      const { resourceVersion: _, ...rest } = options;
+      page = await list(type, { limit: 500, ...rest, continue: page.continue });
+    }
+  }
+
+  function create<T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: CallOptions & { dryRun?: boolean } = {}): Promise<T> {
+    const namespace = options.namespace ?? object.metadata.namespace;
+    return callJson<T>(config, {
+      method: 'POST', path: at(type, namespace), query: { dryRun: options.dryRun === true ? 'All' : undefined },
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind }, ...bounds(options), what: `create ${type.kind} ${object.metadata.name}`,
+    });
+  }
+
+  /** Takes the whole object back, at the version that it carries. */
+  const replace = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: CallOptions & { subresource?: string } = {}): Promise<T> =>
+    callJson<T>(config, {
+      method: 'PUT', path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind }, ...bounds(options), what: `replace ${type.kind} ${object.metadata.name}`,
+    });
+
+  function patch<T extends KubeObject>(type: ResourceType<T>, name: string, body: Patch, options: PatchOptions, subresource?: string): Promise<T> {
+    const guarded = options.resourceVersion === undefined ? body : { ...body, metadata: { ...body.metadata, resourceVersion: options.resourceVersion } };
+    return callJson<T>(config, {
+      method: 'PATCH', path: at(type, options.namespace, name, subresource), body: guarded, contentType: 'application/merge-patch+json',
+      ...bounds(options), what: `patch ${type.kind} ${name}`,
+    });
+  }
+
+  const mergePatch = <T extends KubeObject>(type: ResourceType<T>, name: string, body: Patch, options: PatchOptions = {}): Promise<T> =>
+    patch(type, name, body, options);
+
+  /** `status` is merged into the object's status; lists in it are replaced whole. */
+  const mergePatchStatus = <T extends KubeObject>(type: ResourceType<T>, name: string, status: object, options: PatchOptions = {}): Promise<T> =>
+    patch(type, name, { status }, options, 'status');
+
+  const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
+    callJson<T>(config, {
+      method: 'PATCH', path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      query: { fieldManager: options.fieldManager, force: options.force === true ? true : undefined },
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind }, contentType: 'application/apply-patch+yaml',
+      ...bounds(options), what: `apply ${type.kind} ${object.metadata.name}`,
+    });
+
+  async function remove<T extends KubeObject>(type: ResourceType<T>, name: string, options: DeleteOptions = {}): Promise<void> {
+    const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy } = options;
+    const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
+    await callText(config, {
+      method: 'DELETE', path: at(type, options.namespace, name), body: { preconditions, gracePeriodSeconds, propagationPolicy },
+      ...bounds(options), what: `delete ${type.kind} ${name}`,
+    });
+  }
+
+  const logs = (pod: string, options: LogOptions = {}): Promise<string> =>
+    callText(config, {
+      method: 'GET', path: at(PODS, options.namespace, pod, 'log'),
+      query: { container: options.container, tailLines: options.tailLines, limitBytes: options.limitBytes, previous: options.previous },
+      ...bounds(options), what: `logs of pod ${pod}`,
+    });
+
+  /** One watch, until the server or the signal ends it; for a cache that stays right, see reflector.ts. */
+  function watchOnce<T extends KubeObject>(type: ResourceType<T>, options: WatchOptions, onEvent: (event: WatchEvent<T>) => void): Promise<void> {
+    const { namespace, signal, serverTimeoutMs: _, onOpen, ...query } = options;
+    return watch<T>(config, { path: collection(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` }, onEvent, onOpen);
+  }
+
+  /** Keys with which the cluster signs service account tokens. */
+  const jwks = (): Promise<{ keys: Record<string, unknown>[] }> => request({ method: 'GET', path: '/openid/v1/jwks' });
+
+  const issuer = async (): Promise<string> => (await request<{ issuer: string }>({ method: 'GET', path: '/.well-known/openid-configuration' })).issuer;
+
+  return {
+    config, namespace: ownNamespace, request, get, list, listAll, create, replace, mergePatch, mergePatchStatus, apply, delete: remove, logs, watch: watchOnce, jwks, issuer,
+    close: (): Promise<void> => config.close(),
+  };
+}

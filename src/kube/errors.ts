@@ -1,0 +1,54 @@
+/** The one error of this area: what the API server, or the way to it, said. */
+
+export type KubeErrorCode =
+  | 'bad-request' | 'unauthorized' | 'forbidden' | 'not-found' | 'not-allowed' | 'already-exists' | 'conflict' | 'gone'
+  | 'too-large' | 'invalid' | 'too-many-requests' | 'internal' | 'unavailable'
+  | 'timeout' | 'unreachable' | 'aborted' | 'broken-stream' | 'configuration';
+
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  readonly code: KubeErrorCode;
+  /** HTTP status, 0 where there was no answer. */
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: KubeErrorCode, message: string, options: { status?: number; retryAfterMs?: number | undefined; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? 0;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+export const isKubeError = (error: unknown, ...codes: KubeErrorCode[]): error is KubeError =>
+  error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
+
+/** After these a write may have been done or not: look before you decide. */
+export const outcomeUnknown = (error: unknown): boolean =>
+  isKubeError(error, 'timeout', 'unreachable', 'aborted', 'internal', 'unavailable', 'broken-stream');
+
+/** The part of meta/v1 Status that we read. */
+export interface Status {
+  kind?: string;
+  code?: number;
+  reason?: string;
+  message?: string;
+  details?: { retryAfterSeconds?: number };
+}
+
+const BY_STATUS: Record<number, KubeErrorCode> = {
+  400: 'bad-request', 401: 'unauthorized', 403: 'forbidden', 404: 'not-found', 405: 'not-allowed', 409: 'conflict', 410: 'gone',
+  413: 'too-large', 422: 'invalid', 429: 'too-many-requests', 500: 'internal', 502: 'unavailable', 503: 'unavailable', 504: 'timeout',
+};
+
+const BY_REASON: Record<string, KubeErrorCode> = { AlreadyExists: 'already-exists', Expired: 'gone', Gone: 'gone', Timeout: 'timeout', ServerTimeout: 'timeout' };
+
+export function errorOfStatus(httpStatus: number, status: Status | undefined, what: string, retryAfterSeconds?: number): KubeError {
+  const number = status?.code ?? httpStatus;
+  const code = BY_REASON[status?.reason ?? ''] ?? BY_STATUS[number] ?? (number >= 500 ? 'internal' : 'bad-request');
+  const seconds = status?.details?.retryAfterSeconds ?? retryAfterSeconds;
+  return new KubeError(code, `${what}: ${status?.message ?? `HTTP ${number}`}`, {
+    status: number,
+    retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
+  });
+}

@@ -1,0 +1,66 @@
+/** Which kinds we talk about, where each is served, and the type of its objects as JSON gives them. */
+import type {
+  CoreV1Event, V1ConfigMap, V1Lease, V1Namespace, V1Node, V1Pod, V1Secret, V1ServiceAccount,
+} from '@kubernetes/client-node';
+import { GROUP, VERSION, type Meta, type ProbeJob, type ProbePool, type ProbeTool } from './resources.ts';
+
+/** What the API server keeps: every object has metadata with at least a name. */
+export interface KubeObject {
+  apiVersion?: string | undefined;
+  kind?: string | undefined;
+  metadata: Meta;
+}
+
+/** Generated types hold Dates; the wire holds text, and converting every object of a big LIST would only cost. */
+type Raw<T> = T extends Date ? string : T extends (infer Item)[] ? Raw<Item>[] : T extends object ? { [Key in keyof T]: Raw<T[Key]> } : T;
+type Stored<T extends { metadata?: unknown }> = Omit<Raw<T>, 'metadata'> & { metadata: Meta };
+
+export type Pod = Stored<V1Pod>;
+export type Lease = Stored<V1Lease>;
+export type Secret = Stored<V1Secret>;
+export type ConfigMap = Stored<V1ConfigMap>;
+export type KubeEvent = Stored<CoreV1Event>;
+export type ServiceAccount = Stored<V1ServiceAccount>;
+export type Namespace = Stored<V1Namespace>;
+export type Node = Stored<V1Node>;
+
+export interface ResourceType<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Never set: carries the type of the objects. */
+  readonly object?: T;
+}
+
+const core = <T extends KubeObject>(plural: string, kind: string, namespaced = true): ResourceType<T> =>
+  ({ group: '', version: 'v1', plural, kind, namespaced });
+const own = <T extends KubeObject>(plural: string, kind: string): ResourceType<T> =>
+  ({ group: GROUP, version: VERSION, plural, kind, namespaced: true });
+
+export const PROBE_JOBS = own<ProbeJob>('probejobs', 'ProbeJob');
+export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
+export const PROBE_POOLS = own<ProbePool>('probepools', 'ProbePool');
+export const PODS = core<Pod>('pods', 'Pod');
+export const SECRETS = core<Secret>('secrets', 'Secret');
+export const CONFIG_MAPS = core<ConfigMap>('configmaps', 'ConfigMap');
+export const EVENTS = core<KubeEvent>('events', 'Event');
+export const SERVICE_ACCOUNTS = core<ServiceAccount>('serviceaccounts', 'ServiceAccount');
+export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
+export const NODES = core<Node>('nodes', 'Node', false);
+export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
+export const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false };
+
+export const apiVersionOf = (type: ResourceType): string => (type.group === '' ? type.version : `${type.group}/${type.version}`);
+
+export function pathOf(type: ResourceType, namespace: string | undefined, name?: string, subresource?: string): string {
+  const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
+  const scope = type.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  const object = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  return `${root}${scope}/${type.plural}${object}${subresource === undefined ? '' : `/${subresource}`}`;
+}
+
+/** How caches and queues name an object. */
+export const keyOf = (object: { metadata: { name: string; namespace?: string | undefined } }): string =>
+  object.metadata.namespace === undefined ? object.metadata.name : `${object.metadata.namespace}/${object.metadata.name}`;

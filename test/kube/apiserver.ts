@@ -1,0 +1,226 @@
+/**
+ * A real API server for tests: the local cluster's where .local/env names one that answers, else a bare control plane
+ * (etcd and kube-apiserver, TLS, tokens, RBAC; no nodes and no controllers) on free ports of 127.0.0.1, up in some 5 s.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parse, stringify } from 'yaml';
+import { CRDS, makeClient, NAMESPACES, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
+
+export interface TestApiServer {
+  kubeconfig: string;
+  client: KubeClient;
+  /** Host and port, for relays. */
+  host: string;
+  port: number;
+  /** Only of a control plane of our own. */
+  etcd: string | undefined;
+  folder: string | undefined;
+  /** A kubeconfig for the same server at another address (a relay's). */
+  kubeconfigAt(port: number): string;
+  /** A fresh namespace; all of them are deleted at the end. */
+  namespace(prefix?: string): Promise<string>;
+  /** Throws away etcd's history: watches and page tokens of config maps from before answer 410. */
+  compact(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Settings {
+  /** A control plane of its own even where the local cluster runs. */
+  own?: boolean;
+  /** Write to disk as a real etcd does: for benchmarks. */
+  fsync?: boolean;
+}
+
+const REPOSITORY = new URL('../../', import.meta.url).pathname;
+const shared = new Map<boolean, Promise<TestApiServer>>();
+
+/** One per process and kind; stopped when mocha ends. */
+export function testApiServer(settings: Settings = {}): Promise<TestApiServer> {
+  const own = settings.own === true;
+  let server = shared.get(own);
+  if (server === undefined) {
+    server = start(settings);
+    shared.set(own, server);
+  }
+  return server;
+}
+
+export async function stopApiServers(): Promise<void> {
+  const started = [...shared.values()];
+  shared.clear();
+  await Promise.all(started.map(async (server) => (await server).stop()));
+}
+
+if (typeof after === 'function') after(stopApiServers);
+
+async function start(settings: Settings): Promise<TestApiServer> {
+  const local = settings.own === true || settings.fsync === true ? undefined : localKubeconfig();
+  if (local !== undefined) {
+    const client = await makeClient({ kubeconfig: local, namespace: 'default' });
+    const answers = await client.get(NAMESPACES, 'default', { deadlineMs: 2000 }).then(() => true, () => false);
+    if (answers) return await serverOf(local, client, {});
+    await client.close();
+  }
+  return startOwn(settings.fsync === true);
+}
+
+function localKubeconfig(): string | undefined {
+  const file = join(REPOSITORY, '.local/env');
+  if (!existsSync(file)) return undefined;
+  const path = /^(?:export )?KUBECONFIG=['"]?([^'"\n]+)/m.exec(readFileSync(file, 'utf8'))?.[1];
+  return path !== undefined && existsSync(path) ? path : undefined;
+}
+
+export function binary(name: string): string {
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard/bin');
+  const found = [...globSync(`${cache}/*/${name}`), `/tmp/bin/${name}`, `/usr/bin/${name}`].find((path) => existsSync(path));
+  if (found === undefined) throw new Error(`no ${name} in ${cache}: make up builds it`);
+  return found;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => { server.close(resolve); });
+  return port;
+}
+
+async function startOwn(fsync: boolean): Promise<TestApiServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'probeyard-api-'));
+  const [etcdPort, peerPort, port] = await Promise.all([freePort(), freePort(), freePort()]);
+  const etcdUrl = `http://127.0.0.1:${etcdPort}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const token = randomUUID();
+  writeFileSync(join(folder, 'sa.key'), key, { mode: 0o600 });
+  writeFileSync(join(folder, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, { mode: 0o600 });
+  const children: ChildProcess[] = [];
+  const run = (name: string, args: string[]): ChildProcess => {
+    const child = spawn(binary(name), args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let last = '';
+    child.stderr?.on('data', (chunk: Buffer) => { last = (last + chunk.toString()).slice(-4000); });
+    child.once('exit', (code, signal) => { if (code !== 0 && signal === null) console.error(`${name} ended with ${code}:\n${last}`); });
+    children.push(child);
+    return child;
+  };
+  const stop = async (): Promise<void> => {
+    // The API server first: without etcd it would wait for it.
+    for (const child of children.toReversed()) await finish(child);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  // Whatever way this process ends, nothing of it stays behind.
+  process.once('exit', () => { for (const child of children) child.kill('SIGKILL'); });
+
+  run('etcd', [
+    '--data-dir', join(folder, 'etcd'), '--log-level', 'error', '--initial-cluster', `default=${peerUrl}`,
+    '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl, '--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl,
+    ...(fsync ? [] : ['--unsafe-no-fsync']),
+  ]);
+  const apiServer = run('kube-apiserver', [
+    '--etcd-servers', etcdUrl, '--bind-address', '127.0.0.1', '--secure-port', String(port), '--advertise-address', '127.0.0.1',
+    '--cert-dir', folder, '--token-auth-file', join(folder, 'tokens.csv'), '--authorization-mode', 'RBAC',
+    '--service-account-issuer', 'https://kubernetes.default.svc', '--service-account-key-file', join(folder, 'sa.key'), '--service-account-signing-key-file', join(folder, 'sa.key'),
+    '--service-cluster-ip-range', '10.96.0.0/16', '--endpoint-reconciler-type', 'none', '--disable-admission-plugins', 'ServiceAccount',
+    // Without a cache in front of etcd, compaction is felt by watches of config maps at once.
+    '--watch-cache-sizes', 'configmaps#0', '--v', '0',
+  ]);
+  const kubeconfig = join(folder, 'kubeconfig');
+  try {
+    await until(() => existsSync(join(folder, 'apiserver.crt')), apiServer, 10_000);
+    writeFileSync(kubeconfig, stringify({
+      apiVersion: 'v1', kind: 'Config', 'current-context': 'test',
+      clusters: [{ name: 'test', cluster: { server: `https://127.0.0.1:${port}`, 'certificate-authority': join(folder, 'apiserver.crt') } }],
+      users: [{ name: 'admin', user: { token } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin', namespace: 'default' } }],
+    }), { mode: 0o600 });
+    const client = await makeClient({ kubeconfig });
+    await until(() => client.get(NAMESPACES, 'default', { deadlineMs: 1000 }).then(() => true, () => false), apiServer, 60_000);
+    await applyCrds(client);
+    return await serverOf(kubeconfig, client, { etcd: etcdUrl, folder, stop });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function applyCrds(client: KubeClient): Promise<void> {
+  const folder = join(REPOSITORY, 'crds');
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml'))) {
+    const crd = parse(readFileSync(join(folder, file), 'utf8')) as KubeObject;
+    await client.apply(CRDS, crd, { fieldManager: 'test', force: true });
+    for (;;) {
+      const { status } = (await client.get(CRDS, crd.metadata.name)) as { status?: { conditions?: { type: string; status: string; message: string }[] } };
+      const established = status?.conditions?.find(({ type }) => type === 'Established');
+      const structural = status?.conditions?.find(({ type }) => type === 'NonStructuralSchema');
+      if (structural?.status === 'True') throw new Error(`${file}: ${structural.message}`);
+      if (established?.status === 'True') break;
+      await pause(50);
+    }
+  }
+}
+
+async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: string; folder?: string; stop?: () => Promise<void> }): Promise<TestApiServer> {
+  const address = new URL(client.config.getCurrentCluster()!.server);
+  const namespaces: string[] = [];
+  const copies: string[] = [];
+  return {
+    kubeconfig, client, etcd: own.etcd, folder: own.folder, host: address.hostname, port: Number(address.port || 443),
+    kubeconfigAt(port) {
+      const content = parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: Record<string, unknown> }[] };
+      const cluster = content.clusters[0]!.cluster;
+      cluster['server'] = `https://127.0.0.1:${port}`;
+      cluster['tls-server-name'] = address.hostname;
+      const file = join(own.folder ?? tmpdir(), `kubeconfig-${randomUUID()}`);
+      writeFileSync(file, stringify(content), { mode: 0o600 });
+      copies.push(file);
+      return file;
+    },
+    async namespace(prefix = 'test') {
+      const name = `${prefix}-${randomUUID().slice(0, 8)}`;
+      await client.create(NAMESPACES, { metadata: { name } });
+      namespaces.push(name);
+      return name;
+    },
+    async compact() {
+      if (own.etcd === undefined) throw new Error('compaction needs testApiServer({ own: true })');
+      const call = async (path: string, body: object) => {
+        const response = await fetch(`${own.etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(5000) });
+        if (!response.ok) throw new Error(`etcd ${path}: ${await response.text()}`);
+        return (await response.json()) as { header: { revision: string } };
+      };
+      const { header } = await call('range', { key: Buffer.from('/none').toString('base64') });
+      await call('compaction', { revision: header.revision, physical: true });
+    },
+    async stop() {
+      for (const name of namespaces) await client.delete(NAMESPACES, name).catch(() => {});
+      for (const file of copies) rmSync(file, { force: true });
+      await client.close();
+      await own.stop?.();
+    },
+  };
+}
+
+async function until(ready: () => boolean | Promise<boolean>, child: ChildProcess, deadlineMs: number): Promise<void> {
+  const end = performance.now() + deadlineMs;
+  while (!(await ready())) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('the API server ended while it started');
+    if (performance.now() > end) throw new Error(`the API server is not ready after ${deadlineMs} ms`);
+    await pause(50);
+  }
+}
+
+async function finish(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => { child.once('exit', resolve); });
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await ended;
+  clearTimeout(timer);
+}
