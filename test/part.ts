@@ -1,0 +1,21 @@
+/** Runs one part of the tests in a process of its own: `node test/part.ts <glob>...`. Reports its counts to the parent. */
+import { globSync } from 'node:fs';
+import Mocha from 'mocha';
+
+const patterns = process.argv.slice(2);
+const files = [...new Set(patterns.filter((p) => !p.startsWith('!')).flatMap((pattern) => globSync(pattern)))]
+  .filter((file) => !patterns.some((p) => p.startsWith('!') && file.startsWith(p.slice(1))))
+  .sort();
+if (files.length === 0) {
+  console.error(`no test file matches ${patterns.join(' ')}`);
+  process.exit(2);
+}
+const mocha = new Mocha({ reporter: 'spec', timeout: 30_000, slow: 5_000, forbidOnly: true, ...(process.stdout.isTTY ? {} : { color: false }) });
+for (const file of files) mocha.addFile(file);
+await mocha.loadFilesAsync();
+const runner = mocha.run((failures) => {
+  const { passes = 0, failures: failed = failures, pending = 0 } = runner.stats ?? {};
+  const report = () => process.exit(failures > 0 ? 1 : 0);
+  if (process.send) process.send({ passes, failures: failed, pending }, report);
+  else report();
+});

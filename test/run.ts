@@ -1,0 +1,88 @@
+/** All tests: `node test/run.ts [check|unit|cluster]...` (default: all). Ends in one true line, `N passed, N failed`. */
+import { fork, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+interface Counts { passes: number; failures: number; pending: number }
+const nothing: Counts = { passes: 0, failures: 0, pending: 0 };
+
+/** A part may not run for ever: CI's time is bounded, and a hang should name itself. */
+const PART_MINUTES = 30;
+
+function command(name: string, args: string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(name, args, { cwd: root, stdio: 'inherit' });
+    child.on('error', (error) => {
+      console.error(`${name}: ${error.message}`);
+      resolve(false);
+    });
+    child.on('exit', (code) => resolve(code === 0));
+  });
+}
+
+function mochaPart(title: string, patterns: string[]): Promise<Counts> {
+  console.log(`\n== ${title}`);
+  return new Promise((resolve) => {
+    let counts: Counts | undefined;
+    const child = fork(fileURLToPath(new URL('part.ts', import.meta.url)), patterns, { cwd: root, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const timer = setTimeout(() => {
+      console.error(`${title}: not done within ${PART_MINUTES} minutes`);
+      child.kill('SIGKILL');
+    }, PART_MINUTES * 60_000);
+    child.on('message', (message: Counts) => {
+      counts = message;
+    });
+    child.on('exit', (code, signal) => {
+      clearTimeout(timer);
+      // A process that dies without its counts has failed, whatever passed before.
+      if (!counts) console.error(`${title}: ended without counts (${signal ?? `exit code ${code}`})`);
+      resolve(counts ?? { ...nothing, failures: 1 });
+    });
+  });
+}
+
+async function check(): Promise<Counts> {
+  const bin = (name: string) => `${root}node_modules/.bin/${name}`;
+  const counts = { ...nothing };
+  for (const [title, name, args] of [
+    ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
+    ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
+  ] as const) {
+    console.log(`\n== ${title}`);
+    if (await command(bin(name), [...args])) counts.passes++;
+    else counts.failures++;
+  }
+  return counts;
+}
+
+const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/']);
+
+async function cluster(): Promise<Counts> {
+  const wasUp = existsSync(`${root}.local/env`);
+  if (!(await command(process.execPath, ['test/cluster/up.ts']))) return { ...nothing, failures: 1 };
+  const counts = await mochaPart('cluster: whole paths on real Kubernetes', ['test/cluster/**/*.test.ts', 'test/faults/**/*.test.ts']);
+  // What was up before stays up; what the tests started ends with them.
+  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts']))) counts.failures++;
+  return counts;
+}
+
+const PARTS: Record<string, () => Promise<Counts>> = { check, unit, cluster };
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PARTS);
+const total = { ...nothing };
+for (const name of wanted) {
+  const part = PARTS[name];
+  if (!part) {
+    console.error(`no part ${name}: there are ${Object.keys(PARTS).join(', ')}`);
+    process.exit(2);
+  }
+  const started = performance.now();
+  const counts = await part();
+  console.log(`-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} skipped in ${Math.round((performance.now() - started) / 1000)} s`);
+  total.passes += counts.passes;
+  total.failures += counts.failures;
+  total.pending += counts.pending;
+}
+console.log(`${total.passes} passed, ${total.failures} failed${total.pending > 0 ? `, ${total.pending} skipped` : ''}`);
+process.exit(total.failures > 0 || total.passes === 0 ? 1 : 0);
