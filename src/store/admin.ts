@@ -1,0 +1,82 @@
+/** The first administrator, his token, and the token of jobs made with kubectl: made at install time, found again at every start. */
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { clientConfig, type ConnectionSettings } from './connection.ts';
+import { asStoreError, StoreError } from './errors.ts';
+import { hashPassword } from './password.ts';
+
+export interface AdminInput { email: string; password?: string | undefined; token: string }
+
+export const PERMISSIONS = [
+  'read:admin', 'read:billing', 'read:invite', 'read:media', 'read:profile', 'read:statistics', 'read:sub-user', 'read:user',
+  'write:admin', 'write:billing', 'write:invite', 'write:media', 'write:sub-user', 'write:user',
+] as const;
+
+export const isToken = (text: string): boolean => /^[A-Za-z0-9]{64}$/.test(text);
+export const tokenSha256 = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+const INSTALL_TOKEN = 'install';
+const DEFAULT_TOKEN = 'kubectl';
+
+/** Safe to call again and from several replicas at once. A token other than last time replaces it; a password that was changed since stays. */
+export async function bootstrapAdmin(settings: ConnectionSettings, input: AdminInput): Promise<{ userId: number; tokenId: number }> {
+  if (!isToken(input.token)) throw new StoreError('invalid', 'the admin token must be 64 characters of A-Z, a-z and 0-9');
+  if (!/^[^\s@]+@[^\s@]+$/.test(input.email)) throw new StoreError('invalid', 'the admin e-mail is no address');
+  const passwordHash = input.password ? await hashPassword(input.password) : null;
+  const client = new pg.Client(clientConfig({ ...settings, name: 'probeyard-migrate' }));
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('begin');
+    await client.query(`select pg_advisory_xact_lock(hashtext('probeyard.admin'))`);
+    const userId = await ensureUser(client, input.email, passwordHash);
+    const tokenId = await ensureToken(client, userId, tokenSha256(input.token));
+    await client.query(
+      `insert into tokens (user_id, name, is_default, permissions) select $1, $2, true, '{write:media,read:media}' where not exists (select from tokens where is_default)`,
+      [userId, DEFAULT_TOKEN],
+    );
+    await client.query('commit');
+    return { userId, tokenId };
+  } catch (error) {
+    throw asStoreError(error, 'bootstrap of the administrator');
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function ensureUser(client: pg.Client, email: string, passwordHash: string | null): Promise<number> {
+  // By the kept id first, so that another address in the secret renames the administrator and makes no second one.
+  const known = await client.query<{ id: number }>(
+    `select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user') or lower(u.email) = lower($1) order by u.role = 'root' desc, u.id limit 1`,
+    [email],
+  );
+  const id = known.rows[0]?.id;
+  if (id !== undefined) {
+    await keepAdmin(client, id);
+    await client.query(
+      `update users set email = $2, password_hash = coalesce(password_hash, $3), role = 'root', status = 'active', permissions = $4, updated_at = now()
+        where id = $1 and (email, role, status, permissions) is distinct from ($2, 'root', 'active', $4::text[]) or id = $1 and password_hash is null and $3::text is not null`,
+      [id, email, passwordHash, [...PERMISSIONS]],
+    );
+    return id;
+  }
+  const made = await client.query<{ id: number }>(
+    `insert into users (email, password_hash, role, status, permissions) values ($1, $2, 'root', 'active', $3) returning id`,
+    [email, passwordHash, [...PERMISSIONS]],
+  );
+  const madeId = made.rows[0]?.id ?? 0;
+  await keepAdmin(client, madeId);
+  return madeId;
+}
+
+async function keepAdmin(client: pg.Client, id: number): Promise<void> {
+  await client.query(`insert into settings (key, value) values ('admin.user', to_jsonb($1::bigint)) on conflict (key) do update set value = excluded.value`, [id]);
+}
+
+async function ensureToken(client: pg.Client, userId: number, sha256: Buffer): Promise<number> {
+  const known = await client.query<{ id: number }>('select id from tokens where sha256 = $1', [sha256]);
+  if (known.rows[0]) return known.rows[0].id;
+  await client.query('update tokens set revoked_at = now(), updated_at = now() where user_id = $1 and name = $2 and revoked_at is null', [userId, INSTALL_TOKEN]);
+  const made = await client.query<{ id: number }>('insert into tokens (user_id, name, sha256) values ($1, $2, $3) returning id', [userId, INSTALL_TOKEN, sha256]);
+  return made.rows[0]?.id ?? 0;
+}

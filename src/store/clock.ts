@@ -1,0 +1,37 @@
+/** The one clock of all persisted times: Postgres'. Each process keeps its offset to it and counts on by its own monotonic clock. */
+
+export interface StoreClock {
+  /** Milliseconds since 1970 by the store's clock. */
+  now(): number;
+  /** Half the round trip of the best sample: the offset is no further off than this. */
+  uncertaintyMs(): number;
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+export interface ClockOptions { everyMs?: number; samples?: number; monotonic?: () => number; onError?: (error: unknown) => void }
+
+/** `sample` asks Postgres for its time in milliseconds. The first samples are taken before this returns. */
+export async function startClock(sample: () => Promise<number>, options: ClockOptions = {}): Promise<StoreClock> {
+  const { everyMs = 30_000, samples = 5, monotonic = () => performance.now(), onError = () => {} } = options;
+  let offset = 0;
+  let uncertainty = Number.POSITIVE_INFINITY;
+
+  const refresh = async (): Promise<void> => {
+    let best = { roundTrip: Number.POSITIVE_INFINITY, offset: 0 };
+    for (let count = 0; count < samples; count++) {
+      const sent = monotonic();
+      const time = await sample();
+      const roundTrip = monotonic() - sent;
+      // The shortest round trip leaves the least room for the answer to be older than half of it.
+      if (roundTrip < best.roundTrip) best = { roundTrip, offset: time - (sent + roundTrip / 2) };
+    }
+    offset = best.offset;
+    uncertainty = best.roundTrip / 2;
+  };
+
+  await refresh();
+  const timer = setInterval(() => void refresh().catch(onError), everyMs);
+  timer.unref();
+  return { now: () => monotonic() + offset, uncertaintyMs: () => uncertainty, refresh, stop: () => clearInterval(timer) };
+}

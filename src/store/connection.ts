@@ -1,0 +1,90 @@
+/** How Postgres is reached: the pool for queries, single connections for LISTEN and migrations. */
+import { readFileSync } from 'node:fs';
+import pg from 'pg';
+import { asStoreError, isConnectionFailure } from './errors.ts';
+
+export interface ConnectionSettings {
+  url: string;
+  caFile?: string | undefined;
+  /** 0: none is sent; a pooler that refuses start-up parameters needs it so. */
+  statementTimeoutMs?: number;
+  /** How the sessions are called in pg_stat_activity. */
+  name?: string;
+}
+
+// Our bigints (ids, bytes) stay far below 2^53.
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') => (oid === 20 ? Number : pg.types.getTypeParser(oid, format))) as typeof pg.types.getTypeParser,
+};
+
+export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 'probeyard' }: ConnectionSettings): pg.ClientConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    application_name: name,
+    types,
+    ...(caFile ? { ssl: { ca: readFileSync(caFile, 'utf8'), rejectUnauthorized: true } } : {}),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000 } : {}),
+  };
+}
+
+export interface Query { name: string; text: string; values: unknown[] }
+
+export interface Database {
+  /** One round trip as a named prepared statement. Only for calls that may be repeated: it tries again when the connection fails, for as long as `retryMs`. */
+  rows<T>(query: Query): Promise<T[]>;
+  /** Once, no retry: for clock samples and health. */
+  once<T>(query: Query): Promise<T[]>;
+  end(): Promise<void>;
+  idle(): { total: number; idle: number; waiting: number };
+}
+
+export interface PoolSettings extends ConnectionSettings {
+  poolSize?: number;
+  retryMs?: number;
+  /** Told of connections that fail while idle. */
+  onError?: (error: Error) => void;
+}
+
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+
+export function openDatabase(settings: PoolSettings): Database {
+  const { poolSize = 10, retryMs = 10_000, onError = () => {} } = settings;
+  const pool = new pg.Pool({ ...clientConfig(settings), max: poolSize, idleTimeoutMillis: 60_000 });
+  pool.on('error', onError);
+  let ended = false;
+
+  const once = async <T>(query: Query): Promise<T[]> => {
+    try {
+      return (await pool.query(query)).rows as T[];
+    } catch (error) {
+      throw asStoreError(error, query.name);
+    }
+  };
+
+  const rows = async <T>(query: Query): Promise<T[]> => {
+    const giveUp = performance.now() + retryMs;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return (await pool.query(query)).rows as T[];
+      } catch (error) {
+        const wait = pause * (0.5 + Math.random());
+        if (ended || !isConnectionFailure(error) || performance.now() + wait > giveUp) throw asStoreError(error, query.name);
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  };
+
+  return {
+    rows,
+    once,
+    async end() {
+      ended = true;
+      await pool.end();
+    },
+    idle: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  };
+}

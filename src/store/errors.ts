@@ -1,0 +1,31 @@
+/** Everything that can go wrong with the record, by a stable code. */
+export class StoreError extends Error {
+  readonly code: 'unreachable' | 'timeout' | 'query-failed' | 'migration-changed' | 'migration-failed' | 'not-ready' | 'invalid';
+  constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreError';
+    this.code = code;
+  }
+}
+
+const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNABORTED']);
+// 57P01-57P05: the server ends or starts; 53300: too many connections; 25006: a standby after a failover.
+const SERVER_CODES = /^(08...|57P0[1-5]|53300|25006)$/;
+const CONNECTION_MESSAGES = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed/;
+
+/** Whether the connection failed, not the query: what was sent may or may not have been done. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some((inner) => isConnectionFailure(inner));
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return CONNECTION_CODES.has(code) || SERVER_CODES.test(code) || CONNECTION_MESSAGES.test(error.message);
+}
+
+/** Queries carry sources and tokens only as parameters, which pg's errors do not repeat (`detail` may: it stays in the cause). */
+export function asStoreError(error: unknown, what: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (isConnectionFailure(error)) return new StoreError('unreachable', `${what}: Postgres cannot be reached (${message})`, { cause: error });
+  const late = (error as { code?: unknown }).code === '57014' || /Query read timeout/.test(message);
+  return new StoreError(late ? 'timeout' : 'query-failed', `${what}: ${message}`, { cause: error });
+}

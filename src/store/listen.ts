@@ -1,0 +1,82 @@
+/** Tells of changed tokens and users, so that caches of them hold no longer than the change. Over a connection of its own: LISTEN does not pass a pooler. */
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { clientConfig, type ConnectionSettings } from './connection.ts';
+
+/** `all`: notices may have been missed, forget everything. */
+export type TokenChange = { all: true } | { token: number; sha256: string | null } | { user: number };
+
+export interface Listener {
+  /** False while notices may be missed: then caches must go by a short time to live. */
+  listening(): boolean;
+  stop(): Promise<void>;
+}
+
+const PING_MS = 2_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+export function listenTokens(settings: ConnectionSettings, onChange: (change: TokenChange) => void, onError: (error: unknown) => void = () => {}): Listener {
+  let listening = false;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let current: pg.Client | undefined;
+  const pause = (ms: number) => delay(ms, undefined, { signal }).catch(() => {});
+
+  const session = async (): Promise<void> => {
+    const client = new pg.Client({ ...clientConfig({ ...settings, name: 'probeyard-listen' }), query_timeout: PING_MS });
+    current = client;
+    const lost = new Promise<never>((_, reject) => {
+      client.on('error', reject);
+      client.on('end', () => reject(new Error('the connection for notices ended')));
+    });
+    lost.catch(() => {});
+    client.on('notification', ({ payload }) => {
+      try {
+        onChange(JSON.parse(payload ?? '') as TokenChange);
+      } catch (error) {
+        onError(error);
+        onChange({ all: true });
+      }
+    });
+    try {
+      await client.connect();
+      await client.query('listen py_tokens');
+      // Only now: what changed before this was in nobody's ears.
+      onChange({ all: true });
+      listening = true;
+      // A connection that died without a word is found by asking.
+      while (!signal.aborted) {
+        await Promise.race([pause(PING_MS), lost]);
+        if (!signal.aborted) await client.query('select 1');
+      }
+    } finally {
+      listening = false;
+      client.end().catch(() => {});
+    }
+  };
+
+  const run = (async () => {
+    let wait = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      try {
+        await session();
+        wait = FIRST_PAUSE_MS;
+      } catch (error) {
+        if (signal.aborted) return;
+        onError(error);
+        await pause(wait * (0.5 + Math.random()));
+        wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
+      }
+    }
+  })();
+
+  return {
+    listening: () => listening,
+    async stop() {
+      stopping.abort();
+      await current?.end().catch(() => {});
+      await run;
+    },
+  };
+}

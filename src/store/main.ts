@@ -1,0 +1,38 @@
+/** Role `migrate`: waits for Postgres, brings the schema up to this version, makes the first administrator. */
+import { readFileSync } from 'node:fs';
+import { pino } from 'pino';
+import { loadConfig } from '../config.ts';
+import { bootstrapAdmin } from './admin.ts';
+import type { ConnectionSettings } from './connection.ts';
+import { StoreError } from './errors.ts';
+import { migrate } from './migrate.ts';
+
+const PAUSE_MS = 500;
+
+export async function run(): Promise<void> {
+  const config = loadConfig('migrate');
+  const log = pino({ level: config.logLevel, base: { role: 'migrate' } });
+  const connection: ConnectionSettings = { url: config.postgresDirectUrl || config.postgresUrl, caFile: config.postgresCaFile || undefined };
+  const deadline = performance.now() + config.waitMs;
+  let applied: string[];
+  for (;;) {
+    try {
+      applied = await migrate(connection);
+      break;
+    } catch (error) {
+      // Postgres may start after us, or restart under us; anything else is for a human.
+      if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > deadline) throw error;
+      log.info({ err: { code: error.code, message: error.message } }, 'waiting for Postgres');
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+  log.info({ applied }, 'the schema is up to date');
+  if (!config.adminTokenFile) return;
+  const read = (file: string) => readFileSync(file, 'utf8').trim();
+  const admin = await bootstrapAdmin(connection, {
+    email: read(config.adminEmailFile),
+    password: config.adminPasswordFile ? read(config.adminPasswordFile) : undefined,
+    token: read(config.adminTokenFile),
+  });
+  log.info(admin, 'the administrator is there');
+}

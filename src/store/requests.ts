@@ -1,0 +1,140 @@
+/** The life of a request in the record: opened, closed once, read back. */
+import type { Kind, Reason } from '../kube/resources.ts';
+import type { Database } from './connection.ts';
+import { StoreError } from './errors.ts';
+import type { CloseInput, CloseResult, Opened, OpenInput, OpenRow, Rate, RequestRecord, RequestState, ToolEnd } from './records.ts';
+import { timeOf } from './uuid.ts';
+
+/** How a request ended, without its body: for whoever waits for it. */
+export interface RecordedEnd { id: string; submittedAt: Date; state: Exclude<RequestState, 'open'>; status: number; reason: Reason; error: string | null; queueTimeMs: number; hasBody: boolean }
+
+interface OpenedRow { outcome: Opened['outcome']; first_id: string | null; remaining: number; reset_ms: number; retry_after_ms: number | null }
+interface RateRow { allowed: boolean; remaining: number; reset_ms: number; retry_after_ms: number }
+interface CloseRow { closed: boolean; waiter: string | null; queue_time_ms: number }
+interface RequestRow {
+  id: string; submitted_at: Date; token_id: number; user_id: number; kind: Kind; display: string; state: RequestState;
+  status: number | null; reason: Reason | null; error: string | null; queue_time_ms: number | null; request: unknown; has_body: boolean;
+}
+
+const parameters = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
+const OPEN = `select * from open_request(${parameters(1, 16)})`;
+const CLOSE = `select * from close_request(${parameters(1, 15)})`;
+const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body from requests';
+const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body from requests';
+
+/** Of a tool that was asked for: how it ended, for the log's filters. */
+const toolState = (tools: ToolEnd[], name: ToolEnd['name']) => {
+  const tool = tools.find((end) => end.name === name);
+  return tool === undefined ? null : tool.success ? 'success' : 'error';
+};
+
+/** Ids of UUIDv7 carry their partition; others (made by hand) are looked up in every one. */
+function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; untimed: string[] } {
+  const times = ids.map((id) => timeOf(id));
+  const known = times.filter((time) => time !== null).map(Number);
+  return {
+    timed: ids.filter((_, index) => times[index] !== null),
+    from: new Date(known.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER / 2)),
+    to: new Date(known.reduce((a, b) => Math.max(a, b), 0)),
+    untimed: ids.filter((_, index) => times[index] === null),
+  };
+}
+
+export function requestCalls(database: Database) {
+  const closedRows = async (ids: string[]): Promise<RequestRow[]> => {
+    const { timed, from, to, untimed } = byPartition(ids);
+    const rows: RequestRow[] = [];
+    if (timed.length > 0) {
+      rows.push(...await database.rows<RequestRow>({ name: 'closed_timed', text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`, values: [timed, from, to] }));
+    }
+    if (untimed.length > 0) rows.push(...await database.rows<RequestRow>({ name: 'closed_untimed', text: `${ENDS} where id = any($1) and state <> 'open'`, values: [untimed] }));
+    return rows;
+  };
+
+  return {
+    async openRequest(input: OpenInput): Promise<Opened> {
+      const [row] = await database.rows<OpenedRow>({
+        name: 'open_request',
+        text: OPEN,
+        values: [
+          input.id, input.submittedAt, input.tokenId, input.userId, input.kind, input.display, input.scheme, JSON.stringify(input.request), JSON.stringify(input.tools),
+          input.queueTimeoutMs, input.timeoutMs, input.waiter, input.webhookUrl, input.idempotency?.key ?? null, input.idempotency?.bodySha256 ?? null, input.requestsPerMinute,
+        ],
+      });
+      if (!row) throw new StoreError('query-failed', 'open_request gave no row');
+      const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
+      if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
+      if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
+      return { outcome: row.outcome, rate };
+    },
+
+    /** Counts a call that opens no request: a bad one at the gateway (scope `token`), one of the management side (scope `user`). */
+    async takeRate(scope: 'token' | 'user', id: number, perMinute: number): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
+      const [row] = await database.rows<RateRow>({ name: 'take_rate', text: 'select * from take_rate($1, $2, $3)', values: [scope, id, perMinute] });
+      if (!row) throw new StoreError('query-failed', 'take_rate gave no row');
+      return { allowed: row.allowed, rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms }, retryAfterMs: row.retry_after_ms };
+    },
+
+    /**
+     * Not closed: it had an end already (waiter and queue time are what that one recorded, so that a lost notice can be sent again), or no row at all (both empty).
+     * A second try after a lost connection may report the first one's success as not closed: the record is right either way.
+     */
+    async closeRequest(input: CloseInput): Promise<CloseResult> {
+      const [row] = await database.rows<CloseRow>({
+        name: 'close_request',
+        text: CLOSE,
+        values: [
+          input.id, input.submittedAt, input.state, input.status, input.reason, input.error, input.attempt, input.startedAt, JSON.stringify(input.tools),
+          toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), null,
+          input.tools.reduce((sum, tool) => sum + tool.usageMs, 0), input.ioBytes, input.body,
+        ],
+      });
+      if (!row) throw new StoreError('query-failed', 'close_request gave no row');
+      return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
+    },
+
+    /** With a user: only what is his or his sub-users'. */
+    async readRequest(id: string, owner: { userId: number | null } = { userId: null }): Promise<RequestRecord | null> {
+      const time = timeOf(id);
+      const where = `id = $1 and ($2::bigint is null or user_id = $2 or user_id in (select u.id from users u where u.root_id = $2 or u.parent_id = $2))`;
+      const [row] = await database.rows<RequestRow>(
+        time === null
+          ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
+          : { name: 'read_timed', text: `${READ} where ${where} and submitted_at = $3`, values: [id, owner.userId, time] },
+      );
+      if (!row) return null;
+      return {
+        id: row.id, submittedAt: row.submitted_at, tokenId: row.token_id, userId: row.user_id, kind: row.kind, display: row.display, state: row.state, status: row.status,
+        reason: row.reason, error: row.error, queueTimeMs: row.queue_time_ms, request: row.request, hasBody: row.has_body,
+      };
+    },
+
+    /** The stored ResultBody, zstd, as the runner sent it. */
+    async readBody(id: string, submittedAt: Date): Promise<Buffer | null> {
+      const [row] = await database.rows<{ body: Buffer }>({ name: 'read_body', text: 'select body from envelopes where id = $1 and submitted_at = $2', values: [id, submittedAt] });
+      return row?.body ?? null;
+    },
+
+    /** Requests without an end that were submitted before `before`, oldest first. */
+    async openRows(before: Date, limit: number): Promise<OpenRow[]> {
+      const rows = await database.rows<{ id: string; submitted_at: Date; token_id: number; queue_timeout_ms: number; timeout_ms: number; waiter: string | null }>({
+        name: 'open_rows',
+        text: `select id, submitted_at, token_id, queue_timeout_ms, timeout_ms, waiter from requests where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
+        values: [before, limit],
+      });
+      return rows.map((row) => ({ id: row.id, submittedAt: row.submitted_at, tokenId: row.token_id, queueTimeoutMs: row.queue_timeout_ms, timeoutMs: row.timeout_ms, waiter: row.waiter }));
+    },
+
+    async closedAmong(ids: string[]): Promise<Set<string>> {
+      return new Set((await closedRows(ids)).map((row) => row.id));
+    },
+
+    /** The ends that were recorded among the requests that a replica waits for. */
+    async endsFor(ids: string[]): Promise<RecordedEnd[]> {
+      return (await closedRows(ids)).map((row) => ({
+        id: row.id, submittedAt: row.submitted_at, state: row.state as RecordedEnd['state'], status: row.status ?? 500, reason: row.reason ?? 'InternalError',
+        error: row.error, queueTimeMs: row.queue_time_ms ?? 0, hasBody: row.has_body,
+      }));
+    },
+  };
+}

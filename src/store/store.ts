@@ -1,0 +1,84 @@
+/** The record: every call that the other parts may make of Postgres. */
+import { openDatabase, type PoolSettings } from './connection.ts';
+import { startClock, type StoreClock } from './clock.ts';
+import { StoreError } from './errors.ts';
+import { type Listener, listenTokens, type TokenChange } from './listen.ts';
+import { DEFAULT_LIMITS, type Limits } from './records.ts';
+import { requestCalls } from './requests.ts';
+import { tokenCalls } from './tokens.ts';
+import { uuidv7 } from './uuid.ts';
+
+export interface StoreSettings extends PoolSettings {
+  /** For LISTEN, past any pooler; empty: the same as `url`. */
+  directUrl?: string | undefined;
+  defaultLimits?: Limits;
+}
+
+export type Store = Awaited<ReturnType<typeof openStore>>;
+
+/** Fails where Postgres cannot be reached within `retryMs`: a role that needs the record does not start without it. */
+export async function openStore(settings: StoreSettings) {
+  const database = openDatabase(settings);
+  const listeners: Listener[] = [];
+  let clock: StoreClock;
+  try {
+    const sample = async () => {
+      const [row] = await database.rows<{ ms: number }>({ name: 'clock', text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms', values: [] });
+      if (!row) throw new StoreError('query-failed', 'clock gave no row');
+      return row.ms;
+    };
+    clock = await startClock(sample, settings.onError ? { onError: (error) => settings.onError?.(error as Error) } : {});
+  } catch (error) {
+    await database.end();
+    throw error;
+  }
+
+  return {
+    ...tokenCalls(database, settings.defaultLimits ?? DEFAULT_LIMITS),
+    ...requestCalls(database),
+    clock,
+
+    /** A new request's id and submission time, by the store's clock: the time is in the id. */
+    newRequest(): { id: string; submittedAt: Date } {
+      const now = Math.floor(clock.now());
+      return { id: uuidv7(now), submittedAt: new Date(now) };
+    },
+
+    listenTokens(onChange: (change: TokenChange) => void): Listener {
+      const listener = listenTokens({ ...settings, url: settings.directUrl || settings.url }, onChange, (error) => settings.onError?.(error as Error));
+      listeners.push(listener);
+      return listener;
+    },
+
+    /** Makes the coming months' partitions; how many were missing. To be called at start and daily, by any replica. */
+    async ensurePartitions(): Promise<number> {
+      const [row] = await database.rows<{ made: number }>({ name: 'ensure_partitions', text: 'select ensure_partitions() made', values: [] });
+      return row?.made ?? 0;
+    },
+
+    /** Removes what has served: idempotency keys after a day, rate limits that are whole again. */
+    async forgetExpired(): Promise<void> {
+      await database.rows({ name: 'forget_idempotency', text: `delete from idempotency where created_at < now() - interval '24 hours'`, values: [] });
+      await database.rows({ name: 'forget_rates', text: `delete from rate_limits where tat < now() - interval '1 hour'`, values: [] });
+    },
+
+    async installId(): Promise<string> {
+      const [row] = await database.rows<{ value: string }>({ name: 'install_id', text: `select value from settings where key = 'install.id'`, values: [] });
+      if (!row) throw new StoreError('not-ready', 'the schema is not there: run the role migrate');
+      return row.value;
+    },
+
+    /** Whether Postgres answers a query right now. */
+    async healthy(): Promise<boolean> {
+      return database.once({ name: 'healthy', text: 'select 1', values: [] }).then(() => true, () => false);
+    },
+
+    connections: () => database.idle(),
+
+    async close(): Promise<void> {
+      clock.stop();
+      await Promise.all(listeners.map((listener) => listener.stop()));
+      await database.end();
+    },
+  };
+}

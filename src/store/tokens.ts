@@ -1,0 +1,68 @@
+/** Tokens with all that the gateway and the leader need to know of them. */
+import type { Database } from './connection.ts';
+import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from './limits.ts';
+import type { Limits, TokenRecord } from './records.ts';
+
+type Prefixed<P extends string> = Record<`${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`, number | null>;
+interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
+  id: number;
+  user_id: number;
+  root_id: number;
+  name: string;
+  user_status: TokenRecord['userStatus'];
+  root_status: TokenRecord['userStatus'];
+  token_permissions: string[] | null;
+  user_permissions: string[];
+  restrictions: string[];
+  expires_at: Date | null;
+  allow: TokenRecord['allow'];
+}
+
+const limitColumns = (alias: 't' | 'u' | 'r') =>
+  `${alias}.requests_per_minute ${alias}_per_minute, ${alias}.concurrency ${alias}_concurrency, ${alias}.queue_timeout_ms ${alias}_queue, ${alias}.file_bytes ${alias}_bytes`;
+
+const SELECT = `select t.id, t.user_id, r.id root_id, t.name, u.status user_status, r.status root_status,
+    t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
+    ${limitColumns('t')}, ${limitColumns('u')}, ${limitColumns('r')}
+  from tokens t join users u on u.id = t.user_id join users r on r.id = coalesce(u.root_id, u.id)
+  where t.revoked_at is null`;
+
+function given(row: TokenRow, alias: 't' | 'u' | 'r'): GivenLimits {
+  return { requestsPerMinute: row[`${alias}_per_minute`], concurrency: row[`${alias}_concurrency`], queueTimeoutMs: row[`${alias}_queue`], fileBytes: row[`${alias}_bytes`] };
+}
+
+const toRecord = (defaults: Limits) => (row: TokenRow): TokenRecord => ({
+  id: row.id,
+  userId: row.user_id,
+  rootUserId: row.root_id,
+  name: row.name,
+  userStatus: effectiveStatus(row.user_status, row.root_status),
+  permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions),
+  expiresAt: row.expires_at,
+  limits: effectiveLimits(given(row, 't'), given(row, 'u'), given(row, 'r'), defaults),
+  allow: row.allow,
+});
+
+export function tokenCalls(database: Database, defaults: Limits) {
+  const record = toRecord(defaults);
+  return {
+    /** Null: unknown or revoked. Expired ones and those of suspended users are found: the caller answers differently. */
+    async findToken(sha256: Buffer): Promise<TokenRecord | null> {
+      const rows = await database.rows<TokenRow>({ name: 'find_token', text: `${SELECT} and t.sha256 = $1`, values: [sha256] });
+      return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** The token of jobs that were made with kubectl. */
+    async defaultToken(): Promise<TokenRecord | null> {
+      const rows = await database.rows<TokenRow>({ name: 'default_token', text: `${SELECT} and t.is_default`, values: [] });
+      return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** The live ones among these tokens, whole. A revoked one is absent. */
+    async tokenLimits(ids: number[]): Promise<Map<number, TokenRecord>> {
+      if (ids.length === 0) return new Map();
+      const rows = await database.rows<TokenRow>({ name: 'token_limits', text: `${SELECT} and t.id = any($1)`, values: [ids] });
+      return new Map(rows.map((row) => [row.id, record(row)]));
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** A migrated database with an administrator, a user with a token, and a store opened on it. */
+import { createHash, randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { bootstrapAdmin } from '../../src/store/admin.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { CloseInput, OpenInput } from '../../src/store/records.ts';
+import { openStore, type Store, type StoreSettings } from '../../src/store/store.ts';
+import { type PostgresServer, startPostgres } from '../servers.ts';
+
+export const ADMIN = { email: 'admin@example.org', password: 'a good password', token: 'A'.repeat(64) };
+export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+export interface StoreFixture { server: PostgresServer; store: Store; admin: { userId: number; tokenId: number }; sql: <T = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<T[]>; close(): Promise<void> }
+
+export async function startStore(settings: Partial<StoreSettings> = {}): Promise<StoreFixture> {
+  const server = await startPostgres();
+  await migrate({ url: server.url });
+  const admin = await bootstrapAdmin({ url: server.url }, ADMIN);
+  const store = await openStore({ url: server.url, ...settings });
+  return {
+    server,
+    store,
+    admin,
+    async sql<T>(text: string, values: unknown[] = []) {
+      const client = new pg.Client({ connectionString: server.url });
+      await client.connect();
+      try {
+        return (await client.query(text, values)).rows as T[];
+      } finally {
+        await client.end();
+      }
+    },
+    async close() {
+      await store.close();
+      await server.stop();
+    },
+  };
+}
+
+export function anOpenInput(store: Store, change: Partial<OpenInput> = {}): OpenInput {
+  return {
+    ...store.newRequest(), tokenId: 1, userId: 1, kind: 'file', display: 'https://example.org/a.mp4', scheme: 'https', request: { ffprobe: { version: 'latest' } },
+    tools: [{ name: 'ffprobe', version: '7.0' }], queueTimeoutMs: 60_000, timeoutMs: 65_000, waiter: 'api-1', webhookUrl: null, idempotency: null, requestsPerMinute: 0, ...change,
+  };
+}
+
+export function aCloseInput(open: Pick<OpenInput, 'id' | 'submittedAt'>, change: Partial<CloseInput> = {}): CloseInput {
+  return {
+    id: open.id, submittedAt: open.submittedAt, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: new Date(open.submittedAt.getTime() + 7),
+    tools: [{ name: 'ffprobe', version: '7.0', success: true, durationMs: 31, usageMs: 30 }, { name: 'mediainfo', version: '24.06', success: false, durationMs: 12, usageMs: 11 }],
+    ioBytes: 1000, body: randomBytes(300), ...change,
+  };
+}
