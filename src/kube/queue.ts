@@ -1,0 +1,164 @@
+/**
+ * A work queue of keys. A key is never in two workers at once; added while it is worked on, it runs once more afterwards.
+ * Fresh keys go before those that only a LIST brought up, so a restart with 10,000 old jobs does not delay a new one.
+ */
+
+export interface AddOptions {
+  /** Work that can wait: found by a LIST, not by an event. */
+  low?: boolean;
+}
+
+export interface WorkQueue {
+  add(key: string, options?: AddOptions): void;
+  /** At the earlier of this and an already planned time. */
+  addAfter(key: string, ms: number, options?: AddOptions): void;
+  /** Later after each failure of this key: 5 ms, doubling, to 1,000 s. */
+  addRateLimited(key: string, options?: AddOptions): void;
+  /** Forgets the failures of a key. */
+  forget(key: string): void;
+  failures(key: string): number;
+  /** The next key; undefined once the queue is stopped. Each needs its `done`. */
+  get(): Promise<string | undefined>;
+  done(key: string): void;
+  /** Keys that wait to be worked on now. */
+  readonly length: number;
+  readonly processing: number;
+  readonly delayed: number;
+  /** No more keys are given out; what is planned is dropped. */
+  stop(): void;
+}
+
+const FLOOR_MS = 5;
+const CEILING_MS = 1_000_000;
+/** One in so many is taken from the low ones even while fresh keys wait: nothing starves. */
+const LOW_TURN = 8;
+
+export const retryDelayMs = (failures: number): number => Math.min(CEILING_MS, FLOOR_MS * 2 ** Math.min(failures, 30));
+
+export function workQueue(): WorkQueue {
+  const high = new Set<string>();
+  const low = new Set<string>();
+  const processing = new Set<string>();
+  /** Added while processing; the value is whether it may wait. */
+  const dirty = new Map<string, boolean>();
+  const planned = new Map<string, { at: number; low: boolean; timer: NodeJS.Timeout }>();
+  const failed = new Map<string, number>();
+  const takers: ((key: string | undefined) => void)[] = [];
+  let turn = 0;
+  let stopped = false;
+
+  function take(): string | undefined {
+    const first = high.size > 0 && (low.size === 0 || ++turn % LOW_TURN !== 0) ? high : low;
+    const { value, done } = first.keys().next();
+    if (done === true) return undefined;
+    first.delete(value);
+    processing.add(value);
+    return value;
+  }
+
+  function hand(): void {
+    while (takers.length > 0 && high.size + low.size > 0) takers.shift()!(take());
+  }
+
+  function unplan(key: string): void {
+    clearTimeout(planned.get(key)?.timer);
+    planned.delete(key);
+  }
+
+  function add(key: string, options: AddOptions = {}): void {
+    if (stopped) return;
+    const canWait = options.low === true;
+    if (processing.has(key)) {
+      dirty.set(key, canWait && (dirty.get(key) ?? true));
+      return;
+    }
+    if (high.has(key) || (canWait && low.has(key))) return;
+    low.delete(key);
+    (canWait ? low : high).add(key);
+    hand();
+  }
+
+  function addAfter(key: string, ms: number, options: AddOptions = {}): void {
+    if (stopped) return;
+    if (ms <= 0) return add(key, options);
+    const at = performance.now() + ms;
+    const before = planned.get(key);
+    if (before !== undefined && before.at <= at) return;
+    unplan(key);
+    const canWait = options.low === true;
+    const timer = setTimeout(() => {
+      planned.delete(key);
+      add(key, { low: canWait });
+    }, ms);
+    planned.set(key, { at, low: canWait, timer });
+  }
+
+  return {
+    add,
+    addAfter,
+    addRateLimited(key, options) {
+      const failures = failed.get(key) ?? 0;
+      failed.set(key, failures + 1);
+      addAfter(key, retryDelayMs(failures), options);
+    },
+    forget: (key) => { failed.delete(key); },
+    failures: (key) => failed.get(key) ?? 0,
+    get() {
+      if (stopped) return Promise.resolve(undefined);
+      const key = take();
+      return key === undefined ? new Promise((resolve) => { takers.push(resolve); }) : Promise.resolve(key);
+    },
+    done(key) {
+      processing.delete(key);
+      const again = dirty.get(key);
+      dirty.delete(key);
+      if (again !== undefined) add(key, { low: again });
+    },
+    get length() { return high.size + low.size; },
+    get processing() { return processing.size; },
+    get delayed() { return planned.size; },
+    stop() {
+      stopped = true;
+      for (const key of planned.keys()) unplan(key);
+      high.clear();
+      low.clear();
+      dirty.clear();
+      for (const taker of takers.splice(0)) taker(undefined);
+    },
+  };
+}
+
+export interface Workers {
+  /** Stops the queue and waits for the work that is under way. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs `work` for each key, so many at once. A throw plans the key again, later each time; a number asks for another turn
+ * after so many milliseconds. Both `onError` and the queue see the failure count.
+ */
+export function runWorkers(
+  queue: WorkQueue, count: number, work: (key: string) => Promise<number | void>, onError: (error: unknown, key: string, failures: number) => void = () => {},
+): Workers {
+  async function worker(): Promise<void> {
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+      try {
+        const after = await work(key);
+        queue.forget(key);
+        if (after !== undefined) queue.addAfter(key, after);
+      } catch (error) {
+        queue.addRateLimited(key);
+        onError(error, key, queue.failures(key));
+      } finally {
+        queue.done(key);
+      }
+    }
+  }
+  const running = Array.from({ length: count }, worker);
+  return {
+    async stop() {
+      queue.stop();
+      await Promise.all(running);
+    },
+  };
+}

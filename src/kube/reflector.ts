@@ -1,0 +1,254 @@
+/**
+ * A cache of one kind of object that stays right: LIST in pages, WATCH from there, again and again.
+ * client-node's informer ends at the first error and never asks for bookmarks; a watch that is silently dead hangs it for ever.
+ */
+import { jitteredBackoff, pause } from './backoff.ts';
+import type { KubeClient, WatchEvent } from './client.ts';
+import { isKubeError, KubeError } from './errors.ts';
+import { keyOf, type KubeObject, type ResourceType } from './kinds.ts';
+import { objectStore, type IndexFunction, type ObjectStore } from './object-store.ts';
+import { withoutManagedFields } from './slim.ts';
+
+export interface Handlers<T> {
+  /** `relist`: not news, but found by a LIST (the first one, too): may wait behind what has just happened. */
+  add?(object: T, info: { relist: boolean }): void;
+  update?(object: T, before: T, info: { relist: boolean }): void;
+  /** `finalStateUnknown`: the deletion itself was missed; the object is the last that we saw of it. */
+  delete?(object: T, info: { finalStateUnknown: boolean }): void;
+}
+
+/** What the reflector tells to metrics and logs. */
+export interface ReflectorHooks {
+  listed?(info: { reason: string; objects: number; ms: number }): void;
+  event?(type: string): void;
+  watchEnded?(reason: string): void;
+  failed?(error: unknown): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  client: KubeClient;
+  type: ResourceType<T>;
+  /** `null`: all namespaces. */
+  namespace?: string | null | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  /** May change the object that it gets; must keep its metadata. */
+  transform?: (object: T) => T;
+  indexes?: Record<string, IndexFunction<T>>;
+  handlers?: Handlers<T>;
+  hooks?: ReflectorHooks;
+  pageSize?: number;
+  /** Servers send a bookmark every 45 to 75 s: a watch quiet for longer than this is dead. */
+  silenceMs?: number;
+  watchSeconds?: () => number;
+  backoffMs?: [floor: number, ceiling: number];
+}
+
+export interface Reflector<T extends KubeObject> extends ObjectStore<T> {
+  /** Resolves after the first LIST, its add handlers called; rejects when stopped before that. */
+  readonly synced: Promise<void>;
+  hasSynced(): boolean;
+  /** Up to where the cache has followed, as the server numbers its changes. */
+  version(): number;
+  /** Has the cache seen this write? Give the resourceVersion that the write returned. */
+  includes(resourceVersion: string | undefined): boolean;
+  /** False when the deadline came first. */
+  waitFor(resourceVersion: string | undefined, deadlineMs: number): Promise<boolean>;
+  /** A fresh, consistent LIST now; resolves when the cache has it. */
+  relist(): Promise<void>;
+  /** Since anything (a bookmark, too) last came. */
+  silentMs(): number;
+  stop(): Promise<void>;
+}
+
+const numberOf = (resourceVersion: string | undefined): number => (resourceVersion === undefined ? 0 : Number(resourceVersion));
+
+export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
+  const { client, type, handlers = {}, hooks = {}, pageSize = 500, silenceMs = 100_000 } = options;
+  const { transform = withoutManagedFields, watchSeconds = () => Math.round(300 + Math.random() * 300) } = options;
+  const scope = { namespace: options.namespace, labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+  const store = objectStore<T>(options.indexes);
+  const backoff = jitteredBackoff(...(options.backoffMs ?? [800, 30_000] as const));
+  const stopping = new AbortController();
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {});
+  let synced = false;
+  let version = 0;
+  let heardAt = performance.now();
+  let relistReason: string | undefined = 'start';
+  let watching: AbortController | undefined;
+  let waiters: { version: number; done: () => void }[] = [];
+  let relisters: (() => void)[] = [];
+
+  /** A handler that throws is its owner's error; the cache goes on. */
+  function tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      hooks.failed?.(error);
+    }
+  }
+
+  function advance(to: number): void {
+    if (to > version) version = to;
+    if (waiters.length === 0) return;
+    const [due, rest] = [waiters.filter((waiter) => waiter.version <= version), waiters.filter((waiter) => waiter.version > version)];
+    waiters = rest;
+    for (const waiter of due) waiter.done();
+  }
+
+  function put(received: T, relist: boolean): void {
+    const object = transform(received);
+    const before = store.set(object);
+    if (before === undefined) tell(() => handlers.add?.(object, { relist }));
+    else if (before.metadata.uid !== object.metadata.uid) {
+      tell(() => handlers.delete?.(before, { finalStateUnknown: true }));
+      tell(() => handlers.add?.(object, { relist }));
+    } else if (before.metadata.resourceVersion !== object.metadata.resourceVersion) tell(() => handlers.update?.(object, before, { relist }));
+  }
+
+  function drop(key: string, last: T | undefined, finalStateUnknown: boolean): void {
+    const before = store.delete(key);
+    if (before !== undefined) tell(() => handlers.delete?.(last ?? before, { finalStateUnknown }));
+  }
+
+  async function list(reason: string): Promise<void> {
+    const startedAt = performance.now();
+    // Those who asked while this LIST is already on its way need another one.
+    const served = relisters;
+    relisters = [];
+    let listedAt = 0;
+    try {
+      const present = new Set<string>();
+      let next: string | undefined;
+      // Page by page into the store: 50,000 objects as they come off the wire would not fit twice.
+      do {
+        const page = await client.list(type, { ...scope, limit: pageSize, continue: next, signal: stopping.signal });
+        for (const object of page.items) {
+          present.add(keyOf(object));
+          put(object, true);
+        }
+        listedAt = numberOf(page.resourceVersion);
+        next = page.continue;
+      } while (next !== undefined);
+      for (const key of store.keys()) if (!present.has(key)) drop(key, undefined, true);
+      version = listedAt;
+      advance(listedAt);
+      heardAt = performance.now();
+      hooks.listed?.({ reason, objects: present.size, ms: heardAt - startedAt });
+    } catch (error) {
+      relisters = [...served, ...relisters];
+      throw error;
+    }
+    if (!synced) {
+      synced = true;
+      ready.resolve();
+    }
+    for (const done of served) done();
+  }
+
+  function onEvent(event: WatchEvent<T>): void {
+    heardAt = performance.now();
+    hooks.event?.(event.type);
+    const seen = numberOf(event.object.metadata.resourceVersion);
+    if (event.type === 'DELETED') drop(keyOf(event.object), transform(event.object), false);
+    else if (event.type !== 'BOOKMARK') put(event.object, false);
+    advance(seen);
+  }
+
+  async function follow(): Promise<void> {
+    const abort = new AbortController();
+    watching = abort;
+    const openedAt = performance.now();
+    const from = version;
+    heardAt = openedAt;
+    let silent = false;
+    const watchdog = setInterval(() => {
+      if (performance.now() - heardAt < silenceMs) return;
+      silent = true;
+      abort.abort();
+    }, Math.max(silenceMs / 10, 20));
+    try {
+      await client.watch(type, { ...scope, resourceVersion: String(version), allowWatchBookmarks: true, timeoutSeconds: watchSeconds(), signal: abort.signal }, onEvent);
+      // A server that takes a watch and ends it at once, over and over, is no healthy one.
+      if (performance.now() - openedAt < 1000 && version === from) throw new KubeError('broken-stream', `watch ${type.plural}: ended at once`);
+      backoff.reset();
+      hooks.watchEnded?.('end');
+    } catch (error) {
+      if (version !== from) backoff.reset();
+      if (silent) throw new KubeError('timeout', `watch ${type.plural}: silent for ${silenceMs} ms`);
+      throw error;
+    } finally {
+      clearInterval(watchdog);
+      watching = undefined;
+    }
+  }
+
+  async function run(): Promise<void> {
+    let relistedAfterGone = false;
+    while (!stopping.signal.aborted) {
+      try {
+        if (relistReason !== undefined) {
+          await list(relistReason);
+          relistReason = undefined;
+        }
+        // Asked for while the LIST ran: `watching` was not there to be ended.
+        if (relisters.length > 0) relistReason = 'asked';
+        else await follow();
+        relistedAfterGone = false;
+      } catch (error) {
+        if (stopping.signal.aborted) break;
+        if (relisters.length > 0 && isKubeError(error, 'aborted')) {
+          relistReason = 'asked';
+          continue;
+        }
+        hooks.watchEnded?.(isKubeError(error) ? error.code : 'error');
+        hooks.failed?.(error);
+        if (isKubeError(error, 'gone')) {
+          relistReason = 'gone';
+          // History was thrown away once: list at once. Twice in a row: something is wrong there.
+          if (!relistedAfterGone) {
+            relistedAfterGone = true;
+            continue;
+          }
+        }
+        await pause(Math.max(backoff.next(), isKubeError(error) ? error.retryAfterMs ?? 0 : 0), stopping.signal);
+      }
+    }
+  }
+
+  stopping.signal.addEventListener('abort', () => watching?.abort());
+  const running = run();
+
+  return {
+    synced: ready.promise,
+    hasSynced: () => synced,
+    version: () => version,
+    includes: (resourceVersion) => numberOf(resourceVersion) <= version,
+    waitFor(resourceVersion, deadlineMs) {
+      const wanted = numberOf(resourceVersion);
+      if (wanted <= version) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const waiter = { version: wanted, done: () => { clearTimeout(timer); resolve(true); } };
+        const timer = setTimeout(() => {
+          waiters = waiters.filter((other) => other !== waiter);
+          resolve(false);
+        }, deadlineMs);
+        waiters.push(waiter);
+      });
+    },
+    relist: () => new Promise((resolve) => {
+      relisters.push(resolve);
+      watching?.abort();
+    }),
+    silentMs: () => performance.now() - heardAt,
+    get: store.get, list: store.list, by: store.by, countBy: store.countBy, keys: store.keys,
+    get size() { return store.size; },
+    async stop() {
+      stopping.abort();
+      if (!synced) ready.reject(new KubeError('aborted', `cache of ${type.plural}: stopped`));
+      for (const done of relisters) done();
+      await running;
+    },
+  };
+}

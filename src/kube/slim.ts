@@ -1,0 +1,32 @@
+/** What a cache need not hold. managedFields are some 40 % of a small object; a finished job's source is read by nobody. */
+import type { KubeObject, Pod } from './kinds.ts';
+import type { ProbeJob } from './resources.ts';
+
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  delete (object.metadata as { managedFields?: unknown }).managedFields;
+  return object;
+}
+
+export const isFinished = (job: ProbeJob): boolean => {
+  const status = job.status?.conditions?.find(({ type }) => type === 'Succeeded')?.status;
+  return status === 'True' || status === 'False';
+};
+
+export function slimJob(job: ProbeJob): ProbeJob {
+  withoutManagedFields(job);
+  if (isFinished(job)) job.spec = { kind: job.spec.kind, source: {}, ...(job.spec.token === undefined ? {} : { token: job.spec.token }) };
+  return job;
+}
+
+/** Our own pods: we wrote their spec, and read back only where they run. */
+export function slimPod(pod: Pod): Pod {
+  withoutManagedFields(pod);
+  if (pod.spec !== undefined) {
+    const { nodeName, serviceAccountName, terminationGracePeriodSeconds } = pod.spec;
+    pod.spec = { containers: [], ...clean({ nodeName, serviceAccountName, terminationGracePeriodSeconds }) };
+  }
+  return pod;
+}
+
+const clean = <T extends object>(object: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
