@@ -1,0 +1,43 @@
+{{/* Name of everything in the release's namespace. */}}
+{{- define "probeyard.name" -}}
+{{- default (ternary .Release.Name (printf "%s-probeyard" .Release.Name) (contains "probeyard" .Release.Name)) .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Name of what stands outside namespaces: two installations in two namespaces must not meet. */}}
+{{- define "probeyard.clusterName" -}}
+{{- $name := include "probeyard.name" . -}}
+{{- ternary $name (printf "%s-%s" .Release.Namespace $name) (eq .Release.Namespace $name) -}}
+{{- end -}}
+
+{{- define "probeyard.selector" -}}
+app.kubernetes.io/name: probeyard
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{/* Labels of an object: {root, component}. */}}
+{{- define "probeyard.labels" -}}
+{{ include "probeyard.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: probeyard
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.apiAccount" -}}{{ include "probeyard.name" . }}-api{{- end -}}
+{{- define "probeyard.controllerAccount" -}}{{ include "probeyard.name" . }}-controller{{- end -}}
+{{- define "probeyard.setupAccount" -}}{{ include "probeyard.name" . }}-setup{{- end -}}
+{{- define "probeyard.runnerAccount" -}}probeyard-runner{{- end -}}
+{{- define "probeyard.verifyAccount" -}}probeyard-verify{{- end -}}
+{{/* In the runners' namespace: the CA of NATS, which the controller keeps there. */}}
+{{- define "probeyard.natsCaConfigMap" -}}probeyard-ca{{- end -}}
+
+{{- define "probeyard.natsInstalled" -}}{{ if not .Values.nats.external.url }}true{{ end }}{{- end -}}
+{{- define "probeyard.postgresInstalled" -}}{{ if not .Values.postgres.external.existingSecret }}true{{ end }}{{- end -}}
+
+{{- define "probeyard.natsUrl" -}}
+{{- default (printf "tls://%s-nats.%s.svc:4222" (include "probeyard.name" .) .Release.Namespace) .Values.nats.external.url -}}
+{{- end -}}

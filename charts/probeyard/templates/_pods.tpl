@@ -1,0 +1,178 @@
+{{/* What every container of ours is held to. */}}
+{{- define "probeyard.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- define "probeyard.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "probeyard.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.nodeSelector" -}}
+{{- $selector := merge (dict) (default (dict) .selector) (dict "kubernetes.io/os" "linux") -}}
+{{- if .root.Values.arch }}{{ $_ := set $selector "kubernetes.io/arch" .root.Values.arch }}{{ end -}}
+{{ toYaml $selector }}
+{{- end -}}
+
+{{/* Where a pod may run: {root, component, values}. */}}
+{{- define "probeyard.scheduling" -}}
+nodeSelector:
+  {{- include "probeyard.nodeSelector" (dict "root" .root "selector" .values.nodeSelector) | nindent 2 }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.spread" -}}
+topologySpreadConstraints:
+{{- if .values.topologySpreadConstraints }}
+  {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
+{{- else }}
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ $key }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "probeyard.selector" $ | nindent 8 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.scrapeAnnotations" -}}
+{{- if .Values.metrics.scrapeAnnotations }}
+prometheus.io/scrape: "true"
+prometheus.io/port: "9090"
+prometheus.io/path: /metrics
+{{- end }}
+{{- end -}}
+
+{{/* Who and where a process is. */}}
+{{- define "probeyard.selfEnv" -}}
+- name: PY_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- name: PY_POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: PY_REPLICA
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: PY_POD_UID
+  valueFrom: { fieldRef: { fieldPath: metadata.uid } }
+- name: PY_POD_IP
+  valueFrom: { fieldRef: { fieldPath: status.podIP } }
+- name: PY_NODE_NAME
+  valueFrom: { fieldRef: { fieldPath: spec.nodeName } }
+- name: PY_LOG_LEVEL
+  value: {{ .Values.logLevel }}
+{{- end -}}
+
+{{- define "probeyard.postgresEnv" -}}
+{{- $external := .Values.postgres.external -}}
+{{- $secret := default .Values.secrets.postgres $external.existingSecret -}}
+- name: PY_POSTGRES_URL
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $external.urlKey }} } }
+- name: PY_POSTGRES_DIRECT_URL
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $external.directUrlKey }}, optional: true } }
+{{- if and $external.existingSecret $external.caKey }}
+- name: PY_POSTGRES_CA_FILE
+  value: /etc/probeyard-postgres/ca.crt
+{{- end }}
+{{- end -}}
+
+{{- define "probeyard.postgresCaMount" -}}
+{{- with .Values.postgres.external }}{{ if and .existingSecret .caKey }}
+- name: postgres-ca
+  mountPath: /etc/probeyard-postgres
+  readOnly: true
+{{- end }}{{ end }}
+{{- end -}}
+
+{{- define "probeyard.postgresCaVolume" -}}
+{{- with .Values.postgres.external }}{{ if and .existingSecret .caKey }}
+- name: postgres-ca
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items: [{ key: {{ .caKey }}, path: ca.crt }]
+{{- end }}{{ end }}
+{{- end -}}
+
+{{/* NATS as a static client: {root, key}. */}}
+{{- define "probeyard.natsEnv" -}}
+- name: PY_NATS_URL
+  value: {{ include "probeyard.natsUrl" .root }}
+- name: PY_NATS_NKEY_FILE
+  value: /etc/probeyard/nats/{{ .key }}
+- name: PY_NATS_CA_FILE
+  value: /etc/probeyard/nats/ca.crt
+{{- end -}}
+
+{{- define "probeyard.natsCaSource" -}}
+- secret:
+    name: {{ .Values.secrets.natsTls }}
+    items: [{ key: ca.crt, path: nats/ca.crt }]
+{{- end -}}
+
+{{- define "probeyard.sourcesEnv" -}}
+- name: PY_ALLOW_SOURCES
+  value: {{ toJson .Values.sources.allow | quote }}
+- name: PY_DENY_CIDRS
+  value: {{ toJson .Values.sources.deny | quote }}
+{{- end -}}
+
+{{/* The schema is brought up to date before a new version serves; safe beside others that do the same. */}}
+{{- define "probeyard.migrateContainer" -}}
+- name: migrate
+  image: {{ include "probeyard.image" . }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  args: [migrate]
+  env:
+    {{- include "probeyard.selfEnv" . | nindent 4 }}
+    {{- include "probeyard.postgresEnv" . | nindent 4 }}
+    - name: PY_ADMIN_EMAIL_FILE
+      value: /etc/probeyard-admin/email
+    - name: PY_ADMIN_PASSWORD_FILE
+      value: /etc/probeyard-admin/password
+    - name: PY_ADMIN_TOKEN_FILE
+      value: /etc/probeyard-admin/token
+  resources:
+    requests: { cpu: 10m, memory: 64Mi }
+    limits: { memory: 256Mi }
+  securityContext:
+    {{- include "probeyard.containerSecurity" . | nindent 4 }}
+  volumeMounts:
+    - name: admin
+      mountPath: /etc/probeyard-admin
+      readOnly: true
+    {{- with include "probeyard.postgresCaMount" . }}{{ trim . | nindent 4 }}{{ end }}
+{{- end -}}
+
+{{- define "probeyard.adminVolume" -}}
+- name: admin
+  secret:
+    secretName: {{ .Values.secrets.admin }}
+    defaultMode: 0440
+{{- end -}}

@@ -1,0 +1,174 @@
+/** The chart's values: one description, from which values.schema.json is made. Every object refuses names it does not know. */
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import { customResourceDefinition } from '../src/kube/crd.ts';
+import { PROBE_POOL, TOOLS } from '../src/kube/resources.ts';
+
+const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema => ({
+  type: 'object',
+  properties,
+  additionalProperties: false,
+  ...(required.length > 0 ? { required } : {}),
+}) as unknown as TObject;
+
+const oneOf = (values: readonly string[]): TSchema => Type.Unsafe({ type: 'string', enum: [...values] });
+const orNull = (schema: TSchema): TSchema => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
+const text = (options: object = {}) => Type.String(options);
+const flag = Type.Boolean();
+const whole = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
+/** Kubernetes' own types: the API server knows them better than we do. */
+const anyObject = Type.Unsafe({ type: 'object' });
+const anyObjects = Type.Array(anyObject);
+const textMap = Type.Unsafe({ type: 'object', additionalProperties: { type: 'string' } });
+
+const DNS_LABEL = '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$';
+const OBJECT_NAME = '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$';
+const objectName = text({ pattern: OBJECT_NAME });
+const optionalName = text({ pattern: `^$|${OBJECT_NAME}` });
+const digest = text({ pattern: '^(sha256:[0-9a-f]{64})?$' });
+const cidr = text({ pattern: '^[0-9a-fA-F:.]+/[0-9]{1,3}$' });
+const port = whole(1, 65535);
+const quantity = Type.Unsafe({ anyOf: [{ type: 'string', pattern: '^[0-9.]+([numkKMGTPE]|[KMGTPE]i)?$' }, { type: 'number' }] });
+const amounts = object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity });
+const resources = object({ requests: amounts, limits: amounts });
+
+const image = { registry: text(), repository: text({ minLength: 1 }), tag: text(), digest };
+const placement = { nodeSelector: textMap, tolerations: anyObjects, affinity: anyObject, priorityClassName: text() };
+const deployment = {
+  replicas: orNull(whole(0, 1000)),
+  resources,
+  serviceAccountAnnotations: textMap,
+  podAnnotations: textMap,
+  podLabels: textMap,
+  ...placement,
+  topologySpreadConstraints: anyObjects,
+  pdb: object({ enabled: flag, maxUnavailable: Type.Unsafe({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^[0-9]{1,3}%$' }] }) }),
+  extraEnv: anyObjects,
+};
+const persistence = object({ enabled: flag, size: quantity, storageClass: orNull(text()) });
+const monitor = object({ enabled: flag, labels: textMap, interval: text({ pattern: '^[0-9]+(ms|s|m|h)$' }) });
+
+const tool = object(
+  {
+    tool: oneOf(TOOLS),
+    version: text({ pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$', maxLength: 64 }),
+    latest: flag,
+    command: Type.Array(text({ minLength: 1 }), { minItems: 1, maxItems: 16 }),
+    image: text(),
+    tag: text(),
+    digest,
+  },
+  ['tool', 'version', 'command'],
+);
+
+/** JSON schema of a ProbePool's spec, as the CRD has it, made strict. */
+function poolSpec(): TSchema {
+  const definition = customResourceDefinition(PROBE_POOL) as { spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] } };
+  const spec = definition.spec.versions[0]?.schema.openAPIV3Schema.properties.spec;
+  const strict = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(strict);
+    if (typeof node !== 'object' || node === null) return node;
+    const kept = Object.entries(node).filter(([key]) => !key.startsWith('x-kubernetes-') && key !== 'format' && key !== 'default');
+    const out = Object.fromEntries(kept.map(([key, value]) => [key, strict(value)]));
+    return out['type'] === 'object' && out['properties'] ? { ...out, additionalProperties: false } : out;
+  };
+  return Type.Unsafe(strict(spec) as object);
+}
+
+const allowedSource = Type.Unsafe({
+  type: 'object',
+  properties: { cidr, host: text({ minLength: 1 }), port },
+  additionalProperties: false,
+  oneOf: [{ required: ['cidr'] }, { required: ['host'] }],
+});
+
+export const VALUES: TSchema = object({
+  // A parent chart may put anything of its own beside these.
+  global: Type.Unsafe({ type: 'object', properties: { imageRegistry: text() } }),
+  fullnameOverride: text({ pattern: `^$|${DNS_LABEL}` }),
+  image: object({ ...image, pullPolicy: oneOf(['Always', 'IfNotPresent', 'Never']) }),
+  imagePullSecrets: Type.Array(object({ name: objectName }, ['name'])),
+  logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
+  commonLabels: textMap,
+  arch: oneOf(['', 'amd64', 'arm64']),
+  crds: object({ enabled: flag, keep: flag }),
+  rbac: object({ create: flag, aggregate: flag }),
+  admissionPolicy: object({ enabled: flag }),
+  api: object({
+    ...deployment,
+    drainSeconds: whole(0, 3600),
+    service: object({ type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']), port, nodePort: whole(0, 65535), annotations: textMap }),
+  }),
+  controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }),
+  jobs: object({
+    maxQueued: whole(1, 10_000_000),
+    finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), maxPerToken: whole(0, 100_000) }),
+    secretRefs: object({ enabled: flag }),
+  }),
+  sources: object({
+    allow: Type.Array(allowedSource),
+    deny: Type.Array(cidr),
+    ca: object({ pem: text(), configMap: optionalName }),
+    egressProxy: text({ pattern: '^$|^https?://[^/@]+/?$' }),
+  }),
+  tools: object({
+    delivery: oneOf(['imageVolume', 'bundled']),
+    forceImageVolume: flag,
+    registry: text(),
+    repositoryPrefix: text({ minLength: 1 }),
+    allowedImages: Type.Array(text({ minLength: 1 })),
+    catalog: Type.Array(tool),
+    exclude: Type.Array(text({ minLength: 1 })),
+    bundled: object(image),
+  }),
+  pools: Type.Unsafe({ type: 'object', propertyNames: { pattern: DNS_LABEL, maxLength: 40 }, additionalProperties: orNull(poolSpec()) }),
+  runners: object({
+    namespace: text({ pattern: DNS_LABEL }),
+    createNamespace: flag,
+    nodeSelector: textMap,
+    tolerations: anyObjects,
+    labels: textMap,
+    annotations: textMap,
+    priorityClassName: text(),
+  }),
+  nats: object({
+    external: object({ url: text({ pattern: '^$|^(tls|nats|wss)://' }), runnerUrl: text({ pattern: '^$|^(tls|nats|wss)://' }) }),
+    image: object(image),
+    resources,
+    jetstream: object({ memory: text({ pattern: '^[0-9]+(B|KB|MB|GB)$' }), file: text({ pattern: '^[0-9]+(B|KB|MB|GB)$' }) }),
+    persistence,
+    podAnnotations: textMap,
+    ...placement,
+  }),
+  postgres: object({
+    external: object({ existingSecret: optionalName, urlKey: text({ minLength: 1 }), directUrlKey: text({ minLength: 1 }), caKey: text() }),
+    image: object(image),
+    resources,
+    persistence,
+    podAnnotations: textMap,
+    ...placement,
+  }),
+  setup: object({ enabled: flag, adminEmail: text({ pattern: '^[^@\\s]+@[^@\\s]+$' }) }),
+  secrets: object({ natsTls: objectName, natsAuth: objectName, postgres: objectName, sealPublic: objectName, sealPrivate: objectName, admin: objectName }),
+  networkPolicy: object({
+    enabled: flag,
+    dns: object({ namespace: objectName, podLabels: textMap, ports: Type.Array(port, { minItems: 1 }) }),
+    kubeApi: object({ cidrs: Type.Array(cidr, { minItems: 1 }), ports: Type.Array(port, { minItems: 1 }) }),
+    apiFrom: anyObjects,
+    metricsFrom: anyObjects,
+    apiExtraEgress: anyObjects,
+    controllerExtraEgress: anyObjects,
+    runnerExtraEgress: anyObjects,
+  }),
+  ingress: object({ enabled: flag, className: text(), annotations: textMap, hosts: Type.Array(text({ minLength: 1 })), tls: anyObjects }),
+  gateway: object({ enabled: flag, parentRefs: anyObjects, hostnames: Type.Array(text({ minLength: 1 })), timeout: text({ pattern: '^[0-9]+(ms|s|m|h)$' }), annotations: textMap }),
+  metrics: object({
+    scrapeAnnotations: flag,
+    podMonitor: monitor,
+    serviceMonitor: monitor,
+    prometheusRule: object({ enabled: flag, labels: textMap, extraRules: anyObjects }),
+  }),
+  flowControl: object({ enabled: flag, concurrencyShares: whole(1, 1000) }),
+  tests: object({ enabled: flag, requireNetworkPolicy: flag }),
+});
+
+export const valuesSchema = (): string => `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the Probeyard chart', ...VALUES }, null, 2)}\n`;
