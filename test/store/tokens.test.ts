@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { bootstrapAdmin, PERMISSIONS } from '../../src/store/admin.ts';
+import type { TokenChange } from '../../src/store/listen.ts';
+import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from '../../src/store/limits.ts';
+import { verifyPassword } from '../../src/store/password.ts';
+import { DEFAULT_LIMITS } from '../../src/store/records.ts';
+import { until } from '../until.ts';
+import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
+
+const none: GivenLimits = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null };
+
+describe('store: limits of a token', () => {
+  const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>, number][] = [
+    ['nothing given: the default', {}, {}, {}, 10],
+    ['the user may be given more', {}, { concurrency: 50 }, {}, 50],
+    ['a sub-user has what his root user has', {}, {}, { concurrency: 20 }, 20],
+    ['his own goes before his root user\'s', {}, { concurrency: 5 }, { concurrency: 20 }, 5],
+    ['a token narrows', { concurrency: 2 }, { concurrency: 50 }, {}, 2],
+    ['a token does not widen', { concurrency: 99 }, { concurrency: 50 }, {}, 50],
+  ];
+  for (const [name, token, user, root, expected] of cases) {
+    it(name, () => assert.deepEqual(effectiveLimits({ ...none, ...token }, { ...none, ...user }, { ...none, ...root }, DEFAULT_LIMITS), { ...DEFAULT_LIMITS, concurrency: expected }));
+  }
+
+  it('permissions: the user\'s, without his restrictions, narrowed by the token', () => {
+    assert.deepEqual(effectivePermissions(null, ['a', 'b'], []), ['a', 'b']);
+    assert.deepEqual(effectivePermissions(['b', 'c'], ['a', 'b'], []), ['b']);
+    assert.deepEqual(effectivePermissions(null, ['a', 'b'], ['b']), ['a']);
+  });
+
+  it('a suspended root user suspends', () => {
+    assert.equal(effectiveStatus('active', 'suspended'), 'suspended');
+    assert.equal(effectiveStatus('pending', 'active'), 'pending');
+  });
+});
+
+describe('store: tokens', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+  before(async () => { fixture = await startStore(); });
+  after(() => fixture.close());
+
+  it('finds the administrator\'s token by its hash', async () => {
+    assert.deepEqual(await fixture.store.findToken(sha256(ADMIN.token)), {
+      id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', userStatus: 'active', permissions: [...PERMISSIONS], expiresAt: null,
+      limits: DEFAULT_LIMITS, allow: [],
+    });
+    assert.equal(await fixture.store.findToken(sha256('unknown')), null);
+  });
+
+  it('the default token cannot be sent by anyone', async () => {
+    const token = await fixture.store.defaultToken();
+    assert.equal(token?.name, 'kubectl');
+    assert.deepEqual(await fixture.sql('select sha256 from tokens where id = $1', [token?.id]), [{ sha256: null }]);
+  });
+
+  it('reads many tokens at once, without the revoked ones', async () => {
+    const [made] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, $2, 3, '[{"cidr":"10.0.0.0/8","port":80}]', null) returning id`, [fixture.admin.userId, sha256('t1')]);
+    const id = Number(made?.id);
+    const found = await fixture.store.tokenLimits([id, fixture.admin.tokenId, 99_999]);
+    assert.deepEqual([...found.keys()].sort(), [fixture.admin.tokenId, id].sort());
+    assert.equal(found.get(id)?.limits.concurrency, 3);
+    assert.deepEqual(found.get(id)?.allow, [{ cidr: '10.0.0.0/8', port: 80 }]);
+    await fixture.sql('update tokens set revoked_at = now() where id = $1', [id]);
+    assert.equal((await fixture.store.tokenLimits([id])).size, 0);
+    assert.equal(await fixture.store.findToken(sha256('t1')), null);
+  });
+
+  it('bootstrap: again and at once it changes nothing', async () => {
+    const before = await fixture.sql('select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens');
+    const url = fixture.server.url;
+    const answers = await Promise.all([bootstrapAdmin({ url }, ADMIN), bootstrapAdmin({ url }, ADMIN), bootstrapAdmin({ url }, ADMIN)]);
+    for (const answer of answers) assert.deepEqual(answer, fixture.admin);
+    assert.deepEqual(await fixture.sql('select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens'), before);
+  });
+
+  it('bootstrap: another token replaces the old one, another address renames, a changed password stays', async () => {
+    const url = fixture.server.url;
+    const [row] = await fixture.sql<{ password_hash: string }>('select password_hash from users where id = $1', [fixture.admin.userId]);
+    assert.equal(await verifyPassword(ADMIN.password, row?.password_hash ?? ''), true);
+    assert.equal(await verifyPassword('another', row?.password_hash ?? ''), false);
+    assert.equal(await verifyPassword('another', 'not a hash'), false);
+    const answer = await bootstrapAdmin({ url }, { email: 'boss@example.org', password: 'a new one', token: 'B'.repeat(64) });
+    assert.equal(answer.userId, fixture.admin.userId);
+    assert.equal(await fixture.store.findToken(sha256(ADMIN.token)), null);
+    assert.equal((await fixture.store.findToken(sha256('B'.repeat(64))))?.userId, answer.userId);
+    const [after] = await fixture.sql<{ email: string; password_hash: string }>('select email, password_hash from users where id = $1', [answer.userId]);
+    assert.deepEqual(after, { email: 'boss@example.org', password_hash: row?.password_hash });
+  });
+
+  for (const [what, input] of [['token', { ...ADMIN, token: 'short' }], ['e-mail', { ...ADMIN, email: 'nobody' }]] as const) {
+    it(`bootstrap: refuses a bad ${what}`, () => assert.rejects(bootstrapAdmin({ url: fixture.server.url }, input), { name: 'StoreError', code: 'invalid' }));
+  }
+});
+
+describe('store: notices of changed tokens', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+  before(async () => { fixture = await startStore(); });
+  after(() => fixture.close());
+
+  it('tells of every change, flushes on reconnect, and knows when it is deaf', async () => {
+    const heard: TokenChange[] = [];
+    const listener = fixture.store.listenTokens((change) => heard.push(change));
+    await until('it listens', () => listener.listening());
+    assert.deepEqual(heard.splice(0), [{ all: true }]);
+
+    const [made] = await fixture.sql<{ id: string }>('insert into tokens (user_id, sha256) values ($1, $2) returning id', [fixture.admin.userId, sha256('n')]);
+    await fixture.sql('update tokens set sha256 = $2 where id = $1', [made?.id, sha256('m')]);
+    await fixture.sql(`update users set status = 'suspended' where id = $1`, [fixture.admin.userId]);
+    await fixture.sql('delete from tokens where id = $1', [made?.id]);
+    const token = Number(made?.id);
+    const hex = (text: string) => sha256(text).toString('hex');
+    await until('five notices', () => heard.length === 5);
+    assert.deepEqual(heard.splice(0), [
+      { token, sha256: hex('n') }, { token, sha256: hex('m') }, { token, sha256: hex('n') }, { user: fixture.admin.userId }, { token, sha256: hex('m') },
+    ]);
+
+    await fixture.server.down('immediate');
+    await until('it knows that it is deaf', () => !listener.listening());
+    await fixture.server.restart();
+    await until('it listens again', () => listener.listening());
+    assert.deepEqual(heard, [{ all: true }]);
+    await listener.stop();
+    assert.equal(listener.listening(), false);
+  });
+
+  it('a killed backend is replaced', async () => {
+    const heard: TokenChange[] = [];
+    const listener = fixture.store.listenTokens((change) => heard.push(change));
+    await until('it listens', () => heard.length === 1 && listener.listening());
+    await fixture.sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'probeyard-listen'`);
+    await until('it flushed again', () => heard.length === 2 && listener.listening());
+    await listener.stop();
+  });
+});
