@@ -1,0 +1,203 @@
+/**
+ * The agent's side of the launcher: starts tools over its unix socket and collects what they print. The connection is made
+ * again for ever: where the tools' container dies (out of memory takes it as a whole), its launcher comes back.
+ */
+import { connect, type Socket } from 'node:net';
+import { constants } from 'node:os';
+import { type Event, type Exit, encodeNumber, encodeStart, frameReader, type Spawn, TYPE } from './launcher_frames.ts';
+
+export type { Exit, Limits, Spawn } from './launcher_frames.ts';
+
+export class LauncherError extends Error {
+  /** lost: the container of the tools died. late: no answer in time. exec-*: the tool could not be started. */
+  readonly code: 'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed';
+  constructor(code: LauncherError['code'], message: string) {
+    super(message);
+    this.name = 'LauncherError';
+    this.code = code;
+  }
+}
+
+export interface Finished { exit: Exit; stdout: Buffer; stderr: Buffer }
+export interface Running {
+  started: Promise<{ pid: number; spawnUs: number }>;
+  /** Rejects with a LauncherError where there is no exit to tell of. */
+  finished: Promise<Finished>;
+  kill(): void;
+}
+
+export interface Launcher {
+  connected(): boolean;
+  whenConnected(deadlineMs: number): Promise<void>;
+  start(spawn: Spawn): Running;
+  /** Ends everything in the tools' container and empties its directories. False where something would not go, or nobody answers for it. */
+  killAll(): Promise<boolean>;
+  ping(): Promise<void>;
+  close(): void;
+}
+
+export interface LauncherOptions {
+  answerMs?: number;
+  cleanMs?: number;
+  onConnect?: () => void;
+  onLost?: () => void;
+}
+
+interface Tool {
+  stdout: Buffer[];
+  stderr: Buffer[];
+  started: PromiseWithResolvers<{ pid: number; spawnUs: number }>;
+  finished: PromiseWithResolvers<Finished>;
+  timer: NodeJS.Timeout;
+}
+
+const RECONNECT_MS = { first: 10, most: 500 };
+/** What the launcher may take longer than a tool's wall time to tell its end. */
+const GRACE_MS = 10_000;
+
+export function openLauncher(path: string, options: LauncherOptions = {}): Launcher {
+  const { answerMs = 5_000, cleanMs = 10_000 } = options;
+  const tools = new Map<number, Tool>();
+  let waiting: PromiseWithResolvers<void>[] = [];
+  const cleaning: PromiseWithResolvers<boolean>[] = [];
+  const pings = new Map<number, () => void>();
+  let socket: Socket | undefined;
+  let ready = false;
+  let closed = false;
+  let pause = RECONNECT_MS.first;
+  let retry: NodeJS.Timeout | undefined;
+  let last = 0;
+
+  const end = (id: number): Tool | undefined => {
+    const tool = tools.get(id);
+    if (tool) clearTimeout(tool.timer);
+    tools.delete(id);
+    return tool;
+  };
+  const fail = (id: number, error: LauncherError) => {
+    const tool = end(id);
+    tool?.started.reject(error);
+    tool?.finished.reject(error);
+  };
+
+  const onEvent = (event: Event) => {
+    if (event.type === 'clean') return cleaning.shift()?.resolve(event.clean);
+    if (event.type === 'pong') return pings.get(event.id)?.();
+    const tool = tools.get(event.id);
+    if (!tool) return;
+    if (event.type === 'started') tool.started.resolve({ pid: event.pid, spawnUs: event.spawnUs });
+    else if (event.type === 'out') tool.stdout.push(event.bytes);
+    else if (event.type === 'err') tool.stderr.push(event.bytes);
+    else if (event.type === 'failed') fail(event.id, execError(event.errno, event.stage));
+    else end(event.id)?.finished.resolve({ exit: event.exit, stdout: Buffer.concat(tool.stdout), stderr: Buffer.concat(tool.stderr) });
+  };
+
+  const lost = () => {
+    const was = ready;
+    ready = false;
+    socket = undefined;
+    for (const id of tools.keys()) fail(id, new LauncherError('lost', 'the container of the tools ended'));
+    if (was) options.onLost?.();
+    if (closed) return;
+    retry = setTimeout(dial, pause);
+    pause = Math.min(pause * 2, RECONNECT_MS.most);
+  };
+
+  const dial = () => {
+    const dialled = connect(path);
+    socket = dialled;
+    const read = frameReader(onEvent);
+    dialled.on('connect', () => {
+      ready = true;
+      pause = RECONNECT_MS.first;
+      for (const waiter of waiting) waiter.resolve();
+      waiting = [];
+      // Asked before the connection broke: the launcher of now answers for what is left.
+      for (const _ of cleaning) dialled.write(encodeNumber(TYPE.killAll));
+      options.onConnect?.();
+    });
+    dialled.on('data', (bytes: Buffer) => {
+      try {
+        read(bytes);
+      } catch {
+        dialled.destroy();
+      }
+    });
+    dialled.on('error', () => {});
+    dialled.on('close', lost);
+  };
+  dial();
+
+  return {
+    connected: () => ready,
+    async whenConnected(deadlineMs) {
+      if (ready) return;
+      const waiter = Promise.withResolvers<void>();
+      waiting.push(waiter);
+      await within(deadlineMs, waiter.promise, new LauncherError('not-connected', 'the launcher does not answer'));
+    },
+    start(spawn) {
+      last = (last + 1) % 0x7fff_ffff;
+      const id = last;
+      const started = Promise.withResolvers<{ pid: number; spawnUs: number }>();
+      const finished = Promise.withResolvers<Finished>();
+      // Whoever waits for the end need not wait for the start, and the other way round.
+      started.promise.catch(() => {});
+      finished.promise.catch(() => {});
+      // Past this the launcher itself hangs: without its connection it ends everything.
+      const timer = setTimeout(() => {
+        fail(id, new LauncherError('late', 'the launcher told no end of the tool'));
+        socket?.destroy();
+      }, spawn.limits.wallMs + GRACE_MS);
+      tools.set(id, { stdout: [], stderr: [], started, finished, timer });
+      if (!socket || !ready) fail(id, new LauncherError('not-connected', 'the launcher does not answer'));
+      else socket.write(encodeStart(id, spawn));
+      return { started: started.promise, finished: finished.promise, kill: () => { if (ready) socket?.write(encodeNumber(TYPE.kill, id)); } };
+    },
+    async killAll() {
+      const clean = Promise.withResolvers<boolean>();
+      cleaning.push(clean);
+      if (ready) socket?.write(encodeNumber(TYPE.killAll));
+      return within(cleanMs, clean.promise, new LauncherError('late', 'the launcher did not clean up')).catch(() => {
+        cleaning.splice(cleaning.indexOf(clean), 1);
+        socket?.destroy();
+        return false;
+      });
+    },
+    async ping() {
+      if (!socket || !ready) throw new LauncherError('not-connected', 'the launcher does not answer');
+      last = (last + 1) % 0x7fff_ffff;
+      const id = last;
+      const pong = Promise.withResolvers<void>();
+      pings.set(id, pong.resolve);
+      socket.write(encodeNumber(TYPE.ping, id));
+      await within(answerMs, pong.promise, new LauncherError('late', 'the launcher does not answer')).finally(() => pings.delete(id));
+    },
+    close() {
+      closed = true;
+      clearTimeout(retry);
+      socket?.destroy();
+    },
+  };
+}
+
+/** The message is for the log: callers only hear that the tool is not available. */
+function execError(errno: number, stage: number): LauncherError {
+  const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
+  const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;
+  if (stage === 0) return new LauncherError('exec-failed', `no process could be made: ${name}`);
+  if (errno === ENOENT || errno === ENOTDIR) return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);
+  if (errno === EACCES || errno === EPERM) return new LauncherError('exec-refused', `the program may not be executed: ${name}`);
+  if (errno === ENOEXEC) return new LauncherError('exec-format', `the program is of another format or architecture: ${name}`);
+  return new LauncherError('exec-failed', `the program could not be executed: ${name}`);
+}
+
+async function within<T>(ms: number, promise: Promise<T>, error: Error): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(error), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,140 @@
+/** The launcher's frames in bytes: see images/probeyard/launcher/launcher.c, which describes them. */
+
+export const TYPE = { start: 1, kill: 2, killAll: 3, ping: 4, started: 16, out: 17, err: 18, exit: 19, failed: 20, clean: 21, pong: 22 } as const;
+export const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
+
+/** 0 leaves a limit as it is. */
+export interface Limits {
+  wallMs: number;
+  cpuSeconds: number;
+  dataBytes: number;
+  fileBytes: number;
+  processes: number;
+  files: number;
+  stdoutBytes: number;
+  stderrBytes: number;
+}
+
+export interface Spawn { argv: string[]; env: Record<string, string>; limits: Limits }
+
+export interface Exit {
+  /** Null where a signal ended it. */
+  code: number | null;
+  signal: number | null;
+  timedOut: boolean;
+  capped: boolean;
+  killed: boolean;
+  userUs: number;
+  systemUs: number;
+  maxRssKb: number;
+  wallUs: number;
+}
+
+export type Event =
+  | { type: 'started'; id: number; pid: number; spawnUs: number }
+  | { type: 'out'; id: number; bytes: Buffer }
+  | { type: 'err'; id: number; bytes: Buffer }
+  | { type: 'exit'; id: number; exit: Exit }
+  | { type: 'failed'; id: number; errno: number; stage: number }
+  | { type: 'clean'; clean: boolean }
+  | { type: 'pong'; id: number };
+
+const MAX_FRAME = 64 * 1024 + 4096;
+
+export function encodeNumber(type: number, ...numbers: number[]): Buffer {
+  const frame = Buffer.allocUnsafe(5 + 4 * numbers.length);
+  frame.writeUInt32BE(1 + 4 * numbers.length, 0);
+  frame[4] = type;
+  numbers.forEach((number, index) => frame.writeUInt32BE(number, 5 + 4 * index));
+  return frame;
+}
+
+/** A string with NUL in it would end early in C and change the arguments after it: refused. */
+export function encodeStart(id: number, { argv, env, limits }: Spawn): Buffer {
+  const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const texts = [...argv, ...environment];
+  if (texts.some((text) => text.includes('\0'))) throw new TypeError('an argument holds a NUL');
+  const strings = Buffer.from(texts.map((text) => `${text}\0`).join(''));
+  const head = Buffer.alloc(5 + 60);
+  head.writeUInt32BE(1 + 60 + strings.length, 0);
+  head[4] = TYPE.start;
+  let at = 5;
+  const u32 = (value: number) => { at = head.writeUInt32BE(Math.min(Math.ceil(value), 0xffff_ffff), at); };
+  const u64 = (value: number) => { at = head.writeBigUInt64BE(BigInt(Math.ceil(value)), at); };
+  u32(id);
+  u32(limits.wallMs);
+  u32(limits.cpuSeconds);
+  u64(limits.dataBytes);
+  u64(limits.fileBytes);
+  u32(limits.processes);
+  u32(limits.files);
+  u64(limits.stdoutBytes);
+  u64(limits.stderrBytes);
+  u32(argv.length);
+  u32(environment.length);
+  return Buffer.concat([head, strings]);
+}
+
+function decode(type: number, body: Buffer): Event {
+  const id = body.readUInt32BE(0);
+  switch (type) {
+    case TYPE.started:
+      return { type: 'started', id, pid: body.readUInt32BE(4), spawnUs: body.readUInt32BE(8) };
+    case TYPE.out:
+    case TYPE.err:
+      // A copy: what comes from the socket shares one large buffer, and small outputs would keep it alive.
+      return { type: type === TYPE.out ? 'out' : 'err', id, bytes: Buffer.from(body.subarray(4)) };
+    case TYPE.exit: {
+      const code = body.readInt32BE(4);
+      const flags = body.readUInt32BE(12);
+      const u64 = (at: number) => Number(body.readBigUInt64BE(at));
+      return {
+        type: 'exit',
+        id,
+        exit: {
+          code: code === -1 ? null : code,
+          signal: code === -1 ? body.readUInt32BE(8) : null,
+          timedOut: (flags & FLAG.timedOut) !== 0,
+          capped: (flags & FLAG.capped) !== 0,
+          killed: (flags & FLAG.killed) !== 0,
+          userUs: u64(16),
+          systemUs: u64(24),
+          maxRssKb: u64(32),
+          wallUs: u64(40),
+        },
+      };
+    }
+    case TYPE.failed:
+      return { type: 'failed', id, errno: body.readUInt32BE(4), stage: body.readUInt32BE(8) };
+    case TYPE.clean:
+      return { type: 'clean', clean: id === 1 };
+    case TYPE.pong:
+      return { type: 'pong', id };
+    default:
+      throw new RangeError(`no such event: ${type}`);
+  }
+}
+
+/** Gives whole events out of a byte stream. Throws where the bytes are no frames. */
+export function frameReader(onEvent: (event: Event) => void): (bytes: Buffer) => void {
+  let pending: Buffer[] = [];
+  let size = 0;
+  return (bytes) => {
+    pending.push(bytes);
+    size += bytes.length;
+    for (;;) {
+      if (size < 5) return;
+      let first = pending[0] as Buffer;
+      if (first.length < 4) pending = [first = Buffer.concat(pending)];
+      const length = first.readUInt32BE(0);
+      if (length === 0 || length > MAX_FRAME) throw new RangeError(`a frame of ${length} bytes`);
+      if (size < 4 + length) return;
+      if (first.length < 4 + length) first = Buffer.concat(pending);
+      else if (pending.length > 1) first = Buffer.concat(pending);
+      const rest = first.subarray(4 + length);
+      pending = rest.length > 0 ? [rest] : [];
+      size = rest.length;
+      onEvent(decode(first[4] as number, first.subarray(5, 4 + length)));
+    }
+  };
+}

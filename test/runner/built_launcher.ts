@@ -1,0 +1,68 @@
+/** The launcher, compiled from its source once per test run, and started as a process of its own. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../until.ts';
+
+const SOURCE = join(import.meta.dirname, '../../images/probeyard/launcher/launcher.c');
+let binary: string | undefined;
+
+export function buildLauncher(): string {
+  if (binary) return binary;
+  const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-bin-'));
+  chmodSync(directory, 0o755);
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, 'launcher');
+  const made = spawnSync('cc', ['-O2', '-static', '-Wall', '-Wextra', '-Werror', SOURCE, '-o', path], { encoding: 'utf8' });
+  if (made.error) throw new Error('no C compiler: apt-get install gcc libc6-dev', { cause: made.error });
+  if (made.status !== 0) throw new Error(made.stderr);
+  binary = path;
+  return path;
+}
+
+export interface LauncherProcess { socket: string; tmp: string; pid: number; process: ChildProcess; stop(): Promise<void>; restart(): Promise<void> }
+
+/** `init`: as PID 1 of a PID namespace of its own, the way it runs in a pod. `uid`: as another user, so that process limits count. */
+export async function startLauncher(options: { init?: boolean; uid?: number } = {}): Promise<LauncherProcess> {
+  const path = buildLauncher();
+  const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-'));
+  chmodSync(directory, 0o777);
+  const tmp = join(directory, 'tmp');
+  const socket = join(directory, 'launcher.sock');
+  mkdirSync(tmp);
+  chmodSync(tmp, 0o777);
+  const begin = async () => {
+    const args = options.init ? ['--pid', '--fork', '--kill-child', '--mount-proc', path, socket, tmp] : [socket, tmp];
+    const child = spawn(options.init ? 'unshare' : path, args, { stdio: ['ignore', 'ignore', 'inherit'], ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }) });
+    await until('the launcher listens', () => {
+      if (child.exitCode !== null) throw new Error(`the launcher exited with ${child.exitCode}`);
+      return existsSync(socket);
+    });
+    return child;
+  };
+  let child = await begin();
+  const end = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    }
+    rmSync(socket, { force: true });
+  };
+  return {
+    socket,
+    tmp,
+    get pid() { return child.pid ?? 0; },
+    get process() { return child; },
+    async stop() {
+      await end();
+      rmSync(directory, { recursive: true, force: true });
+    },
+    async restart() {
+      await end();
+      child = await begin();
+    },
+  };
+}

@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type Launcher, LauncherError, type Limits, openLauncher } from '../../src/runner/launcher.ts';
+import { until } from '../until.ts';
+import { type LauncherProcess, startLauncher } from './built_launcher.ts';
+
+const LIMITS: Limits = { wallMs: 20_000, cpuSeconds: 20, dataBytes: 0, fileBytes: 0, processes: 0, files: 256, stdoutBytes: 1 << 20, stderrBytes: 4096 };
+
+const alive = (pid: number) => existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
+
+const root = process.getuid?.() === 0;
+
+for (const init of [false, true]) {
+  describe(`launcher ${init ? 'as PID 1 of its namespace' : 'as an ordinary process'}`, () => {
+    let server: LauncherProcess;
+    let launcher: Launcher;
+    const run = (argv: string[], limits: Partial<Limits> = {}, env: Record<string, string> = { PATH: '/usr/bin:/bin' }) =>
+      launcher.start({ argv, env, limits: { ...LIMITS, ...limits } });
+    const sh = (script: string, limits: Partial<Limits> = {}) => run(['/bin/sh', '-c', script], limits);
+
+    before(async function () {
+      if (init && !root) {
+        console.log('      skipped: a PID namespace needs root');
+        this.skip();
+      }
+      server = await startLauncher({ init });
+      launcher = openLauncher(server.socket);
+      await launcher.whenConnected(5_000);
+    });
+    after(async () => {
+      launcher?.close();
+      await server?.stop();
+    });
+
+    it('gives back both outputs, the exit code and what the tool used', async () => {
+      const { exit, stdout, stderr } = await sh('printf out; printf err >&2; exit 3').finished;
+      assert.equal(stdout.toString(), 'out');
+      assert.equal(stderr.toString(), 'err');
+      assert.deepEqual({ ...exit, userUs: 0, systemUs: 0, maxRssKb: 0, wallUs: 0 }, { code: 3, signal: null, timedOut: false, capped: false, killed: false, userUs: 0, systemUs: 0, maxRssKb: 0, wallUs: 0 });
+      assert.ok(exit.maxRssKb > 100 && exit.wallUs > 100);
+    });
+
+    it('passes arguments as they are, with no shell between', async () => {
+      const odd = ['$(id)', '; rm -rf /', '', '-x', 'a b', '"', '\u{1f3ac}', '%s\n'];
+      const { stdout } = await run(['/usr/bin/printf', '%s|', ...odd]).finished;
+      assert.equal(stdout.toString(), odd.map((text) => `${text}|`).join(''));
+    });
+
+    it('gives a clean environment, an empty stdin, no other file descriptor and its own session', async () => {
+      const { stdout } = await run(['/usr/bin/env'], {}, { HOME: '/tmp', LC_ALL: 'C.UTF-8' }).finished;
+      assert.equal(stdout.toString(), 'HOME=/tmp\nLC_ALL=C.UTF-8\n');
+      const fds = await run(['/bin/ls', '/proc/self/fd']).finished;
+      assert.equal(fds.stdout.toString(), '0\n1\n2\n3\n'); // 3 is the directory that ls reads
+      assert.equal((await run(['/bin/cat']).finished).stdout.length, 0);
+      const status = (await run(['/bin/cat', '/proc/self/status']).finished).stdout.toString();
+      assert.match(status, /^NoNewPrivs:\t1$/m);
+      assert.match(status, /^SigBlk:\t0+$/m);
+      const stat = (await run(['/bin/cat', '/proc/self/stat']).finished).stdout.toString().split(' ');
+      assert.equal(stat[5], stat[0], 'it leads a session');
+    });
+
+    it('starts in the directory that is emptied', async () => {
+      assert.equal((await run(['/bin/pwd']).finished).stdout.toString().trim(), server.tmp);
+    });
+
+    const refused: [string, () => string, LauncherError['code']][] = [
+      ['a missing program', () => '/nonexistent/tool', 'exec-missing'],
+      ['a path through a file', () => '/etc/hostname/tool', 'exec-missing'],
+      ['a file that is not executable', () => file('plain', 'x', 0o644), 'exec-refused'],
+      ['a directory', () => server.tmp, 'exec-refused'],
+      ['a file of no known format', () => file('odd', 'no program', 0o755), 'exec-format'],
+      ['a script whose interpreter is missing', () => file('script', '#!/nonexistent/loader\n', 0o755), 'exec-missing'],
+    ];
+    const file = (name: string, text: string, mode: number) => {
+      const path = join(server.tmp, name);
+      writeFileSync(path, text);
+      chmodSync(path, mode);
+      return path;
+    };
+    for (const [what, path, code] of refused) {
+      it(`tells ${what} as ${code}`, async () => {
+        await assert.rejects(run([path()]).finished, (error) => error instanceof LauncherError && error.code === code);
+      });
+    }
+
+    it('ends a tool whose wall time is up, and says so', async () => {
+      const { exit } = await sh('printf x; sleep 100', { wallMs: 150 }).finished;
+      assert.equal(exit.timedOut, true);
+      assert.equal(exit.signal, 9);
+      assert.ok(exit.wallUs >= 150_000 && exit.wallUs < 5_000_000);
+    });
+
+    it('holds a tool to its CPU time, data, file size and open files', async () => {
+      const cpu = await sh('while :; do :; done', { cpuSeconds: 1 }).finished;
+      assert.equal(cpu.exit.signal, 24, 'SIGXCPU');
+      const data = await run(['/usr/bin/head', '-c', '200m', '/dev/zero'], { dataBytes: 64 << 20 }).finished;
+      assert.equal(data.exit.capped, true, 'a small program is not hit');
+      const hungry = await sh('x=a; while :; do x=$x$x; done', { dataBytes: 64 << 20 }).finished;
+      assert.ok(hungry.exit.code !== 0 && hungry.exit.maxRssKb < 100_000, JSON.stringify(hungry.exit));
+      const size = await run(['/bin/dd', 'if=/dev/zero', 'of=big', 'bs=1M', 'count=4'], { fileBytes: 1 << 20 }).finished;
+      assert.equal(size.exit.signal, 25, 'SIGXFSZ');
+      assert.equal((await sh('ulimit -n; ulimit -c', { files: 77 }).finished).stdout.toString(), '77\n0\n');
+    });
+
+    it('ends a tool that prints more than its cap, with exactly the cap passed on', async () => {
+      const { exit, stdout } = await run(['/usr/bin/yes'], { stdoutBytes: 300_001 }).finished;
+      assert.equal(stdout.length, 300_001);
+      assert.equal(exit.capped, true);
+      assert.equal(exit.signal, 9);
+    });
+
+    it('lets a tool print exactly its cap', async () => {
+      const { exit, stdout } = await run(['/usr/bin/head', '-c', '300001', '/dev/zero'], { stdoutBytes: 300_001 }).finished;
+      assert.equal(stdout.length, 300_001);
+      assert.deepEqual([exit.capped, exit.code], [false, 0]);
+    });
+
+    it('drops stderr over its cap without ending the tool', async () => {
+      const { exit, stderr, stdout } = await sh('head -c 100000 /dev/zero >&2; echo done').finished;
+      assert.equal(stderr.length, 4096);
+      assert.equal(stdout.toString(), 'done\n');
+      assert.equal(exit.code, 0);
+    });
+
+    it('passes 40 MB on whole and in order, two tools side by side', async () => {
+      const sum = (bytes: Buffer) => execFileSync('cksum', { input: bytes }).toString().split(' ')[0];
+      const limits = { stdoutBytes: 64 << 20 };
+      const script = 'i=0; while [ $i -lt 400 ]; do printf "%0100000d" $i; i=$((i+1)); done';
+      const outputs = await Promise.all([sh(script, limits).finished, sh(script, limits).finished]);
+      const expected = sum(Buffer.from(Array.from({ length: 400 }, (_, index) => String(index).padStart(100_000, '0')).join('')));
+      for (const { stdout } of outputs) assert.equal(sum(stdout), expected);
+    });
+
+    it('tells the end of a tool although a process that left its group holds the pipe', async () => {
+      const { exit, stdout } = await sh('setsid sleep 300 & echo told').finished;
+      assert.equal(stdout.toString(), 'told\n');
+      assert.equal(exit.code, 0);
+      assert.equal(await launcher.killAll(), true);
+    });
+
+    it('kills one tool within milliseconds and leaves the other', async () => {
+      const [one, other] = [run(['/bin/sleep', '100']), sh('sleep 0.3; echo alive')];
+      await one.started;
+      const begun = performance.now();
+      one.kill();
+      const { exit } = await one.finished;
+      assert.ok(performance.now() - begun < 250);
+      assert.deepEqual([exit.signal, exit.killed], [9, true]);
+      assert.equal((await other.finished).stdout.toString(), 'alive\n');
+    });
+
+    it('ends what left the process group, daemons and their children, and empties the directory', async () => {
+      const tool = sh('mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; setsid sh -c "setsid sleep 301 & setsid sleep 302 & sleep 303" & sleep 304 & echo $$; sleep 305');
+      await tool.started;
+      const sleeping = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).match(/^sleep\0(30[1-5])\0/)).length;
+      await until('five sleepers', () => sleeping() === 5);
+      assert.equal(await launcher.killAll(), true);
+      assert.equal((await tool.finished).exit.killed, true);
+      assert.equal(sleeping(), 0);
+      assert.deepEqual(readdirSync(server.tmp), []);
+      assert.ok(existsSync('/etc/passwd'), 'a link is removed, not followed');
+    });
+
+    it('empties a directory that a tool made deep and unreadable', async () => {
+      mkdirSync(join(server.tmp, 'a/b/c'), { recursive: true });
+      symlinkSync('/', join(server.tmp, 'a/root'));
+      chmodSync(join(server.tmp, 'a/b'), 0);
+      assert.equal(await launcher.killAll(), true);
+      assert.deepEqual(readdirSync(server.tmp), []);
+    });
+
+    it('holds sixteen tools at once and refuses the next', async () => {
+      const many = Array.from({ length: 16 }, () => run(['/bin/sleep', '60']));
+      await Promise.all(many.map(({ started }) => started));
+      await assert.rejects(run(['/bin/true']).finished, (error) => (error as LauncherError).code === 'exec-failed');
+      await launcher.killAll();
+      for (const { finished } of many) assert.equal((await finished).exit.killed, true);
+      assert.equal((await run(['/bin/true']).finished).exit.code, 0);
+    });
+
+    it('ends everything when the agent goes away, and serves the next', async () => {
+      const { pid } = await run(['/bin/sleep', '400']).started;
+      const hostPid = init ? findByCommand('sleep\x00400\x00') : pid;
+      assert.ok(hostPid && alive(hostPid));
+      launcher.close();
+      await until('the tool is gone', () => !alive(hostPid));
+      launcher = openLauncher(server.socket);
+      await launcher.whenConnected(5_000);
+      assert.equal((await run(['/bin/echo', 'again']).finished).stdout.toString(), 'again\n');
+    });
+
+    it('serves one agent at a time', async () => {
+      const second = openLauncher(server.socket, { answerMs: 150 });
+      await second.whenConnected(5_000); // in the backlog of the socket, not served
+      await assert.rejects(second.ping(), (error) => (error as LauncherError).code === 'late');
+      await launcher.ping();
+      second.close();
+    });
+
+    it('cuts off an agent that does not keep to the protocol', async () => {
+      launcher.close();
+      for (const bytes of [Buffer.from([0, 0, 0, 1, 99]), Buffer.from([0xff, 0xff, 0xff, 0xff, 1]), Buffer.from([0, 0, 0, 2, 1, 0]), Buffer.from('GET / HTTP/1.1\r\n\r\n')]) {
+        const closed = Promise.withResolvers<void>();
+        const socket = connect(server.socket, () => socket.write(bytes)).on('close', () => closed.resolve()).on('error', () => {});
+        await closed.promise;
+      }
+      launcher = openLauncher(server.socket);
+      await launcher.whenConnected(5_000);
+      await launcher.ping();
+    });
+
+    it('does not read a tool on when the agent does not read', async () => {
+      launcher.close();
+      const { encodeStart } = await import('../../src/runner/launcher_frames.ts');
+      const socket = connect(server.socket);
+      socket.write(encodeStart(1, { argv: ['/bin/sh', '-c', 'head -c 30000000 /dev/zero; touch through'], env: { PATH: '/bin:/usr/bin' }, limits: { ...LIMITS, stdoutBytes: 1 << 26 } }));
+      let size = 0;
+      await new Promise((resolve) => { socket.once('data', resolve); });
+      socket.pause();
+      const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rssPid()}/status`, 'utf8'))?.[1]);
+      await new Promise((resolve) => { setTimeout(resolve, 200); });
+      assert.equal(existsSync(join(server.tmp, 'through')), false, 'the tool waits');
+      assert.ok(memory() < 3_000, `${memory()} KB`);
+      socket.on('data', (bytes) => { size += bytes.length; }).resume();
+      await until('all is through', () => size > 30_000_000);
+      socket.destroy();
+      launcher = openLauncher(server.socket);
+      await launcher.whenConnected(5_000);
+    });
+    const rssPid = () => (init ? findByCommand(`${server.socket}\x00`) : server.pid) ?? server.pid;
+
+    it('fails a running tool as lost when the container dies, and finds the launcher that comes after', async () => {
+      const { finished, started } = run(['/bin/sleep', '401']);
+      await started;
+      await server.restart();
+      await assert.rejects(finished, (error) => (error as LauncherError).code === 'lost');
+      await launcher.whenConnected(5_000);
+      assert.equal((await run(['/bin/echo', 'back']).finished).stdout.toString(), 'back\n');
+      await until('the tool of before is gone', () => findByCommand('sleep\x00401\x00') === undefined);
+    });
+
+    it('stays about as small as it was, and starts a tool in about a millisecond', async () => {
+      const spawnUs: number[] = [];
+      const roundMs: number[] = [];
+      for (let index = 0; index < 100; index++) {
+        const begun = performance.now();
+        const tool = run(['/bin/true']);
+        spawnUs.push((await tool.started).spawnUs);
+        roundMs.push(performance.now() - begun);
+        await tool.finished;
+      }
+      const middle = (numbers: number[]) => numbers.sort((a, b) => a - b)[numbers.length >> 1] as number;
+      const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rssPid()}/status`, 'utf8'))?.[1]);
+      console.log(`      request to exec p50 ${middle(spawnUs)} us, start() to STARTED p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`);
+      assert.ok(rss < 3_000, `${rss} KB`);
+    });
+  });
+}
+
+describe('launcher with a process limit', () => {
+  it('outlives a fork bomb, and cleans up after it', async function () {
+    if (!root) {
+      console.log('      skipped: another user id needs root');
+      this.skip();
+    }
+    const server = await startLauncher({ uid: 64_123 });
+    let lost = 0;
+    const launcher = openLauncher(server.socket, { onLost: () => { lost += 1; } });
+    await launcher.whenConnected(5_000);
+    // Doubles for ever, each in a session of its own, up to the limit of this user id.
+    writeFileSync('/tmp/probeyard-bomb.sh', '#!/bin/sh\nsetsid "$0" & setsid "$0" & sleep 1000\n', { mode: 0o755 });
+    chmodSync('/tmp/probeyard-bomb.sh', 0o755);
+    const bomb = launcher.start({ argv: ['/tmp/probeyard-bomb.sh'], env: { PATH: '/bin:/usr/bin' }, limits: { ...LIMITS, processes: 60 } });
+    await bomb.started;
+    const count = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && uidOf(name) === 64_123).length - 1;
+    await until('it fills its limit', () => count() >= 50);
+    assert.ok(count() <= 61);
+    await launcher.ping();
+    assert.equal(await launcher.killAll(), true);
+    assert.equal(lost, 0);
+    assert.equal(count(), 0);
+    const { exit } = await launcher.start({ argv: ['/bin/true'], env: {}, limits: { ...LIMITS, processes: 60 } }).finished;
+    assert.equal(exit.code, 0);
+    launcher.close();
+    await server.stop();
+    execFileSync('rm', ['-f', '/tmp/probeyard-bomb.sh']);
+  });
+
+  it('ends on SIGTERM when no agent is there, and not before a draining agent leaves', async () => {
+    const server = await startLauncher();
+    const launcher = openLauncher(server.socket);
+    await launcher.whenConnected(5_000);
+    await launcher.ping();
+    const tool = launcher.start({ argv: ['/bin/sh', '-c', 'sleep 0.3; echo finished'], env: { PATH: '/bin' }, limits: LIMITS });
+    await tool.started;
+    server.process.kill('SIGTERM');
+    assert.equal((await tool.finished).stdout.toString(), 'finished\n');
+    launcher.close();
+    await until('it ends', () => server.process.exitCode === 0);
+    await server.stop();
+  });
+});
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function uidOf(pid: string): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return /^State:\s+[ZX]/m.test(status) ? -1 : Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
+  } catch {
+    return -1;
+  }
+}
+
+function findByCommand(text: string): number | undefined {
+  const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && commandOf(name).includes(text) && !commandOf(name).startsWith('unshare'));
+  return found === undefined ? undefined : Number(found);
+}
