@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { buildKey, type SourceFile, type Toolchain } from './build_key.ts';
+import { ClusterError, codeOf, explain } from './cluster_error.ts';
+import { run } from './command.ts';
+import { PARTS, type Part, type PartName } from './parts.ts';
+import { say, timed } from './progress.ts';
+
+/** Folder of each built part, by part name. */
+export type Built = ReadonlyMap<PartName, string>;
+
+export const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
+
+const partsDir = join(import.meta.dirname, 'parts');
+
+const goEnv = {
+  GOMODCACHE: join(cacheDir, 'go', 'mod'),
+  GOCACHE: join(cacheDir, 'go', 'build'),
+  // The pins of go.mod and go.sum are the whole truth: a build that would change them fails.
+  GOFLAGS: '-mod=readonly -buildvcs=false',
+  GOWORK: 'off',
+};
+
+/** Builds what is not in the cache yet; the folder of each part, ready to run. */
+export async function buildParts(names: readonly PartName[]): Promise<Built> {
+  const built = await foldersOf(names);
+  const missing = [...built].filter(([, target]) => !existsSync(target)).map(([name, target]) => ({ part: PARTS[name] as Part, target }));
+  if (missing.length === 0) return built;
+  const guess = missing.reduce((sum, { part }) => sum + part.coldSeconds, 0);
+  say(`building ${missing.map(({ part }) => part.name).join(', ')} (with cold caches about ${Math.ceil(guess / 60)} min on two cores)`);
+  await dropHalfBuilds();
+  for (const { part, target } of missing) await timed(`built ${part.name} ${part.version}`, () => build(part, target));
+  return built;
+}
+
+/** Whether nothing would have to be built. */
+export async function isBuilt(names: readonly PartName[]): Promise<boolean> {
+  return [...(await foldersOf(names)).values()].every((folder) => existsSync(folder));
+}
+
+async function foldersOf(names: readonly PartName[]): Promise<Built> {
+  const toolchain = await readToolchain();
+  const folders = new Map<PartName, string>();
+  for (const name of names) folders.set(name, join(cacheDir, 'bin', `${name}-${buildKey(PARTS[name], toolchain, await sources(PARTS[name]))}`));
+  return folders;
+}
+
+/** A build ends in a rename, so a folder with the right name is always a whole one. */
+async function build(part: Part, target: string): Promise<void> {
+  await mkdir(join(cacheDir, 'bin'), { recursive: true });
+  const folder = await mkdtemp(join(cacheDir, 'bin', `.half-${process.pid}-`));
+  try {
+    for (const program of part.programs) await compile(part, program.source, join(folder, program.name));
+    await rename(folder, target).catch((error: unknown) => {
+      // Another build of the same content was first: its result is as good.
+      if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+    });
+  } catch (error) {
+    throw new ClusterError('BUILD_FAILED', `building ${part.name} failed: ${explain(error)}`, { cause: error });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function compile(part: Part, source: string, output: string): Promise<void> {
+  const cwd = join(partsDir, part.name);
+  if (source.endsWith('.c')) {
+    await run('gcc', ['-Os', '-static', '-s', '-Wall', '-o', output, source], { cwd });
+    return;
+  }
+  const args = ['build', '-trimpath', '-ldflags', `-s -w ${part.ldflags ?? ''}`.trim()];
+  if (part.tags !== undefined) args.push('-tags', part.tags);
+  const env = { ...goEnv, CGO_ENABLED: part.cgo === true ? '1' : '0' };
+  await run('go', [...args, '-o', output, source], { cwd, env, timeoutMs: 3_600_000 });
+}
+
+async function sources(part: Part): Promise<SourceFile[]> {
+  const folder = join(partsDir, part.name);
+  const names = (await readdir(folder)).filter((name) => /\.(go|mod|sum|c)$/.test(name));
+  return Promise.all(names.map(async (path) => ({ path, content: await readFile(join(folder, path)) })));
+}
+
+async function readToolchain(): Promise<Toolchain> {
+  // Asked inside a part: its go.mod may name a newer toolchain than the installed one, and Go then takes that.
+  const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: join(partsDir, 'kubernetes'), env: goEnv });
+  const [version = '', arch = ''] = go.trim().split('\n');
+  const cc = await run('gcc', ['-dumpfullversion']);
+  return { go: version, arch, cc: cc.trim() };
+}
+
+/** Half builds of processes that are gone: what a kill leaves behind. */
+async function dropHalfBuilds(): Promise<void> {
+  const folder = join(cacheDir, 'bin');
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  for (const name of names) {
+    const pid = /^\.half-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}

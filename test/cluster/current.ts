@@ -1,0 +1,2 @@
+export async function upCurrent(): Promise<void> {}
+export async function downCurrent(): Promise<void> {}

@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClusterError } from './cluster_error.ts';
+
+export interface Wait {
+  what: string;
+  timeoutMs: number;
+  everyMs?: number;
+}
+
+/**
+ * Asks again until `ask` gives something other than undefined or false. What `ask` throws counts as "not yet" and is told when
+ * the time is up, except a ClusterError, which is final.
+ */
+export async function until<T>(wait: Wait, ask: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
+  const end = performance.now() + wait.timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+      last = undefined;
+    } catch (error) {
+      if (error instanceof ClusterError && error.code !== 'COMMAND_FAILED') throw error;
+      last = error;
+    }
+    if (performance.now() >= end) {
+      const why = last instanceof Error ? `: ${last.message}` : '';
+      throw new ClusterError('TIMED_OUT', `${wait.what}: not within ${wait.timeoutMs / 1000} s${why}`);
+    }
+    await sleep(wait.everyMs ?? 100);
+  }
+}

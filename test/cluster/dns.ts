@@ -1,0 +1,97 @@
+import type { Settings } from './settings.ts';
+
+const labels = { 'k8s-app': 'kube-dns' };
+const namespace = 'kube-system';
+const account = { kind: 'ServiceAccount', name: 'coredns', namespace };
+
+/** Without a name server outside, names outside are refused at once instead of after a time-out. */
+function corefile(upstream: readonly string[]): string {
+  const forward = upstream.length === 0 ? '' : `    forward . ${upstream.slice(0, 3).join(' ')}\n`;
+  return `.:1053 {
+    errors
+    health :8080
+    ready :8181
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+        pods insecure
+        fallthrough in-addr.arpa ip6.arpa
+        ttl 5
+    }
+    cache 30
+${forward}}
+`;
+}
+
+/** Everything of the cluster's name service. It runs as a user without rights, so it listens above 1024. */
+export function dnsManifests(settings: Settings, image: string, upstream: readonly string[]): unknown[] {
+  const text = corefile(upstream);
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'coredns', namespace } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'system:coredns' },
+      rules: [
+        { apiGroups: [''], resources: ['endpoints', 'services', 'pods', 'namespaces'], verbs: ['list', 'watch'] },
+        { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+      ],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'system:coredns' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:coredns' },
+      subjects: [account],
+    },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'coredns', namespace }, data: { Corefile: text } },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'coredns', namespace, labels },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: {
+          // CoreDNS reads its file once: another file, another pod.
+          metadata: { labels, annotations: { 'probeyard.dev/corefile': text } },
+          spec: {
+            serviceAccountName: 'coredns',
+            priorityClassName: 'system-cluster-critical',
+            dnsPolicy: 'Default',
+            securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+            containers: [
+              {
+                name: 'coredns',
+                image,
+                imagePullPolicy: 'Never',
+                args: ['-conf', '/etc/coredns/Corefile'],
+                ports: [
+                  { name: 'dns', containerPort: 1053, protocol: 'UDP' },
+                  { name: 'dns-tcp', containerPort: 1053, protocol: 'TCP' },
+                ],
+                resources: { requests: { cpu: '10m', memory: '30Mi' }, limits: { memory: '170Mi' } },
+                securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+                readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },
+                livenessProbe: { httpGet: { path: '/health', port: 8080 }, initialDelaySeconds: 30 },
+                volumeMounts: [{ name: 'config', mountPath: '/etc/coredns', readOnly: true }],
+              },
+            ],
+            volumes: [{ name: 'config', configMap: { name: 'coredns' } }],
+          },
+        },
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'kube-dns', namespace, labels },
+      spec: {
+        clusterIP: settings.dnsAddress,
+        selector: labels,
+        ports: [
+          { name: 'dns', port: 53, targetPort: 1053, protocol: 'UDP' },
+          { name: 'dns-tcp', port: 53, targetPort: 1053, protocol: 'TCP' },
+        ],
+      },
+    },
+  ];
+}

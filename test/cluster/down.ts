@@ -1,0 +1,36 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ClusterError, explain } from './cluster_error.ts';
+import { envFile } from './environment.ts';
+import { checkPlatform } from './host.ts';
+import { localDir, NODE } from './layout.ts';
+import { locked } from './lock.ts';
+import { snapshotFile } from './node.ts';
+import { say } from './progress.ts';
+import type { Difference } from './snapshot.ts';
+import { anythingOf, removeNode } from './teardown.ts';
+
+/** `make down`: ends exactly what `make up` started, and checks it against what the machine was like before. */
+export async function down(): Promise<void> {
+  checkPlatform();
+  await locked('/run/lock/probeyard-node.lock', async () => {
+    if (!(await anythingOf(NODE))) return say('nothing is up');
+    const { ours, others } = await removeNode(NODE, snapshotFile);
+    for (const difference of others) say(`changed meanwhile, not by the node: ${describe(difference)}`);
+    for (const path of [envFile, join(localDir, 'kubeconfig'), join(localDir, 'bin')]) await rm(path, { recursive: true, force: true });
+    if (ours.length > 0) throw new ClusterError('LEFTOVERS', `this stayed behind:\n${ours.map(describe).join('\n')}`);
+    say('down: no process, mount, link, rule or cgroup of the node is left (built programs stay cached for the next make up)');
+  });
+}
+
+function describe({ list, added, removed }: Difference): string {
+  return `${list}: ${[...added.map((item) => `+ ${item}`), ...removed.map((item) => `- ${item}`)].join('; ')}`;
+}
+
+if (import.meta.main) {
+  const work = process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ downCurrent }) => downCurrent()) : down();
+  await work.catch((error: unknown) => {
+    console.error(`\nmake down: ${explain(error)}`);
+    process.exitCode = 1;
+  });
+}

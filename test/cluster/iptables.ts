@@ -1,0 +1,65 @@
+import { attempt, run } from './command.ts';
+import { RULE_COMMENT } from './layout.ts';
+
+export const FAMILIES = ['iptables', 'ip6tables'] as const;
+export type Family = (typeof FAMILIES)[number];
+
+/** Chains of kube-proxy and of the kubelet: they are the node's, as `make up` refuses to start where another Kubernetes made some. */
+const OUR_CHAIN = /^KUBE-/;
+
+/** All rules, or nothing where the machine has no such tables. */
+export async function savedRules(family: Family): Promise<string> {
+  const result = await attempt(`${family}-save`, []).catch(() => undefined);
+  return result?.code === 0 ? result.stdout : '';
+}
+
+/** What the rules say, in a form that two snapshots can be compared in: no counters, no comments, no empty built-in chains. */
+export function comparableRules(saved: string): string[] {
+  const lines: string[] = [];
+  let table = '';
+  for (const line of saved.split('\n')) {
+    if (line.startsWith('*')) table = line.slice(1);
+    else if (line.startsWith(':')) {
+      const [chain = '', policy = ''] = line.slice(1).split(' ');
+      if (policy !== 'ACCEPT') lines.push(`${table} ${chain} ${policy}`);
+    } else if (line.startsWith('-A')) lines.push(`${table} ${line}`);
+  }
+  return lines.sort();
+}
+
+export function isOurRule(comparable: string): boolean {
+  return /\bKUBE-/.test(comparable) || comparable.includes(RULE_COMMENT);
+}
+
+/**
+ * Input for `iptables-restore --noflush` that takes away our rules and chains and touches nothing else: each of our chains is
+ * flushed, then the rules elsewhere that are ours or lead to ours are deleted, then the chains.
+ */
+export function removalOf(saved: string): string {
+  const output: string[] = [];
+  for (const block of saved.split(/^(?=\*)/m)) {
+    const lines = block.split('\n');
+    const table = lines.find((line) => line.startsWith('*'));
+    if (table === undefined) continue;
+    const chains = lines.filter((line) => line.startsWith(':')).map((line) => line.slice(1).split(' ')[0]!);
+    const ours = chains.filter((chain) => OUR_CHAIN.test(chain));
+    const rules = lines.filter((line) => line.startsWith('-A ') && !OUR_CHAIN.test(line.slice(3)) && isOurRule(line));
+    if (ours.length === 0 && rules.length === 0) continue;
+    output.push(table, ...ours.map((chain) => `:${chain} - [0:0]`), ...rules.map((rule) => rule.replace(/^-A/, '-D')), ...ours.map((chain) => `-X ${chain}`), 'COMMIT');
+  }
+  return output.length === 0 ? '' : `${output.join('\n')}\n`;
+}
+
+export async function removeOurRules(): Promise<void> {
+  for (const family of FAMILIES) {
+    const removal = removalOf(await savedRules(family));
+    if (removal !== '') await run(`${family}-restore`, ['--noflush', '-w', '10'], { input: removal });
+  }
+}
+
+/** Adds a rule unless it is there. */
+export async function ensureRule(table: string, chain: string, position: 'append' | 'insert', rule: readonly string[]): Promise<void> {
+  const marked = [...rule.slice(0, -2), '-m', 'comment', '--comment', RULE_COMMENT, ...rule.slice(-2)];
+  const there = await attempt('iptables', ['-w', '10', '-t', table, '-C', chain, ...marked]);
+  if (there.code !== 0) await run('iptables', ['-w', '10', '-t', table, position === 'append' ? '-A' : '-I', chain, ...marked]);
+}

@@ -1,0 +1,124 @@
+import { basename, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import Value from 'typebox/value';
+import type { Built } from './build.ts';
+import { createCgroup } from './cgroups.ts';
+import { run } from './command.ts';
+import { apiServer, controllerManager, ensureIdentity, etcd, scheduler, type ControlPlane } from './control_plane.ts';
+import { ensureDaemon, writeWhole, type Daemon, type Outcome } from './daemon.ts';
+import { until } from './deadline.ts';
+import { dnsManifests } from './dns.ts';
+import type { Host } from './host.ts';
+import { importImages, type ImageArchive } from './images.ts';
+import { hostResolvConf, kubelet, kubeProxy, nameServers, nodeLeaves } from './kubelet.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+import { NODE, NODE_NAME } from './layout.ts';
+import { ensureNetwork } from './network.ts';
+import { writeScratchImage } from './oci_archive.ts';
+import { say, timed } from './progress.ts';
+import { containerd } from './runtime.ts';
+import type { Settings } from './settings.ts';
+import { Snapshot, takeSnapshot } from './snapshot.ts';
+
+const layout = NODE;
+export const snapshotFile = join(layout.stateDir, 'before.json');
+
+export interface NodeOptions {
+  built: Built;
+  host: Host;
+  settings: Settings;
+  audit: boolean;
+}
+
+/** Starts what does not run, or runs differently from what it should; tells what it did. */
+export async function startNode(options: NodeOptions): Promise<Map<string, Outcome>> {
+  const { built, host, settings } = options;
+  await rememberBefore();
+  const plane: ControlPlane = {
+    layout,
+    built,
+    address: settings.hostIp,
+    reachable: true,
+    serviceCidr: settings.serviceCidr,
+    serviceAddress: settings.serviceAddress,
+    audit: options.audit,
+  };
+  await ensureIdentity(plane, nodeLeaves(settings));
+  const cgroup = await createCgroup(layout.name);
+  await ensureNetwork(settings);
+  const own = await ownImages(built);
+  const outcomes = new Map<string, Outcome>();
+  const ensure = async (daemon: Daemon): Promise<void> => {
+    const from = performance.now();
+    const outcome = await ensureDaemon(layout, daemon, cgroup);
+    outcomes.set(daemon.name, outcome);
+    if (outcome !== 'kept') say(`${daemon.name} ${outcome}, ready after ${((performance.now() - from) / 1000).toFixed(1)}s`);
+  };
+  const runtime = containerd({ layout, built, settings, sandboxImage: own.pause.name, snapshotter: host.snapshotter, restrictOomScore: !host.mayLowerOomScore });
+  const controlPlane = async (): Promise<void> => {
+    await ensure(etcd(plane));
+    await ensure(apiServer(plane));
+    await Promise.all([ensure(controllerManager(plane)), ensure(scheduler(plane))]);
+  };
+  const runtimeWithImages = async (): Promise<void> => {
+    await ensure(runtime);
+    const imported = await importImages(layout, built, Object.values(own));
+    if (imported.length > 0) say(`imported ${imported.join(', ')}`);
+  };
+  await Promise.all([controlPlane(), runtimeWithImages()]);
+  await Promise.all([ensure(kubelet(plane, settings)), ensure(kubeProxy(plane, settings))]);
+  await nodeReady(built);
+  await startDns(built, settings, own.coredns.name);
+  return outcomes;
+}
+
+export async function kubectl(built: Built, args: readonly string[], input?: string): Promise<string> {
+  const program = join(built.get('kubernetes')!, 'kubectl');
+  return run(program, ['--kubeconfig', kubeconfigOf(layout, 'admin'), ...args], input === undefined ? {} : { input });
+}
+
+/** What the machine was like before the node first touched it in this boot. */
+async function rememberBefore(): Promise<void> {
+  const now = await takeSnapshot();
+  const text = await readFile(snapshotFile, 'utf8').catch(() => undefined);
+  if (text === undefined) return writeWhole(snapshotFile, JSON.stringify(now));
+  const before = Value.Parse(Snapshot, JSON.parse(text));
+  if (before.boot === now.boot) return;
+  say('the machine was restarted since: starting everything anew');
+  // Sockets and task records of a former boot; on some machines /run is not emptied by a reboot.
+  await rm(layout.runDir, { recursive: true, force: true });
+  await writeWhole(snapshotFile, JSON.stringify({ ...now, lists: { ...now.lists, folders: before.lists.folders } }));
+}
+
+async function nodeReady(built: Built): Promise<void> {
+  const ready = async (): Promise<boolean> =>
+    (await kubectl(built, ['get', 'node', NODE_NAME, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'])) === 'True';
+  if (await ready().catch(() => false)) return;
+  await timed('the node is Ready', () => until({ what: 'the node is Ready', timeoutMs: 120_000, everyMs: 250 }, ready));
+}
+
+async function startDns(built: Built, settings: Settings, image: string): Promise<void> {
+  const items = dnsManifests(settings, image, nameServers(hostResolvConf()));
+  const args = ['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'];
+  await kubectl(built, args, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const ready = async (): Promise<boolean> => Number(await kubectl(built, ['-n', 'kube-system', 'get', 'deployment', 'coredns', '-o', 'jsonpath={.status.readyReplicas}'])) > 0;
+  if (await ready()) return;
+  await timed('CoreDNS is ready', () => until({ what: 'CoreDNS is ready', timeoutMs: 120_000, everyMs: 250 }, ready));
+}
+
+/** The images that the node itself needs, each named after the build it holds. */
+async function ownImages(built: Built): Promise<Record<'pause' | 'coredns' | 'podcheck', ImageArchive>> {
+  const make = async (part: 'pause' | 'coredns' | 'podcheck'): Promise<ImageArchive> => {
+    const folder = built.get(part)!;
+    const name = ownImage(part, built);
+    const archive = join(folder, 'image.oci.tar');
+    if (!existsSync(archive)) await writeScratchImage({ name, files: { [`bin/${part}`]: join(folder, part) }, entrypoint: [`/bin/${part}`] }, archive);
+    return { name, archive };
+  };
+  return { pause: await make('pause'), coredns: await make('coredns'), podcheck: await make('podcheck') };
+}
+
+export function ownImage(part: 'pause' | 'coredns' | 'podcheck', built: Built): string {
+  return `localhost/probeyard-node/${part}:${basename(built.get(part)!).slice(part.length + 1)}`;
+}

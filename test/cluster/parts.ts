@@ -1,0 +1,75 @@
+/** What the local node is made of. A part is one folder of `parts/`, built by one command into one or more programs. */
+export interface Part {
+  name: string;
+  /** What `--version` of its programs says; the pin itself stands in go.mod. */
+  version: string;
+  programs: readonly Program[];
+  tags?: string;
+  ldflags?: string;
+  cgo?: boolean;
+  /** What a first build took here, with two cores and cold caches: for the progress lines only. */
+  coldSeconds: number;
+}
+
+export interface Program {
+  name: string;
+  /** Go package, or the C file. */
+  source: string;
+}
+
+const KUBERNETES = '1.36.3';
+const [major, minor] = KUBERNETES.split('.');
+const kubeVersion = 'k8s.io/component-base/version';
+
+/** Kubernetes last of the needed ones: whatever is wrong with the compilers shows in the first seconds, not after five minutes. */
+export const PARTS = {
+  pause: part({ name: 'pause', version: '1', programs: [{ name: 'pause', source: 'pause.c' }], coldSeconds: 1 }),
+  podcheck: part({ name: 'podcheck', version: '1', programs: [{ name: 'podcheck', source: '.' }], coldSeconds: 15 }),
+  runc: part({
+    name: 'runc',
+    version: '1.5.2',
+    programs: [{ name: 'runc', source: 'github.com/opencontainers/runc' }],
+    tags: 'seccomp',
+    ldflags: '-X main.version=1.5.2',
+    cgo: true,
+    coldSeconds: 16,
+  }),
+  etcd: part({ name: 'etcd', version: '3.6', programs: [{ name: 'etcd', source: 'go.etcd.io/etcd/server/v3' }], coldSeconds: 32 }),
+  containerd: part({
+    name: 'containerd',
+    version: '2.4.2',
+    programs: ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((name) => ({ name, source: `github.com/containerd/containerd/v2/cmd/${name}` })),
+    tags: 'no_btrfs no_devmapper no_zfs',
+    ldflags: '-X github.com/containerd/containerd/v2/version.Version=v2.4.2',
+    coldSeconds: 60,
+  }),
+  kubernetes: part({
+    name: 'kubernetes',
+    version: KUBERNETES,
+    programs: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy', 'kubectl'].map((name) => ({
+      name,
+      source: `k8s.io/kubernetes/cmd/${name}`,
+    })),
+    ldflags: `-X ${kubeVersion}.gitVersion=v${KUBERNETES} -X ${kubeVersion}.gitMajor=${major} -X ${kubeVersion}.gitMinor=${minor}`,
+    coldSeconds: 335,
+  }),
+  coredns: part({ name: 'coredns', version: '1.15.0', programs: [{ name: 'coredns', source: '.' }], coldSeconds: 60 }),
+  helm: part({ name: 'helm', version: '4', programs: [{ name: 'helm', source: 'helm.sh/helm/v4/cmd/helm' }], coldSeconds: 120 }),
+  'nats-server': part({
+    name: 'nats-server',
+    version: '2.15',
+    programs: [{ name: 'nats-server', source: 'github.com/nats-io/nats-server/v2' }],
+    coldSeconds: 20,
+  }),
+  kwok: part({ name: 'kwok', version: '0.8', programs: [{ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok' }], coldSeconds: 100 }),
+} as const;
+
+export type PartName = keyof typeof PARTS;
+
+/** The order in which `make up` builds. */
+export const NODE_PARTS: readonly PartName[] = ['pause', 'podcheck', 'runc', 'etcd', 'containerd', 'kubernetes', 'coredns', 'helm'];
+export const SIMULATED_PARTS: readonly PartName[] = ['etcd', 'kubernetes', 'kwok'];
+
+function part(definition: Part): Part {
+  return definition;
+}

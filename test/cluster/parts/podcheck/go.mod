@@ -1,0 +1,3 @@
+module probeyard.dev/node/podcheck
+
+go 1.26.0

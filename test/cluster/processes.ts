@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, openSync, closeSync, readFileSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { until } from './deadline.ts';
+
+/**
+ * A process of ours, known again after `make` has ended. The boot and the start time belong to its name: a process id alone may
+ * long have gone to someone else's process.
+ */
+export interface Running {
+  pid: number;
+  startTicks: string;
+  /** What it was started with; another one means that it has to be started anew. */
+  hash: string;
+}
+
+export interface StartOptions {
+  program: string;
+  args: readonly string[];
+  hash: string;
+  record: string;
+  log: string;
+  env?: Record<string, string>;
+  /** A cgroup's list of processes to put it on. */
+  cgroupProcs?: string;
+}
+
+// Written by the process itself before it becomes the daemon, so that no kill of ours can leave a daemon without a record.
+const WRAPPER = `
+read -r boot < /proc/sys/kernel/random/boot_id
+read -r stat < /proc/$$/stat
+echo "$boot $PROBEYARD_HASH $stat" > "$PROBEYARD_RECORD"
+if [ -n "$PROBEYARD_CGROUP" ]; then echo $$ > "$PROBEYARD_CGROUP" || exit 1; fi
+unset PROBEYARD_HASH PROBEYARD_RECORD PROBEYARD_CGROUP
+exec "$@"`;
+
+export function startProcess(options: StartOptions): void {
+  mkdirSync(join(options.record, '..'), { recursive: true });
+  mkdirSync(join(options.log, '..'), { recursive: true });
+  rmSync(options.record, { force: true });
+  const log = openSync(options.log, 'a');
+  const child = spawn('/bin/sh', ['-c', WRAPPER, 'sh', options.program, ...options.args], {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: {
+      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      HOME: '/root',
+      ...options.env,
+      PROBEYARD_HASH: options.hash,
+      PROBEYARD_RECORD: options.record,
+      PROBEYARD_CGROUP: options.cgroupProcs ?? '',
+    },
+  });
+  child.unref();
+  closeSync(log);
+}
+
+/** The process of a record, if it is still that one. */
+export function readRunning(record: string): Running | undefined {
+  const parsed = parseRecord(readText(record));
+  if (parsed === undefined || parsed.boot !== readText('/proc/sys/kernel/random/boot_id').trim()) return undefined;
+  const now = parseStat(readText(`/proc/${parsed.running.pid}/stat`));
+  return now !== undefined && now.startTicks === parsed.running.startTicks && now.state !== 'Z' ? parsed.running : undefined;
+}
+
+/** Asks a process to end, then makes it; returns when it is gone, and with it its ports. */
+export async function stopProcess(record: string, graceMs: number): Promise<boolean> {
+  const running = readRunning(record);
+  if (running !== undefined) {
+    process.kill(running.pid, 'SIGTERM');
+    const gone = () => readRunning(record) === undefined;
+    await until({ what: `process ${running.pid} ends`, timeoutMs: graceMs, everyMs: 20 }, gone).catch(() => process.kill(running.pid, 'SIGKILL'));
+    await until({ what: `process ${running.pid} ends after a kill`, timeoutMs: 10_000, everyMs: 20 }, gone);
+  }
+  rmSync(record, { force: true });
+  return running !== undefined;
+}
+
+export async function recordNames(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(() => [])).sort();
+}
+
+export interface Stat {
+  pid: number;
+  name: string;
+  state: string;
+  startTicks: string;
+}
+
+/** One line of /proc/<pid>/stat; the program's name may itself hold spaces and brackets. */
+export function parseStat(text: string): Stat | undefined {
+  const match = /^(\d+) \((.*)\) (\S) (.*)$/s.exec(text.trim());
+  const startTicks = match?.[4]?.split(' ')[18];
+  return match === null || startTicks === undefined ? undefined : { pid: Number(match[1]), name: match[2]!, state: match[3]!, startTicks };
+}
+
+export function parseRecord(text: string): { boot: string; running: Running } | undefined {
+  const match = /^(\S+) (\S+) (.*)$/s.exec(text.trim());
+  const stat = parseStat(match?.[3] ?? '');
+  if (match === null || stat === undefined) return undefined;
+  return { boot: match[1]!, running: { pid: stat.pid, startTicks: stat.startTicks, hash: match[2]! } };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+import { ClusterError } from './cluster_error.ts';
+import { run } from './command.ts';
+import { writeWhole } from './daemon.ts';
+import type { Layout } from './layout.ts';
+import { addressIn, chooseSubnet } from './subnets.ts';
+
+/** Chosen at the first `make up` and kept until `make down`: certificates and pods hold on to these addresses. */
+const Settings = Type.Object({
+  podCidr: Type.String(),
+  serviceCidr: Type.String(),
+  /** The host on the pod bridge: node address, API server, demo and test origins. */
+  hostIp: Type.String(),
+  serviceAddress: Type.String(),
+  dnsAddress: Type.String(),
+});
+export type Settings = Static<typeof Settings>;
+
+const POD_CIDRS = ['10.188.0.0/16', '10.189.0.0/16', '172.29.0.0/16', '192.168.192.0/20'];
+const SERVICE_CIDRS = ['10.96.0.0/16', '10.97.0.0/16', '172.30.0.0/16', '192.168.208.0/20'];
+
+export async function readSettings(layout: Layout): Promise<Settings | undefined> {
+  const text = await readFile(join(layout.stateDir, 'settings.json'), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : Value.Parse(Settings, JSON.parse(text));
+}
+
+export async function ensureSettings(layout: Layout): Promise<Settings> {
+  const before = await readSettings(layout);
+  if (before !== undefined) return before;
+  const used = await usedSubnets();
+  const podCidr = chooseSubnet(POD_CIDRS, used);
+  const serviceCidr = chooseSubnet(SERVICE_CIDRS, used);
+  if (podCidr === undefined || serviceCidr === undefined) {
+    throw new ClusterError('NO_FREE_SUBNET', `every address range that the node could use for pods (${POD_CIDRS.join(', ')}) or services (${SERVICE_CIDRS.join(', ')}) is routed elsewhere on this machine (ip route)`);
+  }
+  const settings = { podCidr, serviceCidr, hostIp: addressIn(podCidr, 1), serviceAddress: addressIn(serviceCidr, 1), dnsAddress: addressIn(serviceCidr, 10) };
+  await writeWhole(join(layout.stateDir, 'settings.json'), JSON.stringify(settings));
+  return settings;
+}
+
+async function usedSubnets(): Promise<string[]> {
+  const routes: unknown = JSON.parse((await run('ip', ['-4', '-json', 'route', 'show', 'table', 'all'])) || '[]');
+  if (!Array.isArray(routes)) return [];
+  return routes.map((route: { dst?: unknown }) => String(route.dst ?? '')).filter((dst) => dst !== 'default');
+}

@@ -1,0 +1,35 @@
+/** IPv4 ranges: enough of them to choose one that nothing on the machine uses. */
+export interface Subnet {
+  first: number;
+  last: number;
+}
+
+export function parseSubnet(text: string): Subnet | undefined {
+  const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)(?:\/(\d+))?$/.exec(text);
+  if (match === null) return undefined;
+  const [a, b, c, d] = match.slice(1, 5).map(Number);
+  const bits = Number(match[5] ?? 32);
+  const address = a! * 2 ** 24 + b! * 2 ** 16 + c! * 2 ** 8 + d!;
+  const size = 2 ** (32 - bits);
+  const first = Math.floor(address / size) * size;
+  return { first, last: first + size - 1 };
+}
+
+export function overlap(one: Subnet, other: Subnet): boolean {
+  return one.first <= other.last && other.first <= one.last;
+}
+
+/** The first of the candidates that touches nothing in use. */
+export function chooseSubnet(candidates: readonly string[], used: readonly string[]): string | undefined {
+  const taken = used.map(parseSubnet).filter((subnet) => subnet !== undefined);
+  return candidates.find((candidate) => {
+    const subnet = parseSubnet(candidate);
+    return subnet !== undefined && !taken.some((other) => overlap(subnet, other));
+  });
+}
+
+/** The nth address of a range: 1 is the gateway or the first service. */
+export function addressIn(subnet: string, index: number): string {
+  const first = (parseSubnet(subnet)?.first ?? 0) + index;
+  return [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256).join('.');
+}

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import Value from 'typebox/value';
+import { cgroupFolders, cgroupProcesses, removeCgroup } from './cgroups.ts';
+import { run } from './command.ts';
+import { until } from './deadline.ts';
+import { isOurRule, removeOurRules, savedRules } from './iptables.ts';
+import { BRIDGE, type Layout } from './layout.ts';
+import { isBelow, readMountPoints, unmountBelow } from './mounts.ts';
+import { removeBridge, sysctlFile } from './network.ts';
+import { codeOf } from './cluster_error.ts';
+import { say } from './progress.ts';
+import { differences, SIDE_FOLDERS, Snapshot, takeSnapshot, type Difference } from './snapshot.ts';
+
+/** Whether anything of a cluster with this layout is on the machine. */
+export async function anythingOf(layout: Layout): Promise<boolean> {
+  if (existsSync(layout.stateDir) || existsSync(layout.runDir)) return true;
+  if ((await cgroupFolders(layout.name)).length > 0) return true;
+  return layout.name === 'probeyard-node' && (existsSync(`/sys/class/net/${BRIDGE}`) || /\bKUBE-|probeyard-node/.test(await savedRules('iptables')));
+}
+
+/**
+ * Ends every process in our cgroup: the daemons, the shims and all that runs in pods, whoever their parent is. At once and
+ * without asking: what they would save is deleted next.
+ */
+export async function endProcesses(layout: Layout): Promise<number> {
+  let ended = 0;
+  const seen = new Set<number>();
+  await until({ what: 'every process of the node ends', timeoutMs: 30_000, everyMs: 50 }, async () => {
+    const pids = await cgroupProcesses(layout.name);
+    for (const pid of pids) {
+      if (!seen.has(pid)) ended++;
+      seen.add(pid);
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        if (codeOf(error) !== 'ESRCH') throw error;
+      }
+    }
+    return pids.length === 0;
+  });
+  return ended;
+}
+
+/** Takes the node off the machine; what differs from before and is ours. */
+export async function removeNode(layout: Layout, snapshotFile: string): Promise<{ ours: Difference[]; others: Difference[] }> {
+  const text = await readFile(snapshotFile, 'utf8').catch(() => undefined);
+  const before = text === undefined ? undefined : Value.Parse(Snapshot, JSON.parse(text));
+  say(`ended ${await endProcesses(layout)} processes`);
+  await unmountBelow([layout.runDir, layout.stateDir]);
+  await removeBridge();
+  await removeOurRules();
+  await removeCgroup(layout.name);
+  await removeSideFolders(before);
+  // After a reboot the values are the machine's own again.
+  if (before !== undefined && before.boot === (await takeSnapshot()).boot) await restoreSysctls(before);
+  await rm(layout.runDir, { recursive: true, force: true });
+  const result = before === undefined ? { ours: [], others: [] } : await verify(layout, before);
+  if (result.ours.length === 0) await rm(layout.stateDir, { recursive: true, force: true });
+  return result;
+}
+
+async function verify(layout: Layout, before: Snapshot): Promise<{ ours: Difference[]; others: Difference[] }> {
+  const ours = (difference: Difference): Difference => ({ ...difference, added: difference.added.filter((item) => isOurs(layout, difference.list, item)), removed: [] });
+  // Pod links go when the kernel has taken their namespaces apart, a moment later.
+  const settled = await until({ what: 'the kernel lets go', timeoutMs: 10_000 }, async () => {
+    const found = differences(before, await takeSnapshot());
+    return found.map(ours).every(({ added }) => added.length === 0) ? found : false;
+  }).catch(async () => differences(before, await takeSnapshot()));
+  return {
+    ours: settled.map(ours).filter(({ added }) => added.length > 0),
+    others: settled
+      .map((difference) => ({ ...difference, added: difference.added.filter((item) => !isOurs(layout, difference.list, item)) }))
+      .filter(({ added, removed }) => added.length + removed.length > 0),
+  };
+}
+
+/** Whether something that was not there before came from the node; other programs change a machine at the same time. */
+function isOurs(layout: Layout, list: Difference['list'], item: string): boolean {
+  switch (list) {
+    case 'links':
+      return item === BRIDGE;
+    case 'mounts':
+      return isBelow(item, [layout.stateDir, layout.runDir]);
+    case 'rules':
+    case 'rules6':
+      return isOurRule(item);
+    case 'routes':
+      return item.includes(BRIDGE);
+    case 'cgroups':
+      return item.includes(`/${layout.name}`);
+    case 'folders':
+      return true;
+    case 'sysctls':
+      return true;
+    case 'namespaces':
+      return item.startsWith('cni-');
+  }
+}
+
+/** Folders that the kubelet and containerd make elsewhere: gone again where they were not there before; links into ours in any case. */
+async function removeSideFolders(before: Snapshot | undefined): Promise<void> {
+  for (const folder of SIDE_FOLDERS) {
+    if (!existsSync(folder)) continue;
+    if (before !== undefined && !before.lists.folders.includes(folder) && !readMountPoints().some((point) => isBelow(point, [folder]))) {
+      await rm(folder, { recursive: true, force: true });
+    } else {
+      // Dangling links of ours in a folder that is someone else's.
+      await run('find', [folder, '-maxdepth', '1', '-type', 'l', '-lname', '*probeyard-node*', '-delete']);
+    }
+  }
+  for (const folder of ['/opt/cni', '/usr/libexec/kubernetes']) await rmdir(folder).catch(() => {});
+}
+
+async function restoreSysctls(before: Snapshot): Promise<void> {
+  for (const [name, value] of Object.entries(before.sysctls)) {
+    const now = await readFile(sysctlFile(name), 'utf8').catch(() => undefined);
+    if (now !== undefined && now.trim() !== value) await writeFile(sysctlFile(name), value).catch(() => {});
+  }
+}

@@ -1,0 +1,60 @@
+import { mkdir, rm, symlink, copyFile, chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buildParts, cacheDir, isBuilt, type Built } from './build.ts';
+import { installChart } from './chart.ts';
+import { explain } from './cluster_error.ts';
+import { writeEnvironment, envFile } from './environment.ts';
+import { checkHost, checkPlatform, checkPorts, checkSpace } from './host.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+import { localDir, NODE } from './layout.ts';
+import { locked } from './lock.ts';
+import { startNode } from './node.ts';
+import { checkGo, ensurePackages } from './packages.ts';
+import { NODE_PARTS } from './parts.ts';
+import { deliverImages } from './product_images.ts';
+import { say, seconds } from './progress.ts';
+import { ensureSettings } from './settings.ts';
+
+/** `make up`: from nothing, from half, or from a running node to a running node with our chart on it. */
+export async function up(): Promise<void> {
+  checkPlatform();
+  await locked('/run/lock/probeyard-node.lock', async () => {
+    await ensurePackages();
+    await checkGo('1.26.6');
+    if (!(await isBuilt(NODE_PARTS))) await checkSpace(cacheDir, 9, 'building the parts');
+    await checkSpace(NODE.stateDir, 3, 'the node');
+    const host = await checkHost(NODE);
+    const settings = await ensureSettings(NODE);
+    await checkPorts(NODE, settings.hostIp);
+    const built = await buildParts(NODE_PARTS);
+    const outcomes = await startNode({ built, host, settings, audit: process.env['PROBEYARD_AUDIT'] === '1' });
+    await writeAccess(built, settings.hostIp);
+    const images = await deliverImages(NODE, built);
+    const chart = await installChart({ built, kubeconfig: kubeconfigOf(NODE, 'admin'), hostIp: settings.hostIp });
+    const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && images === 0 && !chart;
+    say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
+    console.log(`\n  . ${envFile}     # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A\n`);
+  });
+}
+
+/** What a shell and the tests need to reach the cluster, in the checkout's own folder. */
+async function writeAccess(built: Built, hostIp: string): Promise<void> {
+  const kubeconfig = join(localDir, 'kubeconfig');
+  const bin = join(localDir, 'bin');
+  await mkdir(bin, { recursive: true });
+  await copyFile(kubeconfigOf(NODE, 'admin'), kubeconfig);
+  await chmod(kubeconfig, 0o600);
+  for (const [part, program] of [['kubernetes', 'kubectl'], ['helm', 'helm'], ['containerd', 'ctr']] as const) {
+    await rm(join(bin, program), { force: true });
+    await symlink(join(built.get(part)!, program), join(bin, program));
+  }
+  await writeEnvironment({ KUBECONFIG: kubeconfig, PROBEYARD_HOST_IP: hostIp, PATH: `${bin}:$PATH` });
+}
+
+if (import.meta.main) {
+  const work = process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ upCurrent }) => upCurrent()) : up();
+  await work.catch((error: unknown) => {
+    console.error(`\nmake up: ${explain(error)}`);
+    process.exitCode = 1;
+  });
+}
