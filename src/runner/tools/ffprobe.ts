@@ -1,0 +1,42 @@
+import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../tools/ffprobe.ts';
+import { readOptions } from '../../tools/option.ts';
+import { lastLine, type Tool } from './tool.ts';
+
+/** Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow the next argument. */
+const LIBRARY_BOOLEANS = new Set(['skip_estimate_duration_from_pts']);
+
+/** What a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
+const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
+
+export const ffprobe: Tool = {
+  args(options, address) {
+    const args = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', PROTOCOLS];
+    for (const [spec, value] of readOptions(FFPROBE_OPTIONS, options)) {
+      if (spec.flag === undefined || value === null || value === false) continue;
+      if (value === 0 && spec.default === 0) continue;
+      if (spec.name === 'show_data_hash') args.push('-show_data_hash', 'MD5');
+      else if (spec.name === 'show_log') args.push('-show_log', String(LOG_LEVELS[String(value)]));
+      else if (value !== true) args.push(`-${spec.flag}`, String(value));
+      else if (LIBRARY_BOOLEANS.has(spec.flag)) args.push(`-${spec.flag}`, '1');
+      else args.push(`-${spec.flag}`);
+    }
+    return [...args, '-i', address];
+  },
+  format: (options) => ((options['output_format'] ?? 'json') === 'json' ? 'json' : 'text'),
+  verifiesTls: (options) => options['tls_verify'] === 'true',
+  failure({ code, stdout, stderr, format }) {
+    const own = format === 'json' && stdout.length < 65_536 ? ownError(stdout) : undefined;
+    if (code === 0 && own === undefined) return undefined;
+    return own ?? lastLine(stderr) ?? 'ffprobe failed without a message';
+  },
+};
+
+/** What -show_error put into the output. */
+function ownError(stdout: string): string | undefined {
+  try {
+    const { error } = JSON.parse(stdout) as { error?: { string?: unknown } };
+    return typeof error?.string === 'string' ? error.string : undefined;
+  } catch {
+    return undefined;
+  }
+}

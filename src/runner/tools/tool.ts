@@ -1,0 +1,24 @@
+/** What the runner knows of a tool: how its options become arguments, and how to read what it printed. */
+
+export interface Printed {
+  /** The exit code; null where a signal ended it. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  format: 'json' | 'text';
+}
+
+export interface Tool {
+  /** Everything after the command. The address is never the real one. Throws an OptionError. */
+  args(options: Record<string, string>, address: string): string[];
+  format(options: Record<string, string>): 'json' | 'text';
+  /** False where the source's certificate need not verify. */
+  verifiesTls(options: Record<string, string>): boolean;
+  /** The tool's own message, where what it printed is a failure. */
+  failure(printed: Printed): string | undefined;
+}
+
+/** The last line that says something. */
+export function lastLine(text: string): string | undefined {
+  return text.split(/[\r\n]+/).map((line) => line.trim()).findLast((line) => line !== '');
+}
