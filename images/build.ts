@@ -1,0 +1,64 @@
+/** Builds every image that is not in the cache: `npm exec -- node images/build.ts [name...]`. */
+import { bundledPlan } from './bundled_image.ts';
+import { type BuiltImage, type ImagePlan, realise } from './built_image.ts';
+import { dropOldScratch } from './cache.ts';
+import { type Entry, entryName, readCatalog } from './catalog.ts';
+import { natsPlan, postgresPlan } from './dev_images.ts';
+import { ImageError } from './image_error.ts';
+import { productPlan } from './product_image.ts';
+import { say } from './progress.ts';
+import { toolPlan } from './tool_image.ts';
+
+export type { BuiltImage } from './built_image.ts';
+
+export interface BuildOptions {
+  /** Only these: product, nats, postgres, bundled, tools, ffprobe-9.0, mediainfo-26.10 and so on. All where it is empty. */
+  only?: readonly string[];
+  /** The image that holds every tool: big, and wanted only by clusters without image volumes. */
+  bundled?: boolean;
+}
+
+/** Makes what is missing, in an order that shows what is wrong early; says in a line what it leaves out and why. */
+export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]> {
+  const only = new Set(options.only ?? []);
+  const wanted = (...names: string[]) => only.size === 0 || names.some((name) => only.has(name));
+  await dropOldScratch();
+  const built: BuiltImage[] = [];
+  const servers: [string, () => Promise<ImagePlan>][] = [
+    ['product', productPlan],
+    ['nats', natsPlan],
+    ['postgres', postgresPlan],
+  ];
+  for (const [name, plan] of servers) if (wanted(name)) built.push(await realise(await plan()));
+  const entries = readCatalog().tools;
+  const tools: { entry: Entry; image: BuiltImage }[] = [];
+  for (const entry of entries) {
+    if (!wanted('tools', 'bundled', entryName(entry)) && options.bundled !== true) continue;
+    const image = await buildTool(entry);
+    if (image) tools.push({ entry, image });
+  }
+  built.push(...tools.map(({ image }) => image));
+  if (only.has('bundled') || options.bundled === true) built.push(await realise(await bundledPlan(await realise(await productPlan()), tools)));
+  return built;
+}
+
+/** A version whose bytes cannot be had on this machine is left out; everything else that goes wrong is an error. */
+async function buildTool(entry: Entry): Promise<BuiltImage | undefined> {
+  try {
+    return await realise(await toolPlan(entry));
+  } catch (error) {
+    if (!(error instanceof ImageError) || (error.code !== 'SOURCE_UNAVAILABLE' && error.code !== 'CHECKSUM_UNKNOWN')) throw error;
+    say(`left out ${entry.tool} ${entry.version}: ${error.message.split('\n')[0]}`);
+    return undefined;
+  }
+}
+
+if (import.meta.main) {
+  try {
+    const images = await buildAll({ only: process.argv.slice(2) });
+    for (const { ref, digest, archive } of images) say(`${ref}  ${digest.slice(0, 19)}  ${archive}`);
+  } catch (error) {
+    console.error(error instanceof ImageError ? `${error.code}: ${error.message}` : error);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,76 @@
+/** Images by buildah, as root, with storage of its own under the cache: no daemon, no registry, nothing of other container tools is touched. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheDir } from './cache.ts';
+import { attempt, run } from './command.ts';
+
+const storage = ['--root', join(cacheDir, 'buildah', 'storage'), '--runroot', join(cacheDir, 'buildah', 'run')];
+let driver: Promise<string[]> | undefined;
+
+/** Overlay where the kernel and the file system let us, else vfs, which copies. */
+function globalOptions(): Promise<string[]> {
+  driver ??= (async () => {
+    await mkdir(join(cacheDir, 'buildah'), { recursive: true });
+    const overlay = [...storage, '--storage-driver', 'overlay'];
+    const { code } = await attempt('buildah', [...overlay, 'images', '-q']);
+    return code === 0 ? overlay : [...storage, '--storage-driver', 'vfs'];
+  })();
+  return driver;
+}
+
+export interface ImageBuild {
+  ref: string;
+  context: string;
+  dockerfile: string;
+  args?: Record<string, string>;
+  target?: string;
+  timeoutMs?: number;
+}
+
+/** Layers are kept between builds (only what changed is made anew) and carry no time, so that equal content gives an equal digest. */
+export async function buildImage(build: ImageBuild): Promise<void> {
+  const args = Object.entries(build.args ?? {}).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
+  const target = build.target === undefined ? [] : ['--target', build.target];
+  await run(
+    'buildah',
+    [...(await globalOptions()), 'bud', '--isolation', 'chroot', '--layers', '--timestamp', '0', '--format', 'oci', '-q', ...args, ...target, '-t', build.ref, '-f', build.dockerfile, build.context],
+    { timeoutMs: build.timeoutMs ?? 1_800_000, env: { BUILDAH_ISOLATION: 'chroot' } },
+  );
+}
+
+export async function hasImage(ref: string): Promise<boolean> {
+  return (await attempt('buildah', [...(await globalOptions()), 'inspect', '--type', 'image', ref])).code === 0;
+}
+
+/** A folder as an image with one layer. */
+export async function importFolder(folder: string, ref: string): Promise<void> {
+  const options = await globalOptions();
+  const container = (await run('buildah', [...options, 'from', 'scratch'])).trim();
+  try {
+    await run('buildah', [...options, 'add', '-q', container, folder, '/']);
+    await run('buildah', [...options, 'commit', '-q', '--timestamp', '0', container, ref]);
+  } finally {
+    await attempt('buildah', [...options, 'rm', container]);
+  }
+}
+
+/** Layers stay uncompressed: on one machine, packing costs more than it saves. */
+export async function saveImage(ref: string, archive: string): Promise<void> {
+  await run('buildah', [...(await globalOptions()), 'push', '-q', '--disable-compression', ref, `oci-archive:${archive}:${ref}`]);
+}
+
+export async function removeImage(ref: string): Promise<void> {
+  await attempt('buildah', [...(await globalOptions()), 'rmi', ref]);
+}
+
+/** Runs work on an image's files, mounted. */
+export async function withMounted<T>(ref: string, work: (root: string) => Promise<T>): Promise<T> {
+  const options = await globalOptions();
+  const container = (await run('buildah', [...options, 'from', '--pull-never', ref])).trim();
+  try {
+    return await work((await run('buildah', [...options, 'mount', container])).trim());
+  } finally {
+    await attempt('buildah', [...options, 'umount', container]);
+    await attempt('buildah', [...options, 'rm', container]);
+  }
+}

@@ -1,0 +1,78 @@
+/** Everything that is fetched or built is kept by its content outside the checkout, and appears there by a rename: never half. */
+import { createHash, type BinaryLike } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+export const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
+export const scratchDir = join(cacheDir, 'scratch');
+
+export function contentKey(...parts: readonly BinaryLike[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`\0${typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength}\0`).update(part);
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Contents of the named files and folders (recursively), in a stable order, for a content key. */
+export async function contents(...paths: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    for (const file of await filesUnder(path)) hash.update(`\0${file.slice(path.length)}\0`).update(await readFile(file));
+  }
+  return hash.digest('hex');
+}
+
+async function filesUnder(path: string): Promise<string[]> {
+  if (!existsSync(path)) return [];
+  const entries = await readdir(path, { withFileTypes: true, recursive: true }).catch(() => undefined);
+  if (entries === undefined) return [path];
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+export async function sha256Of(file: string): Promise<string> {
+  return digestOf(file, 'sha256', 'hex');
+}
+
+export async function digestOf(file: string, algorithm: 'sha256' | 'sha512', encoding: 'hex' | 'base64'): Promise<string> {
+  const hash = createHash(algorithm);
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest(encoding);
+}
+
+/** The folder `target`, filled by `fill` if it is not there yet. */
+export async function once(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  if (existsSync(target)) return target;
+  return withScratch(async (scratch) => {
+    const folder = join(scratch, 'out');
+    await mkdir(folder);
+    await fill(folder);
+    await mkdir(dirname(target), { recursive: true });
+    await rename(folder, target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+    return target;
+  });
+}
+
+/** A folder on the cache's own file system (so that a rename is enough), gone afterwards. */
+export async function withScratch<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(scratchDir, { recursive: true });
+  const folder = await mkdtemp(join(scratchDir, `${process.pid}-`));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Scratch folders of processes that are gone: what a kill leaves behind. */
+export async function dropOldScratch(): Promise<void> {
+  if (!existsSync(scratchDir)) return;
+  for (const name of await readdir(scratchDir)) {
+    if (!existsSync(`/proc/${name.split('-')[0]}`)) await rm(join(scratchDir, name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,206 @@
+/** The catalog of tool versions: images/catalog.yaml, typed and checked. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import Type, { type Static } from 'typebox';
+import { parse } from 'yaml';
+import { ImageError } from './image_error.ts';
+
+const text = (options: object = {}) => Type.String({ minLength: 1, ...options });
+const strict = { additionalProperties: false };
+const sha256 = text({ pattern: '^[0-9a-f]{64}$' });
+
+const MavenSource = Type.Object(
+  {
+    kind: Type.Literal('maven'),
+    package: text({ pattern: '^[^:]+:[^:]+$' }),
+    version: text(),
+    classifier: text(),
+    /** Folder inside the archive that holds the program and its libraries. */
+    folder: text(),
+    sha256,
+  },
+  strict,
+);
+
+const NpmSource = Type.Object(
+  {
+    kind: Type.Literal('npm'),
+    package: text(),
+    version: text(),
+    /** As the registry states it, of the tarball. */
+    integrity: text({ pattern: '^sha512-' }),
+    /** Files inside the tarball, by the place they take in the image. */
+    files: Type.Record(Type.String(), text()),
+  },
+  strict,
+);
+
+const DebianSource = Type.Object(
+  {
+    kind: Type.Literal('debian'),
+    suite: text(),
+    /** Exact versions of what matters. Their dependencies are taken as the suite has them, verified by its signature. */
+    packages: Type.Array(Type.Object({ name: text(), version: text(), sha256 }, strict), { minItems: 1 }),
+    /** The program, as a path in the unpacked packages. */
+    program: text(),
+  },
+  strict,
+);
+
+const Tarball = Type.Object(
+  {
+    name: text(),
+    url: text({ format: 'https' }),
+    /** `unknown` where it could not be computed by us: then the signature has to do, and without one the build refuses. */
+    sha256: Type.Union([sha256, Type.Literal('unknown')]),
+    /** Detached OpenPGP signature, checked against the key beside the recipe. */
+    signature: Type.Optional(text({ format: 'https' })),
+    /** The same file, untouched, in a Debian source package. */
+    debian: Type.Optional(Type.Object({ package: text(), suites: Type.Array(text(), { minItems: 1 }), file: text() }, strict)),
+  },
+  strict,
+);
+export type Tarball = Static<typeof Tarball>;
+
+const UpstreamSource = Type.Object(
+  {
+    kind: Type.Literal('upstream-source'),
+    recipe: Type.Union([Type.Literal('ffmpeg'), Type.Literal('mediainfo')]),
+    tarballs: Type.Array(Tarball, { minItems: 1 }),
+  },
+  strict,
+);
+export type UpstreamSource = Static<typeof UpstreamSource>;
+
+const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource]);
+export type Source = Static<typeof Source>;
+export type SourceOf<K extends Source['kind']> = Extract<Source, { kind: K }>;
+
+const Built = Type.Object(
+  {
+    where: text(),
+    when: text({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+    startup_ms: Type.Number({ minimum: 0 }),
+    size_mb: Type.Number({ minimum: 0 }),
+  },
+  strict,
+);
+
+const Entry = Type.Object(
+  {
+    tool: Type.Union([Type.Literal('ffprobe'), Type.Literal('mediainfo')]),
+    /** The name that callers use. */
+    version: text({ pattern: '^\\d+\\.\\d+$' }),
+    /** What the program itself reports. */
+    exact: text({ pattern: '^\\d+(\\.\\d+)+$' }),
+    latest: Type.Optional(Type.Boolean()),
+    /** `{root}` is the place where the image is mounted, `{node}` the Node binary of the runner. */
+    command: Type.Array(text(), { minItems: 1 }),
+    license: text(),
+    note: Type.Optional(text()),
+    source: Source,
+    built: Type.Union([Built, Type.Literal('never')]),
+    /** Why it starts slower than 40 ms. */
+    slow: Type.Optional(text()),
+  },
+  strict,
+);
+export type Entry = Static<typeof Entry>;
+
+const Catalog = Type.Object(
+  {
+    tools: Type.Array(Entry, { minItems: 1 }),
+    /** Upstream releases on which the source recipes are proven, whether or not an entry is built from them. */
+    proofs: Type.Array(Type.Object({ tool: text(), exact: text(), source: UpstreamSource }, strict)),
+  },
+  strict,
+);
+export type Catalog = Static<typeof Catalog>;
+
+const ajv = new Ajv({ allErrors: false, strict: false, discriminator: false });
+ajv.addFormat('https', /^https:\/\/[^\s/]+\/\S+$/);
+const check = ajv.compile<Catalog>(Catalog);
+const checkSource: Record<string, ReturnType<typeof ajv.compile>> = {
+  maven: ajv.compile(MavenSource),
+  npm: ajv.compile(NpmSource),
+  debian: ajv.compile(DebianSource),
+  'upstream-source': ajv.compile(UpstreamSource),
+};
+
+export const catalogFile = join(import.meta.dirname, 'catalog.yaml');
+export const STARTUP_LIMIT_MS = 40;
+
+export function readCatalog(file = catalogFile): Catalog {
+  return parseCatalog(readFileSync(file, 'utf8'));
+}
+
+export function parseCatalog(yaml: string): Catalog {
+  let data: unknown;
+  try {
+    data = parse(yaml);
+  } catch (error) {
+    throw invalid(`not YAML: ${(error as Error).message.split('\n')[0]}`);
+  }
+  checkSources(data);
+  if (!check(data)) {
+    const [first] = check.errors ?? [];
+    throw invalid(`${nameAt(data, first?.instancePath)}${first?.instancePath ?? ''} ${first?.message ?? 'is wrong'}`);
+  }
+  checkWhole(data);
+  return data;
+}
+
+/** The branch that `kind` names, checked by itself: a union would only say that none of four fits. */
+function checkSources(data: unknown): void {
+  const tools = (data as { tools?: unknown } | null)?.tools;
+  if (!Array.isArray(tools)) return;
+  tools.forEach((entry: { source?: { kind?: string } } | null, index) => {
+    const kind = entry?.source?.kind ?? '';
+    const branch = checkSource[kind];
+    const where = nameAt(data, `/tools/${index}`);
+    if (!branch) throw invalid(`${where}/tools/${index}/source/kind must be one of ${Object.keys(checkSource).join(', ')}`);
+    if (!branch(entry?.source)) {
+      const [first] = branch.errors ?? [];
+      throw invalid(`${where}/tools/${index}/source${first?.instancePath ?? ''} ${first?.message ?? 'is wrong'}`);
+    }
+  });
+}
+
+function checkWhole(catalog: Catalog): void {
+  const seen = new Set<string>();
+  const latest = new Map<string, string>();
+  for (const { tool, version, exact, latest: isLatest, command, built, slow } of catalog.tools) {
+    const name = `${tool} ${version}`;
+    if (seen.has(name)) throw invalid(`${name} stands there twice`);
+    seen.add(name);
+    if (exact !== version && !exact.startsWith(`${version}.`)) throw invalid(`${name} cannot be ${exact}`);
+    if (!command.some((part) => part.startsWith('{root}/'))) throw invalid(`${name}: no part of its command starts with {root}/`);
+    if (isLatest === true) {
+      if (latest.has(tool)) throw invalid(`${name} and ${tool} ${latest.get(tool)} are both latest`);
+      latest.set(tool, version);
+    }
+    if (built !== 'never' && built.startup_ms > STARTUP_LIMIT_MS && slow === undefined) {
+      throw invalid(`${name} starts in ${built.startup_ms} ms: above ${STARTUP_LIMIT_MS} the entry has to say why (slow)`);
+    }
+  }
+  for (const tool of new Set(catalog.tools.map((entry) => entry.tool))) {
+    if (!latest.has(tool)) throw invalid(`no version of ${tool} is latest`);
+  }
+}
+
+function nameAt(data: unknown, path = ''): string {
+  const index = /^\/tools\/(\d+)/.exec(path)?.[1];
+  if (index === undefined) return '';
+  const entry = (data as { tools: ({ tool?: string; version?: string } | null)[] }).tools[Number(index)];
+  return entry?.tool === undefined ? '' : `${entry.tool} ${entry.version ?? ''}: `;
+}
+
+function invalid(message: string): ImageError {
+  return new ImageError('CATALOG_INVALID', `catalog.yaml: ${message}`);
+}
+
+/** `ffprobe-9.0`: how an entry is named on command lines and in the cache. */
+export function entryName({ tool, version }: Pick<Entry, 'tool' | 'version'>): string {
+  return `${tool}-${version}`;
+}

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { ImageError } from './image_error.ts';
+
+export interface CommandOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  input?: string;
+  timeoutMs?: number;
+}
+
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end, whatever its exit code. */
+export function attempt(program: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: options.timeoutMs ?? 900_000,
+      killSignal: 'SIGKILL',
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.once('error', (error) => reject(new ImageError('COMMAND_NOT_FOUND', `${program}: ${error.message}`, { cause: error })));
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    child.stdin.on('error', () => {});
+    child.stdin.end(options.input ?? '');
+  });
+}
+
+/** Runs a program that has to succeed; the error carries the last lines it printed. */
+export async function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const { code, stdout, stderr } = await attempt(program, args, options);
+  if (code === 0) return stdout;
+  const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-20).join('\n');
+  throw new ImageError('COMMAND_FAILED', `${program} ${args.slice(0, 4).join(' ')}: exit ${code ?? 'by signal'}\n${said}`);
+}

@@ -1,0 +1,43 @@
+/** NATS and PostgreSQL for a first install and for the tests. */
+import { copyFile, cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buildParts } from '../test/cluster/build.ts';
+import { baseRoot } from './base.ts';
+import { importBase } from './base_image.ts';
+import { buildImage } from './buildah.ts';
+import type { ImagePlan } from './built_image.ts';
+import { contentKey, contents, withScratch } from './cache.ts';
+
+const imagesDir = import.meta.dirname;
+const natsPart = join(imagesDir, '..', 'test', 'cluster', 'parts', 'nats-server');
+const NATS_VERSION = '2.15.2';
+
+export async function natsPlan(): Promise<ImagePlan> {
+  const dockerfile = join(imagesDir, 'nats', 'Dockerfile');
+  return {
+    name: 'nats',
+    tag: NATS_VERSION,
+    kind: 'nats',
+    key: contentKey(await contents(dockerfile, natsPart)),
+    make: async (ref) => {
+      const folder = (await buildParts(['nats-server'])).get('nats-server') ?? '';
+      await withScratch(async (context) => {
+        await cp(natsPart, context, { recursive: true });
+        await copyFile(join(folder, 'nats-server'), join(context, 'nats-server'));
+        await buildImage({ ref, context, dockerfile, args: { BASE: await importBase() } });
+      });
+    },
+  };
+}
+
+export async function postgresPlan(): Promise<ImagePlan> {
+  const dockerfile = join(imagesDir, 'postgres', 'Dockerfile');
+  const { key: base } = await baseRoot();
+  return {
+    name: 'postgres',
+    tag: '15',
+    kind: 'postgres',
+    key: contentKey(await contents(join(imagesDir, 'postgres'), join(imagesDir, 'collect.sh')), base),
+    make: async (ref) => buildImage({ ref, context: imagesDir, dockerfile, args: { BASE: await importBase() } }),
+  };
+}

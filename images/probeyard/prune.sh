@@ -1,0 +1,10 @@
+#!/bin/sh
+# prune.sh node_modules: what a package carries for people, editors and its own tests. Nothing here is ever loaded.
+set -eu
+cd "$1"
+find . -type f \( -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' -o -name '*.map' -o -name '*.md' -o -name '*.markdown' -o -name '*.flow' \
+  -o -name 'tsconfig*.json' -o -name '.eslintrc*' -o -name '.package-lock.json' -o -name '*.tsbuildinfo' \) ! -iname 'license*' -delete
+find . -type d \( -name .github -o -name test -o -name tests -o -name __tests__ -o -name docs -o -name example -o -name examples -o -name benchmark -o -name benchmarks \) \
+  -prune -exec rm -rf {} +
+rm -rf .bin
+find . -type d -empty -delete

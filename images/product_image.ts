@@ -1,0 +1,77 @@
+/** The product's image. A change of the sources makes one layer anew: packages, Node and the launcher come from buildah's layers. */
+import { existsSync } from 'node:fs';
+import { copyFile, cp, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { baseRoot } from './base.ts';
+import { importBase } from './base_image.ts';
+import { buildImage, hasImage } from './buildah.ts';
+import { type ImagePlan, PREFIX } from './built_image.ts';
+import { cacheDir, contentKey, contents, once, withScratch } from './cache.ts';
+import { run } from './command.ts';
+import { timed } from './progress.ts';
+
+const checkout = join(import.meta.dirname, '..');
+const manifests = ['package.json', 'package-lock.json', '.npmrc'];
+
+export async function productPlan(): Promise<ImagePlan> {
+  const { version } = await manifest();
+  const inputs = ['src', 'images/probeyard', 'images/collect.sh', ...manifests].map((path) => join(checkout, path));
+  const { key: base } = await baseRoot();
+  return { name: 'probeyard', tag: version, kind: 'product', key: contentKey(await contents(...inputs), base, await nodeVersion()), make };
+}
+
+async function make(ref: string): Promise<void> {
+  const [base, node, packages] = [await importBase(), await importNode(), await preparedPackages()];
+  await withScratch(async (context) => {
+    for (const name of manifests) await copyFile(join(checkout, name), join(context, name));
+    await copyFile(packages, join(context, 'prepared.tar'));
+    for (const path of ['src', 'images/probeyard', 'images/collect.sh']) {
+      await mkdir(join(context, path, '..'), { recursive: true });
+      await cp(join(checkout, path), join(context, path), { recursive: true });
+    }
+    await buildImage({ ref, context, dockerfile: join(context, 'images/probeyard/Dockerfile'), args: { BASE: base, NODE: node } });
+  });
+}
+
+/** The base with the Node that the checkout's own package pins: the one that everything was tested with. */
+async function importNode(): Promise<string> {
+  const { key } = await baseRoot();
+  const ref = `${PREFIX}/node:${await nodeVersion()}-${key}`;
+  if (await hasImage(ref)) return ref;
+  await withScratch(async (context) => {
+    await copyFile(join(checkout, 'node_modules/node/bin/node'), join(context, 'node'));
+    await timed('node image', async () => {
+      const dockerfile = join(import.meta.dirname, 'probeyard', 'node.Dockerfile');
+      await buildImage({ ref, context, dockerfile, args: { BASE: await importBase() } });
+    });
+  });
+  return ref;
+}
+
+/** Production packages as a tar, fetched by this machine's own npm and its settings; one per lock file. */
+async function preparedPackages(): Promise<string> {
+  const key = contentKey(...(await Promise.all(manifests.map((name) => readFile(join(checkout, name))))));
+  const folder = join(cacheDir, 'packages', key);
+  if (!existsSync(folder)) {
+    await timed('production packages', () =>
+      once(folder, (out) =>
+        withScratch(async (scratch) => {
+          for (const name of manifests) await copyFile(join(checkout, name), join(scratch, name));
+          await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: scratch });
+          // Owner, order and times are fixed, so that the layer made of it keeps its digest.
+          const fixed = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
+          await run('tar', [...fixed, '-cf', join(out, 'node_modules.tar'), '-C', scratch, 'node_modules']);
+        }),
+      ),
+    );
+  }
+  return join(folder, 'node_modules.tar');
+}
+
+async function manifest(): Promise<{ version: string; devDependencies: Record<string, string> }> {
+  return JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string; devDependencies: Record<string, string> };
+}
+
+async function nodeVersion(): Promise<string> {
+  return (await manifest()).devDependencies['node'] ?? 'unknown';
+}

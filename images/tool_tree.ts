@@ -1,0 +1,75 @@
+/** Lays out a tool that came ready made: bin/<tool>, lib/ with every library it needs and the loader of the same libc. */
+import { chmod, copyFile, mkdir, readdir, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { baseRoot } from './base.ts';
+import { withScratch } from './cache.ts';
+import { type Entry, type SourceOf } from './catalog.ts';
+import { run } from './command.ts';
+import { closure } from './elf.ts';
+import { fetchDebian } from './fetch/debian.ts';
+import { fetchMaven, fetchNpm } from './fetch.ts';
+
+const LOADER = 'ld-linux-x86-64.so.2';
+const TRIPLE = 'x86_64-linux-gnu';
+const toolsDir = join(import.meta.dirname, 'tools');
+
+/** Fills `tree` with the image's content. */
+export async function layOut(entry: Entry, tree: string): Promise<void> {
+  const { source, tool } = entry;
+  if (source.kind === 'maven') await layOutMaven(source, tool, tree);
+  else if (source.kind === 'debian') await layOutDebian(source, tool, tree);
+  else if (source.kind === 'npm') await layOutNpm(source, entry, tree);
+}
+
+async function layOutMaven(source: SourceOf<'maven'>, tool: string, tree: string): Promise<void> {
+  const archive = await fetchMaven(source);
+  const base = await baseRoot();
+  await withScratch(async (scratch) => {
+    await run('unzip', ['-q', archive, `${source.folder}/*`, '-d', scratch]);
+    const folder = join(scratch, source.folder);
+    await layOutProgram(join(folder, tool), tool, tree, [folder, ...libraryFolders(base.folder)]);
+  });
+}
+
+async function layOutDebian(source: SourceOf<'debian'>, tool: string, tree: string): Promise<void> {
+  const root = await fetchDebian(source);
+  await layOutProgram(join(root, source.program), tool, tree, libraryFolders(root));
+}
+
+async function layOutNpm(source: SourceOf<'npm'>, { tool, command }: Entry, tree: string): Promise<void> {
+  const archive = await fetchNpm(source);
+  await withScratch(async (scratch) => {
+    await run('tar', ['-xzf', archive, '-C', scratch]);
+    for (const [target, from] of Object.entries(source.files)) {
+      await mkdir(dirname(join(tree, target)), { recursive: true });
+      await copyFile(join(scratch, from), join(tree, target));
+      await chmod(join(tree, target), target === `bin/${tool}` ? 0o755 : 0o644);
+    }
+  });
+  if (command[0] === '{node}') await layOutWasmDriver(tree);
+}
+
+async function layOutWasmDriver(tree: string): Promise<void> {
+  await mkdir(join(tree, 'bin'), { recursive: true });
+  for (const name of await readdir(join(toolsDir, 'mediainfo-wasm'))) {
+    if (name.endsWith('.mjs')) await copyFile(join(toolsDir, 'mediainfo-wasm', name), join(tree, 'bin', name === 'driver.mjs' ? 'mediainfo.mjs' : name));
+  }
+}
+
+async function layOutProgram(program: string, tool: string, tree: string, folders: readonly string[]): Promise<void> {
+  const libraries = await closure([program], folders);
+  await mkdir(join(tree, 'bin'), { recursive: true });
+  await mkdir(join(tree, 'lib'), { recursive: true });
+  await copyFile(program, join(tree, 'bin', tool));
+  await chmod(join(tree, 'bin', tool), 0o755);
+  const loader = await realpath(join(folders.at(-1) ?? '', LOADER));
+  for (const [name, file] of [...libraries, [LOADER, loader] as const]) {
+    await copyFile(file, join(tree, 'lib', name));
+    await chmod(join(tree, 'lib', name), 0o755);
+  }
+}
+
+/** Where a Debian root keeps libraries; the last one has the loader. */
+function libraryFolders(root: string): string[] {
+  return [`usr/lib/${TRIPLE}`, `lib/${TRIPLE}`, `usr/lib/${TRIPLE}/pulseaudio`, `usr/lib/${TRIPLE}/blas`, `usr/lib/${TRIPLE}/lapack`, `lib/${TRIPLE}`].map((folder) => join(root, folder));
+}
