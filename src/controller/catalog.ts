@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { PROBE_POOLS, PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
-import { API_VERSION, LABEL, PROBE_POOL, PROBE_TOOL, type Definition, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
+import { LABEL, PROBE_POOL, PROBE_TOOL, type Definition, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
 
 export class CatalogError extends Error {
   readonly code = 'catalog-invalid';
@@ -47,10 +47,10 @@ export async function applyCatalog(kube: KubeClient, files: { catalogFile: strin
   const pools = await readPools(files.poolsFile);
   const labels = { [LABEL.managedBy]: 'probeyard' };
   for (const { name, spec } of tools) {
-    await kube.apply(PROBE_TOOLS, { apiVersion: API_VERSION, kind: 'ProbeTool', metadata: { name, labels }, spec }, { fieldManager: MANAGER, force: true });
+    await kube.apply(PROBE_TOOLS, { metadata: { name, labels }, spec }, { fieldManager: MANAGER, force: true });
   }
   for (const { name, spec } of pools) {
-    await kube.apply(PROBE_POOLS, { apiVersion: API_VERSION, kind: 'ProbePool', metadata: { name, labels }, spec }, { fieldManager: MANAGER, force: true });
+    await kube.apply(PROBE_POOLS, { metadata: { name, labels }, spec }, { fieldManager: MANAGER, force: true });
   }
   const wanted = new Set(tools.map(({ name }) => name));
   const ours = await kube.listAll(PROBE_TOOLS, { labelSelector: `${LABEL.managedBy}=probeyard` });

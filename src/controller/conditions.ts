@@ -78,12 +78,9 @@ export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Fin
   };
 }
 
-const succeededCondition = (status: ProbeJobStatus | undefined) => status?.conditions?.find(({ type }) => type === 'Succeeded');
-
-export const isFinished = (status: ProbeJobStatus | undefined): boolean => {
-  const condition = succeededCondition(status);
-  return condition !== undefined && condition.status !== 'Unknown';
-};
+/** Holds a slot of its token: what `kubectl get pj` shows as Running. */
+export const isFinished = (status: ProbeJobStatus | undefined): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Succeeded' && value !== 'Unknown') ?? false;
 
 export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
   !isFinished(status) && (status?.conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') ?? false);

@@ -1,0 +1,96 @@
+/** The one end of a request: recorded in Postgres if it has none yet, told to whoever waits, shown in the ProbeJob's status. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { zstdCompressSync } from 'node:zlib';
+import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } from '../bus/messages.ts';
+import type { Bus } from '../bus/connect.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
+import type { ProbeJob, ProbeJobStatus, Reason } from '../kube/resources.ts';
+import type { Logger } from '../log.ts';
+import type { RecordedEnd } from '../store/requests.ts';
+import type { Store } from '../store/store.ts';
+import { finishedStatus } from './conditions.ts';
+import { resultPathOf } from './job.ts';
+
+/** An end that is no result. */
+export interface End {
+  state: 'error';
+  status: number;
+  reason: Reason;
+  /** Public. */
+  error: string;
+  /** Tools that did not end in time: the caller gets an envelope that says so of each. */
+  timedOut?: readonly AssignedTool[];
+  timeoutMs?: number;
+}
+
+export interface Endable {
+  id: string;
+  key: string;
+  namespace: string;
+  submittedAt: Date;
+  attempt: number;
+  status: ProbeJobStatus | undefined;
+}
+
+export interface Finish { reason: Reason; summary: string; tools: Closed['tools'] }
+
+export interface EndDeps { store: Store; bus: Bus; kube: KubeClient; log: Logger }
+
+export const recordedEnd = (end: RecordedEnd): Finish => ({ reason: end.reason, summary: end.error ?? (end.state === 'success' ? 'completed' : end.reason), tools: [] });
+
+function timeoutBody({ timedOut, timeoutMs, error }: End): Buffer | null {
+  if (!timedOut) return null;
+  const body: ResultBody = {
+    tools: timedOut.map(({ name, version }) => ({
+      name, version, success: false, durationMs: timeoutMs ?? 0, usageMs: timeoutMs ?? 0, exitCode: null, signal: null,
+      error, failure: 'timeout', format: 'json', output: null,
+    })),
+    ioUsage: 0,
+  };
+  return zstdCompressSync(JSON.stringify(body));
+}
+
+/** Waits for Postgres as long as the term lasts: without a record there is no end. */
+export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job: Endable, end: End, signal: AbortSignal): Promise<Finish> {
+  const body = timeoutBody(end);
+  const tools = (end.timedOut ?? []).map(({ name, version }) => ({ name, version, success: false, durationMs: end.timeoutMs ?? 0, usageMs: end.timeoutMs ?? 0 }));
+  for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
+    try {
+      const { closed, waiter, queueTimeMs } = await store.closeRequest({
+        id: job.id, submittedAt: job.submittedAt, state: end.state, status: end.status, reason: end.reason, error: end.error, attempt: job.attempt,
+        startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null, tools, ioBytes: 0, body,
+      });
+      if (closed) {
+        log.info({ request_id: job.id, job: job.key, reason: end.reason, status: end.status }, 'request ended');
+        if (waiter !== null) {
+          const notice: Ended = { id: job.id, status: end.status, reason: end.reason, queueTimeMs, hasBody: body !== null, error: end.error, ...(body ? { body: body.toString('base64') } : {}) };
+          bus.publish(SUBJECT.ended(waiter), notice);
+        }
+        return { reason: end.reason, summary: end.error, tools };
+      }
+      const [recorded] = await store.endsFor([job.id]);
+      return recorded ? recordedEnd(recorded) : { reason: end.reason, summary: end.error, tools };
+    } catch (error) {
+      if (signal.aborted) return { reason: end.reason, summary: end.error, tools };
+      log.warn({ err: error, request_id: job.id }, 'an end could not be recorded yet');
+      await delay(pause);
+    }
+  }
+}
+
+/** One patch; gone is as good as done. Returns the finished object, or undefined where there is none any more. */
+export async function writeFinish({ store, kube, log }: EndDeps, job: Endable, finish: Finish, signal: AbortSignal): Promise<ProbeJob | undefined> {
+  for (let pause = 50; !signal.aborted; pause = Math.min(pause * 2, 2_000)) {
+    const now = new Date(Math.floor(store.clock.now())).toISOString();
+    try {
+      return await kube.mergePatchStatus(PROBE_JOBS, job.key, finishedStatus(job.status, { ...finish, resultPath: resultPathOf(job) }, now), {
+        namespace: job.namespace, serverTimeoutMs: 2_000, deadlineMs: 3_000,
+      });
+    } catch (error) {
+      if (isKubeError(error, 'not-found')) return undefined;
+      log.warn({ err: error, job: job.key }, 'the end of a job could not be shown in its status yet');
+      await delay(pause * (0.5 + Math.random()));
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,146 @@
+/** From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the words for its caller. */
+import type { Store } from '../store/store.ts';
+import type { TokenRecord } from '../store/records.ts';
+import { SECRETS, type KubeClient } from '../kube/client.ts';
+import { isKubeError } from '../kube/errors.ts';
+import type { ProbeJob, ReuseScope } from '../kube/resources.ts';
+import type { JSONWebKeySet } from 'jose';
+import { openSealed } from '../seal/open.ts';
+import { parseSource } from '../source/parse.ts';
+import { displaySource } from '../source/redact.ts';
+import { holdsCredentials, isFetchable } from '../source/source.ts';
+import { DEFAULT_QUEUE_MS, Refusal, idOf, isHandMade, resolveTools, submittedAtOf, timeoutOf, type AvailableTool, type Job } from './job.ts';
+import { tenantOf } from './pool.ts';
+
+export interface IntakeDeps {
+  store: Pick<Store, 'openRequest' | 'defaultToken'>;
+  kube: KubeClient;
+  keys: JSONWebKeySet;
+  tokenOf: (id: number) => Promise<TokenRecord | undefined>;
+  tools: () => readonly AvailableTool[];
+  poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
+}
+
+/** Bound over the whole analysis where the token's record is gone: a revoked token's running jobs still end. */
+const REVOKED = 'its token was revoked';
+
+async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
+  const { sealed, url, secretRef } = job.spec.source;
+  if (sealed !== undefined) {
+    try {
+      return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys);
+    } catch {
+      throw new Refusal('InvalidRequest', 400, 'the sealed source does not belong to this job, or was sealed with a key that is no longer known');
+    }
+  }
+  if (url !== undefined) return url;
+  if (!secretRef) throw new Refusal('InvalidRequest', 400, 'the job names no source');
+  try {
+    const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
+    const value = secret.data?.[secretRef.key];
+    if (value === undefined) throw new Refusal('InvalidRequest', 400, `the Secret ${secretRef.name} has no key ${secretRef.key}`);
+    return Buffer.from(value, 'base64').toString('utf8').trim();
+  } catch (error) {
+    if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, `there is no Secret ${secretRef.name}`);
+    if (isKubeError(error, 'forbidden')) throw new Refusal('InvalidRequest', 400, 'this installation does not let jobs name a Secret');
+    throw error;
+  }
+}
+
+function parsed(text: string) {
+  try {
+    const source = parseSource(text);
+    if (!isFetchable(source)) throw new Refusal('InvalidRequest', 400, `sources of the scheme ${source.scheme} are not served yet`);
+    return source;
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal('InvalidRequest', 400, (error as Error).message);
+  }
+}
+
+/** A job made with kubectl has no row yet: it is opened here, so that it too gets exactly one end. */
+async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, scheme: string, token: TokenRecord): Promise<void> {
+  await deps.store.openRequest({
+    id: idOf(job),
+    submittedAt: submittedAtOf(job),
+    tokenId: token.id,
+    userId: token.userId,
+    kind: job.spec.kind,
+    display,
+    scheme,
+    request: { kubectl: job.metadata.name },
+    tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
+    queueTimeoutMs: job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS,
+    timeoutMs: timeoutOf(job),
+    waiter: null,
+    webhookUrl: null,
+    idempotency: null,
+    // Whoever may create ProbeJobs is bounded by the cluster's own quotas, not by the rate of the default token.
+    requestsPerMinute: 1_000_000,
+  });
+}
+
+export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
+  const handMade = isHandMade(job);
+  const token = handMade ? await deps.store.defaultToken() : await deps.tokenOf(job.spec.token?.id ?? 0);
+  if (!token) throw new Refusal('InvalidRequest', handMade ? 400 : 403, handMade ? 'the installation has no default token for jobs made by hand' : REVOKED);
+
+  let display = job.spec.source.display ?? 'unknown';
+  let scheme = 'unknown';
+  let text: string;
+  let credentials: boolean;
+  try {
+    text = await sourceText(deps, job);
+    const source = parsed(text);
+    display = displaySource(source);
+    scheme = source.scheme;
+    credentials = holdsCredentials(source);
+  } catch (error) {
+    // Its end has to be recorded as well, so the row is opened even for a job that is refused.
+    if (handMade && error instanceof Refusal) await openByHand(deps, job, display, scheme, token);
+    throw error;
+  }
+  if (handMade) await openByHand(deps, job, display, scheme, token);
+
+  const tools = resolveTools(job, deps.tools());
+  const pool = deps.poolFor(job.spec.kind);
+  const id = idOf(job);
+  return {
+    token,
+    job: {
+      key: job.metadata.name,
+      token: token.id,
+      lane: pool?.name ?? '',
+      id,
+      namespace: job.metadata.namespace ?? '',
+      uid: job.metadata.uid ?? '',
+      account: token.rootUserId,
+      kind: job.spec.kind,
+      submittedAt: submittedAtOf(job),
+      queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS, token.limits.queueTimeoutMs),
+      timeoutMs: timeoutOf(job),
+      tenant: tenantOf(pool?.scope ?? 'account', { id, token: token.id, account: token.rootUserId, credentials }),
+      assignment: {
+        kind: job.spec.kind,
+        source: text,
+        tools,
+        timeoutMs: timeoutOf(job),
+        maxBytes: token.limits.fileBytes,
+        allow: token.allow,
+        report: {
+          enabled: job.spec.report?.enabled ?? false,
+          diff: job.spec.report?.diff ?? true,
+          prefer: job.spec.report?.prefer ?? null,
+        },
+      },
+      status: job.status,
+      resourceVersion: job.metadata.resourceVersion ?? '',
+      state: 'waiting',
+      attempt: job.status?.attempts ?? 0,
+      runner: undefined,
+      goneAt: 0,
+      prepared: false,
+      timers: [],
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
+import type { AssignedTool, Assignment } from '../bus/messages.ts';
+import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolName, ToolRequest } from '../kube/resources.ts';
+import type { Entry } from './ledger.ts';
+
+export interface Job extends Entry {
+  /** Request id: the name of a job that the API made, metadata.uid of one made by hand. */
+  id: string;
+  namespace: string;
+  uid: string;
+  account: number;
+  kind: Kind;
+  submittedAt: Date;
+  queueTimeoutMs: number;
+  timeoutMs: number;
+  tenant: string;
+  assignment: Assignment;
+  status: ProbeJobStatus | undefined;
+  resourceVersion: string;
+  state: 'waiting' | 'admitting' | 'running' | 'retrying' | 'ending';
+  attempt: number;
+  runner: { pod: string; uid: string } | undefined;
+  /** Monotonic time of the last go. */
+  goneAt: number;
+  /** A prepare for this attempt was sent. */
+  prepared: boolean;
+  timers: NodeJS.Timeout[];
+}
+
+export const MAX_ATTEMPTS = 3;
+export const DEFAULT_QUEUE_MS = 60_000;
+const DEFAULT_TIMEOUT_MS: Record<Kind, number> = { file: 65_000, c2pa: 65_000, msv: 650_000 };
+const DEFAULT_TOOL_MS = 60_000;
+
+export const timeoutOf = (job: ProbeJob): number => job.spec.timeoutMs ?? DEFAULT_TIMEOUT_MS[job.spec.kind];
+
+const resultPath = (id: string): string => `/v1/probe/${id}`;
+export const resultPathOf = (job: { id: string }): string => resultPath(job.id);
+
+export const isHandMade = (job: ProbeJob): boolean => job.spec.token === undefined;
+export const idOf = (job: ProbeJob): string => (isHandMade(job) ? (job.metadata.uid ?? '') : job.metadata.name);
+export const submittedAtOf = (job: ProbeJob): Date => new Date((isHandMade(job) ? undefined : job.spec.submittedAt) ?? job.metadata.creationTimestamp ?? 0);
+
+/** A job that cannot run, and what its caller is told. */
+export class Refusal extends Error {
+  readonly reason: Reason;
+  readonly status: number;
+  constructor(reason: Reason, status: number, message: string) {
+    super(message);
+    this.reason = reason;
+    this.status = status;
+  }
+}
+
+export interface AvailableTool { tool: ToolName; version: string; latest: boolean; command: string[] }
+
+const DEFAULT_TOOLS: Record<Kind, ToolName[]> = { file: ['ffprobe', 'mediainfo'], c2pa: ['c2pa'], msv: ['msv'] };
+
+/** Versions as names: `latest` to the one that it stands for now; one that the cluster lacks is refused, never replaced by another. */
+export function resolveTools(job: ProbeJob, available: readonly AvailableTool[]): AssignedTool[] {
+  const wanted: ToolRequest[] = job.spec.tools ?? DEFAULT_TOOLS[job.spec.kind].map((name) => ({ name, version: 'latest' }));
+  return wanted.map((request) => {
+    const candidates = available.filter(({ tool }) => tool === request.name);
+    const found = candidates.find(({ version, latest }) => (request.version === 'latest' ? latest : version === request.version));
+    if (!found) {
+      const has = candidates.map(({ version }) => version).join(', ');
+      throw new Refusal('ToolUnavailable', 400, `${request.name} ${request.version} is not there: ${has === '' ? `the cluster has no ${request.name}` : `the cluster has ${has}`}`);
+    }
+    return {
+      name: request.name,
+      version: found.version,
+      timeoutMs: Math.min(request.timeoutMs ?? DEFAULT_TOOL_MS, timeoutOf(job)),
+      options: request.options ?? {},
+      command: found.command,
+    };
+  });
+}
+
+export const toolsLine = (tools: readonly { name: string; version: string }[]): string => tools.map(({ name, version }) => `${name} ${version}`).join(', ');

@@ -1,0 +1,374 @@
+/** The leader's pools: which tools there are, which pods serve which jobs, and the making and ending of pods after pool.ts's plan. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AssignedTool } from '../bus/messages.ts';
+import type { Config } from '../config.ts';
+import { PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
+import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type ReuseScope } from '../kube/resources.ts';
+import type { Logger } from '../log.ts';
+import type { AvailableTool } from './job.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import { ANNOTATION, generationOf, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
+import { planPool, type PoolPlan } from './pool.ts';
+import type { Runner, Runners } from './runners.ts';
+
+export interface PoolsDeps {
+  kube: KubeClient;
+  config: Config<'controller'>;
+  log: Logger;
+  metrics: ControllerMetrics;
+  runners: Runners;
+  signal: AbortSignal;
+  stillLeading: () => boolean;
+  demand: (lane: string) => { byTenant: Map<string, number>; longestWaitMs: number };
+  /** A pod is gone, with what it ran. */
+  podGone: (task: { job: string; attempt: number }) => void;
+  /** Runners or tools came: waiting jobs may fit now. */
+  changed: () => void;
+}
+
+/** A change of tools is followed once, not once for each of twenty tools. */
+const TOOLS_SETTLE_MS = 1_000;
+const PLAN_DEBOUNCE_MS = 25;
+const STATUS_MS = 1_000;
+const HOLD_BACK_MS = [1_000, 30_000] as const;
+/** A created pod that the watch has not shown after this was not made, or is gone again. */
+const UNSEEN_MS = 60_000;
+
+const now = (): number => performance.now();
+
+const isAvailable = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Available' && status === 'True') ?? false;
+const isDegraded = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Degraded' && status === 'True') ?? false;
+
+interface PoolState {
+  pool: ProbePool;
+  generation: string;
+  unseen: Map<string, number>;
+  holdUntil: number;
+  holdMs: number;
+  problem: { reason: string; message: string } | undefined;
+  taken: number[];
+  planning: boolean;
+  again: boolean;
+  timer: NodeJS.Timeout | undefined;
+  shown: string;
+}
+
+export class Pools {
+  readonly #deps: PoolsDeps;
+  readonly #pools = new Map<string, PoolState>();
+  readonly #tools = new Map<string, ProbeTool>();
+  readonly #coverage = new Map<string, Set<string>>();
+  #mounted: PodTool[] = [];
+  #settle: NodeJS.Timeout | undefined;
+  #status: NodeJS.Timeout | undefined;
+  #started = false;
+  readonly bootPatienceMs = 90_000;
+
+  constructor(deps: PoolsDeps) {
+    this.#deps = deps;
+  }
+
+  // ------------------------------------------------------------------- tools
+
+  tool(tool: ProbeTool): void {
+    this.#tools.set(tool.metadata.name, tool);
+    this.#toolsChanged();
+  }
+
+  toolGone(name: string): void {
+    this.#tools.delete(name);
+    this.#toolsChanged();
+  }
+
+  #toolsChanged(): void {
+    if (!this.#started) return;
+    this.#settle ??= setTimeout(() => {
+      this.#settle = undefined;
+      this.#regenerate();
+    }, TOOLS_SETTLE_MS);
+  }
+
+  #regenerate(): void {
+    const mounted = [...this.#tools.values()].filter((tool) => isAvailable(tool) && !isDegraded(tool)).map(({ spec }) => spec);
+    this.#mounted = mounted;
+    for (const state of this.#pools.values()) this.#newGeneration(state);
+    this.#deps.changed();
+  }
+
+  #newGeneration(state: PoolState): void {
+    const generation = generationOf(this.#deps.config, state.pool.spec, this.#mounted);
+    this.#coverage.set(generation, new Set(this.#mounted.map(toolKey)));
+    if (generation !== state.generation) {
+      if (state.generation !== '') this.#deps.log.info({ pool: state.pool.metadata.name, generation }, 'the pool rolls to a new generation');
+      state.generation = generation;
+    }
+    this.#plan(state);
+  }
+
+  availableTools(): AvailableTool[] {
+    return [...this.#tools.values()].filter(isAvailable).map(({ spec }) => ({ tool: spec.tool, version: spec.version, latest: spec.latest === true, command: spec.command }));
+  }
+
+  #covers(generation: string, tools: readonly AssignedTool[]): boolean {
+    const has = this.#coverage.get(generation);
+    return has !== undefined && tools.every(({ name, version }) => has.has(`${name}/${version}`));
+  }
+
+  // ------------------------------------------------------------------- pools
+
+  pool(pool: ProbePool): void {
+    const name = pool.metadata.name;
+    const state = this.#pools.get(name);
+    if (state) {
+      const changed = state.pool.metadata.generation !== pool.metadata.generation;
+      state.pool = pool;
+      if (changed) this.#newGeneration(state);
+      return;
+    }
+    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '' };
+    this.#pools.set(name, fresh);
+    if (this.#started) this.#newGeneration(fresh);
+    this.#deps.changed();
+  }
+
+  poolGone(name: string): void {
+    const state = this.#pools.get(name);
+    if (!state) return;
+    this.#pools.delete(name);
+    clearTimeout(state.timer);
+    for (const runner of this.#deps.runners.inPool(name)) if (!runner.task) this.endPod(runner.uid, 'pool-gone');
+  }
+
+  /** The caches are filled: from now on pods are made. */
+  start(): void {
+    this.#started = true;
+    this.#regenerate();
+    this.#status = setInterval(() => void this.#showAll(), STATUS_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#settle);
+    clearInterval(this.#status);
+    for (const state of this.#pools.values()) clearTimeout(state.timer);
+  }
+
+  lanes(): string[] {
+    return [...this.#pools.keys()];
+  }
+
+  forKind(kind: Kind): { name: string; scope: ReuseScope } | undefined {
+    for (const { pool } of this.#pools.values()) {
+      if (pool.spec.serves.kinds.includes(kind)) return { name: pool.metadata.name, scope: pool.spec.reuse?.scope ?? 'account' };
+    }
+    return undefined;
+  }
+
+  choose(lane: string, tenant: string, tools: readonly AssignedTool[]): Runner | undefined {
+    const state = this.#pools.get(lane);
+    if (!state) return undefined;
+    const { runners } = this.#deps;
+    const most = state.pool.spec.maxPodsPerTenant;
+    const mayBind = () => most === undefined || [...runners.inPool(lane)].filter((runner) => runner.tenant === tenant).length < most;
+    const runner = runners.choose(lane, tenant, (generation) => this.#covers(generation, tools), mayBind);
+    if (runner && runner.tenant === undefined) state.taken.push(now());
+    return runner;
+  }
+
+  whyNoRunner(lane: string, tools: string): string {
+    const state = this.#pools.get(lane);
+    if (!state) return 'no ProbePool serves jobs of this kind';
+    const all = [...this.#deps.runners.inPool(lane)];
+    const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
+    const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
+    const base = `the pool ${lane} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
+    return state.problem ? `${base}; ${state.problem.message}` : base;
+  }
+
+  // -------------------------------------------------------------------- pods
+
+  podSeen(pod: Pod, listed: boolean): void {
+    const pool = pod.metadata.labels?.[LABEL.pool] ?? '';
+    const generation = pod.metadata.labels?.[LABEL.generation] ?? '';
+    const uid = pod.metadata.uid ?? '';
+    const state = this.#pools.get(pool);
+    state?.unseen.delete(pod.metadata.name);
+    if (!this.#coverage.has(generation)) {
+      try {
+        this.#coverage.set(generation, new Set(JSON.parse(pod.metadata.annotations?.[ANNOTATION.tools] ?? '[]') as string[]));
+      } catch {
+        this.#coverage.set(generation, new Set());
+      }
+    }
+    const ended = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+    const { lost } = this.#deps.runners.pod({ uid, pod: pod.metadata.name, pool, generation, deleting: pod.metadata.deletionTimestamp !== undefined, ended }, now());
+    if (lost) this.#deps.podGone(lost);
+    if (ended && pod.metadata.deletionTimestamp === undefined) void this.#delete(pod.metadata.name, uid, pool, 'ended');
+    const stuck = pod.status?.conditions?.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
+    if (stuck && state) this.#holdBack(state, 'Unschedulable', stuck.message ?? 'no node takes another runner');
+    if (state && !listed) this.#plan(state);
+  }
+
+  podGone(pod: Pod): void {
+    const { lost } = this.#deps.runners.gone(pod.metadata.uid ?? '');
+    if (lost) this.#deps.podGone(lost);
+    const state = this.#pools.get(pod.metadata.labels?.[LABEL.pool] ?? '');
+    state?.unseen.delete(pod.metadata.name);
+    if (state) this.#plan(state);
+  }
+
+  endPod(uid: string, why: string): void {
+    const runner = this.#deps.runners.get(uid);
+    if (!runner) return;
+    this.#deps.runners.retire(uid);
+    void this.#delete(runner.pod, uid, runner.pool, why);
+  }
+
+  noticeFree(lane: string): void {
+    const state = this.#pools.get(lane);
+    if (state) {
+      state.holdMs = HOLD_BACK_MS[0];
+      if (state.problem && now() > state.holdUntil) state.problem = undefined;
+      this.#plan(state);
+    }
+  }
+
+  demandChanged(lane: string): void {
+    const state = this.#pools.get(lane);
+    if (state) this.#plan(state);
+  }
+
+  async #delete(name: string, uid: string, pool: string, why: string): Promise<void> {
+    const { kube, config, log, metrics, signal } = this.#deps;
+    metrics.podEnded(pool, why);
+    for (let pause = 100; !signal.aborted; pause = Math.min(pause * 2, 5_000)) {
+      try {
+        // A runner that may still work gets its time to drain; one that is silent or has ended does not.
+        const gracePeriodSeconds = why === 'silent' || why === 'never-ready' || why === 'ended' ? 0 : undefined;
+        await kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds });
+        log.info({ pool, runner: name, why }, 'runner pod ended');
+        return;
+      } catch (error) {
+        if (isKubeError(error, 'not-found', 'conflict')) return;
+        await delay(pause);
+      }
+    }
+  }
+
+  #holdBack(state: PoolState, reason: string, message: string): void {
+    if (now() < state.holdUntil) return;
+    state.problem = { reason, message: message.slice(0, 512) };
+    state.holdUntil = now() + state.holdMs;
+    state.holdMs = Math.min(state.holdMs * 2, HOLD_BACK_MS[1]);
+    this.#deps.log.warn({ pool: state.pool.metadata.name, reason, message }, 'no more runners for now');
+    // Nothing else may happen in a quiet cluster: look again when the time is over.
+    setTimeout(() => this.#plan(state), state.holdUntil - now() + 1).unref();
+  }
+
+  #plan(state: PoolState): void {
+    if (!this.#started || this.#deps.signal.aborted) return;
+    state.timer ??= setTimeout(() => {
+      state.timer = undefined;
+      void this.#carryOut(state);
+    }, PLAN_DEBOUNCE_MS);
+  }
+
+  #planned(state: PoolState): PoolPlan {
+    const { runners, demand } = this.#deps;
+    const name = state.pool.metadata.name;
+    const at = now();
+    for (const [pod, since] of state.unseen) if (at - since > UNSEEN_MS) state.unseen.delete(pod);
+    state.taken = state.taken.filter((time) => at - time < 2_000);
+    const { byTenant, longestWaitMs } = demand(name);
+    return planPool({
+      spec: state.pool.spec, generation: state.generation, runners: [...runners.inPool(name)], unseen: state.unseen.size,
+      demand: { byTenant, longestWaitMs, drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
+    });
+  }
+
+  async #carryOut(state: PoolState): Promise<void> {
+    if (state.planning) {
+      state.again = true;
+      return;
+    }
+    state.planning = true;
+    try {
+      const { create, end } = this.#planned(state);
+      for (const { runner, why } of end) this.endPod(runner.uid, why);
+      if (create > 0 && this.#deps.stillLeading()) await Promise.all(Array.from({ length: create }, () => this.#create(state)));
+    } finally {
+      state.planning = false;
+      if (state.again) {
+        state.again = false;
+        this.#plan(state);
+      }
+    }
+  }
+
+  async #create(state: PoolState): Promise<void> {
+    const { kube, config, metrics, log } = this.#deps;
+    const { pool, generation } = state;
+    const pod = runnerPod(config, {
+      pool: pool.metadata.name, spec: pool.spec, suffix: podSuffix(), generation, tools: this.#mounted,
+      userNamespace: pool.spec.userNamespaces !== 'Disabled',
+    });
+    // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run meanwhile.
+    state.unseen.set(pod.metadata.name, now());
+    try {
+      await kube.create(PODS, pod, { namespace: config.runnerNamespace, deadlineMs: 10_000 });
+      metrics.podMade(pool.metadata.name);
+      log.info({ pool: pool.metadata.name, runner: pod.metadata.name, generation }, 'runner pod created');
+    } catch (error) {
+      if (isKubeError(error, 'timeout', 'unreachable', 'internal', 'unavailable')) {
+        // It may have been made: it stays counted until the watch or UNSEEN_MS tells.
+        log.warn({ err: error, pool: pool.metadata.name }, 'unknown whether a runner pod was created');
+        return;
+      }
+      state.unseen.delete(pod.metadata.name);
+      const quota = isKubeError(error, 'forbidden') && /quota/i.test(error.message);
+      this.#holdBack(state, quota ? 'QuotaExceeded' : 'CreateFailed', (error as Error).message);
+    }
+  }
+
+  // ------------------------------------------------------------------- status
+
+  async #showAll(): Promise<void> {
+    for (const state of this.#pools.values()) {
+      this.#plan(state);
+      await this.#show(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'a pool status could not be written yet'));
+    }
+  }
+
+  async #show(state: PoolState): Promise<void> {
+    const { kube, runners, metrics } = this.#deps;
+    const name = state.pool.metadata.name;
+    const all = [...runners.inPool(name)].filter(({ deleting }) => !deleting);
+    const ready = all.filter((runner) => runner.phase === 'idle' && !runner.task).length;
+    const busy = all.filter((runner) => runner.task !== undefined || runner.phase === 'busy').length;
+    const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
+    metrics.pods(name, 'ready', ready);
+    metrics.pods(name, 'busy', busy);
+    metrics.pods(name, 'starting', starting);
+    const untouched = all.filter((runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined).length;
+    const [status, reason, message]: [Condition['status'], string, string] = state.problem
+      ? ['False', state.problem.reason, state.problem.message]
+      : this.#mounted.length === 0
+        ? ['False', 'NoTools', 'no ProbeTool is Available yet']
+        : untouched >= state.pool.spec.minReady || busy > 0
+          ? ['True', 'Serving', `${untouched} untouched runners are ready`]
+          : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
+    const shown = JSON.stringify([ready, busy, starting, status, reason, message, state.generation, state.pool.metadata.generation]);
+    if (shown === state.shown || !this.#deps.stillLeading()) return;
+    const before = state.pool.status?.conditions?.find(({ type }) => type === 'Ready');
+    const condition: Condition = {
+      type: 'Ready', status, reason, message,
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : new Date().toISOString(),
+      ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
+    };
+    const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
+      ready, busy, starting, replicas: all.length, selector: `${LABEL.pool}=${name}`, generation: state.generation, conditions: [condition],
+      ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
+    });
+    state.shown = shown;
+    state.pool = { ...state.pool, status: updated.status ?? {} };
+  }
+}

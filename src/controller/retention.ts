@@ -1,0 +1,109 @@
+/** Finished ProbeJobs leave the cluster: etcd belongs to everybody. After some minutes, or earlier to keep only so many in all and per token. */
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
+import { LABEL, type ProbeJob } from '../kube/resources.ts';
+import type { Logger } from '../log.ts';
+
+export interface RetentionLimits { finishedSeconds: number; finishedMax: number; finishedMaxPerToken: number }
+
+interface Kept { name: string; token: string; completedAt: number }
+
+/** Pure: which of these, oldest first, have to go now. */
+export class KeptJobs {
+  #byName = new Map<string, Kept>();
+  #perToken = new Map<string, number>();
+
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  add(kept: Kept): void {
+    if (this.#byName.has(kept.name)) return;
+    this.#byName.set(kept.name, kept);
+    this.#perToken.set(kept.token, (this.#perToken.get(kept.token) ?? 0) + 1);
+  }
+
+  remove(name: string): void {
+    const kept = this.#byName.get(name);
+    if (!kept) return;
+    this.#byName.delete(name);
+    const left = (this.#perToken.get(kept.token) ?? 1) - 1;
+    if (left > 0) this.#perToken.set(kept.token, left);
+    else this.#perToken.delete(kept.token);
+  }
+
+  due(limits: RetentionLimits, now: number, most: number): string[] {
+    const out: string[] = [];
+    let total = this.#byName.size;
+    const perToken = new Map(this.#perToken);
+    for (const kept of this.#byName.values()) {
+      if (out.length >= most) break;
+      const ofToken = perToken.get(kept.token) ?? 0;
+      const old = now - kept.completedAt > limits.finishedSeconds * 1000;
+      if (!old && total <= limits.finishedMax && ofToken <= limits.finishedMaxPerToken) continue;
+      out.push(kept.name);
+      total--;
+      perToken.set(kept.token, ofToken - 1);
+    }
+    return out;
+  }
+}
+
+const SWEEP_MS = 1_000;
+/** Deleting must not stand in the way of admissions: at most this many a sweep, a few at once. */
+const PER_SWEEP = 100;
+const AT_ONCE = 4;
+
+export class Retention {
+  readonly #kept = new KeptJobs();
+  readonly #deleting = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number };
+
+  constructor(deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number }) {
+    this.#deps = deps;
+  }
+
+  finished(job: ProbeJob): void {
+    const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
+    this.#kept.add({ name: job.metadata.name, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
+  }
+
+  forget(name: string): void {
+    this.#kept.remove(name);
+    this.#deleting.delete(name);
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #sweep(): Promise<void> {
+    const { kube, namespace, limits, log, now } = this.#deps;
+    const due = this.#kept.due(limits, now(), PER_SWEEP).filter((name) => !this.#deleting.has(name));
+    const queue = due.values();
+    const worker = async () => {
+      for (const name of queue) {
+        this.#deleting.add(name);
+        try {
+          await kube.delete(PROBE_JOBS, name, { namespace });
+          this.forget(name);
+        } catch (error) {
+          if (isKubeError(error, 'not-found')) this.forget(name);
+          else {
+            this.#deleting.delete(name);
+            log.debug({ err: error, job: name }, 'a finished job could not be deleted yet');
+          }
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  }
+}

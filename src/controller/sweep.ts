@@ -1,0 +1,39 @@
+/** Every accepted request gets an end: open rows whose ProbeJob never came, or went while nobody led, are ended here. */
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
+import type { Logger } from '../log.ts';
+import type { OpenRow } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { endRequest, type EndDeps } from './end.ts';
+
+/** The API tries to create a job for as long as it may wait in the queue; only after that is a row without a job surely left behind. */
+const GRACE_MS = 10_000;
+const BATCH = 200;
+
+export const isOverdue = (row: OpenRow, now: number): boolean => now > row.submittedAt.getTime() + row.queueTimeoutMs + GRACE_MS;
+
+export interface SweepDeps extends EndDeps { store: Store; kube: KubeClient; log: Logger; namespace: string; knows: (name: string) => boolean; cached: (name: string) => boolean }
+
+export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<number> {
+  const { store, kube, namespace } = deps;
+  const now = store.clock.now();
+  const rows = await store.openRows(new Date(now - GRACE_MS), BATCH);
+  let ended = 0;
+  for (const row of rows) {
+    if (signal.aborted) break;
+    if (!isOverdue(row, now) || deps.knows(row.id) || deps.cached(row.id)) continue;
+    try {
+      await kube.get(PROBE_JOBS, row.id, { namespace });
+      continue;
+    } catch (error) {
+      if (!isKubeError(error, 'not-found')) throw error;
+    }
+    await endRequest(
+      deps,
+      { id: row.id, key: row.id, namespace, submittedAt: row.submittedAt, attempt: 0, status: undefined },
+      { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was lost before it could run: its job is gone from the cluster' },
+      signal,
+    );
+    ended++;
+  }
+  return ended;
+}

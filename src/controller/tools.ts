@@ -1,0 +1,107 @@
+/** Proves each ProbeTool in a pod of its own, mounted and executed, before any pool mounts it. A broken image hurts nothing but itself. */
+import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
+import type { WorkQueue } from '../kube/queue.ts';
+import { LABEL, type ProbeTool, type ProbeToolStatus } from '../kube/resources.ts';
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+import { verifyName, verifyPod } from './pod.ts';
+import { availability, hasEnded, judgeProof, provenStatus } from './tool_proof.ts';
+
+export interface ProofDeps {
+  kube: KubeClient;
+  config: Config<'controller'>;
+  log: Logger;
+  queue: WorkQueue;
+  getTool: (name: string) => ProbeTool | undefined;
+  /** Proof pods by name, and how many there are. */
+  getPod: (name: string) => Pod | undefined;
+  proofsRunning: () => number;
+  stillLeading: () => boolean;
+}
+
+/** Proofs side by side: a node starts a few pods a second, and runners need to start, too. */
+const AT_ONCE = 3;
+const WAIT_MS = 300;
+const LOOK_MS = 5_000;
+/** A refused image may be mended under the same name: it is tried again, seldom. */
+const AGAIN_MS = 10 * 60_000;
+
+export const registryAllowed = (image: string, allowed: readonly string[]): boolean =>
+  allowed.length === 0 || allowed.some((prefix) => image === prefix || image.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`));
+
+async function setStatus(deps: ProofDeps, tool: ProbeTool, status: ProbeToolStatus): Promise<void> {
+  await deps.kube.mergePatchStatus(PROBE_TOOLS, tool.metadata.name, status);
+}
+
+async function removePod(deps: ProofDeps, pod: Pod): Promise<void> {
+  try {
+    await deps.kube.delete(PODS, pod.metadata.name, { namespace: deps.config.runnerNamespace, gracePeriodSeconds: 0 });
+  } catch (error) {
+    if (!isKubeError(error, 'not-found')) throw error;
+  }
+}
+
+/** One step for one tool; called again whenever it, its proof pod or time changed. */
+export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
+  const { kube, config, log, queue } = deps;
+  const tool = deps.getTool(name);
+  if (!tool || !deps.stillLeading()) return;
+  const generation = tool.metadata.generation ?? 0;
+  const now = new Date();
+  const proof = verifyName(tool.spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
+  const condition = tool.status?.conditions?.find(({ type }) => type === 'Available');
+  const pod = deps.getPod(proof);
+
+  if (!registryAllowed(tool.spec.image, config.allowedRegistries)) {
+    if (condition?.reason !== 'RegistryNotAllowed' || tool.status?.proof !== proof) {
+      const message = `${tool.spec.image} is from a registry that is not on the operator's list: ${config.allowedRegistries.join(', ')}`;
+      await setStatus(deps, tool, { proof, observedGeneration: generation, conditions: availability(tool.status?.conditions, 'False', 'RegistryNotAllowed', message, generation, now.toISOString()) });
+    }
+    return;
+  }
+
+  const settled = tool.status?.proof === proof && condition !== undefined && condition.status !== 'Unknown';
+  if (settled) {
+    if (pod) await removePod(deps, pod);
+    if (condition.status === 'True') return;
+    const since = now.getTime() - Date.parse(condition.lastTransitionTime);
+    if (since % AGAIN_MS > LOOK_MS || since < AGAIN_MS) {
+      queue.addAfter(name, AGAIN_MS - (since % AGAIN_MS), { low: true });
+      return;
+    }
+  }
+
+  if (!pod) {
+    if (deps.proofsRunning() >= AT_ONCE) {
+      queue.addAfter(name, WAIT_MS, { low: true });
+      return;
+    }
+    try {
+      await kube.create(PODS, verifyPod(config, tool.spec, proof), { namespace: config.runnerNamespace });
+    } catch (error) {
+      if (!isKubeError(error, 'already-exists')) throw error;
+    }
+    // An image that was proven before stays in use while another runner image proves it again.
+    if (condition === undefined || tool.status?.observedGeneration !== generation) {
+      await setStatus(deps, tool, { conditions: availability(tool.status?.conditions, 'Unknown', 'Proving', `mounting and executing it in the pod ${proof}`, generation, now.toISOString()) });
+    }
+    queue.addAfter(name, LOOK_MS, { low: true });
+    return;
+  }
+
+  const log_ = hasEnded(pod) ? await kube.logs(pod.metadata.name, { namespace: config.runnerNamespace, limitBytes: 1_000_000 }).catch(() => undefined) : undefined;
+  const verdict = judgeProof(pod, log_, now.getTime());
+  if (verdict.state === 'pending') {
+    queue.addAfter(name, LOOK_MS, { low: true });
+    return;
+  }
+  await setStatus(deps, tool, provenStatus(tool.status, proof, verdict, generation, now.toISOString()));
+  if (verdict.state === 'proven') log.info({ tool: name, version: verdict.line.version, startupMs: verdict.line.startupMs }, 'tool proven');
+  else log.warn({ tool: name, reason: verdict.reason, message: verdict.message }, 'tool refused');
+  await removePod(deps, pod);
+  queue.addAfter(name, LOOK_MS, { low: true });
+}
+
+/** Which tool a proof pod belongs to, so that its end wakes that tool. */
+export const isProofPod = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.component] === 'verify';
+export const isRunnerPod = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.component] === 'runner';
