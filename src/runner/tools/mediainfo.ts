@@ -14,7 +14,7 @@ export const mediainfo: Tool = {
       address,
     ];
   },
-  format: (options) => (/JSON$/.test(options['output'] ?? 'JSON') ? 'json' : 'text'),
+  format: (options) => ((options['output'] ?? 'JSON').endsWith('JSON') ? 'json' : 'text'),
   verifiesTls: (options) => options['ssl_ignore_security'] !== 'true',
   /** It exits with 0 whatever happens: what it did not print is the failure. */
   failure({ code, stdout, stderr }) {

@@ -1,0 +1,46 @@
+/** What a result means for the request: the status of the answer, the state in the log, the reason on the ProbeJob. Contract 2.4. */
+import type { ResultBody, ToolResult } from '../bus/messages.ts';
+import type { Reason, ToolName } from '../kube/resources.ts';
+
+export interface Outcome {
+  status: 200 | 400 | 404 | 500;
+  state: 'success' | 'with-errors' | 'error';
+  reason: Reason;
+  /** One line for `kubectl get`. */
+  summary: string;
+  /** Public; there whenever no tool succeeded. */
+  error?: string;
+}
+
+const MAX_SUMMARY = 1000;
+
+/** `asked`: the tools of the job; what gave no result at all counts as failed. */
+export function outcome(body: ResultBody, asked: readonly { name: ToolName }[]): Outcome {
+  const tools = asked.map(({ name }) => body.tools.find((tool) => tool.name === name) ?? missing(name));
+  const summary = summarise(tools);
+  const failed = tools.filter(({ success }) => !success);
+  if (tools.length > 0 && failed.length === 0) return { status: 200, state: 'success', reason: 'Completed', summary };
+  if (failed.length < tools.length) return { status: 200, state: 'with-errors', reason: 'Completed', summary };
+  return { ...failure(body, failed), state: 'error', summary };
+}
+
+function failure({ source }: ResultBody, failed: ToolResult[]): Pick<Outcome, 'status' | 'reason' | 'error'> {
+  const first = failed[0]?.error ?? 'no tool gave a result';
+  const all = (code: ToolResult['failure']) => failed.length > 0 && failed.every((tool) => tool.failure === code);
+  // The source itself, or where it redirects to: refused as if its address had been seen to be bad at once.
+  if (source?.failure === 'source-forbidden') return { status: 400, reason: 'SourceForbidden', error: source.message };
+  if (source?.failure === 'source-too-large') return { status: 400, reason: 'SourceTooLarge', error: source.message };
+  if (all('origin-unreachable')) return { status: 404, reason: 'OriginUnreachable', error: first };
+  if (all('unavailable')) return { status: 500, reason: 'ToolUnavailable', error: 'the tool could not be started' };
+  return { status: 200, reason: 'ToolFailed', error: first };
+}
+
+function missing(name: ToolName): ToolResult {
+  return { name, version: '', success: false, durationMs: 0, usageMs: 0, exitCode: null, signal: null, failure: 'failed', error: `${name} gave no result`, format: 'text', output: null };
+}
+
+function summarise(tools: ToolResult[]): string {
+  const parts = tools.map(({ name, version, success, durationMs, error }) =>
+    (success ? `${name} ${version}: ok in ${Math.round(durationMs)} ms` : `${name}${version && ` ${version}`}: ${error ?? 'failed'}`));
+  return parts.join('; ').replaceAll(/\s+/g, ' ').slice(0, MAX_SUMMARY);
+}

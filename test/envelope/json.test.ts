@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { isJson, scan } from '../../src/envelope/json.ts';
+
+const GOOD = ['{}', '[]', ' {"a": [1, 2.5e-3, -0, true, false, null, "x\\u00e9\\n\\"", {}]}\n', '"x"', '0', 'null', '[[[]]]', '{"a":{"b":{}},"c":[]}', '"\u{1f3ac}"', '\t[\r\n]'];
+const BAD = ['', ' ', '{', '}', '{]', '[}', '{"a"}', '{"a":}', '{a:1}', "{'a':1}", '{"a":1,}', '[1,]', '[,1]', '[1 2]', '01', '1.', '.5', '+1', '-', 'NaN', 'nul', 'truefalse', '"', '"a', '"\\x"', '"\\u12g4"', '"\\u12"', '"a\nb"', '{} {}', '{}x', '\ufeff{}', '[1', '{"a":1', '{"a":1 "b":2}', '{"a"::1}', '\u00a0{}', '[\u000b]'];
+
+describe('isJson', () => {
+  for (const text of [...GOOD, ...BAD]) {
+    const expected = GOOD.includes(text);
+    it(`says ${expected} of ${JSON.stringify(text).slice(0, 60)}`, () => {
+      assert.equal(isJson(text), expected);
+      assert.equal(scan(text), expected);
+    });
+  }
+
+  it('agrees with JSON.parse on 20,000 mutated texts', () => {
+    let seed = 7;
+    const random = (below: number) => { seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff; return seed % below; };
+    const pieces = [...'{}[],:"\\0123456789.eE+- \n', 'true', 'null', '"a"', '\\u00e9', '{"a":1}', '[1]'];
+    let valid = 0;
+    for (let round = 0; round < 20_000; round++) {
+      let text = GOOD[random(GOOD.length)] as string;
+      for (let edit = random(4); edit > 0; edit--) {
+        const at = random(text.length + 1);
+        text = text.slice(0, at) + (pieces[random(pieces.length)] as string) + text.slice(at + random(2));
+      }
+      let expected = true;
+      try { JSON.parse(text); } catch { expected = false; }
+      if (expected) valid += 1;
+      assert.equal(scan(text), expected, JSON.stringify(text));
+    }
+    assert.ok(valid > 1000);
+  });
+
+  it('looks through large and through deep texts', () => {
+    const large = JSON.stringify(Array.from({ length: 50_000 }, (_, index) => ({ index, text: 'x'.repeat(20), list: [index / 3] })));
+    assert.equal(isJson(large), true);
+    assert.equal(isJson(large.slice(0, -1)), false);
+    assert.equal(isJson(large.replace('"index":49999', '"index":04999')), false);
+    assert.equal(scan(`${'['.repeat(9_000)}${']'.repeat(9_000)}`), true);
+    assert.equal(scan(`${'['.repeat(1_000_000)}`), false);
+  });
+});
