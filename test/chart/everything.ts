@@ -1,0 +1,33 @@
+/** Values that turn on all that is off by default and stands beside the rest. */
+export const EVERYTHING = {
+  global: { imageRegistry: 'registry.example/x' },
+  imagePullSecrets: [{ name: 'pull' }],
+  commonLabels: { team: 'media' },
+  arch: 'amd64',
+  api: {
+    priorityClassName: 'high', podAnnotations: { a: 'b' }, podLabels: { c: 'd' }, tolerations: [{ operator: 'Exists' }], affinity: { podAffinity: {} },
+    extraEnv: [{ name: 'A', value: 'b' }], service: { type: 'NodePort', nodePort: 30_080, annotations: { e: 'f' } },
+  },
+  controller: { priorityClassName: 'high', extraEnv: [{ name: 'A', value: 'b' }], nodeSelector: { disk: 'ssd' } },
+  jobs: { secretRefs: { enabled: true } },
+  sources: {
+    allow: [{ cidr: '10.88.0.1/32' }, { host: 'origin.example', port: 443 }, { cidr: 'fd00::1/128', port: 8080 }],
+    deny: ['203.0.113.0/24', '2001:db8::/32'],
+    ca: { pem: '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----' },
+    egressProxy: 'http://proxy.example:3128',
+  },
+  runners: { nodeSelector: { pool: 'media' }, tolerations: [{ key: 'media', operator: 'Exists' }], labels: { x: 'z' }, annotations: { g: 'h' }, priorityClassName: 'low' },
+  networkPolicy: {
+    apiFrom: [{ namespaceSelector: {} }], metricsFrom: [{ namespaceSelector: {} }],
+    apiExtraEgress: [{ ports: [{ port: 6432 }] }], controllerExtraEgress: [{ ports: [{ port: 6432 }] }], runnerExtraEgress: [{ ports: [{ port: 3128 }] }],
+  },
+  ingress: { enabled: true, className: 'nginx', hosts: ['probe.example'], tls: [{ secretName: 't', hosts: ['probe.example'] }] },
+  metrics: { scrapeAnnotations: true },
+  flowControl: { enabled: true },
+} as const;
+
+/** What needs CRDs of others in the cluster. */
+export const OTHERS_CRDS = {
+  gateway: { enabled: true, parentRefs: [{ name: 'gw' }], hostnames: ['probe.example'] },
+  metrics: { serviceMonitor: { enabled: true, labels: { p: 'q' } }, prometheusRule: { enabled: true, labels: { p: 'q' }, extraRules: [{ alert: 'X', expr: '1' }] } },
+} as const;

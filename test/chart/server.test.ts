@@ -1,0 +1,100 @@
+/** The chart on a real API server: what it renders is what the server takes, and the admission policy holds. No nodes here: pods stay unscheduled. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { stringify } from 'yaml';
+import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
+import { EVERYTHING } from './everything.ts';
+import { CHART, helm } from './render.ts';
+
+describe('the chart on an API server', function () {
+  this.timeout(120_000);
+  let server: TestApiServer;
+  let namespace: string;
+  let runners: string;
+  // The server's own CRDs belong to the fixture.
+  const values = (more: object = {}) => ({ ...more, crds: { enabled: false }, runners: { ...(more as { runners?: object }).runners, namespace: runners } });
+  const run = (verb: 'install' | 'upgrade' | 'uninstall', more: object = {}, flags: string[] = []) => {
+    const chart = verb === 'uninstall' ? [] : [CHART];
+    const result = helm([verb, 'py', ...chart, '--namespace', namespace, '--kubeconfig', server.kubeconfig, '--no-hooks', ...flags], values(more));
+    assert.equal(result.code, 0, result.stderr);
+    // Warnings of the server: deprecated APIs, fields it does not know, Pod Security.
+    assert.doesNotMatch(result.stderr, /warn|unknown field|deprecated/i);
+    return result.stdout;
+  };
+
+  before(async () => {
+    server = await testApiServer({ own: true });
+    namespace = await server.namespace('chart');
+    runners = `${namespace}-runners`;
+  });
+
+  const kubectl = (args: string[], input = '') => spawnSync('kubectl', ['--kubeconfig', server.kubeconfig, '--namespace', namespace, ...args], { encoding: 'utf8', input, timeout: 30_000 });
+  const createJob = (spec: object, as?: string) =>
+    kubectl(['create', '-o', 'name', ...(as ? ['--as', as] : []), '-f', '-'], stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec }));
+
+  it('is installed with everything on', () => {
+    run('install', EVERYTHING);
+  });
+
+  it('is upgraded to its defaults, and to the same again', () => {
+    run('upgrade');
+    const before = kubectl(['get', 'deployments,statefulsets', '-o', 'jsonpath={.items[*].metadata.generation}']).stdout;
+    run('upgrade');
+    assert.equal(kubectl(['get', 'deployments,statefulsets', '-o', 'jsonpath={.items[*].metadata.generation}']).stdout, before);
+  });
+
+  describe('lets', () => {
+    const sealed = { kind: 'file', source: { sealed: 'a.b.c.d.e', display: 'https://x/y' }, token: { id: 1, user: 1 } };
+    const plain = { kind: 'file', source: { url: 'https://example.com/x.mp4' } };
+    const api = () => `system:serviceaccount:${namespace}:py-probeyard-api`;
+    const refused = /only the API of Probeyard may set/;
+
+    // A policy acts a moment after it was made.
+    before(async () => {
+      const deadline = performance.now() + 30_000;
+      while (!refused.test(createJob(sealed).stderr)) {
+        assert.ok(performance.now() < deadline, 'the policy never acted');
+        await new Promise((resolve) => { setTimeout(resolve, 100); });
+      }
+    });
+
+    for (const [title, spec, asApi, accepted] of [
+      ['the API make a sealed job of a token', sealed, true, true],
+      ['nobody else make a sealed job', { kind: 'file', source: { sealed: 'a.b.c.d.e' } }, false, false],
+      ['nobody else name a token', { ...plain, token: { id: 1, user: 1 } }, false, false],
+      ['anybody make a plain job', plain, false, true],
+    ] as const) {
+      it(title, () => {
+        const { status, stderr } = createJob(spec, asApi ? api() : undefined);
+        assert.equal(status === 0, accepted, stderr);
+        if (!accepted) assert.match(stderr, refused);
+      });
+    }
+
+    it('an administrator label a job that the API made', () => {
+      const name = createJob(sealed, api()).stdout.trim();
+      assert.equal(kubectl(['label', name, 'seen=yes']).status, 0);
+      assert.equal(kubectl(['delete', name]).status, 0);
+    });
+
+    it('the API read no list of jobs and no Secret, the controller no Secret', () => {
+      const can = (as: string, ...what: string[]) => kubectl(['auth', 'can-i', '--as', as, ...what]).stdout.trim();
+      const controller = api().replace(/api$/, 'controller');
+      assert.equal(can(api(), 'create', 'probejobs.probeyard.dev'), 'yes');
+      assert.equal(can(api(), 'list', 'probejobs.probeyard.dev'), 'no');
+      assert.equal(can(api(), 'get', 'secrets'), 'no');
+      assert.equal(can(controller, 'get', 'secrets'), 'no');
+      assert.equal(can(controller, 'create', 'pods'), 'no');
+      assert.equal(can(controller, 'create', 'pods', '--namespace', runners), 'yes');
+      for (const account of ['probeyard-runner', 'probeyard-verify']) assert.equal(can(`system:serviceaccount:${runners}:${account}`, 'get', 'pods', '--namespace', runners), 'no');
+    });
+  });
+
+  // Mocha runs nested suites after the tests beside them.
+  describe('at last', () => {
+    it('is uninstalled', () => {
+      run('uninstall');
+      assert.equal(kubectl(['get', 'deployments,statefulsets,services,roles,networkpolicies', '-o', 'name']).stdout, '');
+    });
+  });
+});
