@@ -1,0 +1,24 @@
+/**
+ * One line per request, and its metrics. The route's pattern stands for the path: paths and queries may hold secrets,
+ * and an unknown path is whatever a caller wrote.
+ */
+import type { Logger } from '../log.ts';
+import type { Context, Handler } from './context.ts';
+import type { Metrics } from './metrics.ts';
+
+export const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
+
+export const accessLog = (log: Logger, metrics: Metrics): Handler =>
+  async (ctx, next) => {
+    const began = performance.now();
+    try {
+      await next();
+    } finally {
+      const ms = performance.now() - began;
+      const route = routeOf(ctx);
+      const hungUp = ctx.req.destroyed && !ctx.res.writableFinished && !ctx.res.headersSent;
+      const status = hungUp ? 499 : ctx.status;
+      metrics.request(route, status, ms);
+      log.info({ request: ctx.state.requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, token: ctx.state.token?.id }, 'request');
+    }
+  };

@@ -1,0 +1,39 @@
+/** Who asks: an API token in the header or, where there is none, in the query. The first present decides; a bad one never falls through. */
+import { createHash } from 'node:crypto';
+import type { TokenRecord } from '../store/records.ts';
+import type { Context, Handler } from './context.ts';
+import { forbidden, unauthorized } from './errors.ts';
+import type { TokenCache } from './token_cache.ts';
+
+const TOKEN = /^[A-Za-z0-9]{64}$/;
+
+/** Without the query's parser: a query that cannot be read is told to authenticated callers only. */
+function queryToken(querystring: string): string | undefined {
+  const given = querystring.split('&').filter((part) => part.startsWith('token='));
+  if (given.length === 0) return undefined;
+  // Given twice it is none: which one would decide?
+  return given.length === 1 ? given[0]!.slice('token='.length) : '';
+}
+
+export function credentialOf(ctx: Pick<Context, 'get' | 'querystring'>): string {
+  const header = ctx.get('Authorization');
+  const given = header === '' ? queryToken(ctx.querystring) : (/^Bearer +([^ ]+) *$/i.exec(header)?.[1] ?? '');
+  if (given === undefined) throw unauthorized('no-credential', 'an API token is needed, as Authorization: Bearer <token> or as the query parameter token');
+  if (!TOKEN.test(given)) throw unauthorized('bad-credential', 'the API token is not valid');
+  return given;
+}
+
+/** Judges a found token; `now` is the store's clock. */
+export function judge(record: TokenRecord | null, permission: string, now: number): TokenRecord {
+  if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= now)) throw unauthorized('bad-credential', 'the API token is not valid');
+  if (record.userStatus !== 'active') throw forbidden('account-inactive', `the account is ${record.userStatus}`);
+  if (!record.permissions.includes(permission)) throw forbidden('no-permission', `the API token lacks the permission ${permission}`);
+  return record;
+}
+
+export const auth = (tokens: Pick<TokenCache, 'get'>, now: () => number) => (permission: string): Handler =>
+  async (ctx, next) => {
+    const sha256 = createHash('sha256').update(credentialOf(ctx)).digest();
+    ctx.state.token = judge(await tokens.get(sha256), permission, now());
+    return next();
+  };

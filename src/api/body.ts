@@ -1,0 +1,85 @@
+/**
+ * Reads the input of a probe endpoint: the query of a GET, the body of a POST.
+ * koa-body reads (and inflates) at most a megabyte of bytes; what they mean is decided here, so that every encoding goes
+ * through the same strict parsers, and no part of a multipart form is ever written to a disk.
+ */
+import koaBody from 'koa-body';
+import type { Context, Handler, Input } from './context.ts';
+import { GatewayError, invalid, unreadable } from './errors.ts';
+import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const JSON_TYPE = 'application/json';
+const FORM = 'application/x-www-form-urlencoded';
+const MULTIPART = 'multipart/form-data';
+
+const read = koaBody({
+  json: false, urlencoded: false, multipart: false, text: true,
+  textTypes: [JSON_TYPE, FORM, MULTIPART],
+  textLimit: MAX_BYTES,
+  // One character per byte: UTF-8 is decoded below, where a wrong sequence is an error instead of a replacement character.
+  encoding: 'latin1',
+  onError: (error: Error & { type?: string }) => {
+    if (error.type === 'entity.too.large') throw unreadable('must be at most 1 MB', { headers: { Connection: 'close' } });
+    throw unreadable('cannot be read', { detail: error.message, headers: { Connection: 'close' } });
+  },
+});
+
+function utf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw unreadable('is not well-formed UTF-8');
+  }
+}
+
+function json(bytes: Uint8Array): unknown {
+  const text = utf8(bytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unreadable('is no JSON');
+  }
+}
+
+async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<Pair[]> {
+  let form: FormData;
+  try {
+    form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+  } catch (error) {
+    throw unreadable('is no multipart/form-data', { detail: (error as Error).message });
+  }
+  const pairs: Pair[] = [];
+  for (const [name, value] of form) {
+    if (pairs.length >= MAX_PAIRS) throw unreadable(`has more than ${MAX_PAIRS} fields`);
+    if (typeof value !== 'string') throw invalid(shown(name), 'is a file; every field here is a text');
+    pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+/** `token` is a credential wherever it stands in a query, and no field. */
+const withoutToken = (pairs: Pair[]): Pair[] => pairs.filter(([name]) => name !== 'token');
+
+async function inputOf(ctx: Context): Promise<Input> {
+  const query = withoutToken(parsePairs(ctx.querystring, 'query'));
+  if (ctx.method === 'GET') return { form: 'query', pairs: query };
+  const [stray] = query;
+  if (stray) throw new GatewayError(400, 'invalid-field', `"${shown(stray[0])}": a POST takes its fields from the body; only token may stand in the query`);
+  const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
+  if (!type) throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, { headers: { Accept: `${JSON_TYPE}, ${FORM}, ${MULTIPART}` } });
+  const charset = ctx.request.charset.toLowerCase();
+  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
+  const bytes = Buffer.from((ctx.request as { body?: unknown }).body as string, 'latin1');
+  if (type === JSON_TYPE) return { form: 'json', value: json(bytes) };
+  if (type === FORM) return { form: 'form', pairs: parsePairs(utf8(bytes), 'body') };
+  return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
+}
+
+export const body: Handler[] = [
+  read as Handler,
+  async (ctx, next) => {
+    ctx.state.input = await inputOf(ctx);
+    return next();
+  },
+];

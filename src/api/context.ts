@@ -1,0 +1,26 @@
+/** What a request carries from one middleware to the next. */
+import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
+import type { Rate, TokenRecord } from '../store/records.ts';
+import type { Pair } from './input/pairs.ts';
+
+export interface State {
+  requestId: string;
+  /** Set by auth. */
+  token?: TokenRecord;
+  /** Set by whoever took the rate: goes into the headers of the answer, whatever it is. */
+  rate?: Rate;
+  /** Set by body: what was sent, before it is checked. */
+  input?: Input;
+}
+
+/** Texts (queries, forms) are turned into the types of the schema; JSON is taken as it is. */
+export type Input = { form: 'query' | 'form'; pairs: Pair[] } | { form: 'json'; value: unknown };
+
+export type Handler = Middleware<State, DefaultContext>;
+export type Context = ParameterizedContext<State, DefaultContext>;
+
+/** For middlewares that stand behind auth. */
+export function tokenOf(ctx: Context): TokenRecord {
+  if (!ctx.state.token) throw new Error('this middleware must stand behind auth');
+  return ctx.state.token;
+}

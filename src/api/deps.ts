@@ -1,0 +1,43 @@
+/** What the endpoints work with. All of it is handed in, so that tests put real servers and their own ends together. */
+import type { JSONWebKeySet } from 'jose';
+import type { Early } from '../bus/messages.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Logger } from '../log.ts';
+import type { Allow } from '../source/guard.ts';
+import type { Store } from '../store/store.ts';
+import type { Catalog } from './catalog.ts';
+import type { Drain } from './drain.ts';
+import type { Metrics } from './metrics.ts';
+import type { TokenCache } from './token_cache.ts';
+import type { Waiting } from './waiting.ts';
+
+export interface Settings {
+  namespace: string;
+  /** Whom ends are told. */
+  replica: string;
+  allowSources: readonly Allow[];
+  denyCidrs: readonly string[];
+  /** `inject_output` where a caller does not say. */
+  onlyReturnsRaw: boolean;
+  /** Whether webhooks are delivered by this installation. */
+  webhooks: boolean;
+  /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
+  graceMs: number;
+}
+
+export const DEFAULTS = { onlyReturnsRaw: false, webhooks: false, graceMs: 60_000 } as const;
+
+export interface Deps {
+  store: Pick<Store, 'newRequest' | 'openRequest' | 'closeRequest' | 'endsFor' | 'readRequest' | 'readBody' | 'takeRate' | 'clock'>;
+  kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
+  /** Tells the leader of a job that is being created. Lost or not: nothing depends on it. */
+  tellEarly(early: Early): void;
+  catalog(): Catalog;
+  tokens: Pick<TokenCache, 'get'>;
+  sealKeys(): JSONWebKeySet;
+  waiting: Waiting;
+  drain: Drain;
+  metrics: Metrics;
+  log: Logger;
+  settings: Settings;
+}

@@ -1,0 +1,35 @@
+/**
+ * The one error of the API: a status, a stable code, a text for the caller, and a detail for the log alone.
+ * The text may name what the caller sent; the detail may say what went wrong inside. They never mix.
+ */
+export interface GatewayErrorOptions {
+  /** For the log. Never a source, a token or a body. */
+  detail?: string;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+export class GatewayError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, code: string, text: string, options: GatewayErrorOptions = {}) {
+    super(text, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'GatewayError';
+    this.status = status;
+    this.code = code;
+    this.detail = options.detail;
+    this.headers = options.headers ?? {};
+  }
+}
+
+export const invalid = (field: string, text: string): GatewayError => new GatewayError(400, 'invalid-field', `${field}: ${text}`);
+export const unreadable = (text: string, options?: GatewayErrorOptions): GatewayError => new GatewayError(400, 'unreadable-body', `body: ${text}`, options);
+export const unauthorized = (code: 'no-credential' | 'bad-credential', text: string): GatewayError =>
+  new GatewayError(401, code, text, { headers: { 'WWW-Authenticate': 'Bearer' } });
+export const forbidden = (code: 'no-permission' | 'account-inactive', text: string): GatewayError => new GatewayError(403, code, text);
+export const notFound = (): GatewayError => new GatewayError(404, 'not-found', 'there is nothing here');
+export const inside = (detail: string, cause?: unknown): GatewayError =>
+  new GatewayError(500, 'internal', 'something went wrong on our side', { detail, cause });

@@ -1,0 +1,53 @@
+/** The HTTP server under the API: its limits, its answers to what is no HTTP, and its end. */
+import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface HttpServer {
+  port: number;
+  /** No new connections; resolves when every request has its answer, or after `withinMs`, when the rest is cut. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** A source of 8192 characters takes up to three times as much in a query. */
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Longer than load balancers keep theirs, so that they end a connection, never we under their next request. */
+const KEEP_ALIVE_MS = 75_000;
+/** For the whole request, a megabyte of body at most; a slow sender holds a connection no longer. */
+const REQUEST_MS = 60_000;
+
+const answerTo = (code: string | undefined): [status: number, text: string] => {
+  if (code === 'HPE_HEADER_OVERFLOW') return [400, 'the headers or the query are too long'];
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [400, 'the request did not arrive in time'];
+  return [400, 'this is no HTTP request'];
+};
+
+function refuse(newId: () => string, error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const [status, text] = answerTo(error.code);
+  const body = JSON.stringify({ error: text });
+  socket.end([
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${newId()}`, 'Connection: close', '', body,
+  ].join('\r\n'));
+}
+
+export async function listen(handler: RequestListener, at: { host: string | undefined; port: number }, newId: () => string): Promise<HttpServer> {
+  const server: Server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS, noDelay: true }, handler);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port: at.port, ...(at.host === undefined ? {} : { host: at.host }) }, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: (withinMs) =>
+      new Promise((resolve) => {
+        const cut = setTimeout(() => server.closeAllConnections(), withinMs);
+        server.close(() => {
+          clearTimeout(cut);
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}

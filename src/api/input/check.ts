@@ -1,0 +1,79 @@
+/** Checks an input against its schema, fills in the defaults, and says in words which field is wrong. */
+import { Ajv, type ErrorObject } from 'ajv';
+import { invalid, type GatewayError } from '../errors.ts';
+import type { Field } from './coerce.ts';
+import { nearest } from './nearest.ts';
+import { shown } from './pairs.ts';
+
+/** Keyword of our own: a larger value is lowered to this instead of refused. */
+export const LOWERED_TO = 'x-lowered-to';
+
+const ajv = new Ajv({ useDefaults: true, allowUnionTypes: true, strict: true });
+ajv.addKeyword({
+  keyword: LOWERED_TO,
+  type: 'number',
+  modifying: true,
+  errors: false,
+  validate: (limit: number, value: number, _schema: unknown, at?: { parentData?: unknown; parentDataProperty?: string | number }) => {
+    if (value > limit) (at!.parentData as Record<string, number>)[at!.parentDataProperty!] = limit;
+    return true;
+  },
+});
+
+const TYPES: Record<string, string> = {
+  string: 'a string', boolean: 'true or false', integer: 'a whole number', number: 'a number', object: 'an object', array: 'a list', null: 'null',
+};
+const or = (choices: string[]): string => (choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`);
+
+const pathOf = (pointer: string): string[] => pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+function unknownName(schema: Field, path: string[], name: string): string {
+  const level = path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema) ?? schema;
+  // An option written one level too high is the commonest slip: say where it belongs.
+  const inner = path.length > 0 ? undefined : Object.entries(schema.properties ?? {}).find(([, field]) => field.properties && Object.hasOwn(field.properties, name));
+  const best = inner ? `${inner[0]}.${name}` : nearest(name, Object.keys(level.properties ?? {}));
+  return best === undefined ? 'is unknown' : `is unknown; the nearest known name is ${best}`;
+}
+
+function words(schema: Field, error: ErrorObject): { field: string; text: string } {
+  const path = pathOf(error.instancePath);
+  const params = error.params as Record<string, unknown>;
+  const at = (steps: string[]) => steps.map(shown).join('.') || 'body';
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty']);
+      return { field: at([...path, name]), text: unknownName(schema, path, name) };
+    }
+    case 'required':
+      return { field: at([...path, String(params['missingProperty'])]), text: 'is needed' };
+    case 'type':
+      return { field: at(path), text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}` };
+    case 'enum':
+      return { field: at(path), text: `must be one of ${or((params['allowedValues'] as unknown[]).map(String))}` };
+    case 'const':
+      return { field: at(path), text: `must be ${String(params['allowedValue'])}` };
+    case 'minimum':
+      return { field: at(path), text: `must be at least ${String(params['limit'])}` };
+    case 'maximum':
+      return { field: at(path), text: `must be at most ${String(params['limit'])}` };
+    case 'minLength':
+      return { field: at(path), text: 'must not be empty' };
+    case 'maxLength':
+      return { field: at(path), text: `must be at most ${String(params['limit'])} characters long` };
+    case 'pattern':
+      return { field: at(path), text: 'is not of the right form, or holds control characters' };
+    default:
+      return { field: at(path), text: error.message ?? 'is not valid' };
+  }
+}
+
+/** The validator of one schema. It changes its input: defaults are filled in, too large values lowered. */
+export function makeCheck<T>(schema: Field): (input: unknown) => T {
+  const validate = ajv.compile(schema);
+  return (input) => {
+    if (validate(input)) return input as T;
+    const { field, text } = words(schema, validate.errors![0]!);
+    const error: GatewayError = invalid(field, text);
+    throw error;
+  };
+}

@@ -1,0 +1,51 @@
+/** Texts of a query or form to the types that the schema wants. What does not fit stays a text, and the check names it. */
+import { invalid } from '../errors.ts';
+import { shown } from './pairs.ts';
+import type { Nested } from './nested.ts';
+
+/** The part of JSON schema that request schemas are made of. */
+export interface Field {
+  type?: string | string[];
+  properties?: Record<string, Field>;
+  enum?: unknown[];
+  default?: unknown;
+  description?: string;
+}
+
+export const allows = (field: Field, type: string): boolean => (Array.isArray(field.type) ? field.type.includes(type) : field.type === type);
+
+const TRUE = new Set(['true', 't', '1']);
+const FALSE = new Set(['false', 'f', '0']);
+
+function scalar(field: Field, text: string): unknown {
+  if (allows(field, 'boolean')) {
+    const lower = text.toLowerCase();
+    return TRUE.has(lower) ? true : FALSE.has(lower) ? false : text;
+  }
+  if (allows(field, 'integer') && /^[+-]?\d{1,15}$/.test(text)) return Number(text);
+  if (allows(field, 'number') && /^[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})$/.test(text)) return Number(text);
+  return text;
+}
+
+function objectOf(name: string, text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below, the same as for JSON that is no object.
+  }
+  throw invalid(shown(name), 'must be an object, in brackets or as one JSON string');
+}
+
+/** `jsonObjects`: forms may write an object as one JSON string, whose members are then typed as in a JSON body. */
+export function coerce(schema: Field, input: Nested, options: { jsonObjects: boolean }): Record<string, unknown> {
+  const out = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(input)) {
+    const field = schema.properties && Object.hasOwn(schema.properties, name) ? schema.properties[name]! : undefined;
+    if (!field) out[name] = value;
+    else if (typeof value === 'object') out[name] = allows(field, 'object') && field.properties ? coerce(field, value, options) : value;
+    else if (allows(field, 'object')) out[name] = options.jsonObjects ? objectOf(name, value) : value;
+    else out[name] = scalar(field, value);
+  }
+  return out;
+}

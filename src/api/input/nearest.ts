@@ -1,0 +1,33 @@
+/** The known name that is closest to an unknown one, for "did you mean". */
+
+/** Optimal string alignment distance: insertions, deletions, changes and swaps of neighbours each cost one. */
+export function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(above[column]! + 1, line[column - 1]! + 1, above[column - 1]! + (same ? 0 : 1));
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) cost = Math.min(cost, before[column - 2]! + 1);
+      line.push(cost);
+    }
+    before = above;
+    above = line;
+  }
+  return above[b.length]!;
+}
+
+const plain = (name: string) => name.toLowerCase().replaceAll(/[-_\s]/g, '');
+
+/** Case and separators count nothing: `showStreams` is `show_streams`. */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  // A hostile name of a megabyte must not cost a megabyte times every known one.
+  const wanted = plain(name.slice(0, 64));
+  let best: { name: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const apart = distance(wanted, plain(candidate));
+    if (!best || apart < best.distance) best = { name: candidate, distance: apart };
+  }
+  return best?.name;
+}

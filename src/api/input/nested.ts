@@ -1,0 +1,31 @@
+/** Bracket notation, the one level that the interface has: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, no arrays. */
+import { GatewayError, invalid } from '../errors.ts';
+import { shown, type Pair } from './pairs.ts';
+
+export type Nested = Record<string, string | Record<string, string>>;
+
+const NAME = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
+
+export function nest(pairs: readonly Pair[]): Nested {
+  // Without a prototype: `__proto__` is a name like any other here, and an unknown one.
+  const out = Object.create(null) as Nested;
+  for (const [name, value] of pairs) {
+    const match = NAME.exec(name);
+    if (!match) throw new GatewayError(400, 'invalid-field', `"${shown(name)}": is no field name; write name=value or name[option]=value`);
+    const [, outer, inner] = match as unknown as [string, string, string | undefined];
+    // An empty value means not sent, so it repeats nothing either.
+    if (value === '') continue;
+    const present = out[outer];
+    if (inner === undefined) {
+      if (present !== undefined) throw invalid(shown(outer), 'is given more than once');
+      out[outer] = value;
+      continue;
+    }
+    if (typeof present === 'string') throw invalid(shown(outer), 'is given more than once');
+    const object = (present ?? Object.create(null)) as Record<string, string>;
+    if (object[inner] !== undefined) throw invalid(`${shown(outer)}.${shown(inner)}`, 'is given more than once');
+    object[inner] = value;
+    out[outer] = object;
+  }
+  return out;
+}

@@ -1,0 +1,34 @@
+/** What the API counts. Labels are bounded: routes by their pattern, statuses by their class. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  registry: Registry;
+  request(route: string, status: number, ms: number): void;
+  tokenLookup(hit: boolean): void;
+  /** A step of the hot path, for the question where the time goes. */
+  step(name: 'open' | 'create' | 'early' | 'wait' | 'answer', ms: number): void;
+}
+
+const SECONDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 660];
+
+export function makeMetrics(waiting: () => number, options: { defaults?: boolean } = {}): Metrics {
+  const registry = new Registry();
+  if (options.defaults) collectDefaultMetrics({ register: registry });
+  const on = { registers: [registry] };
+  const requests = new Counter({ ...on, name: 'probeyard_api_requests_total', help: 'Answered requests', labelNames: ['route', 'status'] });
+  const seconds = new Histogram({ ...on, name: 'probeyard_api_request_seconds', help: 'From the request to its answer', labelNames: ['route'], buckets: SECONDS });
+  const lookups = new Counter({ ...on, name: 'probeyard_api_token_lookups_total', help: 'Look-ups of API tokens', labelNames: ['from'] });
+  const steps = new Histogram({ ...on, name: 'probeyard_api_step_seconds', help: 'Parts of a probe request', labelNames: ['step'], buckets: SECONDS });
+  const held: Gauge = new Gauge({ name: 'probeyard_api_waiting', help: 'Requests that wait for their end', registers: [], collect: (): void => held.set(waiting()) });
+  registry.registerMetric(held);
+
+  return {
+    registry,
+    request(route, status, ms) {
+      requests.inc({ route, status: `${Math.floor(status / 100)}xx` });
+      seconds.observe({ route }, ms / 1000);
+    },
+    tokenLookup: (hit) => lookups.inc({ from: hit ? 'cache' : 'postgres' }),
+    step: (name, ms) => steps.observe({ step: name }, ms / 1000),
+  };
+}

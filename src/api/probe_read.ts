@@ -1,0 +1,82 @@
+/** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
+import { isKubeError, PROBE_JOBS } from '../kube/client.ts';
+import { WAITING, type ProbeJob } from '../kube/resources.ts';
+import type { RequestRecord } from '../store/records.ts';
+import { isUuid } from '../store/uuid.ts';
+import { answer, endError } from './answer.ts';
+import { auth } from './auth.ts';
+import { tokenOf, type Handler } from './context.ts';
+import type { Deps } from './deps.ts';
+import { notFound } from './errors.ts';
+import { methods } from './methods.ts';
+import { noCache } from './no_cache.ts';
+import type { Kept } from './probe_file.ts';
+import { rateLimitHeaders } from './rate_headers.ts';
+import { rateLimited } from './submit.ts';
+
+/** Reading back and management: per user. */
+const READS_PER_MINUTE = 600;
+
+const limit = ({ store }: Pick<Deps, 'store'>): Handler =>
+  async (ctx, next) => {
+    const taken = await store.takeRate('user', tokenOf(ctx).userId, READS_PER_MINUTE);
+    ctx.state.rate = taken.rate;
+    if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
+    return next();
+  };
+
+/** Where a request without an end stands, from its ProbeJob. One that is not (yet) there, or cannot be asked for, is queued for all anybody knows. */
+export function standing(job: ProbeJob | null, elapsedMs: number): { state: 'queued' | 'running'; queueTimeMs: number } {
+  const admitted = job?.status?.conditions?.find(({ type }) => type === 'Admitted')?.status === 'True';
+  const reason = job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason;
+  const running = admitted && !WAITING.some((waiting) => waiting === reason);
+  return running ? { state: 'running', queueTimeMs: job?.status?.queueTimeMs ?? 0 } : { state: 'queued', queueTimeMs: Math.max(0, Math.round(elapsedMs)) };
+}
+
+async function jobOf({ kube, settings, log }: Pick<Deps, 'kube' | 'settings' | 'log'>, id: string): Promise<ProbeJob | null> {
+  try {
+    return await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 });
+  } catch (error) {
+    if (!isKubeError(error, 'not-found')) log.warn({ err: error, request: id }, 'cannot read a ProbeJob');
+    return null;
+  }
+}
+
+/** Requests that no API made (kubectl) keep no wishes: they show everything. */
+function wishes(record: RequestRecord): Pick<Kept, 'asked' | 'shown' | 'inject_json'> | null {
+  const kept = record.request as Partial<Kept> | null;
+  return kept?.asked && kept.shown ? { asked: kept.asked, shown: kept.shown, inject_json: kept.inject_json ?? false } : null;
+}
+
+const readBack = (deps: Deps): Handler =>
+  async (ctx) => {
+    const { store } = deps;
+    const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+    if (!isUuid(id)) throw notFound();
+    const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
+    if (!record) throw notFound();
+
+    if (record.state === 'open') {
+      const { state, queueTimeMs } = standing(await jobOf(deps, id), store.clock.now() - record.submittedAt.getTime());
+      ctx.status = 202;
+      ctx.body = { success: true, metadata: { request_id: id, queue_time: queueTimeMs, io_usage: 0 }, state };
+      return;
+    }
+    const end = {
+      id, status: record.status ?? 500, reason: record.reason ?? ('InternalError' as const), queueTimeMs: record.queueTimeMs ?? 0, hasBody: record.hasBody,
+      ...(record.error === null ? {} : { error: record.error }),
+    };
+    if (!end.hasBody) throw endError(end);
+    const wished = wishes(record);
+    const shown = wished?.shown ?? (['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const);
+    await answer(deps, ctx, end, record.submittedAt, { asked: wished?.asked ?? [], shown, injectOutput: false, injectJson: wished?.inject_json ?? false });
+  };
+
+export const probeRead = (deps: Deps): Handler[] => [
+  methods('GET'),
+  noCache,
+  auth(deps.tokens, deps.store.clock.now)('read:media'),
+  rateLimitHeaders,
+  limit(deps),
+  readBack(deps),
+];

@@ -1,0 +1,33 @@
+/** The API, put together: every endpoint is a list of named steps. */
+import Router from '@koa/router';
+import Koa from 'koa';
+import { accessLog } from './access_log.ts';
+import type { State } from './context.ts';
+import type { Deps } from './deps.ts';
+import { errorHandler } from './error_handler.ts';
+import { healthz, readyz, type Checks } from './health.ts';
+import { probeFile } from './probe_file.ts';
+import { probeRead } from './probe_read.ts';
+import { requestId } from './request_id.ts';
+
+export function makeApp(deps: Deps, checks: Checks): Koa<State> {
+  const app = new Koa<State>();
+  // Sockets that break while an answer is written; everything else ends in the error handler.
+  app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'an answer could not be written'));
+  app.use(requestId(() => deps.store.newRequest().id));
+  app.use(accessLog(deps.log, deps.metrics));
+  app.use(errorHandler(deps.log));
+  app.use(async function closeWhileDraining(ctx, next) {
+    // The next request of this connection belongs to another replica.
+    if (deps.drain.started) ctx.set('Connection', 'close');
+    await next();
+  });
+
+  const router = new Router<State>({ strict: false });
+  router.all('/healthz', ...healthz);
+  router.all('/readyz', ...readyz(checks, deps.drain));
+  router.all('/v1/probe/file', ...probeFile(deps));
+  router.all('/v1/probe/:id', ...probeRead(deps));
+  app.use(router.routes());
+  return app;
+}

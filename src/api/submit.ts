@@ -1,0 +1,85 @@
+/** Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end, whatever happens. */
+import type { Kind, ProbeJob } from '../kube/resources.ts';
+import { sealSource } from '../seal/seal.ts';
+import { displaySource, redactUrl } from '../source/redact.ts';
+import type { Source } from '../source/source.ts';
+import type { OpenInput } from '../store/records.ts';
+import { timeOf } from '../store/uuid.ts';
+import { tokenOf, type Context } from './context.ts';
+import type { Deps } from './deps.ts';
+import { GatewayError, inside } from './errors.ts';
+import { probeJob } from './probe_job.ts';
+import { setRequestId } from './request_id.ts';
+import type { Selection } from './tool_requests.ts';
+
+export interface Submission {
+  kind: Kind;
+  url: string;
+  source: Source;
+  selection: Selection;
+  queueTimeoutMs: number;
+  timeoutMs: number;
+  /** For the log and for reading the result back: everything but the addresses. */
+  kept: unknown;
+  webhookUrl: string | null;
+  idempotency: OpenInput['idempotency'];
+}
+
+export interface Opened {
+  id: string;
+  submittedAt: Date;
+  /** Null: the same request was made before, under this id. */
+  job: ProbeJob | null;
+}
+
+export async function submit(deps: Deps, ctx: Context, submission: Submission): Promise<Opened> {
+  const { store, settings, sealKeys } = deps;
+  const token = tokenOf(ctx);
+  const { id, submittedAt } = store.newRequest();
+  setRequestId(ctx, id);
+  const { kind, url, source, selection, queueTimeoutMs, timeoutMs } = submission;
+  const sealing = sealSource(url, { requestId: id, tokenId: token.id }, sealKeys());
+  // Where the request is not opened, nobody awaits it.
+  sealing.catch(() => {});
+
+  const began = performance.now();
+  const opened = await store.openRequest({
+    id, submittedAt, tokenId: token.id, userId: token.userId, kind,
+    display: redactUrl(url), scheme: schemeOf(source), request: submission.kept,
+    tools: selection.tools.map(({ name, version }) => ({ name, version })),
+    queueTimeoutMs, timeoutMs,
+    waiter: submission.webhookUrl === null ? settings.replica : null,
+    webhookUrl: submission.webhookUrl,
+    idempotency: submission.idempotency,
+    requestsPerMinute: token.limits.requestsPerMinute,
+  });
+  deps.metrics.step('open', performance.now() - began);
+  ctx.state.rate = opened.rate;
+
+  switch (opened.outcome) {
+    case 'rate-limited':
+      throw rateLimited(opened.retryAfterMs);
+    case 'idempotency-conflict':
+      throw new GatewayError(400, 'idempotency-conflict', 'Idempotency-Key: was used with another body');
+    case 'repeated': {
+      const first = timeOf(opened.id);
+      if (!first) throw inside('an idempotency key leads to an id without a time');
+      setRequestId(ctx, opened.id);
+      return { id: opened.id, submittedAt: first, job: null };
+    }
+    case 'opened': {
+      const job = probeJob({
+        id, namespace: settings.namespace, submittedAt, kind, token, display: displaySource(source), sealed: await sealing,
+        queueTimeoutMs, timeoutMs, tools: selection.tools, report: selection.report,
+      });
+      return { id, submittedAt, job };
+    }
+  }
+}
+
+export const rateLimited = (retryAfterMs: number): GatewayError =>
+  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', { headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } });
+
+/** For statistics: playlists and manifests first, then by scheme. */
+const schemeOf = (source: Source): string =>
+  source.class === 'hls' || source.class === 'dash' ? source.class : source.s3 ? 's3' : source.scheme.replace(/^(rtmp|rtsp)s$/, '$1');

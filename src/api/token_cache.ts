@@ -1,0 +1,72 @@
+/**
+ * Tokens by their SHA-256, so that a request costs no look-up. Forgotten at once when Postgres tells of a change, and
+ * after a second while it cannot tell. Concurrent look-ups of one token are one.
+ */
+import type { TokenRecord } from '../store/records.ts';
+
+export interface TokenCacheOptions {
+  find(sha256: Buffer): Promise<TokenRecord | null>;
+  /** Whether changes are heard of now. */
+  listening(): boolean;
+  now?(): number;
+  onLookup?(hit: boolean): void;
+  max?: number;
+}
+
+export interface TokenCache {
+  get(sha256: Buffer): Promise<TokenRecord | null>;
+  /** Something changed: forget. Answers that are on their way are not kept either. */
+  flush(): void;
+}
+
+const TTL_DEAF_MS = 1_000;
+/** A connection that died without a word is noticed late: what is listened for is asked again now and then. */
+const TTL_LISTENING_MS = 30_000;
+
+interface Entry { record: TokenRecord | null; at: number }
+
+export function makeTokenCache({ find, listening, now = () => performance.now(), onLookup = () => {}, max = 10_000 }: TokenCacheOptions): TokenCache {
+  const entries = new Map<string, Entry>();
+  const pending = new Map<string, Promise<TokenRecord | null>>();
+  let generation = 0;
+
+  const flush = (): void => {
+    generation++;
+    entries.clear();
+    pending.clear();
+  };
+
+  async function look(key: string, sha256: Buffer): Promise<TokenRecord | null> {
+    const asked = generation;
+    const at = now();
+    const record = await find(sha256);
+    if (asked === generation) {
+      entries.delete(key);
+      entries.set(key, { record, at });
+      if (entries.size > max) entries.delete(entries.keys().next().value!);
+    }
+    return record;
+  }
+
+  return {
+    async get(sha256) {
+      const key = sha256.toString('base64');
+      const entry = entries.get(key);
+      // An unknown token is asked again after a second even so: guesses must not push out what is in use for long.
+      const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_DEAF_MS;
+      if (entry && now() - entry.at < ttl) {
+        onLookup(true);
+        return entry.record;
+      }
+      onLookup(false);
+      const asking = pending.get(key);
+      if (asking) return asking;
+      const asked = look(key, sha256).finally(() => {
+        if (pending.get(key) === asked) pending.delete(key);
+      });
+      pending.set(key, asked);
+      return asked;
+    },
+    flush,
+  };
+}
