@@ -107,7 +107,7 @@ export function refusal(status: number, retryAfter: string | string[] | undefine
   let body: Status | undefined;
   try {
     const parsed = JSON.parse(text) as Status;
-    if (parsed.kind === 'Status') body = parsed;
+    if (parsed.kind === 'Status' || parsed.status === 'Failure') body = parsed;
   } catch {
     // A proxy or an overloaded server answers in plain words.
   }

@@ -3,6 +3,7 @@
  * client-node makes a dispatcher, so a TLS connection, for every call. Here all calls share one, and watches have one of their own:
  * on a shared HTTP/2 connection their events wait behind bursts of writes.
  */
+import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
@@ -115,6 +116,9 @@ export class SharedKubeConfig extends KubeConfig {
       if (replaced !== undefined) for (const old of [replaced.calls, replaced.watches]) retire(old);
     }
     this.#access.headers = headersOf(options);
+    // client-node keeps a token file's content for a minute; after a 401 that is too long.
+    const tokenFile = (this.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined)?.config?.tokenFile;
+    if (tokenFile !== undefined) this.#access.headers = { ...this.#access.headers, authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` };
     this.#readAt = performance.now();
     return this.#access;
   }

@@ -30,6 +30,7 @@ export const outcomeUnknown = (error: unknown): boolean =>
 /** The part of meta/v1 Status that we read. */
 export interface Status {
   kind?: string;
+  status?: string;
   code?: number;
   reason?: string;
   message?: string;

@@ -27,6 +27,9 @@ export interface TestApiServer {
   namespace(prefix?: string): Promise<string>;
   /** Throws away etcd's history: watches and page tokens of config maps from before answer 410. */
   compact(): Promise<void>;
+  /** Stops etcd in mid-breath (SIGSTOP), and lets it go on. */
+  pauseEtcd(): void;
+  resumeEtcd(): void;
   stop(): Promise<void>;
 }
 
@@ -118,7 +121,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   // Whatever way this process ends, nothing of it stays behind.
   process.once('exit', () => { for (const child of children) child.kill('SIGKILL'); });
 
-  run('etcd', [
+  const etcd = run('etcd', [
     '--data-dir', join(folder, 'etcd'), '--log-level', 'error', '--initial-cluster', `default=${peerUrl}`,
     '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl, '--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl,
     ...(fsync ? [] : ['--unsafe-no-fsync']),
@@ -143,7 +146,7 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
     const client = await makeClient({ kubeconfig });
     await until(() => client.get(NAMESPACES, 'default', { deadlineMs: 1000 }).then(() => true, () => false), apiServer, 60_000);
     await applyCrds(client);
-    return await serverOf(kubeconfig, client, { etcd: etcdUrl, folder, stop });
+    return await serverOf(kubeconfig, client, { etcd: etcdUrl, etcdProcess: etcd, folder, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -166,17 +169,21 @@ async function applyCrds(client: KubeClient): Promise<void> {
   }
 }
 
-async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: string; folder?: string; stop?: () => Promise<void> }): Promise<TestApiServer> {
+async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: string; etcdProcess?: ChildProcess; folder?: string; stop?: () => Promise<void> }): Promise<TestApiServer> {
   const address = new URL(client.config.getCurrentCluster()!.server);
   const namespaces: string[] = [];
   const copies: string[] = [];
+  const signalEtcd = (signal: 'SIGSTOP' | 'SIGCONT') => {
+    if (own.etcdProcess === undefined) throw new Error('etcd is ours only with testApiServer({ own: true })');
+    own.etcdProcess.kill(signal);
+  };
   return {
     kubeconfig, client, etcd: own.etcd, folder: own.folder, host: address.hostname, port: Number(address.port || 443),
     kubeconfigAt(port) {
       const content = parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: Record<string, unknown> }[] };
       const cluster = content.clusters[0]!.cluster;
       cluster['server'] = `https://127.0.0.1:${port}`;
-      cluster['tls-server-name'] = address.hostname;
+      if (address.hostname !== '127.0.0.1') cluster['tls-server-name'] = address.hostname;
       const file = join(own.folder ?? tmpdir(), `kubeconfig-${randomUUID()}`);
       writeFileSync(file, stringify(content), { mode: 0o600 });
       copies.push(file);
@@ -198,6 +205,8 @@ async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: st
       const { header } = await call('range', { key: Buffer.from('/none').toString('base64') });
       await call('compaction', { revision: header.revision, physical: true });
     },
+    pauseEtcd() { signalEtcd('SIGSTOP'); },
+    resumeEtcd() { signalEtcd('SIGCONT'); },
     async stop() {
       for (const name of namespaces) await client.delete(NAMESPACES, name).catch(() => {});
       for (const file of copies) rmSync(file, { force: true });

@@ -1,0 +1,93 @@
+/** Events on our objects, for `kubectl describe`. Repeats raise a count; a flood is thinned, never the controller slowed. */
+import { createHash } from 'node:crypto';
+import { apiVersionOf, EVENTS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from './client.ts';
+
+export interface EventRecorder {
+  /** Never waits and never throws. Text must be fit for everyone who may list events: no source, no credential. */
+  record(type: ResourceType, object: KubeObject, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void;
+  /** Resolves when all that was taken has been sent or given up. */
+  flush(): Promise<void>;
+  readonly dropped: number;
+}
+
+export interface RecorderOptions {
+  client: KubeClient;
+  /** Who reports: shown as From. */
+  component: string;
+  instance: string;
+  /** Sustained rate of writes for all objects, and how many may come at once. */
+  perSecond?: number;
+  burst?: number;
+  onError?(error: unknown): void;
+}
+
+interface Series { name: string; namespace: string; count: number; first: string; body: object; note: string; sent: boolean; dirty: boolean }
+
+const MAX_SERIES = 4096;
+
+export function eventRecorder({ client, component, instance, perSecond = 20, burst = 100, onError = () => {} }: RecorderOptions): EventRecorder {
+  /** In order of last use. */
+  const series = new Map<string, Series>();
+  let tokens = burst;
+  let filledAt = performance.now();
+  let dropped = 0;
+  let sending: Promise<void> = Promise.resolve();
+
+  function allowed(): boolean {
+    const now = performance.now();
+    tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
+    filledAt = now;
+    if (tokens < 1) return false;
+    tokens -= 1;
+    return true;
+  }
+
+  async function send(entry: Series): Promise<void> {
+    entry.dirty = false;
+    const { name, namespace } = entry;
+    const changed = { count: entry.count, lastTimestamp: seconds(), message: entry.note };
+    try {
+      if (entry.sent) {
+        await client.mergePatch(EVENTS, name, changed, { namespace, deadlineMs: 5000 });
+        return;
+      }
+    } catch (error) {
+      // The API server forgets events after an hour.
+      if (!isKubeError(error, 'not-found')) throw error;
+    }
+    await client.create(EVENTS, { metadata: { name, namespace }, ...entry.body, ...changed, firstTimestamp: entry.first } as never, { deadlineMs: 5000 });
+    entry.sent = true;
+  }
+
+  return {
+    record(type, object, { type: severity, reason, message }) {
+      const { name, namespace = client.namespace, uid = '', resourceVersion } = object.metadata;
+      const note = message.slice(0, 1024);
+      const key = `${namespace}/${type.plural}/${name}/${uid}/${severity}/${reason}/${note}`;
+      const known = series.get(key);
+      const entry = known ?? {
+        name: `${name.slice(0, 220)}.${createHash('sha256').update(`${key}/${instance}/${Date.now()}`).digest('hex').slice(0, 16)}`,
+        namespace, count: 0, first: seconds(), note, sent: false, dirty: false,
+        body: {
+          involvedObject: { apiVersion: apiVersionOf(type), kind: type.kind, name, namespace, uid, resourceVersion },
+          type: severity, reason, source: { component }, reportingComponent: component, reportingInstance: instance,
+        },
+      };
+      entry.count += 1;
+      series.delete(key);
+      series.set(key, entry);
+      if (series.size > MAX_SERIES) series.delete(series.keys().next().value!);
+      if (entry.dirty) return;
+      if (!allowed()) {
+        dropped += 1;
+        return;
+      }
+      entry.dirty = true;
+      sending = sending.then(() => send(entry)).catch(onError);
+    },
+    flush: () => sending,
+    get dropped() { return dropped; },
+  };
+}
+
+const seconds = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z');

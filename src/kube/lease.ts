@@ -1,0 +1,227 @@
+/**
+ * Leader election on a Lease. The holder counts from when it SENT its last successful renewal, everyone else from when they SAW it:
+ * the holder's time always ends first, whatever the clocks say. That is no fence by itself: writes carry the epoch, are sent only
+ * after stillLeading(), and with a server-side time-out that ends within the margin.
+ */
+import { randomUUID } from 'node:crypto';
+import { pause } from './backoff.ts';
+import { LEASES, type KubeClient } from './client.ts';
+import { isKubeError } from './errors.ts';
+import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease-record.ts';
+import { startReflector } from './reflector.ts';
+
+export interface LeaseOptions {
+  /** Give it a client of its own: a renewal must not wait behind a thousand other calls. */
+  client: KubeClient;
+  name: string;
+  namespace?: string | undefined;
+  /** Start of the identity (the pod's name); each run adds its own end, so a restarted pod is somebody new. */
+  holder: string;
+  durationMs?: number;
+  renewMs?: number;
+  /** So long before the lease can lapse, leading ends and onLost is called. */
+  marginMs?: number;
+  /** The epoch will be higher than this: for a Lease that somebody deleted. */
+  epochFloor?: () => number;
+  onLead(lead: { epoch: number }): void;
+  /** Awaited (as long as the lease lasts) before a release: stop all workers in it. */
+  onLost(why: 'released' | 'lapsed' | 'taken'): void | Promise<void>;
+  onError?(error: unknown): void;
+}
+
+export interface Election {
+  readonly identity: string;
+  /** The epoch that we lead, or undefined. */
+  leading(): number | undefined;
+  /** Right before each write that only a leader may do: is the lease ours for at least `marginMs` more? */
+  stillLeading(marginMs?: number): boolean;
+  /** Milliseconds since the last successful renewal was sent; Infinity when not leading. */
+  ageMs(): number;
+  /** Who leads as far as we have seen. */
+  seen(): { holder: string; epoch: number } | undefined;
+  /** Ends the candidacy; a leader stops its workers, then releases. */
+  stop(): Promise<void>;
+}
+
+export function startElection(options: LeaseOptions): Election {
+  const { client, name, durationMs = 6000, renewMs = 2000, marginMs = 1000 } = options;
+  const namespace = options.namespace ?? client.namespace;
+  const identity = `${options.holder}_${randomUUID()}`;
+  const stopping = new AbortController();
+  const onError = options.onError ?? (() => {});
+  let sighting: Sighting | undefined;
+  let highest = 0;
+  /** While we lead: the epoch, and when our last renewal was sent, by both clocks. */
+  let lead: { epoch: number; sentAt: number; sentWall: number; lapse: NodeJS.Timeout } | undefined;
+  let losing = Promise.resolve();
+  let wake = () => {};
+
+  // A machine that was suspended stops the monotonic clock, not the other one: the larger age is the safe one.
+  const ageMs = (): number => (lead === undefined ? Infinity : Math.max(performance.now() - lead.sentAt, Date.now() - lead.sentWall));
+  const stillLeading = (margin = marginMs): boolean => lead !== undefined && ageMs() + margin < durationMs;
+
+  function note(record: LeaseRecord): void {
+    const before = sighting?.record;
+    sighting = sight(sighting, record, performance.now());
+    highest = Math.max(highest, record.epoch);
+    if (lead !== undefined && sighting.record === record && (record.epoch > lead.epoch || (record.holder !== identity && record.epoch === lead.epoch))) lose('taken');
+    if (record.holder !== identity && before?.holder !== record.holder) wake();
+  }
+
+  function lose(why: 'lapsed' | 'taken'): void {
+    if (lead === undefined) return;
+    clearTimeout(lead.lapse);
+    lead = undefined;
+    losing = losing.then(() => options.onLost(why)).catch(onError);
+    wake();
+  }
+
+  function armLapse(): NodeJS.Timeout {
+    return setTimeout(() => {
+      if (lead === undefined) return;
+      if (stillLeading()) lead.lapse = armLapse();
+      else lose('lapsed');
+    }, Math.max(1, durationMs - marginMs - ageMs()));
+  }
+
+  const refresh = async (): Promise<void> => note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs, signal: stopping.signal })));
+
+  async function take(): Promise<void> {
+    // Workers of an earlier lead end before the next begins.
+    await losing;
+    const epoch = Math.max(highest, options.epochFloor?.() ?? 0) + 1;
+    const now = microTime();
+    const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), leaseTransitions: epoch, acquireTime: now, renewTime: now };
+    const sentAt = performance.now();
+    const sentWall = Date.now();
+    const bounds = { namespace, deadlineMs: renewMs, serverTimeoutMs: renewMs };
+    const lease = sighting === undefined
+      ? await client.create(LEASES, { metadata: { name, namespace }, spec }, bounds)
+      : await client.mergePatch(LEASES, name, { spec }, { ...bounds, resourceVersion: sighting.record.resourceVersion });
+    note(recordOf(lease));
+    // The answer may have been long on its way: then the lease is ours by name, but too old to lead on.
+    if (stopping.signal.aborted || performance.now() - sentAt + marginMs >= durationMs) return;
+    lead = { epoch, sentAt, sentWall, lapse: undefined as never };
+    lead.lapse = armLapse();
+    options.onLead({ epoch });
+  }
+
+  async function renew(held: NonNullable<typeof lead>): Promise<void> {
+    const sentAt = performance.now();
+    const sentWall = Date.now();
+    const bounds = { namespace, deadlineMs: Math.max(500, Math.min(renewMs, durationMs - marginMs - ageMs())), serverTimeoutMs: renewMs };
+    const lease = await client.mergePatch(LEASES, name, { spec: { renewTime: microTime() } }, { ...bounds, resourceVersion: sighting!.record.resourceVersion });
+    if (lead === held) {
+      held.sentAt = sentAt;
+      held.sentWall = sentWall;
+    }
+    note(recordOf(lease));
+  }
+
+  /** One look and one deed; says how long to wait before the next. */
+  async function turn(): Promise<number> {
+    try {
+      if (lead !== undefined) {
+        await renew(lead);
+        return renewMs - ageMs();
+      }
+      if (sighting === undefined) await refresh().catch((error: unknown) => { if (!isKubeError(error, 'not-found')) throw error; });
+      const wait = sighting === undefined ? 0 : takeableInMs(sighting, identity, durationMs, performance.now());
+      if (wait === 0) {
+        await take();
+        return lead === undefined ? renewMs / 4 : renewMs;
+      }
+      // The watch tells first; this look is for when it is broken.
+      if (wait <= renewMs) return wait + 1;
+      await refresh();
+      return Math.min(renewMs, wait);
+    } catch (error) {
+      if (stopping.signal.aborted) return 0;
+      if (isKubeError(error, 'not-found')) {
+        // Somebody deleted it: nobody leads, and whoever makes it anew must count on from the highest epoch.
+        const gone = sighting !== undefined;
+        sighting = undefined;
+        lose('taken');
+        // Not even there before: it is the namespace that is missing.
+        return gone ? 0 : renewMs / 4;
+      }
+      if (!isKubeError(error, 'conflict', 'already-exists')) onError(error);
+      await refresh().catch((again: unknown) => {
+        if (isKubeError(again, 'not-found')) sighting = undefined;
+      });
+      // A conflict while leading is somebody's label, or a renewal that landed though we heard nothing: once more at once.
+      return lead !== undefined ? Math.min(renewMs / 8, 250) : renewMs / 4 + Math.random() * 100;
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      const wait = await turn();
+      // Something happened while we acted: look again at once, but never in a tight loop.
+      await pause(woken.signal.aborted ? 10 : Math.max(wait, 0), woken.signal);
+    }
+  }
+
+  const reflector = startReflector({
+    client, type: LEASES, namespace, fieldSelector: `metadata.name=${name}`, backoffMs: [200, 2000],
+    handlers: {
+      add: (lease) => note(recordOf(lease)),
+      update: (lease) => note(recordOf(lease)),
+      delete: () => {
+        sighting = undefined;
+        lose('taken');
+        wake();
+      },
+    },
+    hooks: { failed: onError },
+  });
+  stopping.signal.addEventListener('abort', () => wake());
+  const running = run();
+
+  return {
+    identity,
+    leading: () => lead?.epoch,
+    stillLeading,
+    ageMs,
+    seen: () => (sighting === undefined ? undefined : { holder: sighting.record.holder, epoch: sighting.record.epoch }),
+    async stop() {
+      stopping.abort();
+      const held = lead;
+      let stopped = true;
+      if (held !== undefined) {
+        clearTimeout(held.lapse);
+        const left = durationMs - ageMs();
+        lead = undefined;
+        const late = new AbortController();
+        stopped = await Promise.race([
+          losing.then(() => options.onLost('released')).then(() => true, (error: unknown) => { onError(error); return false; }),
+          pause(Math.max(left, 0), late.signal).then(() => false),
+        ]);
+        late.abort();
+      }
+      // A taking or renewal that is under way lands first.
+      await running;
+      // Workers that did not stop in time keep the lease until it lapses: the next leader waits for them.
+      if (stopped) await release().catch(onError);
+      await reflector.stop();
+    },
+  };
+
+  async function release(): Promise<void> {
+    const spec = { holderIdentity: null, renewTime: microTime() };
+    for (let attempt = 0; attempt < 2; attempt++) {
+      try {
+        if (sighting === undefined || sighting.record.holder !== identity) return;
+        await client.mergePatch(LEASES, name, { spec }, { namespace, deadlineMs: renewMs, resourceVersion: sighting.record.resourceVersion });
+        return;
+      } catch (error) {
+        if (!isKubeError(error, 'conflict')) throw error;
+        note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs })));
+      }
+    }
+  }
+}
+
+const microTime = (): string => new Date().toISOString().replace('Z', '000Z');

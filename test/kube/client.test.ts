@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { parse, stringify } from 'yaml';
+import {
+  CONFIG_MAPS, isKubeError, KubeError, makeClient, outcomeUnknown, PODS, PROBE_JOBS, SERVICE_ACCOUNTS, type KubeClient, type KubeErrorCode, type ResourceType,
+} from '../../src/kube/client.ts';
+import { freePort, testApiServer, type TestApiServer } from './apiserver.ts';
+import { eventually } from './eventually.ts';
+import { startRelay, type Relay } from './relay.ts';
+
+const job = (name: string) => ({ metadata: { name }, spec: { kind: 'file' as const, source: { url: 'https://origin.example/a.mp4' } } });
+
+async function rejectsWith(code: KubeErrorCode, promise: Promise<unknown>, pattern = /./): Promise<KubeError> {
+  let caught: unknown;
+  await promise.catch((error: unknown) => { caught = error; });
+  assert.ok(caught instanceof KubeError, `expected a KubeError, got ${String(caught)}`);
+  assert.equal(caught.code, code, caught.message);
+  assert.match(caught.message, pattern);
+  return caught;
+}
+
+describe('kube client', function () {
+  this.timeout(60_000);
+  let server: TestApiServer;
+  let client: KubeClient;
+  let namespace: string;
+  const opened: { close(): Promise<void> }[] = [];
+
+  before(async () => {
+    server = await testApiServer({ own: true });
+    namespace = await server.namespace('client');
+    client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    opened.push(client);
+  });
+  after(async () => { for (const one of opened.toReversed()) await one.close(); });
+
+  async function throughRelay(): Promise<{ relay: Relay; client: KubeClient }> {
+    const relay = await startRelay(server.host, server.port);
+    const own = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+    opened.push(relay, own);
+    return { relay, client: own };
+  }
+
+  describe('calls', () => {
+    it('create, get, patch, status, list and delete one object', async () => {
+      const made = await client.create(PROBE_JOBS, job('round'));
+      assert.equal(made.kind, 'ProbeJob');
+      const admitted = await client.mergePatchStatus(PROBE_JOBS, 'round', { attempts: 1 }, { resourceVersion: made.metadata.resourceVersion });
+      assert.equal(admitted.status?.attempts, 1);
+      const labelled = await client.mergePatch(PROBE_JOBS, 'round', { metadata: { labels: { 'probeyard.dev/kind': 'file' } } });
+      assert.equal(labelled.metadata.labels?.['probeyard.dev/kind'], 'file');
+      assert.equal((await client.get(PROBE_JOBS, 'round')).status?.attempts, 1);
+      assert.deepEqual((await client.list(PROBE_JOBS, { labelSelector: 'probeyard.dev/kind=file' })).items.map(({ metadata }) => metadata.name), ['round']);
+      await client.delete(PROBE_JOBS, 'round');
+      await rejectsWith('not-found', client.get(PROBE_JOBS, 'round'), /get ProbeJob round/);
+    });
+
+    it('delete only the object that was meant', async () => {
+      const made = await client.create(CONFIG_MAPS, { metadata: { name: 'meant' } });
+      await rejectsWith('conflict', client.delete(CONFIG_MAPS, 'meant', { uid: '00000000-0000-0000-0000-000000000000' }));
+      await rejectsWith('conflict', client.delete(CONFIG_MAPS, 'meant', { resourceVersion: '1' }));
+      await client.delete(CONFIG_MAPS, 'meant', { uid: made.metadata.uid });
+    });
+
+    it('apply owns fields, and takes them over only by force', async () => {
+      const draft = (value: string) => ({ metadata: { name: 'applied' }, data: { key: value } });
+      await client.apply(CONFIG_MAPS, draft('1'), { fieldManager: 'one' });
+      await rejectsWith('conflict', client.apply(CONFIG_MAPS, draft('2'), { fieldManager: 'two' }), /conflict/);
+      const taken = await client.apply(CONFIG_MAPS, draft('2'), { fieldManager: 'two', force: true });
+      assert.deepEqual(taken.data, { key: '2' });
+    });
+
+    it('list in pages, and all of them', async () => {
+      const inPages = await server.namespace('pages');
+      for (let n = 0; n < 7; n++) await client.create(CONFIG_MAPS, { metadata: { name: `page-${n}`, namespace: inPages, labels: { page: 'yes' } } });
+      const first = await client.list(CONFIG_MAPS, { namespace: inPages, limit: 3 });
+      assert.equal(first.items.length, 3);
+      assert.ok(first.continue);
+      const all = await client.listAll(CONFIG_MAPS, { namespace: inPages, limit: 3 });
+      assert.deepEqual(all.items.map(({ metadata }) => metadata.name), [0, 1, 2, 3, 4, 5, 6].map((n) => `page-${n}`));
+      assert.equal((await client.listAll(CONFIG_MAPS, { namespace: null, labelSelector: 'page=yes', limit: 2 })).items.length, 7);
+    });
+
+    it('give the issuer and the keys of service account tokens', async () => {
+      assert.match(await client.issuer(), /^https:\/\//);
+      const { keys } = await client.jwks();
+      assert.ok(keys.length > 0 && keys.every((key) => typeof key['kid'] === 'string'));
+    });
+
+    it('serve API classes of client-node over the same connections', async () => {
+      const { relay, client: own } = await throughRelay();
+      await own.get(PODS, 'none').catch(() => {});
+      const api = own.config.makeApiClient(CoreV1Api);
+      for (let n = 0; n < 20; n++) await api.listNamespacedPod({ namespace });
+      assert.equal(relay.opened, 1);
+    });
+  });
+
+  describe('refusals', () => {
+    const cases: [KubeErrorCode, number, string, () => Promise<unknown>][] = [
+      ['not-found', 404, 'an object that is not there', () => client.get(PODS, 'none')],
+      ['not-found', 404, 'logs of a pod that is not there', () => client.logs('none')],
+      ['not-found', 404, 'a kind that is not served', () => client.list({ ...PROBE_JOBS, plural: 'probenothings' } as ResourceType)],
+      ['invalid', 422, 'a job without a source', () => client.create(PROBE_JOBS, { metadata: { name: 'bad' }, spec: { kind: 'file', source: {} } })],
+      ['bad-request', 400, 'a label selector that is none', () => client.list(PODS, { labelSelector: '===' })],
+      ['not-allowed', 405, 'a method that the path has not', () => client.request({ method: 'POST', path: '/version', body: {} })],
+      ['already-exists', 409, 'a second object of one name', async () => {
+        await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
+        await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
+      }],
+      ['conflict', 409, 'a patch from a stale version', async () => {
+        const { metadata } = await client.create(CONFIG_MAPS, { metadata: { name: 'stale' } });
+        await client.mergePatch(CONFIG_MAPS, 'stale', { data: { a: '1' } });
+        await client.mergePatch(CONFIG_MAPS, 'stale', { data: { a: '2' } }, { resourceVersion: metadata.resourceVersion });
+      }],
+      ['too-large', 413, 'an object past the limit of the API server', () => client.create(CONFIG_MAPS, { metadata: { name: 'large' }, data: { a: 'x'.repeat(4_000_000) } })],
+    ];
+    for (const [code, status, what, call] of cases) {
+      it(`${code}: ${what}`, async () => assert.equal((await rejectsWith(code, call())).status, status));
+    }
+
+    it('gone: a page token from before a compaction', async () => {
+      const old = await server.namespace('gone');
+      for (const name of ['a', 'b', 'c']) await client.create(CONFIG_MAPS, { metadata: { name, namespace: old } });
+      const first = await client.list(CONFIG_MAPS, { namespace: old, limit: 1 });
+      await client.mergePatch(CONFIG_MAPS, 'a', { data: { now: 'newer' } }, { namespace: old });
+      await server.compact();
+      await rejectsWith('gone', client.list(CONFIG_MAPS, { namespace: old, limit: 1, continue: first.continue }));
+    });
+
+    it('forbidden: a service account without rights; unauthorized: a token that is none', async () => {
+      await client.create(SERVICE_ACCOUNTS, { metadata: { name: 'poor' } });
+      const { status } = await client.request<{ status: { token: string } }>({
+        method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts/poor/token`, body: { spec: { audiences: [], expirationSeconds: 600 } },
+      });
+      for (const [token, code] of [[status.token, 'forbidden'], ['nonsense', 'unauthorized']] as const) {
+        const file = withUser(server, { token });
+        const poor = await makeClient({ kubeconfig: file, namespace });
+        opened.push(poor);
+        await rejectsWith(code, poor.list(PODS));
+      }
+    });
+
+    it('too-many-requests: told with its time, and sent again once that has passed', async () => {
+      // A priority level with no seats refuses everything of its flow schema.
+      const flow = (kind: string, spec: object) => ({ apiVersion: 'flowcontrol.apiserver.k8s.io/v1', kind, metadata: { name: 'no-seats' }, spec });
+      const path = '/apis/flowcontrol.apiserver.k8s.io/v1';
+      await client.create(SERVICE_ACCOUNTS, { metadata: { name: 'crowd' } });
+      const { status } = await client.request<{ status: { token: string } }>({
+        method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts/crowd/token`, body: { spec: { audiences: [], expirationSeconds: 600 } },
+      });
+      const crowd = await makeClient({ kubeconfig: withUser(server, { token: status.token }), namespace });
+      opened.push(crowd);
+      await client.request({
+        method: 'POST', path: `${path}/prioritylevelconfigurations`,
+        body: flow('PriorityLevelConfiguration', { type: 'Limited', limited: { nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: { type: 'Reject' } } }),
+      });
+      try {
+        await client.request({
+          method: 'POST', path: `${path}/flowschemas`,
+          body: flow('FlowSchema', {
+            priorityLevelConfiguration: { name: 'no-seats' }, matchingPrecedence: 2,
+            rules: [{ subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: 'crowd', namespace } }], resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'] }] }],
+          }),
+        });
+        // It lets one call run while it is idle, so it takes a crowd to be refused.
+        const crowded = (deadlineMs: number) => Promise.all(Array.from({ length: 60 }, () => crowd.list(PODS, { deadlineMs }).catch((caught: unknown) => caught)));
+        const refused = await eventually('the flow schema takes effect', async () => (await crowded(300)).find((error) => isKubeError(error, 'too-many-requests')));
+        assert.ok(isKubeError(refused) && (refused.retryAfterMs ?? 0) >= 1000, `Retry-After of ${String(refused)}`);
+        const startedAt = performance.now();
+        const waiting = crowded(30_000);
+        assert.ok((await crowded(300)).some((error) => isKubeError(error, 'too-many-requests')));
+        await client.request({ method: 'DELETE', path: `${path}/flowschemas/no-seats` });
+        for (const error of await waiting) assert.ok(isKubeError(error, 'forbidden'), `in the end each reached the server, which knows no rights of this account: ${String(error)}`);
+        assert.ok(performance.now() - startedAt >= 1000, 'some had to wait');
+      } finally {
+        await client.request({ method: 'DELETE', path: `${path}/prioritylevelconfigurations/no-seats` });
+      }
+    });
+  });
+
+  describe('connections', () => {
+    it('one serves 300 calls, one after the other and 50 at once', async () => {
+      const { relay, client: own } = await throughRelay();
+      for (let n = 0; n < 100; n++) await own.get(CONFIG_MAPS, 'kube-root-ca.crt').catch(() => {});
+      assert.equal(relay.opened, 1);
+      for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 50 }, () => own.list(PODS)));
+      assert.equal(relay.opened, 1);
+    });
+
+    it('a watch has its own', async () => {
+      const { relay, client: own } = await throughRelay();
+      await own.list(PODS);
+      const stop = new AbortController();
+      const open = Promise.withResolvers<void>();
+      const watching = own.watch(PODS, { signal: stop.signal, onOpen: open.resolve }, () => {}).catch((error: unknown) => error);
+      await open.promise;
+      assert.equal(relay.opened, 2);
+      stop.abort();
+      assert.ok(isKubeError(await watching, 'aborted'));
+    });
+
+    it('gone silent, cost the calls that run on them; the next call gets a new one', async () => {
+      const { relay, client: own } = await throughRelay();
+      await own.list(PODS);
+      relay.freeze();
+      await rejectsWith('timeout', own.list(PODS, { deadlineMs: 300 }), /no answer within/);
+      await own.list(PODS, { deadlineMs: 5000 });
+      assert.equal(relay.opened, 2);
+    });
+
+    it('cut, are opened again for a read without the caller noticing', async () => {
+      const { relay, client: own } = await throughRelay();
+      for (let n = 0; n < 5; n++) {
+        await own.list(PODS);
+        relay.cut();
+      }
+      await own.list(PODS);
+      assert.ok(relay.opened >= 2);
+    });
+
+    it('refused: unreachable, once the tries are used up', async () => {
+      const own = await makeClient({ kubeconfig: server.kubeconfigAt(await freePort()), namespace });
+      opened.push(own);
+      await rejectsWith('unreachable', own.list(PODS), /ECONNREFUSED/);
+    });
+
+    it('end with the caller\'s signal', async () => {
+      const { relay, client: own } = await throughRelay();
+      await own.list(PODS);
+      relay.freeze();
+      const stop = new AbortController();
+      const call = own.list(PODS, { signal: stop.signal });
+      stop.abort();
+      await rejectsWith('aborted', call);
+    });
+
+    it('follow a CA file and a token file that change', async () => {
+      const ca = join(server.folder!, 'changing-ca.crt');
+      const tokenFile = join(server.folder!, 'changing-token');
+      copyFileSync(join(server.folder!, 'apiserver.crt'), ca);
+      const token = (parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: { token: string } }[] }).users[0]!.user.token;
+      writeFileSync(tokenFile, token);
+      const relay = await startRelay(server.host, server.port);
+      opened.push(relay);
+      const kubeconfig = withUser(server, { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } }, { 'certificate-authority': ca, server: `https://127.0.0.1:${relay.port}` });
+      const own = await makeClient({ kubeconfig, namespace });
+      opened.push(own);
+      await own.list(PODS);
+      // A bundle of two: another file, the same trust.
+      writeFileSync(ca, readFileSync(ca, 'utf8').repeat(2));
+      await own.config.reload();
+      await own.list(PODS);
+      assert.equal(relay.opened, 2, 'new trust, new connection');
+      writeFileSync(tokenFile, 'expired');
+      await own.config.reload();
+      await rejectsWith('unauthorized', own.list(PODS));
+      writeFileSync(tokenFile, token);
+      await own.list(PODS);
+    });
+  });
+
+  it('a write that the server gave up does not land later, not even when etcd comes back', async () => {
+    await client.create(CONFIG_MAPS, { metadata: { name: 'slow' } });
+    server.pauseEtcd();
+    let failed: unknown;
+    try {
+      failed = await client.mergePatch(CONFIG_MAPS, 'slow', { data: { late: 'yes' } }, { serverTimeoutMs: 300 }).catch((error: unknown) => error);
+    } finally {
+      server.resumeEtcd();
+    }
+    assert.ok(isKubeError(failed) && outcomeUnknown(failed), String(failed));
+    for (let n = 0; n < 20; n++) await client.mergePatch(CONFIG_MAPS, 'slow', { data: { after: String(n) } });
+    assert.equal((await client.get(CONFIG_MAPS, 'slow')).data?.['late'], undefined);
+  });
+});
+
+function withUser(server: TestApiServer, user: object, cluster: object = {}): string {
+  const config = parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: object }[]; clusters: { cluster: object }[] };
+  config.users[0]!.user = user;
+  Object.assign(config.clusters[0]!.cluster, cluster);
+  const file = join(server.folder!, `kubeconfig-${Math.random()}`);
+  writeFileSync(file, stringify(config), { mode: 0o600 });
+  return file;
+}
