@@ -12,7 +12,7 @@ const object = <P extends TProperties>(properties: P, required: (keyof P & strin
 
 const oneOf = (values: readonly string[]): TSchema => Type.Unsafe({ type: 'string', enum: [...values] });
 const orNull = (schema: TSchema): TSchema => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
-const text = (options: object = {}) => Type.String(options);
+const text = (options: { minLength?: number; maxLength?: number; pattern?: string } = {}) => Type.String(options);
 const flag = Type.Boolean();
 const whole = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum });
 /** Kubernetes' own types: the API server knows them better than we do. */

@@ -1,7 +1,7 @@
 /** What Helm makes of the chart: the real binary, its output parsed. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { binary } from '../kube/apiserver.ts';
 
 export const CHART = fileURLToPath(new URL('../../charts/probeyard', import.meta.url));
@@ -19,7 +19,7 @@ export interface Rendered {
 export interface HelmResult { code: number; stdout: string; stderr: string }
 
 export function helm(args: string[], values: object = {}): HelmResult {
-  const result = spawnSync(binary('helm'), [...args, ...(args[0] === 'uninstall' ? [] : ['--values', '-'])], { encoding: 'utf8', input: stringify(values), timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+  const result = spawnSync(binary('helm'), [...args, ...(args[0] === 'uninstall' ? [] : ['--values', '-'])], { encoding: 'utf8', input: JSON.stringify(values), timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
   if (result.error) throw result.error;
   return { code: result.status ?? -1, stdout: result.stdout, stderr: result.stderr };
 }
@@ -29,10 +29,19 @@ export interface RenderOptions { kubeVersion?: string; release?: string; namespa
 const template = (values: object, { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE }: RenderOptions): HelmResult =>
   helm(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
 
+/** Helm takes some 0.2 s, and many tests look at the same. */
+const rendered = new Map<string, string>();
+
 export function render(values: object = {}, options: RenderOptions = {}): Rendered[] {
-  const { code, stdout, stderr } = template(values, options);
-  if (code !== 0) throw new Error(stderr);
-  return parseAllDocuments(stdout).flatMap((document) => {
+  const key = JSON.stringify([values, options]);
+  let text = rendered.get(key);
+  if (text === undefined) {
+    const { code, stdout, stderr } = template(values, options);
+    if (code !== 0) throw new Error(stderr);
+    text = stdout;
+    rendered.set(key, text);
+  }
+  return parseAllDocuments(text).flatMap((document) => {
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) throw problem;
     const value = document.toJSON() as Rendered | null;

@@ -1,0 +1,78 @@
+/** What the chart hands over is what the product takes. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readCatalog, readPools } from '../../src/controller/catalog.ts';
+import { loadConfig } from '../../src/config.ts';
+import { EVERYTHING } from './everything.ts';
+import { container, environmentOf, only, render } from './render.ts';
+
+describe('the product', function () {
+  this.timeout(60_000);
+  const renderings = { 'by default': {}, 'with everything on': EVERYTHING, 'with bundled tools': { tools: { delivery: 'bundled' } } };
+
+  for (const [title, values] of Object.entries(renderings)) {
+    for (const role of ['api', 'controller', 'migrate'] as const) {
+      it(`starts as ${role} with the settings that it gets ${title}`, () => {
+        const one = container(render(values), role);
+        assert.deepEqual(one.args, [role]);
+        assert.ok(loadConfig(role, environmentOf(one)));
+      });
+    }
+
+    it(`reads the catalog and the pools that it gets ${title}`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'probeyard-chart-'));
+      try {
+        for (const name of ['catalog', 'pools']) writeFileSync(join(folder, `${name}.yaml`), only(render(values), 'ConfigMap', `probeyard-${name}`)['data'][`${name}.yaml`]);
+        assert.ok((await readCatalog(join(folder, 'catalog.yaml'))).length > 10);
+        const pools = await readPools(join(folder, 'pools.yaml'));
+        assert.deepEqual(pools.map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`), ['long: msv', 'short: file c2pa']);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+
+  it('finds every file that its settings name', () => {
+    for (const [role, owner] of [['api', 'api'], ['controller', 'controller'], ['migrate', 'api']] as const) {
+      const objects = render({ postgres: { external: { existingSecret: 'pg', caKey: 'ca.crt' } } });
+      const { volumes } = only(objects, 'Deployment', `probeyard-${owner}`)['spec'].template.spec as { volumes: Volume[] };
+      const one = container(objects, role);
+      const files = new Set((one.volumeMounts ?? []).flatMap(({ name, mountPath }) => filesOf(volumes.find((volume) => volume.name === name)!, objects).map((file) => `${mountPath}/${file}`)));
+      const wanted = Object.entries(environmentOf(one)).filter(([name]) => name.endsWith('_FILE')).map(([, path]) => path);
+      assert.ok(wanted.length >= 3);
+      for (const path of wanted) assert.ok(files.has(path), `${role}: ${path} is not among ${[...files].join(', ')}`);
+    }
+  });
+
+  it('gets the secrets of outside servers, and their addresses', () => {
+    const objects = render({
+      postgres: { external: { existingSecret: 'pg', urlKey: 'pooled', directUrlKey: 'direct' } },
+      nats: { external: { url: 'tls://nats.example:4222', runnerUrl: 'tls://nats.internal:4222' } },
+    });
+    const one = container(objects, 'controller');
+    assert.deepEqual(one.env?.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map(({ name, valueFrom }) => `${name}=${valueFrom?.secretKeyRef?.name}/${valueFrom?.secretKeyRef?.key}`), ['PY_POSTGRES_URL=pg/pooled', 'PY_POSTGRES_DIRECT_URL=pg/direct']);
+    const settings = loadConfig('controller', environmentOf(one));
+    assert.equal(settings.natsUrl, 'tls://nats.example:4222');
+    assert.equal(settings.runnerNatsUrl, 'tls://nats.internal:4222');
+    assert.deepEqual(objects.filter(({ kind }) => kind === 'StatefulSet'), []);
+    assert.deepEqual(objects.filter(({ kind, metadata }) => kind === 'Service' && /nats|postgres/.test(metadata.name)), []);
+  });
+});
+
+interface Volume {
+  name: string;
+  secret?: { secretName: string; items?: { path: string }[] };
+  projected?: { sources: { secret?: { items: { path: string }[] }; configMap?: { name: string } }[] };
+}
+
+/** The first administrator's secret is mounted whole: its keys are fixed. */
+const ADMIN = ['email', 'password', 'token'];
+const filesOf = ({ secret, projected }: Volume, objects: ReturnType<typeof render>): string[] => [
+  ...(secret ? (secret.items?.map(({ path }) => path) ?? ADMIN) : []),
+  ...(projected?.sources ?? []).flatMap((source) => [
+    ...(source.secret?.items.map(({ path }) => path) ?? []),
+    ...(source.configMap ? Object.keys(only(objects, 'ConfigMap', source.configMap.name)['data'] as object) : []),
+  ]),
+];

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { EVERYTHING, OTHERS_CRDS } from './everything.ts';
+import { CHART, container, containersOf, environmentOf, only, podsOf, render, type Rendered } from './render.ts';
+
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+
+const catalogOf = (objects: Rendered[]) => parse(only(objects, 'ConfigMap', 'probeyard-catalog')['data']['catalog.yaml'] as string) as { tool: string; version: string; image: string; latest?: boolean }[];
+
+function imagesOf(objects: Rendered[]): string[] {
+  const env = environmentOf(container(objects, 'controller'));
+  return [
+    ...podsOf(objects).flatMap(containersOf).map(({ image }) => image),
+    ...catalogOf(objects).map(({ image }) => image),
+    env['PY_RUNNER_IMAGE']!,
+    ...(env['PY_BUNDLED_IMAGE'] ? [env['PY_BUNDLED_IMAGE']] : []),
+  ];
+}
+
+describe('images', function () {
+  this.timeout(60_000);
+
+  for (const [title, values] of [
+    ['image volumes', { global: { imageRegistry: 'registry.example/x' } }],
+    ['bundled tools', { global: { imageRegistry: 'registry.example/x' }, tools: { delivery: 'bundled' } }],
+    ['own registries beside it', { global: { imageRegistry: 'registry.example/x' }, image: { registry: 'a.example' }, nats: { image: { registry: 'b.example' } }, postgres: { image: { registry: 'c.example' } }, tools: { registry: 'd.example' } }],
+  ] as const) {
+    it(`all come from the one registry that is named, with ${title}`, () => {
+      const images = imagesOf(render(values));
+      assert.ok(images.length > 20);
+      assert.deepEqual(images.filter((image) => !image.startsWith('registry.example/x/probeyard/')), []);
+    });
+  }
+
+  it('follow the product\'s registry where they have none of their own', () => {
+    const images = imagesOf(render({ image: { registry: 'localhost', tag: 'dev' } }));
+    assert.deepEqual(images.filter((image) => !image.startsWith('localhost/probeyard/')), []);
+    assert.ok(images.includes('localhost/probeyard/probeyard:dev'));
+    assert.ok(images.includes('localhost/probeyard/tool-ffprobe:9.0'));
+  });
+
+  it('take a digest before a tag', () => {
+    const objects = render({
+      image: { digest: DIGEST },
+      nats: { image: { digest: DIGEST } },
+      postgres: { image: { digest: DIGEST } },
+      tools: { delivery: 'bundled', bundled: { digest: DIGEST }, catalog: [{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'], digest: DIGEST }] },
+    });
+    for (const image of imagesOf(objects)) assert.match(image, /^probeyard\/[a-z-]+@sha256:a{64}$/);
+  });
+
+  it('of tools stand in the catalog with what starts them, versions as text', () => {
+    const catalog = catalogOf(render());
+    assert.equal(catalog.filter(({ tool, latest }) => tool === 'ffprobe' && latest).length, 1);
+    for (const { tool, version, image } of catalog) {
+      assert.equal(typeof version, 'string');
+      assert.equal(image, `probeyard/tool-${tool}:${version}`);
+    }
+  });
+
+  it('of tools can be left out, replaced and added', () => {
+    const command = ['{root}/bin/x'];
+    const all = catalogOf(render()).length;
+    assert.equal(catalogOf(render({ tools: { exclude: ['ffprobe-3.3'] } })).length, all - 1);
+    const objects = render({ tools: { catalog: [{ tool: 'ffprobe', version: '10', command, image: 'other.example/ffprobe:10' }, { tool: 'mediainfo', version: '1.0', tag: '1.0-r2', command }] } });
+    assert.deepEqual(catalogOf(objects).map(({ image }) => image), ['other.example/ffprobe:10', 'probeyard/tool-mediainfo:1.0-r2']);
+    assert.deepEqual(JSON.parse(environmentOf(container(objects, 'controller'))['PY_ALLOWED_REGISTRIES']!), ['probeyard/tool-', 'other.example/ffprobe:10']);
+  });
+
+  it('of every tool in the catalog are among those that ProbeTools may use', () => {
+    for (const values of [{}, { image: { registry: 'localhost' } }, { global: { imageRegistry: 'a.example/b' } }, { tools: { registry: 'c.example' } }]) {
+      const objects = render(values);
+      const allowed = JSON.parse(environmentOf(container(objects, 'controller'))['PY_ALLOWED_REGISTRIES']!) as string[];
+      for (const { image } of catalogOf(objects)) assert.ok(allowed.some((prefix) => image.startsWith(prefix)), `${image} is none of ${allowed.join(', ')}`);
+    }
+  });
+
+  it('are pulled with the pull secrets, in every pod', () => {
+    const objects = render({ ...EVERYTHING, ...OTHERS_CRDS });
+    for (const { owner, spec } of podsOf(objects)) assert.deepEqual(spec['imagePullSecrets'], [{ name: 'pull' }], owner);
+    assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_SECRETS'], '["pull"]');
+  });
+
+  it('are pulled by one policy, in every pod', () => {
+    const objects = render({ image: { pullPolicy: 'Never' } });
+    for (const pod of podsOf(objects)) for (const one of containersOf(pod)) assert.equal((one as { imagePullPolicy?: string }).imagePullPolicy, 'Never', pod.owner);
+    assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_POLICY'], 'Never');
+  });
+});
+
+describe('secrets', () => {
+  const templates = readdirSync(join(CHART, 'templates'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+
+  it('are never made by a template: a second rendering would make others', () => {
+    assert.ok(templates.length > 20);
+    for (const entry of templates) {
+      const text = readFileSync(join(entry.parentPath, entry.name), 'utf8');
+      assert.doesNotMatch(text, /\b(rand[A-Z]\w*|gen[A-Z]\w*|derivePassword|htpasswd|bcrypt|uuidv4|now|lookup)\b/, entry.name);
+    }
+  });
+
+  it('are no object of the release', () => {
+    assert.deepEqual(render({ ...EVERYTHING, ...OTHERS_CRDS }).filter(({ kind }) => kind === 'Secret'), []);
+  });
+});

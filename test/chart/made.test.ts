@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { parse } from 'yaml';
+import { chartCatalog, madeFiles } from '../../charts/sync.ts';
+import { valueRows } from '../../charts/values_table.ts';
+import { CHART } from './render.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const values = readFileSync(join(CHART, 'values.yaml'), 'utf8');
+
+describe('what the chart holds of other places', () => {
+  for (const [path, content] of madeFiles()) {
+    it(`${path} is up to date`, () => {
+      assert.equal(readFileSync(new URL(path, ROOT), 'utf8'), content, 'run: npm exec -- node charts/sync.ts');
+    });
+  }
+
+  it('has a copy of every CRD and of nothing else', () => {
+    assert.deepEqual(readdirSync(join(CHART, 'files/crds')).sort(), readdirSync(new URL('crds/', ROOT)).sort());
+  });
+
+  it('takes of the catalog only what a ProbeTool needs', () => {
+    const yaml = 'tools:\n  - {tool: ffprobe, version: "9.0", exact: "9.0.2", latest: true, command: ["{root}/bin/ffprobe"], license: x, source: {}, built: never}\n';
+    assert.deepEqual(parse(chartCatalog(yaml)), [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }]);
+  });
+});
+
+describe('the values', () => {
+  const rows = valueRows(values);
+  const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
+
+  it('each have a comment', () => {
+    assert.ok(rows.length > 100);
+    assert.deepEqual(rows.filter(({ text }) => text.length < 8).map(({ path }) => path), []);
+  });
+
+  it('are accepted by their schema', () => {
+    const validate = new Ajv({ strict: false }).compile(schema);
+    assert.ok(validate(parse(values)), JSON.stringify(validate.errors));
+  });
+
+  interface Schema { type?: string; properties?: Record<string, Schema>; additionalProperties?: unknown; anyOf?: Schema[] }
+  const missing = (node: Schema, value: unknown, path = ''): string[] => {
+    if (node.type !== 'object' || !node.properties || typeof value !== 'object' || value === null) return [];
+    return Object.entries(node.properties).flatMap(([name, sub]) => {
+      const here = path ? `${path}.${name}` : name;
+      return name in value ? missing(sub, (value as Record<string, unknown>)[name], here) : [here];
+    });
+  };
+
+  it('name everything that the schema knows', () => {
+    // Amounts that are left to the administrator: no CPU limits, no ephemeral storage.
+    const left = missing(schema, parse(values)).filter((path) => !/resources\.(requests|limits)/.test(path));
+    assert.deepEqual(left, []);
+  });
+
+  it('are used by a template, each of them', () => {
+    const templates = readdirSync(join(CHART, 'templates'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+      .join('\n');
+    const unused = rows.filter(({ path }) => !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) && !/^(pools|secrets)\./.test(path)).map(({ path }) => path);
+    assert.deepEqual(unused, []);
+  });
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import ipaddr from 'ipaddr.js';
+import { only, podsOf, render, type Rendered } from './render.ts';
+
+interface Peer { ipBlock?: { cidr: string; except?: string[] }; podSelector?: Selector; namespaceSelector?: Selector }
+interface Selector { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: 'In'; values: string[] }[] }
+interface Rule { to?: Peer[]; from?: Peer[]; ports?: { port: number }[] }
+
+const within = (address: string, cidr: string): boolean => {
+  const ip = ipaddr.parse(address);
+  const [range, bits] = ipaddr.parseCIDR(cidr);
+  return ip.kind() === range.kind() && ip.match(range, bits);
+};
+
+/** Whether one of the rules lets a packet to this address and port out, by ranges alone. */
+const reaches = (policy: Rendered, address: string, port: number): boolean =>
+  (policy['spec'].egress as Rule[]).some(({ to, ports }) =>
+    (!ports || ports.some((one) => one.port === port)) &&
+    (!to || to.some(({ ipBlock }) => ipBlock && within(address, ipBlock.cidr) && !ipBlock.except?.some((range) => within(address, range)))));
+
+const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean =>
+  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
+
+describe('the wall around runners', function () {
+  this.timeout(60_000);
+  const runner = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-runner', 'probeyard-runners');
+
+  for (const [address, open] of [
+    ['93.184.216.34', true], ['8.8.8.8', true], ['2606:2800:220:1::1', true], ['172.32.0.1', true], ['100.128.0.1', true],
+    ['10.0.0.1', false], ['10.96.0.1', false], ['172.16.5.4', false], ['192.168.1.1', false], ['127.0.0.1', false], ['169.254.169.254', false],
+    ['100.64.0.1', false], ['0.0.0.0', false], ['224.0.0.1', false], ['255.255.255.255', false], ['198.18.0.1', false],
+    ['::1', false], ['fd00:ec2::254', false], ['fe80::1', false], ['64:ff9b::a00:1', false], ['2002:a00:1::1', false], ['ff02::1', false],
+  ] as const) {
+    it(`${open ? 'lets' : 'does not let'} them reach ${address}`, () => {
+      assert.equal(reaches(runner(), address, 443), open);
+    });
+  }
+
+  it('opens for the one address that is allowed, and for the port that is named', () => {
+    const policy = runner({ sources: { allow: [{ cidr: '10.88.0.1/32' }, { cidr: '10.99.0.0/24', port: 8080 }] } });
+    assert.equal(reaches(policy, '10.88.0.1', 80), true);
+    assert.equal(reaches(policy, '10.88.0.2', 80), false);
+    assert.equal(reaches(policy, '10.99.0.7', 8080), true);
+    assert.equal(reaches(policy, '10.99.0.7', 80), false);
+  });
+
+  it('closes for what is denied, a whole family too', () => {
+    assert.equal(reaches(runner({ sources: { deny: ['93.184.216.0/24'] } }), '93.184.216.34', 443), false);
+    const policy = runner({ sources: { deny: ['::/0'] } });
+    assert.equal(reaches(policy, '2606:2800:220:1::1', 443), false);
+    assert.equal(reaches(policy, '93.184.216.34', 443), true);
+  });
+
+  it('lets nothing in, and nothing but runners and their test out', () => {
+    const policies = render().filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === 'probeyard-runners');
+    assert.equal(policies.length, 2);
+    for (const { spec } of policies as unknown as { spec: { ingress?: unknown } }[]) assert.equal(spec.ingress, undefined);
+    assert.deepEqual(only(policies, 'NetworkPolicy', 'probeyard-nothing')['spec'], { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+    const selector = runner()['spec'].podSelector as Selector;
+    assert.ok(selects(selector, { 'app.kubernetes.io/component': 'runner' }));
+    assert.ok(!selects(selector, { 'app.kubernetes.io/component': 'verify' }));
+  });
+
+  it('does not let them reach the API: so the test of `helm test` means something', () => {
+    const objects = render();
+    const api = podsOf(objects).find(({ owner }) => owner === 'Deployment/probeyard-api')!;
+    const peers = (runner()['spec'].egress as Rule[]).flatMap(({ to = [] }) => to).filter(({ podSelector }) => podSelector);
+    assert.ok(peers.length >= 2);
+    for (const { podSelector } of peers) assert.ok(!selects(podSelector!, api.labels));
+  });
+
+  it('is torn down on request only', () => {
+    assert.deepEqual(render({ networkPolicy: { enabled: false } }).filter(({ kind }) => kind === 'NetworkPolicy'), []);
+  });
+});
+
+describe('the walls around the servers', function () {
+  this.timeout(60_000);
+  const labelsOf = (owner: string) => podsOf(render()).find((pod) => pod.owner === owner)!.labels;
+
+  for (const [server, clients] of [['nats', ['api', 'controller']], ['postgres', ['api', 'controller']]] as const) {
+    it(`let ${clients.join(' and ')} reach ${server}, and from both sides`, () => {
+      const { spec } = only(render(), 'NetworkPolicy', `probeyard-${server}`) as unknown as { spec: { podSelector: Selector; ingress: Rule[] } };
+      assert.ok(selects(spec.podSelector, labelsOf(`StatefulSet/probeyard-${server}`)));
+      for (const client of clients) {
+        const labels = labelsOf(`Deployment/probeyard-${client}`);
+        assert.ok(spec.ingress[0]!.from!.some(({ podSelector, namespaceSelector }) => !namespaceSelector && selects(podSelector!, labels)));
+        const own = only(render(), 'NetworkPolicy', `probeyard-${client}`) as unknown as { spec: { podSelector: Selector; egress: Rule[] } };
+        assert.ok(selects(own.spec.podSelector, labels));
+        assert.ok(own.spec.egress.some(({ to = [] }) => to.some(({ podSelector }) => podSelector && selects(podSelector, labelsOf(`StatefulSet/probeyard-${server}`)))));
+      }
+    });
+  }
+
+  it('open the ports of outside servers instead', () => {
+    const outside = render({ nats: { external: { url: 'tls://nats.example:4222' } }, postgres: { external: { existingSecret: 'pg' } } });
+    for (const name of ['probeyard-api', 'probeyard-controller']) {
+      const policy = only(outside, 'NetworkPolicy', name);
+      assert.equal(reaches(policy, '10.1.2.3', 4222), true);
+      assert.equal(reaches(policy, '10.1.2.3', 5432), true);
+      assert.equal(reaches(policy, '10.1.2.3', 3306), false);
+    }
+  });
+});

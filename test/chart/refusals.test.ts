@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { refusal, render } from './render.ts';
+
+describe('values that are refused', function () {
+  this.timeout(60_000);
+
+  for (const [title, values, message] of [
+    ['a name that is not there', { replicas: 2 }, /'replicas' not allowed/],
+    ['a name that is not there, further down', { api: { service: { prot: 80 } } }, /'prot' not allowed/],
+    ['a name that a pool does not know', { pools: { short: { minRedy: 1 } } }, /minRedy/],
+    ['a pool without what it serves', { pools: { other: { minReady: 1 } } }, /serves/],
+    ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
+    ['a digest that is none', { image: { digest: 'latest' } }, /\/image\/digest/],
+    ['an allowed source without a place', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],
+    ['a denied range that is none', { sources: { deny: ['10.0.0.1'] } }, /\/sources\/deny\/0/],
+    ['an egress proxy with a password in it', { sources: { egressProxy: 'http://a:b@proxy:3128' } }, /\/sources\/egressProxy/],
+    ['a tool without a command', { tools: { catalog: [{ tool: 'ffprobe', version: '9.0' }] } }, /command/],
+    ['a delivery that is none', { tools: { delivery: 'copy' } }, /\/tools\/delivery/],
+    ['runners beside the Secrets', { runners: { namespace: 'probeyard' } }, /must not be the release's own namespace/],
+    ['two sorts of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
+    ['a route without a Gateway', { gateway: { enabled: true } }, /gateway\.parentRefs/],
+    ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts/],
+    ['two monitors', { metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } }, /read everything twice/],
+  ] as const) {
+    it(title, () => {
+      assert.match(refusal(values), message);
+    });
+  }
+
+  it('a cluster that is too old', () => {
+    assert.match(refusal({}, { kubeVersion: '1.32.9' }), /incompatible with Kubernetes v1\.32\.9/);
+  });
+
+  it('image volumes on a cluster that has them off, with what to do', () => {
+    assert.match(refusal({}, { kubeVersion: '1.34.2' }), /does not mount images as volumes by default.*tools\.delivery=bundled/);
+  });
+
+  for (const [title, tools] of [
+    ['bundled tools', { delivery: 'bundled' }],
+    ['image volumes that somebody answers for', { forceImageVolume: true }],
+  ] as const) {
+    it(`but not ${title} on the same cluster`, () => {
+      assert.ok(render({ tools }, { kubeVersion: '1.34.2' }).length > 20);
+    });
+  }
+
+  it('but not a cluster whose version has a suffix of its vendor', () => {
+    assert.ok(render({}, { kubeVersion: '1.35.1-gke.100' }).length > 20);
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { EVERYTHING } from './everything.ts';
+import { isHook, render, type Rendered } from './render.ts';
+
+interface Rule { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] }
+
+/** `resource[names]: verbs`, one line each. */
+const lines = (role: Rendered): string[] =>
+  (role['rules'] as Rule[]).flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+    apiGroups.flatMap((group) => resources.map((resource) => `${resource}${group ? `.${group}` : ''}${resourceNames ? ` [${resourceNames.join(' ')}]` : ''}: ${verbs.join(' ')}`)));
+
+const rolesOf = (objects: Rendered[]) =>
+  Object.fromEntries(objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole').map((role) => [`${role.metadata.namespace ?? ''}${role.metadata.namespace ? '/' : ''}${role.kind}/${role.metadata.name}`, lines(role)]));
+
+const EXPECTED = {
+  'Role/probeyard-api': ['probejobs.probeyard.dev: create get delete'],
+  'Role/probeyard-controller': [
+    'probejobs.probeyard.dev: get list watch patch delete',
+    'probetools.probeyard.dev: get list watch create patch delete',
+    'probepools.probeyard.dev: get list watch create patch',
+    'probejobs/status.probeyard.dev: patch',
+    'probetools/status.probeyard.dev: patch',
+    'probepools/status.probeyard.dev: patch',
+    'leases.coordination.k8s.io: get list watch create update patch',
+    'events: create patch',
+    'events.events.k8s.io: create patch',
+  ],
+  'probeyard-runners/Role/probeyard-controller': [
+    'pods: get list watch create delete',
+    'pods/log: get',
+    'configmaps: create',
+    'configmaps [probeyard-ca]: get update patch',
+  ],
+  'Role/probeyard-setup': [
+    'secrets: create',
+    'secrets [probeyard-admin probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-seal-private probeyard-seal-public]: get patch update',
+  ],
+  'ClusterRole/probeyard-view': ['probejobs.probeyard.dev: get list watch', 'probetools.probeyard.dev: get list watch', 'probepools.probeyard.dev: get list watch'],
+  'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
+  'ClusterRole/probeyard-admin': [
+    'probetools.probeyard.dev: get create update patch delete',
+    'probepools.probeyard.dev: get create update patch delete',
+    'probepools/scale.probeyard.dev: get create update patch delete',
+  ],
+};
+
+describe('roles', function () {
+  this.timeout(60_000);
+
+  it('allow exactly this', () => {
+    assert.deepEqual(rolesOf(render()), EXPECTED);
+  });
+
+  it('let the controller read Secrets only where jobs may name them', () => {
+    const allowed = rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))['Role/probeyard-controller'];
+    assert.deepEqual(allowed, [...EXPECTED['Role/probeyard-controller'], 'secrets: get']);
+  });
+
+  it('belong to accounts of this release, and to no runner', () => {
+    const objects = render(EVERYTHING);
+    const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => `${metadata.namespace ?? 'probeyard'}/${metadata.name}`));
+    assert.deepEqual([...accounts].sort(), ['probeyard-runners/probeyard-runner', 'probeyard-runners/probeyard-verify', 'probeyard/probeyard-api', 'probeyard/probeyard-controller', 'probeyard/probeyard-setup']);
+    for (const binding of objects.filter(({ kind }) => kind.endsWith('RoleBinding'))) {
+      for (const { namespace, name } of binding['subjects'] as { namespace: string; name: string }[]) {
+        assert.ok(accounts.has(`${namespace}/${name}`), `${namespace}/${name}`);
+        assert.equal(namespace, 'probeyard');
+      }
+    }
+  });
+
+  it('are left out where somebody else makes them', () => {
+    assert.deepEqual(render({ rbac: { create: false } }).filter(({ kind }) => kind.includes('Role')), []);
+  });
+
+  it('of the setup end with it', () => {
+    for (const object of render().filter(({ metadata }) => metadata.name === 'probeyard-setup')) {
+      assert.ok(isHook(object));
+      assert.equal(object.metadata.annotations?.['helm.sh/hook-delete-policy'], 'before-hook-creation,hook-succeeded');
+    }
+    const weights = render().filter(({ metadata }) => metadata.name === 'probeyard-setup').sort((a, b) => Number(a.metadata.annotations?.['helm.sh/hook-weight']) - Number(b.metadata.annotations?.['helm.sh/hook-weight']));
+    assert.equal(weights.at(-1)?.kind, 'Job');
+  });
+
+  it('of two installations do not meet', () => {
+    const names = (namespace: string, runners: string) => render({ runners: { namespace: runners }, flowControl: { enabled: true }, crds: { enabled: false } }, { release: 'py', namespace })
+      .filter((object) => object.metadata.namespace === undefined && !isHook(object) && CLUSTER_WIDE.has(object.kind)).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+    const CLUSTER_WIDE = new Set(['ClusterRole', 'ClusterRoleBinding', 'ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding', 'FlowSchema', 'PriorityLevelConfiguration', 'Namespace']);
+    const first = names('a', 'a-runners');
+    const second = names('b', 'b-runners');
+    assert.ok(first.length >= 9, first.join(' '));
+    assert.deepEqual(first.filter((name) => second.includes(name)), []);
+  });
+});
