@@ -91,7 +91,7 @@ export class Leader {
     const unfinished = items.filter((job) => !isFinished(job.status)).sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
     for (const job of items) if (isFinished(job.status)) this.#deps.retention.finished(job);
     await this.#loadTokens([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
-    await bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
+    bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
     for (const job of unfinished) this.#take(job);
     await this.#intakeChain;
     const ids = [...this.#jobs.values()].map(({ id }) => id);
@@ -424,6 +424,19 @@ export class Leader {
     await this.#lost(job, attempt, `the runner ${runner.pod} did not take it (${said.why})`);
   }
 
+  /** Jobs that came when no pool served their kind. */
+  #rerouteStranded(): void {
+    for (const job of Array.from(this.#ledger.waitingEntries())) {
+      if (job.lane !== '') continue;
+      const pool = this.#deps.pools.forKind(job.kind);
+      if (!pool) continue;
+      const limit = this.#ledger.limitOf(job.token);
+      this.#ledger.remove(job.key);
+      job.lane = pool.name;
+      this.#ledger.enqueue(job, limit);
+    }
+  }
+
   // -------------------------------------------------------------------- losses
 
   /** The attempt came to nothing, through no fault of the source or the tools: another runner, or after some attempts the end. */
@@ -669,8 +682,15 @@ export class Leader {
     return { byTenant, longestWaitMs };
   }
 
-  knows(name: string): boolean {
-    return this.#jobs.has(name) || this.#taking.has(name);
+  /** By request id; only jobs made by hand have another name than id, and those are found in the cache. */
+  knows(id: string): boolean {
+    return this.#jobs.has(id) || this.#taking.has(id);
+  }
+
+  /** Tools or pools came or went. */
+  poolsChanged(): void {
+    this.#rerouteStranded();
+    this.#scheduleAll();
   }
 
   get figures(): { waiting: number; running: number; jobs: number } {

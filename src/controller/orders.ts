@@ -9,7 +9,7 @@ const ANSWER_MS = 1_500;
 
 async function say(bus: Bus, subject: string, order: object): Promise<Said> {
   try {
-    return await bus.request<OrderAnswer>(subject, order, { timeoutMs: ANSWER_MS });
+    return await bus.request<OrderAnswer>(subject, order, ANSWER_MS);
   } catch {
     return { ok: false, why: 'silent' };
   }

@@ -19,7 +19,7 @@ export const PULL_PATIENCE_MS = 60_000;
 const SETTLE_MS = 5_000;
 
 export function readProofLine(log: string): ProofLine | undefined {
-  for (const line of log.split('\n').reverse()) {
+  for (const line of log.split('\n').toReversed()) {
     if (!line.startsWith('{')) continue;
     try {
       const parsed = JSON.parse(line) as { ok?: unknown };

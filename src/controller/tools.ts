@@ -17,6 +17,9 @@ export interface ProofDeps {
   getPod: (name: string) => Pod | undefined;
   proofsRunning: () => number;
   stillLeading: () => boolean;
+  triedAt: Map<string, number>;
+  /** So that the pod's end wakes the tool. */
+  started: (pod: string, tool: string) => void;
 }
 
 /** Proofs side by side: a node starts a few pods a second, and runners need to start, too. */
@@ -51,6 +54,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   const proof = verifyName(tool.spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
   const condition = tool.status?.conditions?.find(({ type }) => type === 'Available');
   const pod = deps.getPod(proof);
+  deps.started(proof, name);
 
   if (!registryAllowed(tool.spec.image, config.allowedRegistries)) {
     if (condition?.reason !== 'RegistryNotAllowed' || tool.status?.proof !== proof) {
@@ -64,9 +68,10 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   if (settled) {
     if (pod) await removePod(deps, pod);
     if (condition.status === 'True') return;
-    const since = now.getTime() - Date.parse(condition.lastTransitionTime);
-    if (since % AGAIN_MS > LOOK_MS || since < AGAIN_MS) {
-      queue.addAfter(name, AGAIN_MS - (since % AGAIN_MS), { low: true });
+    // By the last try and not by the condition: it keeps its transition time while the image stays refused.
+    const next = (deps.triedAt.get(name) ?? Date.parse(condition.lastTransitionTime)) + AGAIN_MS;
+    if (now.getTime() < next) {
+      queue.addAfter(name, next - now.getTime(), { low: true });
       return;
     }
   }
@@ -85,6 +90,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
     if (condition === undefined || tool.status?.observedGeneration !== generation) {
       await setStatus(deps, tool, { conditions: availability(tool.status?.conditions, 'Unknown', 'Proving', `mounting and executing it in the pod ${proof}`, generation, now.toISOString()) });
     }
+    deps.triedAt.set(name, now.getTime());
     queue.addAfter(name, LOOK_MS, { low: true });
     return;
   }
@@ -102,6 +108,5 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   queue.addAfter(name, LOOK_MS, { low: true });
 }
 
-/** Which tool a proof pod belongs to, so that its end wakes that tool. */
 export const isProofPod = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.component] === 'verify';
 export const isRunnerPod = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.component] === 'runner';

@@ -1,0 +1,137 @@
+/**
+ * Every replica collects: from a runner's result to the one recorded end. What comes from a runner is not trusted: its size, its
+ * form and its right to speak for this job and attempt are checked first. Order: commit, tell the API, tell the leader, tell the runner.
+ */
+import { zstdCompressSync } from 'node:zlib';
+import { Ajv } from 'ajv';
+import Type from 'typebox';
+import type { Bus } from '../bus/connect.ts';
+import { BusError } from '../bus/errors.ts';
+import { INLINE_ENVELOPE_BYTES, RUNNER_PROTOCOL, SUBJECT, type Closed, type Ended, type Result, type ResultBody } from '../bus/messages.ts';
+import { unpackBody } from '../bus/packing.ts';
+import type { ResultDelivery } from '../bus/collect.ts';
+import { fetchBody, purgeChunks } from '../bus/results.ts';
+import { outcome as outcomeOf } from '../envelope/outcome.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
+import { TOOLS, type ProbeJob } from '../kube/resources.ts';
+import type { Logger } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { isFinished } from './conditions.ts';
+import { idOf, submittedAtOf } from './job.ts';
+import type { ControllerMetrics } from './metrics.ts';
+
+/** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */
+export const MAX_BODY_BYTES = 256 * 1024 * 1024;
+const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] });
+const ms = Type.Number({ minimum: 0, maximum: 1e10 });
+const nullable = (schema: object) => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
+const FAILURES = ['origin-unreachable', 'source-forbidden', 'source-too-large', 'source-cut', 'timeout', 'crashed', 'out-of-memory', 'output-too-large', 'failed', 'unavailable'];
+const ToolResultSchema = Type.Object({
+  name: oneOf([...TOOLS, 'probe_report']), version: Type.String({ maxLength: 64 }), success: Type.Boolean(), durationMs: ms, usageMs: ms,
+  exitCode: nullable({ type: 'integer' }), signal: nullable({ type: 'string', maxLength: 32 }), error: Type.Optional(Type.String({ maxLength: 65_536 })),
+  failure: Type.Optional(oneOf(FAILURES)), format: oneOf(['json', 'text']), output: nullable({ type: 'string' }),
+});
+const BodySchema = Type.Object({
+  tools: Type.Array(ToolResultSchema, { maxItems: 8 }), report: Type.Optional(ToolResultSchema), ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
+  source: Type.Optional(Type.Object({ failure: oneOf(FAILURES), status: Type.Optional(Type.Integer()), message: Type.String({ maxLength: 65_536 }) })),
+});
+const validBody = new Ajv({ strict: false }).compile<ResultBody>(BodySchema);
+
+/** Its packing was checked against its header; this checks that it has the form of a result. */
+export function checkedBody(body: unknown): ResultBody {
+  if (validBody(body)) return body;
+  const [first] = validBody.errors ?? [];
+  throw new BusError('bad-result', `the body does not have the form of a result: ${first?.instancePath ?? ''} ${first?.message ?? ''}`);
+}
+
+export interface CollectDeps {
+  kube: KubeClient;
+  bus: Bus;
+  store: Store;
+  log: Logger;
+  metrics: ControllerMetrics;
+  namespace: string;
+  cached: (name: string) => ProbeJob | undefined;
+}
+
+export const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
+  job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
+
+/** The job as far as this result concerns it: from the cache where that agrees, else as the API server has it now. */
+async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
+  const known = cached(result.job);
+  if (known && (isFinished(known.status) || isAssigned(known, result))) return known;
+  try {
+    return await kube.get(PROBE_JOBS, result.job, { namespace });
+  } catch (error) {
+    if (isKubeError(error, 'not-found')) return undefined;
+    throw error;
+  }
+}
+
+/** A result that cannot be read is the tools' failure: without it the request would wait for a result that never gets better. */
+function unreadable(job: ProbeJob): ResultBody {
+  const tools = (job.status?.tools ?? []).map(({ name, version }) => ({
+    name, version, success: false, durationMs: 0, usageMs: 0, exitCode: null, signal: null, failure: 'failed' as const,
+    error: 'the runner gave a result that cannot be read', format: 'json' as const, output: null,
+  }));
+  return { tools, ioUsage: 0 };
+}
+
+/** Resolves when the result needs no more care; rejects when it has to come again. */
+export async function collect(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
+  const { bus, store, log, metrics } = deps;
+  const { job: key, attempt } = result;
+  if (result.protocol !== RUNNER_PROTOCOL) {
+    metrics.collected('invalid');
+    log.warn({ job: key, runner_uid: podUid, protocol: result.protocol }, 'a result of another protocol was dropped');
+    return;
+  }
+  const collected = () => bus.publish(SUBJECT.collected(podUid), { job: key, attempt });
+  const job = await jobOf(deps, result);
+  if (!job || isFinished(job.status) || !isAssigned(job, result)) {
+    // Deleted, ended before, or another attempt's: a late second result changes nothing.
+    metrics.collected(job && !isFinished(job.status) ? 'foreign' : 'second');
+    log.info({ job: key, attempt, runner_uid: podUid, exists: job !== undefined }, 'a result that nobody waits for was dropped');
+    collected();
+    return;
+  }
+  const id = idOf(job);
+  let packed: Buffer;
+  let body: ResultBody;
+  try {
+    packed = await fetchBody(bus, result, MAX_BODY_BYTES);
+    body = checkedBody(await unpackBody(packed, MAX_BODY_BYTES, result.size));
+  } catch (error) {
+    if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
+    metrics.collected('invalid');
+    log.error({ err: error, request_id: id, job: key, runner_uid: podUid }, 'a result cannot be read');
+    body = unreadable(job);
+    packed = zstdCompressSync(JSON.stringify(body));
+  }
+
+  const outcome = outcomeOf(body, job.status?.tools ?? []);
+  const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
+  const { closed, waiter, queueTimeMs } = await store.closeRequest({
+    id, submittedAt: submittedAtOf(job), state: outcome.state, status: outcome.status, reason: outcome.reason, error: outcome.error ?? null, attempt, startedAt,
+    tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({ name, version, success, durationMs, usageMs })),
+    ioBytes: Math.round(body.ioUsage), body: packed,
+  });
+  metrics.collected(closed ? 'recorded' : 'second');
+  // Told again for a second one, too: the first notice may be what was lost.
+  if (waiter !== null) {
+    const inline = packed.length <= INLINE_ENVELOPE_BYTES && closed;
+    const notice: Ended = { id, status: outcome.status, reason: outcome.reason, queueTimeMs, hasBody: true, ...(inline ? { body: packed.toString('base64') } : {}), ...(outcome.error === undefined ? {} : { error: outcome.error }) };
+    bus.publish(SUBJECT.ended(waiter), notice);
+  }
+  if (closed) {
+    const notice: Closed = {
+      id, job: key, namespace: job.metadata.namespace ?? '', attempt, reason: outcome.reason, summary: outcome.summary,
+      tools: body.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs: Math.round(durationMs) })),
+    };
+    bus.publish(SUBJECT.closed, notice);
+    log.info({ request_id: id, job: key, pod: job.status?.runner?.pod, attempt, state: outcome.state, reason: outcome.reason, bytes: packed.length }, 'result recorded');
+  }
+  collected();
+  await purgeChunks(bus, result).catch((error: unknown) => log.debug({ err: error, job: key }, 'chunks could not be purged: they go by their age'));
+}

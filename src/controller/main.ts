@@ -1,0 +1,166 @@
+/** The role `controller`: every replica collects results and answers for runners' identities; one of them leads. */
+import { readFile } from 'node:fs/promises';
+import type { JSONWebKeySet } from 'jose';
+import { connectBus } from '../bus/connect.ts';
+import { serveCallout } from '../bus/callout.ts';
+import { INBOX } from '../bus/permissions.ts';
+import { podTokenVerifier } from '../bus/podtoken.ts';
+import { consumeResults } from '../bus/collect.ts';
+import { loadConfig } from '../config.ts';
+import { PODS, PROBE_JOBS, isKubeError, makeClient, type Pod } from '../kube/client.ts';
+import { startElection } from '../kube/lease.ts';
+import { startReflector } from '../kube/reflector.ts';
+import { LABEL, type ProbeJob } from '../kube/resources.ts';
+import { slimJob, slimPod } from '../kube/slim.ts';
+import { makeLog } from '../log.ts';
+import { openStore } from '../store/store.ts';
+import { collect } from './collect.ts';
+import { idOf } from './job.ts';
+import { controllerMetrics } from './metrics.ts';
+import { serveStatus } from './status_page.ts';
+import { startTerm, type RunningTerm } from './term.ts';
+import { isRunnerPod } from './tools.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** A cache that heard nothing for so long, bookmarks included, is no cache any more. */
+const CACHE_SILENCE_MS = 150_000;
+
+export async function run(): Promise<void> {
+  const config = loadConfig('controller');
+  const log = makeLog('controller', config);
+  const metrics = controllerMetrics();
+  const kube = await makeClient({ namespace: config.namespace });
+  // A renewal must not wait behind a thousand other calls.
+  const leaseClient = await makeClient({ namespace: config.namespace });
+  const keys = JSON.parse(await readFile(config.sealPrivateFile, 'utf8')) as JSONWebKeySet;
+  const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
+  const store = await openStore({
+    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile || undefined, name: `probeyard-controller ${config.podName}`,
+    onError: (error) => log.warn({ err: error }, 'Postgres'),
+  });
+  const bus = await connectBus({
+    url: config.natsUrl, caFile: config.natsCaFile || undefined, nkeyFile: config.natsNkeyFile, name: config.podName, inboxPrefix: INBOX.controller,
+    onStatus: (status) => log.info({ status }, 'NATS'),
+    onError: (error) => log.warn({ err: error }, 'NATS'),
+  });
+
+  let term: RunningTerm | undefined;
+  const hooks = (resource: string) => ({
+    listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
+    failed: (error: unknown) => log.debug({ err: error, resource }, 'a cache starts over'),
+  });
+  const jobs = startReflector<ProbeJob>({
+    client: kube, type: PROBE_JOBS, namespace: config.namespace, transform: slimJob, indexes: { id: idOf }, hooks: hooks('probejobs'),
+    handlers: { add: (job) => term?.jobSeen(job), update: (job) => term?.jobSeen(job), delete: (job) => term?.jobGone(job) },
+  });
+  const pods = startReflector<Pod>({
+    client: kube, type: PODS, namespace: config.runnerNamespace, labelSelector: `${LABEL.managedBy}=probeyard`, transform: slimPod, indexes: { uid: (pod) => pod.metadata.uid }, hooks: hooks('pods'),
+    handlers: {
+      add: (pod, { relist }) => term?.podSeen(pod, relist),
+      update: (pod) => term?.podSeen(pod, false),
+      delete: (pod) => {
+        term?.podGone(pod);
+        if (isRunnerPod(pod)) void callout.kick(pod.metadata.uid ?? '').catch((error: unknown) => log.debug({ err: error }, 'kick'));
+      },
+    },
+  });
+
+  const isOurPod = async ({ uid, pod }: { uid: string; pod: string }): Promise<boolean> => {
+    const known = pods.by('uid', uid)[0] ?? (await kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
+      if (isKubeError(error, 'not-found')) return undefined;
+      throw error;
+    }));
+    return known !== undefined && known.metadata.uid === uid && isRunnerPod(known);
+  };
+  const callout = serveCallout(bus, {
+    issuerSeed, account: config.natsAccount,
+    authorise: podTokenVerifier({ jwks: () => kube.jwks(), issuer: () => kube.issuer(), namespace: config.runnerNamespace, serviceAccount: config.runnerServiceAccount, isOurPod }),
+    onDecision: (decision) => {
+      metrics.callout(decision.ok ? 'accepted' : 'refused');
+      if (decision.ok) log.info({ runner: decision.pod }, 'a runner was let into NATS');
+      else log.warn({ code: decision.code, reason: decision.message }, 'a connection to NATS was refused');
+    },
+  });
+  await Promise.all([jobs.synced, pods.synced]);
+
+  const results = consumeResults(bus, {
+    handle: (delivery) => collect({ kube, bus, store, log, metrics, namespace: config.namespace, cached: (name) => jobs.get(`${config.namespace}/${name}`) }, delivery),
+    onError: (error) => log.warn({ err: error }, 'collecting'),
+  });
+
+  const listener = store.listenTokens((change) => {
+    if ('all' in change) void term?.leader.tokensChanged('all').catch((error: unknown) => log.warn({ err: error }, 'limits'));
+    else void term?.leader.tokensChanged('token' in change ? [change.token] : 'all').catch((error: unknown) => log.warn({ err: error }, 'limits'));
+  });
+
+  let starting: Promise<void> = Promise.resolve();
+  const endTerm = async (): Promise<void> => {
+    const ending = term;
+    term = undefined;
+    metrics.lead(undefined);
+    await ending?.stop();
+  };
+  const election = startElection({
+    client: leaseClient, name: 'probeyard-controller', namespace: config.namespace, holder: config.podName,
+    onLead: ({ epoch }) => {
+      log.info({ epoch }, 'elected');
+      metrics.lead(epoch);
+      const lead = async (): Promise<void> => {
+        await endTerm();
+        metrics.lead(epoch);
+        const mine = () => election.leading() === epoch;
+        if (!mine()) return;
+        term = await startTerm(
+          { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys } },
+          { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin), onDeposed: () => log.warn({ epoch }, 'deposed') },
+          (running) => { term = running; },
+        );
+      };
+      starting = starting.then(lead).catch(async (error: unknown) => {
+        // A leader that cannot begin must not keep the others from it.
+        log.error({ err: error, epoch }, 'the term could not begin');
+        process.exit(1);
+      });
+    },
+    onLost: async (why) => {
+      log.warn({ why }, 'no longer leading');
+      await starting;
+      await endTerm();
+    },
+    onError: (error) => log.warn({ err: error }, 'lease'),
+  });
+
+  await store.ensurePartitions();
+  const daily = setInterval(() => {
+    store.ensurePartitions().then(() => store.forgetExpired()).catch((error: unknown) => log.warn({ err: error }, 'daily work on the record'));
+  }, DAY_MS / 24);
+
+  const server = await serveStatus(config.metricsListen, {
+    registry: metrics.registry,
+    live: [
+      { name: 'jobs-cache', problem: () => (jobs.silentMs() > 2 * CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined) },
+    ],
+    ready: [
+      { name: 'postgres', problem: async () => ((await store.healthy()) ? undefined : 'no answer') },
+      { name: 'nats', problem: () => (bus.connected() ? undefined : 'not connected') },
+      { name: 'collecting', problem: () => (results.active() ? undefined : 'not collecting') },
+      { name: 'jobs-cache', problem: () => (jobs.silentMs() > CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined) },
+    ],
+  });
+  log.info({ listen: config.metricsListen }, 'controller is up');
+
+  await new Promise<void>((resolve) => {
+    process.once('SIGTERM', resolve);
+    process.once('SIGINT', resolve);
+  });
+  log.info('ending');
+  clearInterval(daily);
+  await election.stop();
+  await results.stop();
+  callout.stop();
+  await Promise.allSettled([jobs.stop(), pods.stop()]);
+  await bus.drain();
+  await store.close();
+  server.close();
+  await Promise.allSettled([kube.close(), leaseClient.close()]);
+}

@@ -1,0 +1,151 @@
+/** One term of leadership: everything that only a leader does, made when the lease is won and thrown away when it is lost. */
+import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
+import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
+import { runWorkers, workQueue } from '../kube/queue.ts';
+import { startReflector, type Reflector } from '../kube/reflector.ts';
+import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
+import { applyCatalog } from './catalog.ts';
+import { Leader, type LeaderDeps, type Term } from './leader.ts';
+import { Pools } from './pools.ts';
+import { Retention } from './retention.ts';
+import { Runners } from './runners.ts';
+import { sweep } from './sweep.ts';
+import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './tools.ts';
+import type { Config } from '../config.ts';
+
+export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'onDeposed'> {
+  config: Config<'controller'>;
+  pods: Reflector<Pod>;
+  jobs: Reflector<ProbeJob>;
+  tokensFresh: () => boolean;
+}
+
+export interface RunningTerm {
+  leader: Leader;
+  jobSeen(job: ProbeJob): void;
+  jobGone(job: ProbeJob): void;
+  podSeen(pod: Pod, listed: boolean): void;
+  podGone(pod: Pod): void;
+  stop(): Promise<void>;
+}
+
+const TICK_MS = 1_000;
+const SWEEP_MS = 5_000;
+const PROOF_WORKERS = 3;
+
+export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean; onDeposed(): void }, attach: (term: RunningTerm) => void): Promise<RunningTerm> {
+  const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
+  const over = new AbortController();
+  const term: Term = { holder: lease.holder, epoch: lease.epoch, stillLeading: (margin) => !over.signal.aborted && lease.stillLeading(margin), signal: over.signal };
+  const runners = new Runners();
+  const queue = workQueue();
+  const retention = new Retention({ kube, namespace: deps.namespace, limits: config, log, now: () => store.clock.now() });
+  const made: { leader?: Leader } = {};
+
+  const pools = new Pools({
+    kube, config, log, metrics, runners, signal: over.signal,
+    stillLeading: () => term.stillLeading(0),
+    demand: (lane) => made.leader?.demand(lane) ?? { byTenant: new Map(), longestWaitMs: 0 },
+    podGone: (task) => made.leader?.podGone(task),
+    changed: () => made.leader?.poolsChanged(),
+  });
+  const onDeposed = () => {
+    over.abort();
+    lease.onDeposed();
+  };
+  const lead = new Leader({ ...deps, term, runners, pools, retention, maxQueued: config.maxQueued, onDeposed });
+  lead.tokensFresh = deps.tokensFresh;
+  made.leader = lead;
+
+  const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({
+    client: kube, type: PROBE_TOOLS, namespace: deps.namespace,
+    handlers: {
+      add: (tool) => { pools.tool(tool); queue.add(tool.metadata.name, { low: true }); },
+      update: (tool) => { pools.tool(tool); queue.add(tool.metadata.name); },
+      delete: (tool) => pools.toolGone(tool.metadata.name),
+    },
+  });
+  const poolsCache = startReflector<ProbePool>({
+    client: kube, type: PROBE_POOLS, namespace: deps.namespace,
+    handlers: { add: (pool) => pools.pool(pool), update: (pool) => pools.pool(pool), delete: (pool) => pools.poolGone(pool.metadata.name) },
+  });
+
+  const proofOf = new Map<string, string>();
+  const proof: ProofDeps = {
+    kube, config, log, queue,
+    getTool: (name) => tools.get(`${deps.namespace}/${name}`),
+    getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
+    proofsRunning: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
+    stillLeading: () => term.stillLeading(0),
+    triedAt: new Map(),
+    started: (pod, tool) => proofOf.set(pod, tool),
+  };
+
+  const podSeen = (pod: Pod, listed: boolean): void => {
+    if (isRunnerPod(pod)) pools.podSeen(pod, listed);
+    else if (isProofPod(pod)) queue.add(proofOf.get(pod.metadata.name) ?? '');
+  };
+
+  const beats = bus.serve<Heartbeat, unknown>(SUBJECT.heartbeats, ({ message }) => (over.signal.aborted ? undefined : lead.heartbeat(message)));
+  const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => lead.early(message));
+  const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
+  const listeners = [beats, early, closed];
+
+  const timers = [
+    setInterval(() => {
+      lead.tick().catch((error: unknown) => log.warn({ err: error }, 'a look at the running jobs failed'));
+      metrics.jobs('waiting', lead.figures.waiting);
+      metrics.jobs('running', lead.figures.running);
+    }, TICK_MS),
+    setInterval(() => {
+      sweep({ ...deps, knows: (id) => lead.knows(id), cached: (id) => jobs.countBy('id', id) > 0 }, over.signal)
+        .then((count) => count > 0 && log.warn({ count }, 'open requests without a job were ended'), (error: unknown) => log.warn({ err: error }, 'the sweep failed'));
+    }, SWEEP_MS),
+  ];
+
+  const workers = runWorkers(
+    queue, PROOF_WORKERS,
+    async (name) => {
+      if (name !== '') await proveTool(proof, name);
+    },
+    (error, tool) => log.warn({ err: error, tool }, 'a tool could not be looked after; it is tried again'),
+  );
+
+  const begin = async (): Promise<void> => {
+    const applied = await applyCatalog(kube, config).catch((error: unknown) => {
+      log.error({ err: error }, 'the catalog could not be applied: what the cluster has stays');
+      return undefined;
+    });
+    if (applied) log.info({ tools: applied.tools.length, pools: applied.pools.length, removed: applied.removed }, 'catalog applied');
+  };
+
+  const running: RunningTerm = {
+    leader: lead,
+    jobSeen: (job) => lead.seen(job),
+    jobGone: (job) => lead.deleted(job),
+    podSeen,
+    podGone: (pod) => {
+      if (isRunnerPod(pod)) pools.podGone(pod);
+    },
+    async stop() {
+      over.abort();
+      for (const listener of listeners) listener.stop();
+      for (const timer of timers) clearInterval(timer);
+      lead.stop();
+      pools.stop();
+      retention.stop();
+      await Promise.allSettled([tools.stop(), poolsCache.stop(), workers.stop()]);
+    },
+  };
+
+  // Events flow from here on: what the watch shows while the lists are read must not be missed.
+  attach(running);
+  await Promise.all([tools.synced, poolsCache.synced, pods.synced]);
+  for (const pod of pods.list()) podSeen(pod, true);
+  pools.start();
+  await lead.start();
+  for (const job of jobs.list()) lead.seen(job);
+  retention.start();
+  void begin();
+  return running;
+}
