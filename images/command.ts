@@ -39,6 +39,8 @@ export function attempt(program: string, args: readonly string[], options: Comma
 export async function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await attempt(program, args, options);
   if (code === 0) return stdout;
-  const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-20).join('\n');
+  const lines = `${stdout}\n${stderr}`.trim().split('\n');
+  // Some programs say what is wrong first and then their whole help; others print a long log and then what is wrong.
+  const said = (lines.length > 40 ? [...lines.slice(0, 8), '...', ...lines.slice(-20)] : lines).join('\n');
   throw new ImageError('COMMAND_FAILED', `${program} ${args.slice(0, 4).join(' ')}: exit ${code ?? 'by signal'}\n${said}`);
 }

@@ -24,11 +24,11 @@ async function make(ref: string): Promise<void> {
   const [base, node, packages] = [await importBase(), await importNode(), await preparedPackages()];
   await withScratch(async (context) => {
     for (const name of manifests) await copyFile(join(checkout, name), join(context, name));
-    await copyFile(packages, join(context, 'prepared.tar'));
     for (const path of ['src', 'images/probeyard', 'images/collect.sh']) {
       await mkdir(join(context, path, '..'), { recursive: true });
       await cp(join(checkout, path), join(context, path), { recursive: true });
     }
+    await copyFile(packages, join(context, 'images/probeyard/packages/prepared.tar'));
     await buildImage({ ref, context, dockerfile: join(context, 'images/probeyard/Dockerfile'), args: { BASE: base, NODE: node } });
   });
 }
