@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { admittedStatus, finishedStatus, isAdmitted, isFinished, waitingStatus } from '../../src/controller/conditions.ts';
+
+const T1 = '2026-01-01T00:00:01.000Z';
+const T2 = '2026-01-01T00:00:02.000Z';
+const T3 = '2026-01-01T00:00:03.500Z';
+const admission = { holder: 'c-0', epoch: 3, runner: { pod: 'p', uid: 'u' }, attempt: 1, queueTimeMs: 42, resultPath: '/v1/probe/x', tools: [{ name: 'ffprobe' as const, version: '9.0' }] };
+const finish = { reason: 'Completed' as const, summary: 'ok', tools: [], resultPath: '/v1/probe/x' };
+const reasons = (status: { conditions?: { type: string; status: string; reason: string }[] }) => (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
+
+describe('the status of a ProbeJob', () => {
+  it('waits, runs and completes, each with its reason', () => {
+    const waiting = waitingStatus(undefined, 'TokenAtLimit', 'token 1 runs 10 of its 10', T1);
+    assert.deepEqual(reasons(waiting), ['Admitted=False/TokenAtLimit', 'Succeeded=Unknown/TokenAtLimit']);
+    assert.equal(isFinished(waiting) || isAdmitted(waiting), false);
+
+    const running = { ...waiting, ...admittedStatus(waiting, admission, T2) };
+    assert.deepEqual(reasons(running), ['Admitted=True/Admitted', 'Succeeded=Unknown/Running']);
+    assert.equal(isAdmitted(running), true);
+    assert.deepEqual(running.admittedBy, { holder: 'c-0', epoch: 3 });
+    assert.equal(running.conditions?.find(({ type }) => type === 'Succeeded')?.lastTransitionTime, T1, 'Unknown stayed Unknown');
+    assert.match(running.conditions?.[1]?.message ?? '', /ffprobe 9.0 on p/);
+
+    const done = { ...running, ...finishedStatus(running, finish, T3) };
+    assert.deepEqual(reasons(done), ['Admitted=True/Admitted', 'Succeeded=True/Completed']);
+    assert.equal(done.durationMs, 1500);
+    assert.equal(isFinished(done), true);
+    assert.equal(isAdmitted(done), false, 'a finished job holds no slot');
+  });
+
+  it('a retry keeps the start and the queue time, and says which attempt it is', () => {
+    const first = admittedStatus(undefined, admission, T1);
+    const second = admittedStatus(first, { ...admission, attempt: 2, queueTimeMs: 999, runner: { pod: 'q', uid: 'v' } }, T3);
+    assert.equal(second.startedAt, T1);
+    assert.equal(second.queueTimeMs, 42);
+    assert.match(second.conditions?.[1]?.message ?? '', /on q \(attempt 2\)/);
+  });
+
+  it('one that never ran says so', () => {
+    const status = finishedStatus(undefined, { ...finish, reason: 'QueueTimeout', summary: 'waited 60 s' }, T2);
+    assert.deepEqual(reasons(status), ['Admitted=False/QueueTimeout', 'Succeeded=False/QueueTimeout']);
+    assert.equal(status.durationMs, undefined);
+    assert.equal(isFinished(status), true);
+  });
+
+  it('keeps conditions that are not ours', () => {
+    const foreign = { conditions: [{ type: 'Noted', status: 'True' as const, reason: 'R', message: '', lastTransitionTime: T1 }] };
+    assert.deepEqual(reasons(admittedStatus(foreign, admission, T2))[0], 'Noted=True/R');
+  });
+
+  it('cuts a summary to what the schema takes', () => {
+    assert.equal(finishedStatus(undefined, { ...finish, summary: 'x'.repeat(5000) }, T1).summary?.length, 1024);
+  });
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { MAX_STARTING, planPool, tenantOf, type Demand, type PoolView } from '../../src/controller/pool.ts';
+import type { Runner } from '../../src/controller/runners.ts';
+
+let serial = 0;
+const runner = (more: Partial<Runner> = {}): Runner => ({
+  uid: `u${++serial}`, pod: `p${serial}`, pool: 'short', generation: 'g2', phase: 'idle', tenant: undefined, task: undefined, jobsDone: 0,
+  createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, ...more,
+});
+const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
+const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
+const none: Demand = { byTenant: new Map(), drainPerSecond: 0, longestWaitMs: 0 };
+const waiting = (jobs: Record<string, number>, longestWaitMs = 0, drainPerSecond = 0): Demand => ({ byTenant: new Map(Object.entries(jobs)), drainPerSecond, longestWaitMs });
+const spec = { serves: { kinds: ['file' as const] }, minReady: 2, maxPods: 5, reuse: { scope: 'account' as const, maxJobs: 10, maxAgeSeconds: 100, idleSeconds: 10 } };
+
+const plan = (runners: Runner[], demand = none, more: Partial<PoolView> = {}) => {
+  const { create, end } = planPool({ spec, generation: 'g2', runners, unseen: 0, demand, holdBack: false, now: 1000, ...more });
+  return { create, end: end.map(({ why }) => why), ended: end.map(({ runner: { tenant } }) => tenant) };
+};
+
+describe('pool plan', () => {
+  it('fills an empty pool to its minimum', () => assert.equal(plan([]).create, 2));
+  it('counts pods that the watch has not shown yet: no over-creation', () => assert.equal(plan([], none, { unseen: 2 }).create, 0));
+  it('counts starting ones', () => assert.equal(plan(many(2, { phase: 'starting' })).create, 0));
+  it('a bound pod is no ready one', () => assert.equal(plan(many(2, { tenant: 'a' })).create, 2));
+  it('grows with the demand, up to its maximum', () => {
+    assert.equal(plan(many(2), waiting({ a: 3 })).create, 3);
+    assert.equal(plan(many(4, busy), waiting({ a: 30 })).create, 1);
+  });
+  it('starts no more at once than a node can', () => {
+    assert.equal(plan([], waiting({ a: 50 }), { spec: { ...spec, maxPods: 100 } }).create, MAX_STARTING);
+    assert.equal(plan([], waiting({ a: 50 }, 0, 5), { spec: { ...spec, maxPods: 100 } }).create, 15);
+  });
+  it('holds back on quota', () => assert.equal(plan([], waiting({ a: 3 }), { holdBack: true }).create, 0));
+
+  it('ends what is idle too long, too old or used up, and never a busy one', () => {
+    assert.deepEqual(plan([...many(2), runner({ tenant: 'a' })], none, { now: 10_001 }).end, ['idle']);
+    assert.deepEqual(plan([...many(2, { createdAt: 99_000, idleSince: 99_000 }), runner({ tenant: 'a', idleSince: 100_000 })], none, { now: 100_001 }).end, ['age']);
+    assert.deepEqual(plan([...many(2), runner({ tenant: 'a', jobsDone: 10 })]).end, ['used-up']);
+    assert.deepEqual(plan([...many(2), runner({ tenant: 'x:1' }), runner({ tenant: 'j:1' })]).end, ['used-up', 'used-up']);
+    assert.deepEqual(plan([...many(2), runner({ ...busy, tenant: 'x:1', jobsDone: 100 })], none, { now: 500_000 }).end.includes('used-up'), false);
+  });
+
+  it('ends the longest idle bound pod when a new tenant waits and there is no room', () => {
+    const all = [...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b', idleSince: 5 }), runner({ tenant: 'c', idleSince: 3 })];
+    const result = plan(all, waiting({ d: 1 }));
+    assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['c'], 1]);
+  });
+  it('evicts none while there is room or an untouched pod', () => {
+    assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' })], waiting({ d: 1 })).end, []);
+    assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' }), runner()], waiting({ d: 1 })).end, []);
+  });
+  it('a tenant with work of its own lends a pod only after a fair wait', () => {
+    const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
+    assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 500)).end, []);
+    assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 1500)).end, ['evicted']);
+  });
+
+  it('rolls to a new generation with surge: the old leave when the new are ready', () => {
+    const old = many(2, { generation: 'g1' });
+    assert.deepEqual(plan(old), { create: 2, end: [], ended: [] });
+    assert.deepEqual(plan([...old, ...many(1)]).end, ['old-generation']);
+    assert.deepEqual(plan([...old, ...many(2)]).end, ['old-generation', 'old-generation']);
+    assert.deepEqual(plan([...many(2), runner({ ...busy, generation: 'g1' })]).end, []);
+    assert.deepEqual(plan([...many(2), runner({ phase: 'starting', generation: 'g1' })]).end, ['old-generation']);
+  });
+
+  it('shrinks: over the maximum, and after a burst', () => {
+    assert.deepEqual(plan(many(7), none).end, ['shrunk', 'shrunk']);
+    assert.deepEqual(plan(many(4), none, { now: 61_000 }).end, ['surplus', 'surplus']);
+    assert.equal(plan(many(4), none, { now: 61_000 }).create, 0);
+  });
+  it('a pool of none makes and keeps none', () => {
+    assert.deepEqual(plan(many(1), waiting({ a: 1 }), { spec: { ...spec, minReady: 0, maxPods: 0 } }), { create: 0, end: ['shrunk'], ended: [undefined] });
+  });
+
+  it('never plans more pods than the maximum, whatever the state', () => {
+    let seed = 11;
+    const random = (below: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
+    for (let i = 0; i < 3000; i++) {
+      const runners = Array.from({ length: random(12) }, () =>
+        runner({
+          phase: (['starting', 'idle', 'busy', 'draining'] as const)[random(4)]!, generation: random(3) ? 'g2' : 'g1', deleting: random(6) === 0,
+          ...(random(2) ? { tenant: `a:${random(4)}` } : {}), idleSince: random(100_000), jobsDone: random(12), createdAt: random(100_000),
+        }),
+      );
+      const unseen = random(3);
+      const maxPods = random(10);
+      const { create, end } = planPool({
+        spec: { ...spec, maxPods, minReady: random(5) }, generation: 'g2', runners, unseen, holdBack: random(5) === 0, now: 100_000,
+        demand: waiting({ 'a:1': random(5), 'a:9': random(5) }, random(3000), random(4)),
+      });
+      const live = runners.filter(({ deleting }) => !deleting).length + unseen;
+      assert.ok(create >= 0);
+      assert.ok(create === 0 || live - end.length + create <= maxPods, 'over the maximum');
+      assert.equal(new Set(end.map(({ runner: ended }) => ended)).size, end.length, 'one pod ended twice');
+      for (const { runner: ended } of end) assert.ok(ended.phase !== 'busy' && !ended.deleting, 'ended a busy one');
+    }
+  });
+});
+
+describe('tenants', () => {
+  const job = { id: 'r', token: 3, account: 7, credentials: false };
+  for (const [scope, tenant] of [['job', 'j:r'], ['token', 't:3'], ['account', 'a:7'], ['any', 'any']] as const) {
+    it(`scope ${scope} is ${tenant}`, () => assert.equal(tenantOf(scope, job), tenant));
+    it(`a source with credentials is alone under ${scope}`, () => assert.equal(tenantOf(scope, { ...job, credentials: true }), 'x:r'));
+  }
+});
