@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import type { Assignment, Go, OrderAnswer } from '../../src/bus/messages.ts';
+import { type Decision, heartbeatOf, initialState, isFinished, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, phaseOf, settle, type State } from '../../src/runner/orders.ts';
+
+const assignment: Assignment = { kind: 'file', source: 'http://origin/a.mp4', tools: [], timeoutMs: 1000, maxBytes: 1000, allow: [], report: { enabled: false, diff: false, prefer: null } };
+const order = (job: string, more: Partial<Go> = {}): Go => ({ epoch: 5, job, attempt: 1, tenant: 'account/1', assignment, remainingMs: 1000, ...more });
+const idle: State = { ...initialState(0), epoch: 5 };
+const prepared = onPrepare(idle, order('a'), 100).state;
+const running = onGo(idle, order('a'), 100).state;
+const publishing = onRan(running, 200);
+const done = settle(publishing, { job: 'a', attempt: 1 }, 300, true);
+const draining = onDrain(idle);
+
+const effects = (decision: { effects: Decision['effects'] }) => decision.effects.map((effect) => effect.do);
+type Why = Extract<OrderAnswer, { ok: false }>['why'];
+
+describe('orders', () => {
+  const table: [string, Decision, true | Why, string[], string][] = [
+    ['prepare of an idle agent', onPrepare(idle, order('a'), 1), true, ['prepare'], 'prepared'],
+    ['prepare again', onPrepare(prepared, order('a'), 1), true, [], 'prepared'],
+    ['prepare of another job gives the place of the first', onPrepare(prepared, order('b'), 1), true, ['release', 'prepare'], 'prepared'],
+    ['prepare while running', onPrepare(running, order('b'), 1), 'busy', [], 'running'],
+    ['prepare of what runs', onPrepare(running, order('a'), 1), true, [], 'running'],
+    ['prepare of what ran', onPrepare(done, order('a'), 1), true, [], 'idle'],
+    ['prepare while a result is on its way', onPrepare(publishing, order('b'), 1), true, ['prepare'], 'prepared'],
+    ['prepare while draining', onPrepare(draining, order('a'), 1), 'draining', [], 'draining'],
+    ['prepare of an older term', onPrepare(idle, order('a', { epoch: 4 }), 1), 'epoch', [], 'idle'],
+    ['prepare of another tenant', onPrepare(done, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'idle'],
+    ['go without prepare', onGo(idle, order('a'), 1), true, ['run'], 'running'],
+    ['go after prepare', onGo(prepared, order('a'), 1), true, ['run'], 'running'],
+    ['go of another job than was prepared', onGo(prepared, order('b'), 1), true, ['release', 'run'], 'running'],
+    ['go of another attempt than was prepared', onGo(prepared, order('a', { attempt: 2 }), 1), true, ['release', 'run'], 'running'],
+    ['go twice', onGo(running, order('a'), 1), true, [], 'running'],
+    ['go of what is being published', onGo(publishing, order('a'), 1), true, [], 'publishing'],
+    ['go of what was collected', onGo(done, order('a'), 1), true, [], 'idle'],
+    ['go of a new attempt of what was collected', onGo(done, order('a', { attempt: 2 }), 1), true, ['run'], 'running'],
+    ['go of another job while running', onGo(running, order('b'), 1), 'busy', [], 'running'],
+    ['go of a new attempt while the old one runs', onGo(running, order('a', { attempt: 2 }), 1), 'busy', [], 'running'],
+    ['go while a result is on its way', onGo(publishing, order('b'), 1), true, ['run'], 'running'],
+    ['go while draining', onGo(draining, order('a'), 1), 'draining', [], 'draining'],
+    ['go of what was prepared before the drain', onGo(onDrain(prepared), order('a'), 1), true, ['run'], 'draining'],
+    ['go of an older term', onGo(idle, order('a', { epoch: 4 }), 1), 'epoch', [], 'idle'],
+    ['go twice, the second of an older term', onGo(running, order('a', { epoch: 4 }), 1), 'epoch', [], 'running'],
+    ['go of a newer term', onGo(idle, order('a', { epoch: 6 }), 1), true, ['run'], 'running'],
+    ['go of another tenant', onGo(done, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'idle'],
+    ['go of another tenant than was prepared', onGo(prepared, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'prepared'],
+    ['cancel of what runs', onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1), true, ['abandon'], 'idle'],
+    ['cancel of what is prepared', onCancel(prepared, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1), true, ['release'], 'idle'],
+    ['cancel of another attempt', onCancel(running, { epoch: 5, job: 'a', attempt: 2, why: 'superseded' }, 1), true, [], 'running'],
+    ['cancel of nothing', onCancel(idle, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1), true, [], 'idle'],
+    ['cancel of what is being published', onCancel(publishing, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1), true, [], 'idle'],
+    ['cancel of an older term', onCancel(running, { epoch: 4, job: 'a', attempt: 1, why: 'cancelled' }, 1), 'epoch', [], 'running'],
+  ];
+  for (const [what, decision, expected, does, phase] of table) {
+    it(`${what}: ${expected === true ? 'ok' : expected}`, () => {
+      assert.deepEqual(decision.answer, expected === true ? { ok: true } : { ok: false, why: expected });
+      assert.deepEqual(effects(decision), does);
+      assert.equal(phaseOf(decision.state), phase);
+    });
+  }
+
+  it('remembers the newest term', () => {
+    const { state } = onGo(idle, order('a', { epoch: 9 }), 1);
+    assert.equal(state.epoch, 9);
+    assert.deepEqual(onGo(state, order('b', { epoch: 8 }), 1).answer, { ok: false, why: 'epoch' });
+  });
+
+  it('a refused order binds nobody', () => {
+    assert.equal(onPrepare(draining, order('a'), 1).state.tenant, undefined);
+    assert.equal(onGo(idle, order('a', { epoch: 1 }), 1).state.tenant, undefined);
+  });
+
+  it('stays bound when what was prepared is over', () => {
+    const late = onTime(prepared, 2_100);
+    assert.deepEqual(effects(late), ['release']);
+    assert.deepEqual([phaseOf(late.state), late.state.tenant], ['idle', 'account/1']);
+    assert.deepEqual(onTime(prepared, 2_099), { state: prepared, effects: [] });
+    assert.deepEqual(onTime(running, 9_999).effects, []);
+  });
+
+  it('runs a job again that it dropped for want of a lease', () => {
+    const { state, effects: done_ } = onLeaseLost(running, 1);
+    assert.deepEqual(done_.map((effect) => effect.do), ['abandon']);
+    assert.deepEqual([phaseOf(state), state.jobsDone], ['idle', 0]);
+    assert.deepEqual(effects(onGo(state, order('a'), 1)), ['run']);
+    assert.deepEqual(onLeaseLost(publishing, 1), { state: publishing, effects: [] });
+  });
+
+  it('takes no more jobs than results fit its memory', () => {
+    const two = onRan(onGo(publishing, order('b'), 1).state, 2);
+    assert.deepEqual(onGo(two, order('c'), 3).answer, { ok: false, why: 'busy' });
+    assert.deepEqual(onGo(settle(two, { job: 'a', attempt: 1 }, 3, true), order('c'), 3).answer, { ok: true });
+  });
+
+  it('counts a result once, when it is collected', () => {
+    assert.deepEqual([publishing.jobsDone, done.jobsDone, settle(done, { job: 'a', attempt: 1 }, 1, true).jobsDone], [0, 1, 1]);
+    assert.equal(settle(publishing, { job: 'a', attempt: 2 }, 1, true), publishing);
+  });
+
+  it('an answer of an older leader renews nothing; a newer one renews, cancels and drains', () => {
+    assert.deepEqual(onLease(running, { epoch: 4, drain: true }, 1), { state: running, effects: [], renews: false, drain: false });
+    const renewed = onLease(running, { epoch: 6, cancel: { job: 'a', attempt: 1 }, drain: true }, 1);
+    assert.deepEqual([renewed.renews, renewed.drain, renewed.state.epoch, effects(renewed), phaseOf(renewed.state)], [true, true, 6, ['abandon'], 'idle']);
+  });
+
+  it('a drain is over when the job has run and its result is collected', () => {
+    assert.equal(isFinished(onDrain(idle)), true);
+    assert.equal(isFinished(onDrain(running)), false);
+    assert.equal(isFinished(onDrain(publishing)), false);
+    assert.equal(isFinished(onDrain(done)), true);
+    assert.equal(isFinished(done), false);
+  });
+
+  it('tells in a heartbeat what it does', () => {
+    const identity = { protocol: 1, pod: 'p', uid: 'u', namespace: 'n', pool: 'short', generation: 'g' };
+    assert.deepEqual(heartbeatOf(publishing, identity, 50, 1050), { ...identity, phase: 'publishing', epoch: 5, tenant: 'account/1', job: 'a', attempt: 1, jobsDone: 0, ageMs: 1000, idleMs: 0 });
+    assert.deepEqual(heartbeatOf(idle, identity, 50, 1050), { ...identity, phase: 'idle', epoch: 5, jobsDone: 0, ageMs: 1000, idleMs: 1050 });
+  });
+});
