@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { PageCache } from './cache.ts';
+import { isSourceError, SourceError } from './error.ts';
+import type { Access, Exchange } from './exchange.ts';
+import { makeGuard, type Allow, type Guard, type GuardOptions } from './guard.ts';
+import { nameOf } from './mapping.ts';
+import { OriginFile, type FileContext, type Head } from './origin_file.ts';
+import { outputRedactor } from './output.ts';
+import type { Playlist } from './playlist.ts';
+import type { Pool } from './pool.ts';
+import { redactUrl } from './redact.ts';
+import type { Source } from './source.ts';
+import { originUrl, targetOf, type S3Settings } from './target.ts';
+
+export type Limits = {
+  /** Of one file as declared, and of everything that the request reads. */
+  maxBytes: number;
+};
+
+export type JobOptions = {
+  source: Source;
+  /** Exceptions for this request's token, beside the installation's. */
+  allow?: readonly Allow[];
+  limits: Limits;
+  /** Whether a tool wants the origin's certificate to be good. A tool that is not named does. */
+  tls?: { verify?: Readonly<Record<string, boolean>> };
+};
+
+/** Why the source could not be read, for the outcome of the request. The message may be shown. */
+export type Failure = { code: SourceError['code']; reason?: SourceError['reason']; status?: number; message: string };
+
+export type JobStats = {
+  /** Bytes of bodies received from origins. */
+  ioUsage: number;
+  requests: number;
+  /** Connections that this job was the first to use. */
+  connections: number;
+  /** What was wrong with the source itself (not with what a playlist points at), first come. */
+  failure?: Failure;
+  /** The same by tool. */
+  failures: Record<string, Failure>;
+  /** Addresses that the guard refused, as they may be shown. */
+  refused: string[];
+};
+
+export type Prepared = { ok: true; size: number | undefined; type: string } | { ok: false; failure: Failure };
+
+export type JobSettings = {
+  port: number;
+  guard: GuardOptions;
+  s3: S3Settings;
+  cacheBytes: number;
+  idleMs: number;
+  maxFetches: number;
+  pool(guard: Guard, verify: boolean): Pool;
+};
+
+const mostFiles = 1024;
+const mostRefused = 20;
+
+/** One request's source: what its tools may read, what was read, and what went wrong. */
+export class Job {
+  readonly secret = randomBytes(16).toString('hex');
+  readonly main: string;
+  readonly name: string;
+  readonly redact: (text: string) => string;
+  readonly source: Source;
+  readonly guard: Guard;
+  readonly playlists = new Map<string, { playlist: Promise<Playlist>; at: number }>();
+  readonly #settings: JobSettings;
+  readonly #limits: Limits;
+  readonly #verify: Readonly<Record<string, boolean>>;
+  readonly #access: Access | undefined;
+  readonly #cache: PageCache;
+  readonly #abort = new AbortController();
+  readonly #files = new Map<string, OriginFile>();
+  readonly #stats: JobStats = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
+
+  constructor(options: JobOptions, settings: JobSettings) {
+    this.source = options.source;
+    this.#settings = settings;
+    this.#limits = options.limits;
+    this.#verify = options.tls?.verify ?? {};
+    this.main = originUrl(options.source, settings.s3);
+    this.name = nameOf(options.source.url);
+    this.guard = makeGuard({ ...settings.guard, allow: [...(settings.guard.allow ?? []), ...(options.allow ?? [])] });
+    this.#access = accessOf(options.source, this.main, settings.s3);
+    this.#cache = new PageCache(settings.cacheBytes);
+    this.redact = outputRedactor(options.source, { port: settings.port, secret: this.secret, main: this.main, name: this.name });
+  }
+
+  get closed(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  prefix(tool: string): string {
+    return `http://127.0.0.1:${this.#settings.port}/${this.secret}/${tool}`;
+  }
+
+  /** The address that a tool is started with. */
+  address(tool: string): string {
+    return `${this.prefix(tool)}/${this.name}`;
+  }
+
+  /** For what a tool asks for past its address: the same guard as an HTTP proxy. */
+  environment(tool: string): Record<string, string> {
+    const proxy = `http://${this.secret}:${tool}@127.0.0.1:${this.#settings.port}`;
+    return { http_proxy: proxy, https_proxy: proxy, HTTPS_PROXY: proxy, no_proxy: '127.0.0.1', NO_PROXY: '127.0.0.1' };
+  }
+
+  /** Resolves, connects and reads the head ahead of the tools. Never rejects: what fails here fails again, cached, when a tool reads. */
+  async prepare(tools: readonly string[] = Object.keys(this.#verify)): Promise<Prepared> {
+    const wanted = tools.length === 0 ? [''] : tools;
+    const target = targetOf(this.main);
+    this.#settings.pool(this.guard, true).warm(target, 2);
+    let failure: Failure | undefined;
+    for (const tool of wanted) {
+      try {
+        const { head } = await this.file(this.main, tool);
+        return { ok: true, size: head.size, type: head.type };
+      } catch (error) {
+        failure ??= this.failed(error, this.main, tool);
+      }
+    }
+    return { ok: false, failure: failure! };
+  }
+
+  /**
+   * The file behind an address, opened. A tool that asks for no verification shares the verified transfer where the
+   * certificate is good, so that the origin is read once; only where it is not, it gets one of its own.
+   */
+  async file(url: string, tool: string, anonymous = false): Promise<{ file: OriginFile; head: Head }> {
+    const file = this.#file(url, true, anonymous);
+    try {
+      return { file, head: await file.open() };
+    } catch (error) {
+      if (this.#verify[tool] !== false || !isSourceError(error) || error.reason !== 'certificate') throw error;
+      const trusting = this.#file(url, false, anonymous);
+      return { file: trusting, head: await trusting.open() };
+    }
+  }
+
+  /** A live playlist is read anew each time. */
+  forget(file: OriginFile): void {
+    for (const [key, value] of this.#files) if (value === file) this.#files.delete(key);
+  }
+
+  /** Notes why an address could not be read. */
+  failed(error: unknown, url: string, tool: string): Failure {
+    const known = isSourceError(error) ? error : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+    const failure: Failure = {
+      code: known.code, message: known.message,
+      ...(known.reason === undefined ? {} : { reason: known.reason }), ...(known.status === undefined ? {} : { status: known.status }),
+    };
+    if (known.code === 'refused') this.refuse(url);
+    const whole = known.code === 'too-large' || (known.code === 'cut' && known.reason === 'limit');
+    if ((url === this.main || whole) && known.reason !== 'closed') {
+      this.#stats.failure ??= failure;
+      this.#stats.failures[tool] ??= failure;
+    }
+    return failure;
+  }
+
+  refuse(url: string): void {
+    const shown = redactUrl(url);
+    const { refused } = this.#stats;
+    if (refused.length < mostRefused && !refused.includes(shown)) refused.push(shown);
+  }
+
+  stats(): JobStats {
+    return structuredClone(this.#stats);
+  }
+
+  /** Counts bytes of a tunnel, which nothing but its ends can read. */
+  readonly count: Exchange['count'] = {
+    request: (fresh) => {
+      this.#stats.requests++;
+      if (fresh) this.#stats.connections++;
+    },
+    bytes: (count) => {
+      this.#stats.ioUsage += count;
+      if (this.#stats.ioUsage > this.#limits.maxBytes) {
+        throw new SourceError('cut', `More than ${this.#limits.maxBytes} bytes were read.`, { reason: 'limit' });
+      }
+    },
+  };
+
+  close(): void {
+    this.#abort.abort();
+    for (const file of this.#files.values()) file.close();
+    this.#files.clear();
+    this.playlists.clear();
+    this.#cache.clear();
+  }
+
+  #file(url: string, verify: boolean, anonymous: boolean): OriginFile {
+    if (this.closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
+    const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'} ${url}`;
+    const known = this.#files.get(key);
+    if (known !== undefined) return known;
+    if (this.#files.size >= mostFiles) this.#files.delete(this.#files.keys().next().value!);
+    const context: FileContext = {
+      pool: this.#settings.pool(this.guard, verify), access: anonymous ? undefined : this.#access, signal: this.#abort.signal, count: this.count,
+      cache: this.#cache, maxBytes: this.#limits.maxBytes, idleMs: this.#settings.idleMs, maxFetches: this.#settings.maxFetches,
+    };
+    const file = new OriginFile(url, context);
+    this.#files.set(key, file);
+    return file;
+  }
+}
+
+function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
+  const home = targetOf(url);
+  const region = source.s3?.region ?? settings.region ?? 'us-east-1';
+  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined) return { home, keys: { accessKey: source.s3.accessKey, secret: source.s3.secret }, region };
+  if (source.credentials === undefined) return undefined;
+  const { user, password } = source.credentials;
+  return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region };
+}
+

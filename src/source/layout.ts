@@ -1,0 +1,130 @@
+import type { Wanted } from './read_ahead.ts';
+
+/**
+ * What a tool will read of a file, told from the file's own structure while its head arrives. A guess only ever costs or
+ * saves time: what a tool asks for is fetched anyway.
+ */
+
+export type Peek = (offset: number, length: number) => Buffer | undefined;
+
+export type Layout = {
+  /** Looks at what has arrived and names the ranges worth having, each once. */
+  step(peek: Peek): Wanted[];
+};
+
+const header = 16;
+/** As much of a box as is worth fetching at once, and of fragments as can matter for a probe. */
+const longest = 8 << 20;
+const mostFragments = 64;
+
+export function layoutOf(head: Buffer, size: number): Layout | undefined {
+  if (head.length < 12) return undefined;
+  const type = head.toString('latin1', 4, 8);
+  if (/^(?:ftyp|moov|mdat|free|skip|wide|styp|sidx|pnot)$/.test(type)) return mp4Layout(size);
+  if (head[0] === 0x47 && (head.length <= 188 || head[188] === 0x47)) return tailLayout(size, 256 << 10);
+  if (head.readUInt32BE(0) === 0x000001ba) return tailLayout(size, 256 << 10);
+  if (head.toString('latin1', 0, 4) === 'OggS') return tailLayout(size, 64 << 10);
+  if (head.toString('latin1', 0, 4) === 'fLaC') return undefined;
+  return undefined;
+}
+
+function tailLayout(size: number, length: number): Layout {
+  let done = false;
+  return {
+    step() {
+      if (done) return [];
+      done = true;
+      return [{ from: Math.max(0, size - length), to: size }];
+    },
+  };
+}
+
+/** Walks the top-level boxes: to `moov` wherever it is, and from fragment to fragment. */
+function mp4Layout(size: number): Layout {
+  let at = 0;
+  let asked = -1;
+  let fragments = 0;
+  let tail: 'unasked' | 'asked' | 'done' = 'unasked';
+
+  const step = (peek: Peek): Wanted[] => {
+    const wanted: Wanted[] = [];
+    if (tail === 'asked') {
+      const found = fragmentIndex(peek, size);
+      if (found !== undefined) {
+        tail = 'done';
+        wanted.push(...found);
+      }
+    }
+    while (at + 8 <= size && fragments <= mostFragments) {
+      const bytes = peek(at, Math.min(header, size - at));
+      if (bytes === undefined) {
+        if (asked !== at) wanted.push({ from: at, to: Math.min(size, at + header) });
+        asked = at;
+        break;
+      }
+      const box = boxOf(bytes, at, size);
+      if (box === undefined) {
+        at = size;
+        break;
+      }
+      if (box.type === 'moov' || box.type === 'sidx') wanted.push({ from: at, to: Math.min(box.end, at + longest) });
+      if (box.type === 'moof') {
+        fragments++;
+        wanted.push({ from: at, to: Math.min(box.end + header, size, at + longest) });
+        // A writer of fragments may have left their index at the very end: it saves going from one to the next.
+        if (tail === 'unasked') {
+          tail = 'asked';
+          wanted.push({ from: Math.max(0, size - 4096), to: size });
+        }
+      }
+      at = box.end;
+    }
+    return wanted;
+  };
+  return { step };
+}
+
+type Box = { type: string; end: number };
+
+function boxOf(bytes: Buffer, at: number, size: number): Box | undefined {
+  const type = bytes.toString('latin1', 4, 8);
+  if (!/^[\x20-\x7e\xa9]{4}$/.test(type)) return undefined;
+  let length = bytes.readUInt32BE(0);
+  if (length === 1) {
+    if (bytes.length < 16) return undefined;
+    length = Number(bytes.readBigUInt64BE(8));
+  } else if (length === 0) {
+    length = size - at;
+  }
+  return length >= 8 ? { type, end: at + length } : undefined;
+}
+
+/** The fragments that an `mfra` at the end lists; undefined while the end has not arrived. */
+function fragmentIndex(peek: Peek, size: number): Wanted[] | undefined {
+  const last = peek(size - 16, 16);
+  if (last === undefined) return undefined;
+  if (last.toString('latin1', 4, 8) !== 'mfro') return [];
+  const length = last.readUInt32BE(12);
+  if (length < 24 || length > Math.min(size, 1 << 20)) return [];
+  const index = peek(size - length, length);
+  if (index === undefined) return [{ from: size - length, to: size }];
+  const offsets = new Set<number>();
+  for (let at = 8; at + 24 <= index.length; ) {
+    const boxLength = index.readUInt32BE(at);
+    if (boxLength < 8 || at + boxLength > index.length) break;
+    if (index.toString('latin1', at + 4, at + 8) === 'tfra') readTrack(index.subarray(at, at + boxLength), offsets);
+    at += boxLength;
+  }
+  return [...offsets].filter((offset) => offset < size).sort((a, b) => a - b).slice(0, mostFragments).map((offset) => ({ from: offset, to: Math.min(size, offset + 8192) }));
+}
+
+function readTrack(box: Buffer, offsets: Set<number>): void {
+  const version = box[8];
+  const sizes = box[19]!;
+  const entries = box.readUInt32BE(20);
+  const numbers = ((sizes >> 4) & 3) + ((sizes >> 2) & 3) + (sizes & 3) + 3;
+  const step = (version === 1 ? 16 : 8) + numbers;
+  for (let i = 0, at = 24; i < entries && i < 4096 && at + step <= box.length; i++, at += step) {
+    offsets.add(version === 1 ? Number(box.readBigUInt64BE(at + 8)) : box.readUInt32BE(at + 4));
+  }
+}

@@ -1,0 +1,63 @@
+import { resolveReference } from './target.ts';
+
+/**
+ * How any web address is spelled as a path of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps
+ * the shape of the address, so a relative reference resolves by itself wherever it stays on its host.
+ */
+
+export type Mapping = {
+  /** The proxy's address for this tool: `http://127.0.0.1:1234/<secret>/<tool>` */
+  prefix: string;
+  /** The source's own address. */
+  main: string;
+  /** The last segment of its path, under which the tool gets it. */
+  name: string;
+};
+
+export const toPath = (url: string): string => `x/${url.replace('://', '/')}`;
+
+/** The web address behind a path under the prefix; undefined for one that is none. */
+export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'name'>): string | undefined {
+  if (path.startsWith('x/')) {
+    const match = /^x\/(https?)\/([^/?#@\\]+)(\/[^#]*)?$/.exec(path);
+    return match === null ? undefined : resolveReference(`${match[1]}://${match[2]}/`, `${match[1]}://${match[2]}${match[3] ?? '/'}`);
+  }
+  if (loosely(path) === loosely(name)) return main;
+  return resolveReference(main, `./${path}`);
+}
+
+function loosely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function nameOf(url: string): string {
+  const path = url.replace(/^[a-z0-9]+:\/\/[^/?#]*/, '').split(/[?#]/)[0]!;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return name === '' || name === 'x' || name === '.' || name === '..' ? 'source' : name;
+}
+
+/** Where a text with references was asked for, and where it came from. */
+export type Place = { requested: string; final: string };
+
+const directory = (url: string): string => url.split(/[?#]/)[0]!.replace(/[^/]*$/, '');
+export const moved = ({ requested, final }: Place): boolean => directory(requested) !== directory(final);
+
+/** A reference that leads to the right place with nothing done to it: below where it stands. Left alone because not every tool follows an absolute one. */
+export function isNatural(reference: string): boolean {
+  return reference !== '' && !/^(?:[a-z][a-z0-9+.-]*:|[/?#\\]|x\/|refused\/)/i.test(reference) && !/(?:^|[/\\])(?:\.|%2e){2}(?:[/\\?#]|$)/i.test(reference) && !reference.includes('\\');
+}
+
+const harmless = /^(?:data|skd|urn|tag):/i;
+
+/** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
+export function rewriteReference(reference: string, base: string, prefix: string): string {
+  const url = resolveReference(base, reference);
+  if (url !== undefined) return `${prefix}/${toPath(url)}`;
+  if (harmless.test(reference)) return reference;
+  const scheme = /^([a-z][a-z0-9+.-]{0,30}):/i.exec(reference)?.[1]?.toLowerCase() ?? 'unreadable';
+  return `${prefix}/refused/${scheme}`;
+}

@@ -1,0 +1,57 @@
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { promisify } from 'node:util';
+import { SourceError } from './error.ts';
+import type { Head, OriginFile } from './origin_file.ts';
+import type { Place } from './mapping.ts';
+
+/** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */
+export type PlaylistKind = 'hls' | 'dash';
+
+/** Longer ones are not rewritten, so they are not passed on either. */
+export const longestPlaylist = 16 << 20;
+
+const decoders = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
+
+export async function playlistKind(file: OriginFile, head: Head): Promise<PlaylistKind | undefined> {
+  if (head.size === 0) return undefined;
+  const coding = head.headers['content-encoding'];
+  if (coding !== undefined && coding !== 'identity') return claimedKind(head);
+  const start = textStart(await file.first(16));
+  if (start.startsWith('#EXTM3U')) return 'hls';
+  if (!start.startsWith('<')) return undefined;
+  return /<(?:\w+:)?MPD[\s>]/.test((await file.first(16384)).toString('latin1')) ? 'dash' : undefined;
+}
+
+const textStart = (bytes: Buffer): string => bytes.toString('utf8').replace(/^\ufeff/, '').trimStart();
+
+function claimedKind({ type, url }: Head): PlaylistKind | undefined {
+  const path = url.split(/[?#]/)[0]!.toLowerCase();
+  if (type.endsWith('mpegurl') || /\.m3u8?$/.test(path)) return 'hls';
+  return type === 'application/dash+xml' || path.endsWith('.mpd') ? 'dash' : undefined;
+}
+
+export type Playlist = { body: Buffer; /** it will not change */ final: boolean };
+
+export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, prefix: string): Promise<Playlist> {
+  if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();
+  let bytes = await file.first(longestPlaylist + 1);
+  if (bytes.length > longestPlaylist) throw tooLong();
+  const decode = decoders[head.headers['content-encoding'] as keyof typeof decoders];
+  if (decode !== undefined) {
+    bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: longestPlaylist }).catch((cause: unknown) => {
+      throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
+    });
+  }
+  // What is not an address must come through byte for byte, whatever its encoding.
+  const utf8 = bytes.toString('utf8');
+  const encoding = Buffer.from(utf8, 'utf8').equals(bytes) ? 'utf8' : 'latin1';
+  const text = encoding === 'utf8' ? utf8 : bytes.toString('latin1');
+  if (kind === 'hls') {
+    const { isFinalHls, rewriteHls } = await import('./hls_rewrite.ts');
+    return { body: Buffer.from(rewriteHls(text, place, prefix), encoding), final: isFinalHls(text) };
+  }
+  const { isFinalDash, rewriteDash } = await import('./dash_rewrite.ts');
+  return { body: Buffer.from(rewriteDash(text, place, prefix), encoding), final: isFinalDash(text) };
+}
+
+const tooLong = (): SourceError => new SourceError('cut', 'The playlist is too long.', { reason: 'limit' });

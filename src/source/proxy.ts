@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { openSocket, trustedContext, type ConnectOptions } from './connect.ts';
+import { egressRoute, type Egress } from './egress.ts';
+import type { Guard, GuardOptions } from './guard.ts';
+import { Job, type JobOptions, type JobStats, type Prepared } from './job.ts';
+import { Pool } from './pool.ts';
+import { refuse, serveTool } from './serve.ts';
+import type { S3Settings } from './target.ts';
+import { answer, challenge, loginOf, serveAbsolute, serveConnect } from './tunnel.ts';
+
+export type { JobOptions, JobStats, Prepared, Failure } from './job.ts';
+
+/** What holds for the whole installation. */
+export type ProxyOptions = GuardOptions & {
+  /** Certificates (PEM) to be trusted beside the system's. */
+  ca?: string;
+  egress?: Egress;
+  s3?: S3Settings;
+  /** Pages kept for one job. */
+  cacheBytes?: number;
+  connectTimeoutMs?: number;
+  headersTimeoutMs?: number;
+  /** Silence in the middle of a body. */
+  idleTimeoutMs?: number;
+  /** How long a connection to an origin is kept without use. */
+  keepAliveMs?: number;
+  /** Connections to one host at once. */
+  maxPerHost?: number;
+};
+
+/** A source that tools can read. */
+export type JobSource = {
+  /** What a tool is told to open: `http://127.0.0.1:PORT/<secret>/<tool>/<file name>` */
+  address(tool: string): string;
+  /** Variables for the tool's process, so that what it opens past that address meets the same guard. */
+  environment(tool: string): Record<string, string>;
+  /** Resolves, connects, reads the head and what the format says is next. Never rejects. */
+  prepare(): Promise<Prepared>;
+  stats(): JobStats;
+  /** Puts the caller's address back into a tool's output, and takes every secret out of it. */
+  redact(text: string): string;
+  close(): void;
+};
+
+export type SourceProxy = {
+  readonly port: number;
+  open(job: JobOptions): JobSource;
+  close(): Promise<void>;
+};
+
+const mostPools = 16;
+
+/** Starts the proxy: one per agent, on 127.0.0.1. */
+export async function startProxy(options: ProxyOptions = {}): Promise<SourceProxy> {
+  const jobs = new Map<string, Job>();
+  const pools = new Map<string, Pool>();
+  const context = trustedContext(options.ca);
+  const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
+  const connecting = (guard: Guard, verify: boolean): ConnectOptions => ({ guard, verify, context, egress, timeoutMs: options.connectTimeoutMs ?? 10_000 });
+
+  // Connections are shared only among jobs for which the guard decides alike.
+  const pool = (guard: Guard, verify: boolean): Pool => {
+    const key = `${verify} ${guard.key}`;
+    const known = pools.get(key);
+    if (known !== undefined) return known;
+    const made = new Pool({ ...connecting(guard, verify), maxPerHost: options.maxPerHost ?? 6, idleMs: options.keepAliveMs ?? 15_000, headersTimeoutMs: options.headersTimeoutMs ?? 20_000 });
+    pools.set(key, made);
+    return made;
+  };
+
+  const closePools = (): void => {
+    for (const made of pools.values()) made.close();
+    pools.clear();
+  };
+
+  const server = createServer({ keepAliveTimeout: 5000, maxHeaderSize: 32768 }, (request, response) => {
+    void handle(request, response, jobs, port).catch(() => refuse(response, 500, 'Internal error.'));
+  });
+  server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const login = loginOf(request.headers['proxy-authorization'], jobs);
+    if (login === undefined) answer(socket, 407, 'Proxy Authentication Required', challenge);
+    else void serveConnect(login, request, socket, head, (job, host, at) => openSocket(host, at, false, connecting(job.guard, true))).catch(() => socket.destroy());
+  });
+  server.on('clientError', (_error, socket) => socket.destroy());
+  server.maxConnections = 512;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    port,
+    open(job) {
+      const made = new Job(job, {
+        port, pool, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 64 << 20,
+        idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
+      });
+      jobs.set(made.secret, made);
+      return {
+        address: (tool) => made.address(tool),
+        environment: (tool) => made.environment(tool),
+        prepare: () => made.prepare(),
+        stats: () => made.stats(),
+        redact: made.redact,
+        close() {
+          jobs.delete(made.secret);
+          made.close();
+          if (jobs.size === 0 && pools.size > mostPools) closePools();
+        },
+      };
+    },
+    async close() {
+      for (const job of jobs.values()) job.close();
+      jobs.clear();
+      closePools();
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, jobs: ReadonlyMap<string, Job>, port: number): Promise<void> {
+  response.on('error', () => {});
+  let path = request.url ?? '/';
+  const own = `http://127.0.0.1:${port}/`;
+  if (path.startsWith(own)) path = path.slice(own.length - 1);
+  if (!path.startsWith('/')) {
+    const login = loginOf(request.headers['proxy-authorization'], jobs);
+    if (login === undefined) refuse(response, 407, 'Proxy authentication required.', challenge);
+    else await serveAbsolute(login, request, response);
+    return;
+  }
+  const match = /^\/([0-9a-f]{32})\/([A-Za-z0-9_-]{1,64})\/(.*)$/s.exec(path);
+  const job = match === null ? undefined : jobs.get(match[1]!);
+  if (match === null || job === undefined) {
+    refuse(response, 404, 'No such address.');
+    return;
+  }
+  await serveTool(job, match[2]!, match[3]!, request, response);
+}
+

@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isSourceError } from './error.ts';
+import type { Failure, Job } from './job.ts';
+import { fromPath } from './mapping.ts';
+import type { Head, OriginFile } from './origin_file.ts';
+import { playlistKind, readPlaylist, type Playlist } from './playlist.ts';
+
+/** Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the agent lives. */
+export async function serveTool(job: Job, tool: string, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
+    return;
+  }
+  const refused = /^refused\/([a-z0-9+.-]+)/.exec(path);
+  if (refused !== null) {
+    job.refuse(`${refused[1]}://`);
+    refuse(response, 403, `Addresses of the kind ${refused[1]}: are not allowed.`);
+    return;
+  }
+  const url = fromPath(path, job);
+  if (url === undefined) {
+    refuse(response, 404, 'No such address.');
+    return;
+  }
+  await serveUrl(job, tool, url, request, response);
+}
+
+export async function serveUrl(job: Job, tool: string, url: string, request: IncomingMessage, response: ServerResponse, anonymous = false): Promise<void> {
+  try {
+    const { file, head } = await job.file(url, tool, anonymous);
+    const playlist = anonymous ? undefined : await playlistOf(job, tool, url, file, head);
+    if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
+    else await send(file, head, request, response);
+  } catch (error) {
+    if (!isSourceError(error)) job.failed(error, url, tool);
+    const failure = job.failed(error, url, tool);
+    if (response.headersSent) response.destroy();
+    else refuse(response, statusOf(failure), failure.message);
+  }
+}
+
+/** How long a playlist that may change is good for both tools. */
+const freshMs = 1000;
+
+async function playlistOf(job: Job, tool: string, url: string, file: OriginFile, head: Head): Promise<Playlist | undefined> {
+  const kind = await playlistKind(file, head);
+  if (kind === undefined) return undefined;
+  const key = `${tool} ${url}`;
+  const known = job.playlists.get(key);
+  if (known !== undefined && (await known.playlist).final) return known.playlist;
+  const playlist = readPlaylist(file, head, kind, { requested: url, final: head.url }, job.prefix(tool));
+  if (job.playlists.size > 256) job.playlists.clear();
+  job.playlists.set(key, { playlist, at: performance.now() });
+  playlist.then(
+    ({ final }) => {
+      if (!final) setTimeout(() => job.forget(file), freshMs).unref();
+    },
+    () => job.playlists.delete(key),
+  );
+  return playlist;
+}
+
+type Range = { from: number; to: number };
+
+/** One range of a file of a known size; `none` where there is nothing in it, undefined where the whole is asked for. */
+export function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  if (match === null || (match[1] === '' && match[2] === '')) return undefined;
+  if (match[1] === '') {
+    const length = Math.min(Number(match[2]), size);
+    return length === 0 ? 'none' : { from: size - length, to: size };
+  }
+  const from = Number(match[1]);
+  const last = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1);
+  return from >= size || last < from ? 'none' : { from, to: last + 1 };
+}
+
+async function send(file: OriginFile, head: Head, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const headers: Record<string, string | number> = { ...head.headers };
+  let range: Range | undefined;
+  if (head.ranged && head.size !== undefined) {
+    headers['accept-ranges'] = 'bytes';
+    const asked = rangeOf(request.headers.range, head.size);
+    if (asked === 'none' && head.size > 0) {
+      refuse(response, 416, 'Not in the file.', { 'content-range': `bytes */${head.size}` });
+      return;
+    }
+    if (asked !== 'none') range = asked;
+    if (range !== undefined) headers['content-range'] = `bytes ${range.from}-${range.to - 1}/${head.size}`;
+  }
+  const { from, to } = range ?? { from: 0, to: head.size ?? Infinity };
+  if (to !== Infinity) headers['content-length'] = to - from;
+  if (request.method === 'HEAD') {
+    response.writeHead(range === undefined ? 200 : 206, headers).end();
+    return;
+  }
+  const reader = await file.read(from, to);
+  response.once('close', () => reader.close());
+  try {
+    // The first piece decides between an answer and an error.
+    let piece = await reader.next();
+    response.writeHead(range === undefined ? 200 : 206, headers);
+    for (; piece !== undefined && !response.destroyed; piece = await reader.next()) {
+      if (!response.write(piece)) await drained(response);
+    }
+    response.end();
+  } finally {
+    reader.close();
+  }
+}
+
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.once('drain', done).once('close', done);
+  });
+
+function sendWhole(body: Buffer, head: Head, request: IncomingMessage, response: ServerResponse): void {
+  const headers: Record<string, string | number> = { ...head.headers, 'accept-ranges': 'bytes' };
+  delete headers['content-encoding'];
+  const range = rangeOf(request.headers.range, body.length);
+  if (range === 'none' && body.length > 0) {
+    refuse(response, 416, 'Not in the file.', { 'content-range': `bytes */${body.length}` });
+    return;
+  }
+  const part = range === undefined || range === 'none' ? body : body.subarray(range.from, range.to);
+  if (range !== undefined && range !== 'none') headers['content-range'] = `bytes ${range.from}-${range.to - 1}/${body.length}`;
+  headers['content-length'] = part.length;
+  response.writeHead(headers['content-range'] === undefined ? 200 : 206, headers);
+  response.end(request.method === 'HEAD' ? undefined : part);
+}
+
+function statusOf({ code, status, reason }: Failure): number {
+  if (code === 'refused' || code === 'too-large') return 403;
+  if (status !== undefined && status >= 400 && status <= 599) return status;
+  return reason === 'timeout' ? 504 : 502;
+}
+
+/** A short answer in words, which are ours alone. */
+export function refuse(response: ServerResponse, status: number, text: string, headers: Record<string, string> = {}): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), ...headers });
+  response.end(text);
+}

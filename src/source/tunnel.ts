@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { isSourceError } from './error.ts';
+import type { Job } from './job.ts';
+import { refuse, serveUrl } from './serve.ts';
+import { hostText, resolveReference } from './target.ts';
+
+/** The proxy as tools know it from http_proxy: for addresses that were not rewritten. Same checks, never a credential. */
+
+export type Login = { job: Job; tool: string };
+
+/** The job whose secret a tool presents as the proxy's user name. */
+export function loginOf(header: string | undefined, jobs: ReadonlyMap<string, Job>): Login | undefined {
+  const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(header ?? '')?.[1];
+  if (encoded === undefined) return undefined;
+  const [secret = '', tool = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
+  const job = jobs.get(secret);
+  return job === undefined || !/^[A-Za-z0-9_-]*$/.test(tool) ? undefined : { job, tool };
+}
+
+export const challenge = { 'proxy-authenticate': 'Basic realm="source"' };
+
+/** `GET http://host/path` */
+export async function serveAbsolute({ job, tool }: Login, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = resolveReference('http://invalid/', request.url ?? '');
+  if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'Not an http address.');
+  else if (request.method !== 'GET' && request.method !== 'HEAD') refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
+  else await serveUrl(job, tool, url, request, response, true);
+}
+
+/** `CONNECT host:443` */
+export async function serveConnect({ job }: Login, request: IncomingMessage, socket: Duplex, head: Buffer, open: (job: Job, host: string, port: number) => Promise<Socket>): Promise<void> {
+  const match = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]{1,255}):(\d{1,5})$/i.exec(request.url ?? '');
+  const port = Number(match?.[2]);
+  if (match === null || !(port >= 1 && port <= 65535)) {
+    answer(socket, 400, 'Bad Request');
+    return;
+  }
+  // The URL standard's reading of the name, so that no spelling of an address slips by.
+  const host = hostOf(match[1]!);
+  const shown = `https://${hostText(host ?? '')}:${port}/`;
+  if (host === undefined) {
+    answer(socket, 400, 'Bad Request');
+    return;
+  }
+  let origin: Socket;
+  try {
+    origin = await open(job, host, port);
+  } catch (error) {
+    job.failed(error, shown, '');
+    const refused = isSourceError(error) && error.code === 'refused';
+    answer(socket, refused ? 403 : 502, refused ? 'Forbidden' : 'Bad Gateway');
+    return;
+  }
+  job.count.request(true);
+  const end = (): void => {
+    origin.destroy();
+    socket.destroy();
+  };
+  origin.on('error', end).on('close', end);
+  socket.on('error', end).on('close', end);
+  job.signal.addEventListener('abort', end, { once: true });
+  origin.on('data', (chunk: Buffer) => {
+    try {
+      job.count.bytes(chunk.length);
+    } catch {
+      end();
+    }
+  });
+  socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  if (head.length > 0) origin.write(head);
+  origin.pipe(socket);
+  socket.pipe(origin);
+}
+
+function hostOf(text: string): string | undefined {
+  try {
+    return new URL(`http://${text}/`).hostname.replace(/^\[|\]$/g, '');
+  } catch {
+    return undefined;
+  }
+}
+
+export function answer(socket: Duplex, status: number, reason: string, headers: Record<string, string> = {}): void {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.on('error', () => {});
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines}content-length: 0\r\nconnection: close\r\n\r\n`);
+}
