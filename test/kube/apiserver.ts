@@ -122,6 +122,8 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   process.once('exit', () => { for (const child of children) child.kill('SIGKILL'); });
 
   const etcd = run('etcd', [
+    // Without it the bookmarks of a quiet kind do not move on.
+    '--watch-progress-notify-interval', '1s',
     '--data-dir', join(folder, 'etcd'), '--log-level', 'error', '--initial-cluster', `default=${peerUrl}`,
     '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl, '--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl,
     ...(fsync ? [] : ['--unsafe-no-fsync']),

@@ -9,6 +9,8 @@ export interface Relay {
   /** Open connections go silent, as when a cable is pulled. New ones work, unless `newOnes`. */
   freeze(newOnes?: boolean): void;
   thaw(): void;
+  /** New connections are closed at once. */
+  refuse(on: boolean): void;
   cut(): void;
   /** Cuts every connection once it has carried so many more bytes towards the client. */
   cutAfter(bytes: number): void;
@@ -21,7 +23,13 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
   const pairs = new Set<Pair>();
   let opened = 0;
   let freezeNew = false;
+  let refusing = false;
   const listener = createServer((client) => {
+    client.on('error', () => {});
+    if (refusing) {
+      client.destroy();
+      return;
+    }
     opened += 1;
     const server = connect(port, host);
     const pair: Pair = { client, server, frozen: freezeNew, left: Infinity };
@@ -68,6 +76,7 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
       for (const pair of pairs) pair.frozen = true;
     },
     thaw() { freezeNew = false; },
+    refuse(on) { refusing = on; },
     cut,
     cutAfter(bytes) { for (const pair of pairs) pair.left = bytes; },
     async close() {

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { CONFIG_MAPS, isKubeError, makeClient, PROBE_JOBS, type ConfigMap, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
+import { startReflector, type Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
+import { testApiServer, type TestApiServer } from './apiserver.ts';
+import { eventually } from './eventually.ts';
+import { startRelay, type Relay } from './relay.ts';
+
+describe('reflector', function () {
+  this.timeout(60_000);
+  let server: TestApiServer;
+  let direct: KubeClient;
+  let namespace: string;
+  let relay: Relay;
+  let client: KubeClient;
+  let seen: string[];
+  let lists: string[];
+  let failures: unknown[];
+  const running: Reflector<never>[] = [];
+
+  before(async () => {
+    server = await testApiServer({ own: true });
+  });
+  beforeEach(async () => {
+    namespace = await server.namespace('reflector');
+    relay = await startRelay(server.host, server.port);
+    direct = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    client = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+    [seen, lists, failures] = [[], [], []];
+  });
+  afterEach(async () => {
+    for (const one of running.splice(0)) await one.stop();
+    await client.close();
+    await direct.close();
+    await relay.close();
+  });
+
+  function reflect<T extends KubeObject = ConfigMap>(options: Partial<ReflectorOptions<T>> = {}): Reflector<T> {
+    const type = options.type ?? (CONFIG_MAPS as never);
+    const reflector = startReflector<T>({
+      client, type, namespace, backoffMs: [20, 200],
+      handlers: {
+        add: (object, { relist }) => seen.push(`add ${object.metadata.name}${relist ? ' (list)' : ''}`),
+        update: (object, _before, { relist }) => seen.push(`update ${object.metadata.name}${relist ? ' (list)' : ''}`),
+        delete: (object, { finalStateUnknown }) => seen.push(`delete ${object.metadata.name}${finalStateUnknown ? ' (missed)' : ''}`),
+      },
+      hooks: { listed: ({ reason }) => lists.push(reason), failed: (error) => failures.push(error) },
+      ...options,
+    });
+    running.push(reflector as never);
+    return reflector;
+  }
+
+  const put = (name: string, data: Record<string, string> = {}) => direct.create(CONFIG_MAPS, { metadata: { name }, data });
+  const change = (name: string, data: Record<string, string>) => direct.mergePatch(CONFIG_MAPS, name, { data });
+
+  /** Everything up to this write has been seen. */
+  async function caughtUp(reflector: Reflector<never> | Reflector<ConfigMap>, object: KubeObject): Promise<void> {
+    assert.ok(await reflector.waitFor(object.metadata.resourceVersion, 20_000), 'the cache did not catch up');
+  }
+
+  it('lists in pages, then follows what is added, changed and deleted', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name);
+    const cache = reflect({ pageSize: 2 });
+    await cache.synced;
+    assert.deepEqual(seen.splice(0), ['a', 'b', 'c', 'd', 'e'].map((name) => `add ${name} (list)`));
+    await put('f');
+    await change('a', { now: 'changed' });
+    await direct.delete(CONFIG_MAPS, 'b');
+    await caughtUp(cache, await put('g'));
+    assert.deepEqual(seen, ['add f', 'update a', 'delete b', 'add g']);
+    assert.equal(cache.get(`${namespace}/a`)?.data?.['now'], 'changed');
+    assert.deepEqual(cache.list().map(({ metadata }) => metadata.name).sort(), ['a', 'c', 'd', 'e', 'f', 'g']);
+    assert.deepEqual(lists, ['start']);
+  });
+
+  it('drops managedFields, and keeps indexes as objects come and go', async () => {
+    const cache = reflect({ indexes: { owner: (map) => map.data?.['owner'] } });
+    await cache.synced;
+    await put('a', { owner: 'x' });
+    await caughtUp(cache, await put('b', { owner: 'x' }));
+    assert.equal('managedFields' in cache.get(`${namespace}/a`)!.metadata, false);
+    assert.equal(cache.countBy('owner', 'x'), 2);
+    await caughtUp(cache, await change('a', { owner: 'y' }));
+    assert.deepEqual([cache.countBy('owner', 'x'), cache.countBy('owner', 'y')], [1, 1]);
+  });
+
+  it('goes on where a watch ended by its time, without a new list', async () => {
+    const cache = reflect({ type: PROBE_JOBS as never, watchSeconds: () => 1, hooks: { listed: ({ reason }) => lists.push(reason), watchEnded: (reason) => seen.push(reason) }, handlers: {} });
+    await cache.synced;
+    await eventually('three watches have ended', () => seen.filter((reason) => reason === 'end').length >= 3);
+    const job = await direct.create(PROBE_JOBS, { metadata: { name: 'late' }, spec: { kind: 'file', source: { url: 'https://a.example/b' } } });
+    await caughtUp(cache as never, job);
+    assert.deepEqual(lists, ['start']);
+  });
+
+  it('moves on by bookmarks where nothing of its kind happens', async () => {
+    const cache = reflect({ type: PROBE_JOBS as never, watchSeconds: () => 3 });
+    await cache.synced;
+    const elsewhere = await put('elsewhere');
+    assert.equal(cache.includes(elsewhere.metadata.resourceVersion), false);
+    await caughtUp(cache, elsewhere);
+    assert.deepEqual([seen, lists], [[], ['start']]);
+  });
+
+  it('misses nothing when its connections are cut', async () => {
+    const cache = reflect();
+    await cache.synced;
+    await caughtUp(cache, await put('a'));
+    for (let n = 0; n < 5; n++) {
+      relay.cut();
+      await put(`b${n}`);
+      await change('a', { n: String(n) });
+      await direct.delete(CONFIG_MAPS, `b${n}`);
+      await caughtUp(cache, await put(`c${n}`));
+    }
+    assert.equal(seen.filter((line) => line.startsWith('delete b')).length, 5);
+    assert.equal(cache.get(`${namespace}/a`)?.data?.['n'], '4');
+    assert.deepEqual(cache.list().map(({ metadata }) => metadata.name).sort(), ['a', 'c0', 'c1', 'c2', 'c3', 'c4']);
+    assert.deepEqual(lists, ['start'], 'a cut is no reason to list');
+  });
+
+  it('takes no half event when the connection breaks in the middle of one', async () => {
+    const cache = reflect();
+    await cache.synced;
+    await caughtUp(cache, await put('a'));
+    const text = 'ä€😀'.repeat(30_000);
+    relay.cutAfter(100_000);
+    await caughtUp(cache, await put('big', { text }));
+    assert.equal(cache.get(`${namespace}/big`)?.data?.['text'], text);
+    assert.ok(failures.length > 0, 'the relay did cut');
+  });
+
+  it('takes objects of a megabyte, through a list and through a watch', async () => {
+    const text = 'ä€😀'.repeat(110_000);
+    await put('listed', { text });
+    const cache = reflect();
+    await cache.synced;
+    await caughtUp(cache, await put('watched', { text }));
+    for (const name of ['listed', 'watched']) assert.equal(cache.get(`${namespace}/${name}`)?.data?.['text'], text, name);
+  });
+
+  it('notices a watch that died without a word', async () => {
+    const cache = reflect({ silenceMs: 400 });
+    await cache.synced;
+    await caughtUp(cache, await put('before'));
+    relay.freeze();
+    await caughtUp(cache, await put('a'));
+    assert.ok(failures.some((error) => isKubeError(error, 'timeout') && /silent for 400 ms/.test(error.message)), String(failures));
+    assert.deepEqual(lists, ['start']);
+  });
+
+  it('lists anew when the history was thrown away, and tells of deletions that it missed', async () => {
+    const cache = reflect();
+    await cache.synced;
+    await put('kept');
+    await put('deleted');
+    await caughtUp(cache, await put('replaced'));
+    seen.length = 0;
+    relay.refuse(true);
+    relay.cut();
+    await direct.delete(CONFIG_MAPS, 'deleted');
+    await direct.delete(CONFIG_MAPS, 'replaced');
+    await put('replaced');
+    await change('kept', { now: 'changed' });
+    const last = await put('added');
+    await server.compact();
+    relay.refuse(false);
+    await caughtUp(cache, last);
+    assert.deepEqual(seen.toSorted(), ['add added (list)', 'add replaced (list)', 'delete deleted (missed)', 'delete replaced (missed)', 'update kept (list)']);
+    assert.deepEqual(lists, ['start', 'gone']);
+    await caughtUp(cache, await put('after'));
+    assert.equal(seen.at(-1), 'add after');
+  });
+
+  it('starts before its server does', async () => {
+    relay.refuse(true);
+    const waiting = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+    const cache = reflect({ client: waiting });
+    await eventually('it has failed twice', () => failures.length >= 2);
+    assert.equal(cache.hasSynced(), false);
+    relay.refuse(false);
+    await cache.synced;
+    await waiting.close();
+  });
+
+  it('tells whether it has seen a write, and waits for it only until the deadline', async () => {
+    const cache = reflect();
+    await cache.synced;
+    relay.freeze(true);
+    const { metadata } = await put('a');
+    assert.equal(cache.includes(metadata.resourceVersion), false);
+    assert.equal(await cache.waitFor(metadata.resourceVersion, 100), false);
+    relay.thaw();
+    relay.cut();
+    assert.equal(await cache.waitFor(metadata.resourceVersion, 10_000), true);
+    assert.equal(cache.includes(metadata.resourceVersion), true);
+  });
+
+  it('lists when it is asked to, over a frozen watch too, and has what was there before', async () => {
+    const cache = reflect();
+    await cache.synced;
+    await caughtUp(cache, await put('before'));
+    relay.freeze();
+    client.config.replace((await client.config.access()).calls);
+    await put('a');
+    await cache.relist();
+    assert.ok(cache.get(`${namespace}/a`));
+    assert.deepEqual(lists, ['start', 'asked']);
+    assert.deepEqual(failures, []);
+  });
+
+  it('serves each of many who ask for a list at once', async () => {
+    const cache = reflect();
+    await cache.synced;
+    await Promise.all([cache.relist(), cache.relist(), cache.relist()]);
+    await caughtUp(cache, await put('a'));
+    assert.ok(lists.length <= 3, lists.join());
+  });
+
+  it('survives a handler that throws', async () => {
+    const cache = reflect({ handlers: { add: () => { throw new Error('mine'); } } });
+    await cache.synced;
+    await put('a');
+    await caughtUp(cache, await put('b'));
+    assert.equal(cache.size, (await direct.list(CONFIG_MAPS)).items.length);
+    assert.ok(failures.some((error) => (error as Error).message === 'mine'));
+  });
+
+  it('stops: its watch ends, and a wait for its first list too', async () => {
+    const cache = reflect();
+    await cache.synced;
+    await eventually('list and watch are open', () => relay.open === 2);
+    await cache.stop();
+    await eventually('the watch is closed', () => relay.open === 1);
+    relay.refuse(true);
+    relay.cut();
+    const never = reflect();
+    const stopped = assert.rejects(never.synced, { code: 'aborted' });
+    await never.stop();
+    await stopped;
+  });
+});
