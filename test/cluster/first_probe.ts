@@ -1,0 +1,83 @@
+/** The end of `make up`: the tools are proven, one real probe is answered, and a newcomer is told how to go on. */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PROBE_TOOLS, SECRETS, makeClient, type KubeClient } from '../../src/kube/client.ts';
+import { ClusterError } from './cluster_error.ts';
+import { writeEnvironment } from './environment.ts';
+import { startOrigin } from './origin.ts';
+import { say, timed } from './progress.ts';
+
+export const NODE_PORT = 30_080;
+const NAMESPACE = 'probeyard';
+const SAMPLE = 'tiny.mp4';
+const fixtures = join(import.meta.dirname, '..', 'fixtures');
+
+async function until<T>(what: string, seconds: number, look: () => Promise<T | undefined>): Promise<T> {
+  const end = performance.now() + seconds * 1000;
+  let last: unknown;
+  while (performance.now() < end) {
+    try {
+      const found = await look();
+      if (found !== undefined) return found;
+    } catch (error) {
+      last = error;
+    }
+    await delay(250);
+  }
+  throw new ClusterError('not-ready', `${what}: not within ${seconds} s${last instanceof Error ? ` (${last.message})` : ''}`);
+}
+
+/** Each tool's proof has ended, one way or the other; says which were refused. */
+async function toolsProven(kube: KubeClient): Promise<void> {
+  const tools = await until('the tools are proven', 300, async () => {
+    const { items } = await kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });
+    const settled = items.every(({ status }) => status?.conditions?.some(({ type, status: value }) => type === 'Available' && value !== 'Unknown'));
+    return items.length > 0 && settled ? items : undefined;
+  });
+  const refused = tools.filter(({ status }) => !status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True'));
+  say(`${tools.length - refused.length} tool versions are Available`);
+  for (const { metadata, status } of refused) say(`  ${metadata.name}: ${status?.conditions?.find(({ type }) => type === 'Available')?.message ?? 'refused'}`);
+}
+
+async function adminSecret(kube: KubeClient): Promise<{ token: string; email: string; password: string }> {
+  const { data = {} } = await kube.get(SECRETS, 'probeyard-admin', { namespace: NAMESPACE });
+  const value = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+  return { token: value('token'), email: value('email'), password: value('password') };
+}
+
+export async function firstProbe(kubeconfig: string, hostIp: string): Promise<void> {
+  const kube = await makeClient({ kubeconfig, namespace: NAMESPACE });
+  const origin = await startOrigin(hostIp, fixtures);
+  try {
+    const url = `http://${hostIp}:${NODE_PORT}`;
+    await timed('the tools are proven', () => toolsProven(kube));
+    await timed('the API is ready', () => until('the API is ready', 180, async () => ((await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok ? true : undefined)));
+    const { token } = await adminSecret(kube);
+    await writeEnvironment({ PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_ADMIN_TOKEN: token });
+    const ask = (): Promise<Response> =>
+      fetch(`${url}/v1/probe/file`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ url: `${origin.url}/${SAMPLE}` }),
+        signal: AbortSignal.timeout(130_000),
+      });
+    const started = performance.now();
+    const first = await ask();
+    const envelope = (await first.json()) as { success?: boolean };
+    const took = Math.round(performance.now() - started);
+    console.log(JSON.stringify(envelope, null, 2));
+    if (first.status !== 200 || envelope.success !== true) throw new ClusterError('first-probe-failed', `the first probe was answered with ${first.status}`);
+    const again = performance.now();
+    await (await ask()).arrayBuffer();
+    say(`the first probe took ${took} ms, the same on the warm runner ${Math.round(performance.now() - again)} ms`);
+    console.log(`
+  . .local/env
+  curl -s "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" -d url=https://example.com/video.mp4
+  kubectl get pj,pt,pp -n ${NAMESPACE}
+  kubectl describe pj -n ${NAMESPACE}
+  kubectl get pods -A`);
+  } finally {
+    await origin.close();
+    await kube.close();
+  }
+}
