@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { EVERYTHING } from './everything.ts';
 import { isHook, render, type Rendered } from './render.ts';
 
@@ -12,18 +13,35 @@ const lines = (role: Rendered): string[] =>
 const rolesOf = (objects: Rendered[]) =>
   Object.fromEntries(objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole').map((role) => [`${role.metadata.namespace ?? ''}${role.metadata.namespace ? '/' : ''}${role.kind}/${role.metadata.name}`, lines(role)]));
 
+/** What a call of our client asks of the API server. */
+const VERBS: Record<string, string[]> = {
+  get: ['get'], list: ['list'], listAll: ['list'], create: ['create'], replace: ['update'], mergePatch: ['patch'], delete: ['delete'], apply: ['create', 'patch'], logs: ['get'], mergePatchStatus: ['patch'],
+};
+
+function callsOf(role: string): Set<string> {
+  const text = globSync(`src/${role}/**/*.ts`, { cwd: new URL('../../', import.meta.url).pathname }).map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).join('\n');
+  const resourceOf = (type: string) => type.toLowerCase().replaceAll('_', '');
+  const calls = new Set<string>();
+  for (const [, call, type] of text.matchAll(/\bkube\.(\w+)\((?:<[^>]*>)?\(?([A-Z_]+)?/g)) {
+    const resource = call === 'logs' ? 'pods/log' : `${resourceOf(type ?? '')}${call === 'mergePatchStatus' ? '/status' : ''}`;
+    if (call === 'logs' || type) for (const verb of VERBS[call!] ?? [`unknown call ${call}`]) calls.add(`${verb} ${resource}`);
+  }
+  for (const [, type] of text.matchAll(/startReflector(?:<\w+>)?\(\{\s*client: \w+, type: ([A-Z_]+)/g)) for (const verb of ['list', 'watch']) calls.add(`${verb} ${resourceOf(type!)}`);
+  return calls;
+}
+
 const EXPECTED = {
-  'Role/probeyard-api': ['probejobs.probeyard.dev: create get delete'],
+  'Role/probeyard-api': ['probejobs.probeyard.dev: create get delete', 'probetools.probeyard.dev: get list watch'],
   'Role/probeyard-controller': [
-    'probejobs.probeyard.dev: get list watch patch delete',
+    'probejobs.probeyard.dev: get list watch delete',
     'probetools.probeyard.dev: get list watch create patch delete',
     'probepools.probeyard.dev: get list watch create patch',
     'probejobs/status.probeyard.dev: patch',
     'probetools/status.probeyard.dev: patch',
     'probepools/status.probeyard.dev: patch',
-    'leases.coordination.k8s.io: get list watch create update patch',
+    'leases.coordination.k8s.io: create',
+    'leases.coordination.k8s.io [probeyard-controller]: get list watch patch',
     'events: create patch',
-    'events.events.k8s.io: create patch',
   ],
   'probeyard-runners/Role/probeyard-controller': [
     'pods: get list watch create delete',
@@ -50,6 +68,18 @@ describe('roles', function () {
   it('allow exactly this', () => {
     assert.deepEqual(rolesOf(render()), EXPECTED);
   });
+
+  for (const role of ['api', 'controller'] as const) {
+    it(`allow every call that the sources of the ${role} make`, () => {
+      const calls = callsOf(role);
+      assert.ok(calls.size >= 4, [...calls].join(', '));
+      const allowed = new Set([`Role/probeyard-${role}`, `probeyard-runners/Role/probeyard-${role}`].flatMap((name) => (rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))[name] ?? []).flatMap((line) => {
+        const [resource, verbs] = line.split(': ') as [string, string];
+        return verbs.split(' ').map((verb) => `${verb} ${resource.split(/[. ]/)[0]}`);
+      })));
+      assert.deepEqual([...calls].filter((call) => !allowed.has(call)), []);
+    });
+  }
 
   it('let the controller read Secrets only where jobs may name them', () => {
     const allowed = rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))['Role/probeyard-controller'];

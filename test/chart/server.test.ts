@@ -86,6 +86,9 @@ describe('the chart on an API server', function () {
       assert.equal(can(controller, 'get', 'secrets'), 'no');
       assert.equal(can(controller, 'create', 'pods'), 'no');
       assert.equal(can(controller, 'create', 'pods', '--namespace', runners), 'yes');
+      // The lease is watched by its name, and no other lease is anybody's business.
+      assert.equal(kubectl(['get', 'leases', '--as', controller, '--field-selector', 'metadata.name=probeyard-controller']).status, 0);
+      assert.match(kubectl(['get', 'leases', '--as', controller]).stderr, /forbidden/i);
       for (const account of ['probeyard-runner', 'probeyard-verify']) assert.equal(can(`system:serviceaccount:${runners}:${account}`, 'get', 'pods', '--namespace', runners), 'no');
     });
   });
