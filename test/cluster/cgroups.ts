@@ -10,48 +10,50 @@ export interface Hierarchies {
   roots: string[];
   /** Where a cgroup of ours may have appeared: also the unified hierarchy beside v1 ones. */
   all: string[];
-  /** The one that tells which processes are ours. */
-  tracking: string;
 }
 
 /** Reads the hierarchies from the text of /proc/self/mountinfo. */
 export function hierarchies(mountinfo: string): Hierarchies | undefined {
-  const found: { mount: string; type: string; options: string }[] = [];
+  const found: { mount: string; type: string }[] = [];
   for (const line of mountinfo.split('\n')) {
     const [front, back] = line.split(' - ');
     const mount = front?.split(' ')[4];
-    const [type, , options] = back?.split(' ') ?? [];
-    if (mount !== undefined && options !== undefined && (type === 'cgroup' || type === 'cgroup2')) found.push({ mount, type, options });
+    const type = back?.split(' ')[0];
+    if (mount !== undefined && (type === 'cgroup' || type === 'cgroup2')) found.push({ mount, type });
   }
   const v1 = found.filter(({ type }) => type === 'cgroup');
   const unified = found.find(({ type }) => type === 'cgroup2')?.mount;
-  if (v1.length === 0) return unified === undefined ? undefined : { version: 2, roots: [unified], all: [unified], tracking: unified };
+  if (v1.length === 0) return unified === undefined ? undefined : { version: 2, roots: [unified], all: [unified] };
   const roots = v1.map(({ mount }) => mount);
-  const pids = v1.find(({ options }) => options.split(',').includes('pids'))?.mount ?? roots[0]!;
-  return { version: 1, roots, all: unified === undefined ? roots : [...roots, unified], tracking: pids };
+  return { version: 1, roots, all: unified === undefined ? roots : [...roots, unified] };
 }
 
 export function readHierarchies(): Hierarchies | undefined {
   return hierarchies(readFileSync('/proc/self/mountinfo', 'utf8'));
 }
 
-/** Makes `/name` in every hierarchy, and `/name/system`, where the node's own daemons run. Returns the latter's list of processes. */
-export async function createCgroup(name: string): Promise<string> {
+/**
+ * Makes `/name` in every hierarchy, and `/name/system`, where the node's own daemons run: in none of them do they stay in the
+ * cgroup of the shell that called make, with its limits. Returns the lists of processes to be put on.
+ */
+export async function createCgroup(name: string): Promise<string[]> {
   const found = readHierarchies();
   if (found === undefined) throw new Error('no cgroup hierarchy is mounted');
+  const lists: string[] = [];
   for (const root of found.roots) {
-    const folder = join(root, name);
-    await mkdir(folder, { recursive: true });
-    // A new v1 cpuset is empty and takes no process.
-    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-      if (found.version === 1 && existsSync(join(folder, file)) && (await readFile(join(folder, file), 'utf8')).trim() === '') {
-        await writeFile(join(folder, file), await readFile(join(root, file)));
+    for (const path of [name, join(name, 'system')]) {
+      const folder = join(root, path);
+      await mkdir(folder, { recursive: true });
+      // A new v1 cpuset is empty and takes no process.
+      for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+        if (found.version === 1 && existsSync(join(folder, file)) && (await readFile(join(folder, file), 'utf8')).trim() === '') {
+          await writeFile(join(folder, file), await readFile(join(folder, '..', file)));
+        }
       }
     }
+    lists.push(join(root, name, 'system', 'cgroup.procs'));
   }
-  const system = join(found.tracking, name, 'system');
-  await mkdir(system, { recursive: true });
-  return join(system, 'cgroup.procs');
+  return lists;
 }
 
 /** Every process in `/name` and below, in any hierarchy: daemons, shims, and all that runs in pods. */

@@ -22,7 +22,7 @@ export interface Daemon {
 export type Outcome = 'kept' | 'started' | 'restarted';
 
 /** Starts the daemon, or leaves the running one alone if it was started the same way and answers. */
-export async function ensureDaemon(layout: Layout, daemon: Daemon, cgroupProcs?: string): Promise<Outcome> {
+export async function ensureDaemon(layout: Layout, daemon: Daemon, cgroups: readonly string[] = []): Promise<Outcome> {
   const record = recordOf(layout, daemon.name);
   const hash = hashOf(daemon);
   const before = readRunning(record);
@@ -38,7 +38,7 @@ export async function ensureDaemon(layout: Layout, daemon: Daemon, cgroupProcs?:
     record,
     log,
     ...(daemon.env && { env: daemon.env }),
-    ...(cgroupProcs !== undefined && { cgroupProcs }),
+    cgroups,
   });
   await waitReady(layout, daemon, record);
   return before === undefined ? 'started' : 'restarted';

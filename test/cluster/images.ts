@@ -12,6 +12,8 @@ export interface ImageArchive {
   name: string;
   /** OCI archive, absolute path. */
   archive: string;
+  /** Of the manifest, where it is known without opening the archive. */
+  digest?: string;
 }
 
 const Index = Type.Object({ manifests: Type.Array(Type.Object({ digest: Type.String() })) });
@@ -21,9 +23,9 @@ export async function importImages(layout: Layout, built: Built, images: readonl
   const ctr = (args: readonly string[]) => run(join(built.get('containerd')!, 'ctr'), ['-a', containerdSocket(layout), '-n', 'k8s.io', ...args]);
   const there = listedImages(await ctr(['images', 'ls']));
   const imported: string[] = [];
-  for (const { name, archive } of images) {
+  for (const { name, archive, digest } of images) {
     if (!existsSync(archive)) throw new ClusterError('NO_ARCHIVE', `${name}: there is no archive ${archive}`);
-    if (there.get(name) === (await archiveDigest(archive))) continue;
+    if (there.get(name) === (digest ?? (await archiveDigest(archive)))) continue;
     await ctr(['images', 'import', archive]);
     imported.push(name);
   }

@@ -45,13 +45,13 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
     audit: options.audit,
   };
   await ensureIdentity(plane, nodeLeaves(settings));
-  const cgroup = await createCgroup(layout.name);
+  const cgroups = await createCgroup(layout.name);
   await ensureNetwork(settings);
   const own = await ownImages(built);
   const outcomes = new Map<string, Outcome>();
   const ensure = async (daemon: Daemon): Promise<void> => {
     const from = performance.now();
-    const outcome = await ensureDaemon(layout, daemon, cgroup);
+    const outcome = await ensureDaemon(layout, daemon, cgroups);
     outcomes.set(daemon.name, outcome);
     if (outcome !== 'kept') say(`${daemon.name} ${outcome}, ready after ${((performance.now() - from) / 1000).toFixed(1)}s`);
   };

@@ -22,8 +22,8 @@ export interface StartOptions {
   record: string;
   log: string;
   env?: Record<string, string>;
-  /** A cgroup's list of processes to put it on. */
-  cgroupProcs?: string;
+  /** Lists of processes of the cgroups to put it in. */
+  cgroups?: readonly string[];
 }
 
 // Written by the process itself before it becomes the daemon, so that no kill of ours can leave a daemon without a record.
@@ -31,8 +31,8 @@ const WRAPPER = `
 read -r boot < /proc/sys/kernel/random/boot_id
 read -r stat < /proc/$$/stat
 echo "$boot $PROBEYARD_HASH $stat" > "$PROBEYARD_RECORD"
-if [ -n "$PROBEYARD_CGROUP" ]; then echo $$ > "$PROBEYARD_CGROUP" || exit 1; fi
-unset PROBEYARD_HASH PROBEYARD_RECORD PROBEYARD_CGROUP
+for list in $PROBEYARD_CGROUPS; do echo $$ > "$list" || exit 1; done
+unset PROBEYARD_HASH PROBEYARD_RECORD PROBEYARD_CGROUPS boot stat list
 exec "$@"`;
 
 export function startProcess(options: StartOptions): void {
@@ -50,7 +50,7 @@ export function startProcess(options: StartOptions): void {
       ...options.env,
       PROBEYARD_HASH: options.hash,
       PROBEYARD_RECORD: options.record,
-      PROBEYARD_CGROUP: options.cgroupProcs ?? '',
+      PROBEYARD_CGROUPS: (options.cgroups ?? []).join(' '),
     },
   });
   child.unref();

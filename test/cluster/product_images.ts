@@ -8,8 +8,8 @@ import { importImages } from './images.ts';
 import type { Layout } from './layout.ts';
 import { say, timed } from './progress.ts';
 
-const BuiltImages = Type.Array(Type.Object({ name: Type.String(), archive: Type.String(), kind: Type.String() }));
-export type BuiltImages = Static<typeof BuiltImages>;
+const BuiltImages = Type.Array(Type.Object({ ref: Type.String(), archive: Type.String(), digest: Type.String(), kind: Type.String() }));
+type BuiltImages = Static<typeof BuiltImages>;
 
 /** Builds the product's images and the tools'; nothing where the checkout has no recipes for them. */
 export async function buildImages(): Promise<BuiltImages> {
@@ -26,6 +26,6 @@ export async function buildImages(): Promise<BuiltImages> {
 export async function deliverImages(layout: Layout, built: Built): Promise<number> {
   const images = await buildImages();
   if (images.length === 0) return 0;
-  const imported = await timed(`${images.length} images are on the node`, () => importImages(layout, built, images));
+  const imported = await timed(`${images.length} images are on the node`, () => importImages(layout, built, images.map(({ ref, ...image }) => ({ name: ref, ...image }))));
   return imported.length;
 }

@@ -39,6 +39,8 @@ export async function endProcesses(layout: Layout): Promise<number> {
     }
     return pids.length === 0;
   });
+  // Whoever inherited them has to take note of their end; an init that is slow at it is no reason to fail.
+  await until({ what: 'they are collected', timeoutMs: 10_000 }, () => [...seen].every((pid) => !existsSync(`/proc/${pid}`))).catch(() => {});
   return ended;
 }
 

@@ -15,8 +15,13 @@ import { deliverImages } from './product_images.ts';
 import { say, seconds } from './progress.ts';
 import { ensureSettings } from './settings.ts';
 
+export interface UpOptions {
+  /** Stop once the node itself works: no images, no chart. */
+  nodeOnly?: boolean;
+}
+
 /** `make up`: from nothing, from half, or from a running node to a running node with our chart on it. */
-export async function up(): Promise<void> {
+export async function up(options: UpOptions = {}): Promise<void> {
   checkPlatform();
   await locked('/run/lock/probeyard-node.lock', async () => {
     await ensurePackages();
@@ -29,8 +34,8 @@ export async function up(): Promise<void> {
     const built = await buildParts(NODE_PARTS);
     const outcomes = await startNode({ built, host, settings, audit: process.env['PROBEYARD_AUDIT'] === '1' });
     await writeAccess(built, settings.hostIp);
-    const images = await deliverImages(NODE, built);
-    const chart = await installChart({ built, kubeconfig: kubeconfigOf(NODE, 'admin'), hostIp: settings.hostIp });
+    const images = options.nodeOnly ? 0 : await deliverImages(NODE, built);
+    const chart = options.nodeOnly ? false : await installChart({ built, kubeconfig: kubeconfigOf(NODE, 'admin'), hostIp: settings.hostIp });
     const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && images === 0 && !chart;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
     console.log(`\n  . ${envFile}     # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A\n`);
@@ -52,7 +57,7 @@ async function writeAccess(built: Built, hostIp: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  const work = process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ upCurrent }) => upCurrent()) : up();
+  const work = process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ upCurrent }) => upCurrent()) : up({ nodeOnly: process.argv.includes('--node-only') });
   await work.catch((error: unknown) => {
     console.error(`\nmake up: ${explain(error)}`);
     process.exitCode = 1;

@@ -1,0 +1,43 @@
+# One line per target: `make`. Every target runs on Node 24 from npm, whatever node the machine has.
+RUN = npm exec --no --silent -- node
+export CLUSTER REGISTRY OF FOLLOW
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: node_modules/.package-lock.json ## start the local cluster with Probeyard on it (CLUSTER=current REGISTRY=host/path: install on kubectl's cluster)
+	@$(RUN) test/cluster/up.ts
+
+down: node_modules/.package-lock.json ## end everything that `make up` started
+	@$(RUN) test/cluster/down.ts
+
+test: node_modules/.package-lock.json ## all tests; starts what they need
+	@$(RUN) test/run.ts
+
+test-unit: node_modules/.package-lock.json ## tests without a cluster
+	@$(RUN) test/run.ts unit
+
+test-cluster: node_modules/.package-lock.json ## tests on the local cluster
+	@$(RUN) test/run.ts cluster
+
+bench: node_modules/.package-lock.json ## measurements, compared with their ranges
+	@$(RUN) bench/run.ts
+
+images: node_modules/.package-lock.json ## build the images that changed
+	@$(RUN) images/build.ts
+
+images-source: node_modules/.package-lock.json ## build and check every tool version from upstream source (needs the upstream sites)
+	@$(RUN) images/source.ts
+
+status: node_modules/.package-lock.json ## what runs
+	@$(RUN) test/cluster/status.ts
+
+logs: node_modules/.package-lock.json ## the daemons' logs (OF=kubelet: one of them; FOLLOW=1: as they grow)
+	@$(RUN) test/cluster/logs.ts
+
+# npm writes this file at the end of an install.
+node_modules/.package-lock.json: package-lock.json
+	npm ci
+	@touch $@
+
+.PHONY: help up down test test-unit test-cluster bench images images-source status logs

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { buildParts, isBuilt } from './build.ts';
+import { cgroupProcesses } from './cgroups.ts';
+import { attempt } from './command.ts';
+import { recordOf } from './daemon.ts';
+import { DAEMONS } from './daemons.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+import { NODE } from './layout.ts';
+import { NODE_PARTS } from './parts.ts';
+import { readRunning } from './processes.ts';
+
+/** `make status`: what runs, and what the cluster says of itself. */
+async function status(): Promise<void> {
+  let missing = 0;
+  for (const name of DAEMONS) {
+    const running = readRunning(recordOf(NODE, name));
+    if (running === undefined) missing++;
+    console.log(`${name.padEnd(24)} ${running === undefined ? '-' : `pid ${running.pid}`}`);
+  }
+  if (missing === DAEMONS.length) {
+    console.log('\nnothing is up: make up');
+    process.exitCode = 1;
+    return;
+  }
+  console.log(`${'all, pods included'.padEnd(24)} ${(await cgroupProcesses(NODE.name)).length} processes`);
+  if (missing > 0) console.log('\nnot everything runs: make up starts what is missing, make logs shows why it ended');
+  if (!(await isBuilt(NODE_PARTS))) return;
+  const kubectl = join((await buildParts(NODE_PARTS)).get('kubernetes')!, 'kubectl');
+  const answer = await attempt(kubectl, ['--kubeconfig', kubeconfigOf(NODE, 'admin'), '--request-timeout=5s', 'get', 'nodes,pods', '-A']);
+  console.log(`\n${answer.stdout || answer.stderr}`);
+  if (missing > 0 || answer.code !== 0) process.exitCode = 1;
+}
+
+await status();
