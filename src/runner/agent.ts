@@ -1,0 +1,219 @@
+/**
+ * The agent of one runner pod: takes orders over NATS, runs the tools through the launcher, publishes results until they are
+ * collected. It holds the pod's NATS identity and the sources in clear, and has no tools.
+ */
+import type { Bus } from '../bus/connect.ts';
+import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, type ResultBody, SUBJECT } from '../bus/messages.ts';
+import { packResult } from '../bus/packing.ts';
+import type { Logger } from '../log.ts';
+import { startHeartbeats } from './heartbeat.ts';
+import { type RunSettings, runJob } from './job.ts';
+import type { Launcher } from './launcher.ts';
+import { type Decision, type Effect, heartbeatOf, type Identity, initialState, isFinished, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, settle, type State } from './orders.ts';
+import { publishUntilCollected } from './publish.ts';
+import { type JobSource, type OpenSource } from './source.ts';
+import { unreadableSource } from './unreadable_source.ts';
+
+export interface AgentOptions {
+  bus: Bus;
+  launcher: Launcher;
+  openSource: OpenSource;
+  identity: Identity;
+  settings: RunSettings & { maxJobs: number };
+  log: Logger;
+  heartbeatMs?: number;
+}
+
+export interface Agent {
+  state(): Readonly<State>;
+  /** Takes nothing new; resolves when the running job is done and its result collected. */
+  drain(why: string): Promise<void>;
+  /** At once, whatever runs. */
+  close(): Promise<void>;
+  /** Resolves when the agent itself has come to an end: drained by the leader, worn out, or with a tools' container that is not clean. */
+  ended: Promise<void>;
+}
+
+/** A result that nobody collected for so long is given up; the request has ended otherwise by then. */
+const GIVE_UP_MS = 600_000;
+/** A pod whose containers are not started again is of no more use once its tools' container has died. */
+const LAUNCHER_GONE_MS = 5_000;
+
+export function startAgent({ bus, launcher, openSource, identity, settings, log, heartbeatMs }: AgentOptions): Agent {
+  const readyAt = performance.now();
+  let state = initialState(readyAt);
+  let source: { key: string; open: JobSource } | undefined;
+  let abandoned = new AbortController();
+  /** Nothing is started before what ran before is gone. */
+  let clean: Promise<boolean> = Promise.resolve(true);
+  const publications = new Map<string, AbortController>();
+  const ended = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  let launcherSeen = readyAt;
+
+  const change = (next: State): void => {
+    const before = state;
+    state = next;
+    if (before.task !== next.task || before.publishing !== next.publishing || before.draining !== next.draining || before.tenant !== next.tenant) heartbeats.beat();
+    if (isFinished(state)) ended.resolve();
+  };
+  const take = ({ state: next, effects }: Pick<Decision, 'state' | 'effects'>): void => {
+    change(next);
+    for (const effect of effects) perform(effect);
+  };
+
+  const release = () => {
+    source?.open.close();
+    source = undefined;
+  };
+  const sourceFor = (order: Prepare): JobSource => {
+    const key = `${order.job}/${order.attempt}`;
+    if (source?.key === key) return source.open;
+    release();
+    let open: JobSource;
+    try {
+      open = openSource(order.assignment);
+    } catch (error) {
+      open = unreadableSource(error);
+    }
+    source = { key, open };
+    return open;
+  };
+
+  const cleanUp = (): Promise<boolean> => {
+    clean = launcher.killAll().then((done) => {
+      // What could not be ended would see the next job's files, and the next job would see it.
+      if (!done) drain('the container of the tools is not clean');
+      return done;
+    });
+    return clean;
+  };
+
+  const perform = (effect: Effect): void => {
+    switch (effect.do) {
+      case 'prepare':
+        void sourceFor(effect.order).prepare();
+        clearTimeout(timer);
+        timer = setTimeout(() => take(onTime(state, performance.now())), 2_050);
+        break;
+      case 'release':
+        release();
+        break;
+      case 'abandon':
+        log.info({ why: effect.why }, 'job dropped');
+        abandoned.abort();
+        release();
+        void cleanUp();
+        break;
+      case 'run':
+        void run(effect.order).catch((error: unknown) => {
+          log.error({ err: error, job: effect.order.job }, 'a job ended in an error of the agent');
+          // Not published: the leader sees an idle agent with a task, and gives the job to another.
+          take(onLeaseLost(state, performance.now()));
+        });
+        break;
+    }
+  };
+
+  const run = async (order: Go): Promise<void> => {
+    const begun = performance.now();
+    const job = new AbortController();
+    abandoned = job;
+    const open = sourceFor(order);
+    if (!(await clean)) throw new Error('the container of the tools is not clean');
+    if (job.signal.aborted) return;
+    const remainingMs = order.remainingMs - (performance.now() - begun);
+    const body = await runJob({ assignment: order.assignment, remainingMs, launcher, source: open, settings });
+    if (job.signal.aborted) return;
+    void cleanUp();
+    release();
+    const sent = publish(order, body);
+    change(onRan(state, performance.now()));
+    log.info({ job: order.job, attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools: body.tools.map(({ name, version, success, failure, durationMs }) => ({ name, version, success, failure, ms: Math.round(durationMs) })) }, 'job done');
+    await sent;
+  };
+
+  const publish = async (order: Go, body: ResultBody): Promise<void> => {
+    const key = `${order.job}/${order.attempt}`;
+    const stop = new AbortController();
+    publications.set(key, stop);
+    const late = setTimeout(() => collected(order, false), GIVE_UP_MS);
+    try {
+      const packed = await packResult(body, { job: order.job, attempt: order.attempt, epoch: order.epoch, podUid: identity.uid });
+      await publishUntilCollected(bus, packed, stop.signal, (error) => log.warn({ err: error, job: order.job }, 'result not published, trying again'));
+    } finally {
+      clearTimeout(late);
+      publications.delete(key);
+    }
+  };
+  const collected = (of: Collected, recorded: boolean): void => {
+    publications.get(`${of.job}/${of.attempt}`)?.abort();
+    change(settle(state, of, performance.now(), recorded));
+    if (state.jobsDone >= settings.maxJobs) drain('it has had its number of jobs');
+  };
+
+  const drain = (why: string): void => {
+    if (state.draining) return;
+    log.info({ why }, 'draining');
+    change(onDrain(state));
+  };
+
+  const heartbeats = startHeartbeats({
+    bus,
+    podUid: identity.uid,
+    ...(heartbeatMs === undefined ? {} : { everyMs: heartbeatMs }),
+    state: () => heartbeatOf(state, identity, readyAt, performance.now()),
+    onLease(lease) {
+      const decision = onLease(state, lease, performance.now());
+      take(decision);
+      if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
+      if (decision.drain) drain('the leader says so');
+      return decision.renews;
+    },
+    onTick() {
+      const now = performance.now();
+      launcherSeen = launcher.connected() ? now : launcherSeen;
+      if (now - launcherSeen > LAUNCHER_GONE_MS) drain('the container of the tools does not come back');
+      if (state.task?.stage === 'running' && !heartbeats.held()) take(onLeaseLost(state, now));
+    },
+  });
+
+  const ordered = <T extends Prepare | Cancel>(decide: (state: State, order: T, now: number) => Decision) =>
+    ({ message }: { message: T }): OrderAnswer => {
+      // Bound to nobody and with nothing to run it: another pod takes it sooner than this one's launcher comes back.
+      if (!launcher.connected() && 'assignment' in message && !state.task) return { ok: false, why: 'busy' };
+      const decision = decide(state, message, performance.now());
+      if (decision.answer.ok) heartbeats.renew();
+      take(decision);
+      return decision.answer;
+    };
+  const subscriptions = [
+    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), ordered(onPrepare)),
+    bus.serve<Go, OrderAnswer>(SUBJECT.go(identity.uid), ordered(onGo)),
+    bus.serve<Cancel, OrderAnswer>(SUBJECT.cancel(identity.uid), (received) => {
+      const answer = ordered(onCancel)(received);
+      if (answer.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
+      return answer;
+    }),
+    bus.subscribe<Collected>(SUBJECT.collected(identity.uid), ({ message }) => collected(message, true)),
+    bus.subscribe(SUBJECT.report, () => heartbeats.beat()),
+  ];
+
+  return {
+    state: () => state,
+    drain(why) {
+      drain(why);
+      return ended.promise;
+    },
+    async close() {
+      heartbeats.stop();
+      clearTimeout(timer);
+      for (const subscription of subscriptions) subscription.stop();
+      for (const stop of publications.values()) stop.abort();
+      abandoned.abort();
+      release();
+      await launcher.killAll();
+    },
+    ended: ended.promise,
+  };
+}

@@ -1,0 +1,122 @@
+/** Runs the tools of one assignment side by side, and says what became of each. */
+import { constants } from 'node:os';
+import type { AssignedTool, Assignment, FailureCode, ResultBody, ToolResult } from '../bus/messages.ts';
+import { isJson } from '../envelope/json.ts';
+import { OptionError } from '../tools/option.ts';
+import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
+import type { JobSource } from './source.ts';
+import { TOOL_TABLE } from './tools/table.ts';
+import type { Tool } from './tools/tool.ts';
+
+export interface RunSettings {
+  toolsDir: string;
+  /** For tools that are scripts: {node} in their command. */
+  nodePath: string;
+  outputBytes: number;
+  memoryBytes: number;
+}
+
+export interface Running { assignment: Assignment; remainingMs: number; launcher: Launcher; source: JobSource; settings: RunSettings }
+
+export async function runJob(running: Running): Promise<ResultBody> {
+  const tools = await Promise.all(running.assignment.tools.map((tool) => runTool(tool, running)));
+  const source = running.source.failure();
+  return { tools, ioUsage: running.source.ioUsage(), ...(source ? { source } : {}) };
+}
+
+const STDERR_BYTES = 64 * 1024;
+/** A decoder starts a thread per core, and process limits are counted per user id: over all runners of a node where no user namespace parts them. */
+const PROCESSES = 8192;
+const OPEN_FILES = 256;
+const FILE_BYTES = 64 * 1024 * 1024;
+
+function limitsOf(wallMs: number, { outputBytes, memoryBytes }: RunSettings): Limits {
+  return {
+    wallMs,
+    // Several threads may use it up side by side: only a bound for what the wall clock misses.
+    cpuSeconds: Math.ceil(wallMs / 1000) * 4 + 5,
+    dataBytes: memoryBytes,
+    fileBytes: FILE_BYTES,
+    processes: PROCESSES,
+    files: OPEN_FILES,
+    stdoutBytes: outputBytes,
+    stderrBytes: STDERR_BYTES,
+  };
+}
+
+async function runTool(asked: AssignedTool, running: Running): Promise<ToolResult> {
+  const { launcher, source, settings, remainingMs } = running;
+  const begun = performance.now();
+  const end = (more: Partial<ToolResult>): ToolResult => {
+    const ms = performance.now() - begun;
+    return { name: asked.name, version: asked.version, success: false, durationMs: ms, usageMs: ms, exitCode: null, signal: null, format: 'text', output: null, ...more };
+  };
+  const fail = (failure: FailureCode, message: string, exit?: Exit, more: Partial<ToolResult> = {}) =>
+    end({ failure, error: source.redact(`${message}${exit ? ` (exit code ${exitCode(exit)})` : ''}`), ...more });
+
+  const tool = TOOL_TABLE[asked.name];
+  if (!tool) return fail('unavailable', `${asked.name} cannot be run here`);
+  const wallMs = Math.max(1, Math.min(asked.timeoutMs, remainingMs));
+  let argv: string[];
+  try {
+    argv = [...commandOf(asked, settings), ...tool.args(asked.options, source.address(asked.name))];
+  } catch (error) {
+    if (error instanceof OptionError) return fail('failed', error.message);
+    throw error;
+  }
+  const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
+  try {
+    const { exit, stdout, stderr } = await launcher.start({ argv, env: environment, limits: limitsOf(wallMs, settings) }).finished;
+    return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
+  } catch (error) {
+    if (!(error instanceof LauncherError)) throw error;
+    // The container of the tools is gone: on cgroup v2 running out of memory takes all of it.
+    if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
+    if (error.code === 'late') return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
+    return fail('unavailable', `${asked.name} ${asked.version} could not be started`);
+  }
+}
+
+interface Ended {
+  asked: AssignedTool;
+  tool: Tool;
+  source: JobSource;
+  exit: Exit;
+  stdout: Buffer;
+  stderr: Buffer;
+  wallMs: number;
+  fail: (failure: FailureCode, message: string, exit?: Exit, more?: Partial<ToolResult>) => ToolResult;
+  end: (more: Partial<ToolResult>) => ToolResult;
+}
+
+function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: Ended): ToolResult {
+  const ms = exit.wallUs / 1000;
+  const format = tool.format(asked.options);
+  const facts: Partial<ToolResult> = { durationMs: ms, usageMs: ms, exitCode: exit.code, signal: signalName(exit.signal), format };
+  if (exit.timedOut || exit.signal === constants.signals.SIGXCPU) return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
+  if (exit.capped) return fail('output-too-large', `${asked.name} printed more than is kept`, exit, facts);
+  // Neither we nor a limit sent it: the kernel did, where it takes one process and not the container.
+  if (exit.signal === constants.signals.SIGKILL && !exit.killed) return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
+  if (exit.signal !== null) return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, exit, facts);
+
+  const text = source.redact(stdout.toString());
+  const output = text.trim() === '' ? null : text;
+  const own = tool.failure({ code: exit.code, stdout: text, stderr: source.redact(stderr.toString()), format });
+  const broken = source.failure();
+  if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
+  if (output === null && format === 'json') return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
+  if (format === 'json' && !isJson(text)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
+  return end({ ...facts, success: true, output });
+}
+
+/** As a shell tells it. */
+const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
+
+const signalName = (signal: number | null): string | null =>
+  (signal === null ? null : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`));
+
+/** Each part is one argument, whatever is in it; placeholders stand anywhere in a part. */
+export function commandOf({ name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>, { toolsDir, nodePath }: Pick<RunSettings, 'toolsDir' | 'nodePath'>): string[] {
+  const root = `${toolsDir}/${name}/${version}`;
+  return command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', nodePath));
+}
