@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { CONFIG_MAPS, LEASES, makeClient, type ConfigMap, type KubeClient } from '../../src/kube/client.ts';
+import { startElection, type Election, type LeaseOptions } from '../../src/kube/lease.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import { testApiServer, type TestApiServer } from './apiserver.ts';
+import { eventually } from './eventually.ts';
+import { startRelay } from './relay.ts';
+
+interface Line { what: string; at: number; epoch?: number; why?: string }
+interface Contender { name: string; child: ChildProcess; lines: Line[]; ended: Promise<void>; leads(): boolean; wroteSince(at: number): Line | undefined }
+
+const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
+
+describe('leader election', function () {
+  this.timeout(60_000);
+  let server: TestApiServer;
+  let namespace: string;
+  let client: KubeClient;
+  const contenders: Contender[] = [];
+  const cleanup: (() => Promise<unknown>)[] = [];
+
+  before(async () => { server = await testApiServer({ own: true }); });
+  beforeEach(async () => {
+    namespace = await server.namespace('lease');
+    client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
+    await client.create(CONFIG_MAPS, { metadata: { name: 'admissions' } });
+  });
+  afterEach(async () => {
+    for (const { child } of contenders) child.kill('SIGKILL');
+    await Promise.all(contenders.splice(0).map(({ ended }) => ended));
+    for (const end of cleanup.splice(0).toReversed()) await end();
+    await client.close();
+  });
+
+  function contend(name: string, durationMs = 6000): Contender {
+    const child = spawn(process.execPath, [new URL('contender.ts', import.meta.url).pathname, server.kubeconfig, namespace, name, String(durationMs)], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const lines: Line[] = [];
+    createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line) as Line));
+    let errors = '';
+    child.stderr!.on('data', (chunk: Buffer) => { errors += chunk.toString(); });
+    const contender: Contender = {
+      name, child, lines,
+      ended: new Promise((resolve) => {
+        child.once('exit', (code) => {
+          if (code !== 0 && code !== null) console.error(errors);
+          resolve();
+        });
+      }),
+      leads: () => lines.findLast(({ what }) => what === 'leads' || what === 'lost')?.what === 'leads',
+      wroteSince: (at) => lines.find((line) => line.what === 'wrote' && line.at > at),
+    };
+    contenders.push(contender);
+    return contender;
+  }
+
+  async function electAmong(names: string[], durationMs = 6000): Promise<{ leader: Contender; others: Contender[] }> {
+    const all = names.map((name) => contend(name, durationMs));
+    const leader = await eventually('one leads and writes', () => all.find((one) => one.leads() && one.wroteSince(0) !== undefined));
+    await eventually('all have started', () => all.every(({ lines }) => lines.length > 0));
+    return { leader, others: all.filter((one) => one !== leader) };
+  }
+
+  /** The epochs of all writes, in the order in which they landed. */
+  async function watchWrites(): Promise<{ epochs: number[] }> {
+    const epochs: number[] = [];
+    const note = (map: ConfigMap) => { if (map.data?.['epoch'] !== undefined) epochs.push(Number(map.data['epoch'])); };
+    const cache = startReflector<ConfigMap>({ client, type: CONFIG_MAPS, fieldSelector: 'metadata.name=admissions', handlers: { add: note, update: note } });
+    await cache.synced;
+    cleanup.push(() => cache.stop());
+    return { epochs };
+  }
+
+  const inOrder = (epochs: number[]) => epochs.every((epoch, index) => index === 0 || epoch >= epochs[index - 1]!);
+  const nextWriter = (others: Contender[], since: number) =>
+    eventually('another one writes', () => others.map((one) => one.wroteSince(since)).find((line) => line !== undefined), 15_000);
+
+  for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
+    it(`${names.length} contenders, the leader killed -9: another one writes within 7 s, with a higher epoch`, async () => {
+      const { epochs } = await watchWrites();
+      const { leader, others } = await electAmong(names);
+      const killedAt = now();
+      leader.child.kill('SIGKILL');
+      const first = await nextWriter(others, killedAt);
+      console.log(`      took ${Math.round(first.at - killedAt)} ms`);
+      assert.ok(first.at - killedAt <= 7000, `${first.at - killedAt} ms`);
+      assert.ok(first.epoch! > leader.lines.find(({ what }) => what === 'leads')!.epoch!);
+      assert.equal(others.filter((one) => one.leads()).length, 1);
+      assert.ok(inOrder(epochs) && new Set(epochs).size === 2, epochs.join());
+    });
+  }
+
+  it('the leader told to end: another one writes within 1 s', async () => {
+    const { epochs } = await watchWrites();
+    const { leader, others } = await electAmong(['a', 'b', 'c']);
+    const toldAt = now();
+    leader.child.kill('SIGTERM');
+    const first = await nextWriter(others, toldAt);
+    console.log(`      took ${Math.round(first.at - toldAt)} ms`);
+    assert.ok(first.at - toldAt <= 1000, `${first.at - toldAt} ms`);
+    await leader.ended;
+    assert.equal(leader.child.exitCode, 0);
+    assert.equal(leader.lines.find(({ what }) => what === 'lost')?.why, 'released');
+    assert.ok(inOrder(epochs), epochs.join());
+  });
+
+  it('the leader stopped in mid-breath for longer than its lease: on waking it finds itself not leader before it writes', async () => {
+    const { epochs } = await watchWrites();
+    const { leader, others } = await electAmong(['a', 'b'], 1800);
+    const stoppedAt = now();
+    leader.child.kill('SIGSTOP');
+    const first = await nextWriter(others, stoppedAt);
+    const wroteBefore = leader.lines.filter(({ what }) => what === 'wrote').length;
+    leader.child.kill('SIGCONT');
+    await eventually('it knows', () => leader.lines.some(({ what }) => what === 'lost'));
+    await eventually('the new leader goes on', () => others[0]!.wroteSince(now() - 50));
+    // What had been sent before the stop may be told after it; a write under the new epoch's time may not be there.
+    assert.ok(leader.lines.filter(({ what }) => what === 'wrote').length <= wroteBefore + 1);
+    assert.ok(epochs.includes(first.epoch!) && inOrder(epochs), epochs.join());
+  });
+
+  it('leadership that passes many times has each epoch once', async () => {
+    const { epochs } = await watchWrites();
+    const led: number[] = [];
+    let { leader } = await electAmong(['a0', 'b0']);
+    for (let n = 1; n <= 3; n++) {
+      led.push(leader.lines.findLast(({ what }) => what === 'leads')!.epoch!);
+      const since = now();
+      leader.child.kill('SIGTERM');
+      await leader.ended;
+      contend(`a${n}`);
+      leader = await eventually('the next leads', () => contenders.find((one) => one !== leader && one.child.exitCode === null && one.leads() && one.wroteSince(since) !== undefined));
+    }
+    assert.deepEqual(led, [1, 2, 3]);
+    assert.ok(inOrder(epochs), epochs.join());
+  });
+
+  describe('in one process', () => {
+    async function elect(options: Partial<LeaseOptions> = {}): Promise<{ election: Election; told: string[] }> {
+      const told: string[] = [];
+      const election = startElection({
+        client, name: 'leader', holder: 'me', onLead: ({ epoch }) => { told.push(`lead ${epoch}`); }, onLost: (why) => { told.push(`lost ${why}`); }, ...options,
+      });
+      cleanup.push(() => election.stop());
+      await eventually('it leads', () => election.leading() !== undefined);
+      return { election, told };
+    }
+
+    it('keeps the lease by renewing it, and knows its age', async () => {
+      const { election, told } = await elect({ durationMs: 1000, renewMs: 300, marginMs: 200 });
+      const renewals = new Set<string>();
+      await eventually('five renewals', async () => {
+        assert.ok(election.stillLeading(200) && election.ageMs() < 800);
+        renewals.add((await client.get(LEASES, 'leader')).spec!.renewTime!);
+        return renewals.size > 5;
+      });
+      assert.equal(election.stillLeading(1000), false, 'no lease lasts longer than all of its time');
+      assert.deepEqual(told, ['lead 1']);
+    });
+
+    it('is lost before it lapses when renewals no longer come through, and won again afterwards with a new epoch', async () => {
+      const relay = await startRelay(server.host, server.port);
+      cleanup.push(() => relay.close());
+      const behind = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });
+      cleanup.push(() => behind.close());
+      const { election, told } = await elect({ client: behind, durationMs: 2000, renewMs: 400, marginMs: 500 });
+      relay.freeze(true);
+      let last = 0;
+      await eventually('it is lost', () => {
+        if (election.leading() !== undefined) last = election.ageMs();
+        return told.includes('lost lapsed');
+      });
+      assert.ok(last < 2000, `still leading at an age of ${last} ms`);
+      assert.deepEqual([election.stillLeading(0), election.ageMs()], [false, Infinity]);
+      relay.thaw();
+      relay.cut();
+      await eventually('it leads again', () => election.leading() !== undefined);
+      assert.deepEqual(told, ['lead 1', 'lost lapsed', 'lead 2']);
+    });
+
+    it('leads no second time before the work of the first has ended', async () => {
+      const gate = Promise.withResolvers<void>();
+      const { election, told } = await elect({ onLost: () => gate.promise });
+      await client.mergePatch(LEASES, 'leader', { spec: { holderIdentity: 'somebody', leaseTransitions: 7, leaseDurationSeconds: 1 } });
+      await eventually('it is lost', () => election.leading() === undefined);
+      await client.mergePatch(LEASES, 'leader', { spec: { holderIdentity: null } });
+      await eventually('it has seen the release', () => election.seen()?.holder === '');
+      assert.equal(election.leading(), undefined);
+      gate.resolve();
+      await eventually('it leads again', () => election.leading() === 8);
+      assert.deepEqual(told, ['lead 1', 'lead 8']);
+    });
+
+    it('counts on from the highest epoch when somebody deletes the Lease', async () => {
+      const { election, told } = await elect({ epochFloor: () => 41 });
+      assert.equal(election.leading(), 42);
+      await client.delete(LEASES, 'leader');
+      await eventually('it leads again', () => election.leading() === 43);
+      assert.deepEqual(told, ['lead 42', 'lost taken', 'lead 43']);
+    });
+
+    it('goes on when somebody labels the Lease', async () => {
+      const { election, told } = await elect({ durationMs: 1200, renewMs: 300, marginMs: 200 });
+      for (let n = 0; n < 20; n++) {
+        await client.mergePatch(LEASES, 'leader', { metadata: { labels: { n: String(n) } } });
+        const { renewTime } = (await client.get(LEASES, 'leader')).spec!;
+        if (n % 5 === 0) await eventually('a renewal', async () => (await client.get(LEASES, 'leader')).spec!.renewTime !== renewTime);
+      }
+      assert.ok(election.stillLeading(200));
+      assert.deepEqual(told, ['lead 1']);
+    });
+
+    it('is released only after the work has stopped', async () => {
+      const gate = Promise.withResolvers<void>();
+      const { election } = await elect({ onLost: () => gate.promise });
+      const stopping = election.stop();
+      assert.equal(election.stillLeading(0), false, 'no more writes from here');
+      const held = await client.get(LEASES, 'leader');
+      assert.equal(held.spec?.holderIdentity, election.identity);
+      gate.resolve();
+      await stopping;
+      assert.equal((await client.get(LEASES, 'leader')).spec?.holderIdentity, undefined);
+    });
+
+    it('is not released at all when the work does not stop in time', async () => {
+      const { election } = await elect({ durationMs: 1000, renewMs: 300, marginMs: 200, onLost: () => new Promise(() => {}) });
+      await election.stop();
+      assert.equal((await client.get(LEASES, 'leader')).spec?.holderIdentity, election.identity);
+    });
+  });
+});
