@@ -115,7 +115,7 @@ export const VALUES: TSchema = object({
     forceImageVolume: flag,
     registry: text(),
     repositoryPrefix: text({ minLength: 1 }),
-    allowedImages: Type.Array(text({ minLength: 1 })),
+    allowedRegistries: Type.Array(text({ minLength: 1 })),
     catalog: Type.Array(tool),
     exclude: Type.Array(text({ minLength: 1 })),
     bundled: object(image),

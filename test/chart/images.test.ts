@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { registryAllowed } from '../../src/controller/tools.ts';
 import { EVERYTHING, OTHERS_CRDS } from './everything.ts';
 import { CHART, container, containersOf, environmentOf, only, podsOf, render, type Rendered } from './render.ts';
 
@@ -61,20 +62,33 @@ describe('images', function () {
   });
 
   it('of tools can be left out, replaced and added', () => {
-    const command = ['{root}/bin/x'];
     const all = catalogOf(render()).length;
     assert.equal(catalogOf(render({ tools: { exclude: ['ffprobe-3.3'] } })).length, all - 1);
     const objects = render({ tools: { catalog: [{ tool: 'ffprobe', version: '10', command, image: 'other.example/ffprobe:10' }, { tool: 'mediainfo', version: '1.0', tag: '1.0-r2', command }] } });
     assert.deepEqual(catalogOf(objects).map(({ image }) => image), ['other.example/ffprobe:10', 'probeyard/tool-mediainfo:1.0-r2']);
-    assert.deepEqual(JSON.parse(environmentOf(container(objects, 'controller'))['PY_ALLOWED_REGISTRIES']!), ['probeyard/tool-', 'other.example/ffprobe:10']);
   });
 
-  it('of every tool in the catalog are among those that ProbeTools may use', () => {
-    for (const values of [{}, { image: { registry: 'localhost' } }, { global: { imageRegistry: 'a.example/b' } }, { tools: { registry: 'c.example' } }]) {
+  const command = ['{root}/bin/x'];
+  for (const [title, values] of Object.entries({
+    'by default': {},
+    'of a named registry': { image: { registry: 'localhost' } },
+    'of the one for all': { global: { imageRegistry: 'a.example/b' } },
+    'of their own registry': { tools: { registry: 'c.example' } },
+    'without a path': { tools: { repositoryPrefix: 'tool-' } },
+    'of many places': { tools: { catalog: [{ tool: 'ffprobe', version: '10', command, image: 'other.example/x/ffprobe:10' }, { tool: 'mediainfo', version: '1.0', command }] } },
+  })) {
+    it(`of the catalog's tools, ${title}, may be used, and others may not`, () => {
       const objects = render(values);
       const allowed = JSON.parse(environmentOf(container(objects, 'controller'))['PY_ALLOWED_REGISTRIES']!) as string[];
-      for (const { image } of catalogOf(objects)) assert.ok(allowed.some((prefix) => image.startsWith(prefix)), `${image} is none of ${allowed.join(', ')}`);
-    }
+      assert.ok(allowed.length > 0, 'an empty list would allow everything');
+      for (const { image } of catalogOf(objects)) assert.ok(registryAllowed(image, allowed), `${image} is none of ${allowed.join(', ')}`);
+      assert.equal(registryAllowed('evil.example/tool-ffprobe:9.0', allowed), false);
+    });
+  }
+
+  it('may be of the places that the operator names instead', () => {
+    const one = container(render({ tools: { allowedRegistries: ['registry.example/tools'] } }), 'controller');
+    assert.equal(environmentOf(one)['PY_ALLOWED_REGISTRIES'], '["registry.example/tools"]');
   });
 
   it('are pulled with the pull secrets, in every pod', () => {

@@ -29,14 +29,29 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What ProbeTools may use where the values do not say: the place of the catalog's own images. */}}
-{{- define "probeyard.allowedImages" -}}
-{{- if .Values.tools.allowedImages -}}
-{{ toJson .Values.tools.allowedImages }}
+{{/* The tools to install, as the controller reads them. */}}
+{{- define "probeyard.catalog" -}}
+{{- $tools := list }}
+{{- range default (.Files.Get "files/catalog.yaml" | fromYamlArray) .Values.tools.catalog }}
+{{- if not (has (printf "%s-%s" .tool .version) $.Values.tools.exclude) }}
+{{- $tool := dict "tool" .tool "version" .version "command" .command "image" (include "probeyard.toolImage" (dict "root" $ "entry" .)) }}
+{{- if .latest }}{{ $_ := set $tool "latest" true }}{{ end }}
+{{- $tools = append $tools $tool }}
+{{- end }}
+{{- end }}
+{{- toYaml $tools }}
+{{- end -}}
+
+{{/* Where ProbeTools may come from, where the values do not say: the place of the catalog's own images. */}}
+{{- define "probeyard.allowedRegistries" -}}
+{{- if .Values.tools.allowedRegistries -}}
+{{ toJson .Values.tools.allowedRegistries }}
 {{- else -}}
-{{- $own := include "probeyard.imageRef" (dict "root" . "registry" .Values.tools.registry "repository" .Values.tools.repositoryPrefix "tag" "" "digest" "") -}}
-{{- $allowed := list (trimSuffix ":" $own) -}}
-{{- range .Values.tools.catalog }}{{ if .image }}{{ $allowed = append $allowed .image }}{{ end }}{{ end -}}
+{{- $allowed := list -}}
+{{- range (include "probeyard.catalog" . | fromYamlArray) -}}
+{{- $place := dir .image -}}
+{{- $allowed = append $allowed (ternary .image $place (eq $place ".")) -}}
+{{- end -}}
 {{ toJson ($allowed | uniq) }}
 {{- end -}}
 {{- end -}}
