@@ -1,0 +1,133 @@
+/** What the tests on the cluster share: the way in, an origin, and waits with deadlines. */
+import { createHash, randomBytes } from 'node:crypto';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { PROBE_JOBS, SECRETS, makeClient, type KubeClient } from '../../src/kube/client.ts';
+import type { ProbeJob } from '../../src/kube/resources.ts';
+import { readEnvironment } from './environment.ts';
+import { startOrigin, type Handler, type Origin } from './origin.ts';
+
+export const NAMESPACE = 'probeyard';
+export const RUNNERS = 'probeyard-runners';
+export const fixtures = join(import.meta.dirname, '..', 'fixtures');
+const exec = promisify(execFile);
+
+export interface Envelope {
+  success: boolean;
+  error?: string;
+  metadata?: { request_id: string; queue_time: number; io_usage: number };
+  [tool: string]: unknown;
+}
+export interface Answer { status: number; headers: Headers; text: string; json: Envelope; ms: number }
+
+export interface Cluster {
+  kube: KubeClient;
+  url: string;
+  token: string;
+  hostIp: string;
+  kubeconfig: string;
+  origin(from?: string | Handler): Promise<Origin>;
+  probe(body: object, options?: { token?: string; signal?: AbortSignal; path?: string }): Promise<Answer>;
+  get(path: string, token?: string): Promise<Answer>;
+  kubectl(...args: string[]): Promise<string>;
+  sql(query: string): Promise<string>;
+  /** A token of its own for a test that counts; revoked with `close`. */
+  newToken(concurrency?: number, perMinute?: number): Promise<{ id: number; token: string }>;
+  close(): Promise<void>;
+}
+
+async function answerOf(started: number, response: Response): Promise<Answer> {
+  const text = await response.text();
+  let json: Envelope = { success: false };
+  try {
+    json = JSON.parse(text) as Envelope;
+  } catch {
+    // Some answers are no JSON: the text stands for them.
+  }
+  return { status: response.status, headers: response.headers, text, json, ms: performance.now() - started };
+}
+
+export async function cluster(): Promise<Cluster> {
+  const env = await readEnvironment();
+  const { KUBECONFIG: kubeconfig, PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_HOST_IP: hostIp } = env;
+  if (!kubeconfig || !url || !token || !hostIp) throw new Error('the cluster is not up: run `make up` first');
+  const kube = await makeClient({ kubeconfig, namespace: NAMESPACE });
+  const origins: Origin[] = [];
+  const made: number[] = [];
+  const kubectl = async (...args: string[]): Promise<string> =>
+    (await exec(join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'), ['--kubeconfig', kubeconfig, ...args], { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 })).stdout;
+  const sql = async (query: string): Promise<string> => {
+    const secret = await kube.get(SECRETS, 'probeyard-postgres', { namespace: NAMESPACE });
+    const value = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+    const { stdout } = await exec(
+      join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'),
+      ['--kubeconfig', kubeconfig, '-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', 'psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-U', value('username'), '-d', value('database'), '-c', query],
+      { timeout: 30_000 },
+    );
+    return stdout.trim();
+  };
+  const call = async (path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer> => {
+    const started = performance.now();
+    const { token: own, ...rest } = init;
+    const response = await fetch(`${url}${path}`, {
+      ...rest,
+      headers: { authorization: `Bearer ${own ?? token}`, 'content-type': 'application/json', ...(rest.headers as Record<string, string> | undefined) },
+      signal: rest.signal ?? AbortSignal.timeout(150_000),
+    });
+    return answerOf(started, response);
+  };
+  return {
+    kube, url, token, hostIp, kubeconfig, kubectl, sql,
+    async origin(from = fixtures) {
+      const origin = await startOrigin(hostIp, from);
+      origins.push(origin);
+      return origin;
+    },
+    probe: (body, { token: own, signal, path = '/v1/probe/file' } = {}) => call(path, { method: 'POST', body: JSON.stringify(body), token: own, ...(signal ? { signal } : {}) }),
+    get: (path, own) => call(path, { method: 'GET', token: own }),
+    async newToken(concurrency = 10, perMinute = 1_000_000) {
+      const token_ = randomBytes(64).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 64);
+      const sha = createHash('sha256').update(token_).digest('hex');
+      // A user of its own with wide limits: a token narrows what its user has, and never widens it.
+      const user = Number(
+        await sql(
+          `insert into users (email, status, role, permissions, requests_per_minute, concurrency)
+           select 'test-' || gen_random_uuid() || '@example.invalid', 'active', 'user', u.permissions, 10000000, 10000
+           from users u join tokens t on t.user_id = u.id where t.is_default returning id`,
+        ),
+      );
+      const id = Number(
+        await sql(`insert into tokens (user_id, name, sha256, concurrency, requests_per_minute) values (${user}, 'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute}) returning id`),
+      );
+      made.push(id);
+      return { id, token: token_ };
+    },
+    async close() {
+      for (const origin of origins) await origin.close();
+      if (made.length > 0) await sql(`update tokens set revoked_at = now() where id in (${made.join(',')})`);
+      await kube.close();
+    },
+  };
+}
+
+/** Looks until the look gives something; the last error explains a deadline that passed. */
+export async function eventually<T>(what: string, seconds: number, look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+  const end = performance.now() + seconds * 1000;
+  let last: unknown;
+  for (;;) {
+    try {
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+      last = undefined;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`, { cause: last });
+    await delay(100);
+  }
+}
+
+export const stateOf = (job: ProbeJob): string => job.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason ?? '';
+export const jobOf = (kube: KubeClient, name: string): Promise<ProbeJob> => kube.get(PROBE_JOBS, name, { namespace: NAMESPACE });
