@@ -11,8 +11,7 @@ import { type RunSettings, runJob } from './job.ts';
 import type { Launcher } from './launcher.ts';
 import { type Decision, type Effect, heartbeatOf, type Identity, initialState, isFinished, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, settle, type State } from './orders.ts';
 import { publishUntilCollected } from './publish.ts';
-import { type JobSource, type OpenSource } from './source.ts';
-import { unreadableSource } from './unreadable_source.ts';
+import type { JobSource, OpenSource } from './source.ts';
 
 export interface AgentOptions {
   bus: Bus;
@@ -70,12 +69,7 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     const key = `${order.job}/${order.attempt}`;
     if (source?.key === key) return source.open;
     release();
-    let open: JobSource;
-    try {
-      open = openSource(order.assignment);
-    } catch (error) {
-      open = unreadableSource(error);
-    }
+    const open = openSource(order.assignment);
     source = { key, open };
     return open;
   };

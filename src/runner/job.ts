@@ -102,7 +102,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   const text = source.redact(stdout.toString());
   const output = text.trim() === '' ? null : text;
   const own = tool.failure({ code: exit.code, stdout: text, stderr: source.redact(stderr.toString()), format });
-  const broken = source.failure();
+  const broken = source.failure(asked.name);
   if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
   if (output === null && format === 'json') return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
   if (format === 'json' && !isJson(text)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });

@@ -1,22 +1,80 @@
-/** What a job needs of the source proxy. */
+/** A job's source, as its tools read it through the source proxy of this agent. */
 import type { Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
+import { SourceError } from '../source/error.ts';
+import { parseSource } from '../source/parse.ts';
+import type { Failure, SourceProxy } from '../source/proxy.ts';
+import { isFetchable } from '../source/source.ts';
+import { TOOL_TABLE } from './tools/table.ts';
 
 export interface SourceFailure { failure: FailureCode; status?: number; message: string }
 
 export interface JobSource {
   /** Where this tool finds the source: an address on 127.0.0.1. */
   address(tool: ToolName): string;
-  /** The guard as HTTP proxy, for whatever the tool opens beside it. */
+  /** The guard as HTTP proxy, for whatever the tool opens beside that address. */
   environment(tool: ToolName): Record<string, string>;
   /** Resolves, connects, reads what every tool will want first. Never rejects: what fails, fails again when the tool asks. */
-  prepare(): Promise<void>;
+  prepare(): Promise<unknown>;
   /** Puts the caller's redacted address back, and takes secrets out. */
   redact(text: string): string;
   ioUsage(): number;
-  failure(): SourceFailure | undefined;
+  /** Why the source could not be read, by this tool or by any. */
+  failure(tool?: ToolName): SourceFailure | undefined;
   close(): void;
 }
 
-/** Throws a SourceError where the address cannot be read or is not offered. */
+/** Never throws: where the address cannot be read, the tools fail with what is wrong with it, and the request ends like any other. */
 export type OpenSource = (assignment: Assignment) => JobSource;
+
+export const sourceOpener = (proxy: SourceProxy): OpenSource => (assignment) => {
+  try {
+    return openSource(proxy, assignment);
+  } catch (error) {
+    return unreadable(error);
+  }
+};
+
+function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }: Assignment): JobSource {
+  const source = parseSource(text);
+  if (!isFetchable(source)) throw new SourceError('source-scheme', `${source.scheme}:// sources cannot be read yet`);
+  const verify = Object.fromEntries(tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]));
+  const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify } });
+  return {
+    address: (tool) => open.address(tool),
+    environment: (tool) => open.environment(tool),
+    prepare: () => open.prepare(),
+    redact: (output) => open.redact(output),
+    ioUsage: () => open.stats().ioUsage,
+    failure(tool) {
+      const stats = open.stats();
+      const failure = tool === undefined ? stats.failure : stats.failures[tool];
+      return failure && failureOf(failure);
+    },
+    close: () => open.close(),
+  };
+}
+
+const CODES: Readonly<Record<Failure['code'], FailureCode>> = {
+  // An address that cannot be read or is not offered is the caller's mistake, as one that is refused.
+  'source-invalid': 'source-forbidden', 'source-scheme': 'source-forbidden', 'source-too-long': 'source-forbidden', refused: 'source-forbidden',
+  'origin-unreachable': 'origin-unreachable', 'too-large': 'source-too-large', cut: 'source-cut',
+};
+
+function failureOf({ code, status, message }: Pick<Failure, 'code' | 'message'> & { status?: number | undefined }): SourceFailure {
+  return { failure: CODES[code], message, ...(status === undefined ? {} : { status }) };
+}
+
+function unreadable(error: unknown): JobSource {
+  const failure: SourceFailure = error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source could not be opened' };
+  return {
+    // Port 9 discards: no tool gets anything from it.
+    address: () => 'http://127.0.0.1:9/',
+    environment: () => ({}),
+    prepare: () => Promise.resolve(),
+    redact: (text) => text,
+    ioUsage: () => 0,
+    failure: () => failure,
+    close() {},
+  };
+}

@@ -1,0 +1,68 @@
+/** The `agent` role: everything that it is made of, put together and taken apart again. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectBus } from '../bus/connect.ts';
+import { RUNNER_PROTOCOL } from '../bus/messages.ts';
+import { INBOX } from '../bus/permissions.ts';
+import { loadConfig } from '../config.ts';
+import { makeLog } from '../log.ts';
+import { startProxy } from '../source/proxy.ts';
+import { startAgent } from './agent.ts';
+import { serveHealth } from './health.ts';
+import { openLauncher } from './launcher.ts';
+import { sourceOpener } from './source.ts';
+
+const LAUNCHER_WITHIN_MS = 60_000;
+
+export async function run(): Promise<void> {
+  const config = loadConfig('agent');
+  const log = makeLog('agent', config);
+  const health = await serveHealth({ host: config.listen.host ?? (config.podIp || undefined), port: config.listen.port });
+  const launcher = openLauncher(config.launcherSocket, {
+    onConnect: () => log.info('launcher connected'),
+    onLost: () => log.warn('launcher lost'),
+  });
+  const [bus, proxy] = await Promise.all([
+    connectBus({
+      url: config.natsUrl,
+      caFile: config.natsCaFile,
+      tokenFile: config.natsTokenFile,
+      name: config.podName,
+      inboxPrefix: INBOX.runner(config.podUid),
+      onStatus: (status) => log.info({ status }, 'NATS'),
+      onError: (error) => log.warn({ err: error }, 'NATS'),
+    }),
+    startProxy({
+      allow: config.allowSources,
+      denyExtra: config.denyCidrs,
+      ...(config.sourceCaFile ? { ca: readFileSync(config.sourceCaFile, 'utf8') } : {}),
+      ...(config.egressProxy ? { egress: { url: config.egressProxy } } : {}),
+    }),
+    launcher.whenConnected(LAUNCHER_WITHIN_MS),
+  ]);
+  // A pod whose tools' container is new has nothing of another job in it; one whose agent alone came back may.
+  if (!(await launcher.killAll())) throw new Error('the container of the tools is not clean');
+
+  const agent = startAgent({
+    bus,
+    launcher,
+    openSource: sourceOpener(proxy),
+    identity: { protocol: RUNNER_PROTOCOL, pod: config.podName, uid: config.podUid, namespace: config.namespace, pool: config.pool, generation: config.generation },
+    settings: { toolsDir: config.toolsDir, nodePath: config.nodePath, outputBytes: config.outputBytes, memoryBytes: config.toolMemoryBytes, maxJobs: config.maxJobs },
+    log,
+  });
+  log.info({ pool: config.pool, generation: config.generation }, 'ready');
+
+  const asked = Promise.withResolvers<string>();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => asked.resolve(signal));
+  const why = await Promise.race([asked.promise, agent.ended.then(() => '')]);
+  // A job that takes longer than the drain is tried again elsewhere.
+  if (why) await Promise.race([agent.drain(why), delay(config.drainMs)]);
+  log.info('ending');
+  await agent.close();
+  launcher.close();
+  await Promise.allSettled([bus.drain(), proxy.close()]);
+  health.close();
+  health.closeAllConnections();
+  process.exit(0);
+}

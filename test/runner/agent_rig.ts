@@ -1,0 +1,147 @@
+/** An agent with everything around it real: nats-server, launcher, source proxy, an origin. The test is leader and collector. */
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { type Collecting, consumeResults } from '../../src/bus/collect.ts';
+import { type Bus, connectBus } from '../../src/bus/connect.ts';
+import { type AssignedTool, type Assignment, type Collected, type Go, type Heartbeat, type Lease, type OrderAnswer, type Result, type ResultBody, RUNNER_PROTOCOL, SUBJECT } from '../../src/bus/messages.ts';
+import { unpackBody } from '../../src/bus/packing.ts';
+import { INBOX } from '../../src/bus/permissions.ts';
+import { fetchBody, managerOf } from '../../src/bus/results.ts';
+import { ensureStreams } from '../../src/bus/streams.ts';
+import { type Agent, startAgent } from '../../src/runner/agent.ts';
+import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
+import { sourceOpener } from '../../src/runner/source.ts';
+import { type SourceProxy, startProxy } from '../../src/source/proxy.ts';
+import { type NatsServer, startNats } from '../servers.ts';
+import { until } from '../until.ts';
+import { type LauncherProcess, startLauncher } from './built_launcher.ts';
+
+export interface Taken { header: Result; body: ResultBody }
+
+export class Rig {
+  nats!: NatsServer;
+  leader!: Bus;
+  bus!: Bus;
+  launcherProcess!: LauncherProcess;
+  launcher!: Launcher;
+  proxy!: SourceProxy;
+  origin!: Server;
+  originUrl = '';
+  collecting!: Collecting;
+  agent!: Agent;
+  readonly directory = mkdtempSync(join(tmpdir(), 'probeyard-agent-'));
+  uid = 'uid-0';
+  beats: Heartbeat[] = [];
+  results: Taken[] = [];
+  /** What the leader answers to heartbeats; undefined: no leader. */
+  lease: Lease | undefined = { epoch: 1, leaseMs: 15_000 };
+  /** Whether the collector tells the agent. */
+  confirm = true;
+  serve: RequestListener = (_request, response) => { response.writeHead(404).end(); };
+  #agents = 0;
+  #jobs = 0;
+
+  async start(): Promise<void> {
+    chmodSync(this.directory, 0o755);
+    this.nats = await startNats({ jetstream: true });
+    this.origin = createServer((request, response) => this.serve(request, response)).listen(0, '127.0.0.1');
+    await once(this.origin, 'listening');
+    this.originUrl = `http://127.0.0.1:${(this.origin.address() as { port: number }).port}`;
+    this.launcherProcess = await startLauncher();
+    this.launcher = openLauncher(this.launcherProcess.socket, { cleanMs: 3_000 });
+    this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] });
+    await this.launcher.whenConnected(5_000);
+    this.leader = await connectBus({ url: this.nats.url, name: 'leader', inboxPrefix: INBOX.controller });
+    await ensureStreams(await managerOf(this.leader));
+    this.leader.serve<Heartbeat, Lease>(SUBJECT.heartbeats, ({ message }) => {
+      if (message.uid === this.uid) this.beats.push(message);
+      return this.lease;
+    });
+    this.collecting = consumeResults(this.leader, {
+      handle: async ({ header }) => {
+        this.results.push({ header, body: await unpackBody(await fetchBody(this.leader, header, 256 << 20), 256 << 20) });
+        if (this.confirm) this.leader.publish(SUBJECT.collected(header.podUid), { job: header.job, attempt: header.attempt } satisfies Collected);
+      },
+    });
+  }
+
+  /** Another pod: unbound, idle. */
+  async newAgent(settings: { maxJobs?: number; outputBytes?: number } = {}): Promise<void> {
+    await this.stopAgent();
+    this.#agents += 1;
+    this.uid = `uid-${this.#agents}`;
+    this.beats = [];
+    this.results = [];
+    this.confirm = true;
+    this.lease = { epoch: 1, leaseMs: 15_000 };
+    this.bus = await connectBus({ url: this.nats.url, name: this.uid, inboxPrefix: INBOX.runner(this.uid) });
+    this.agent = startAgent({
+      bus: this.bus,
+      launcher: this.launcher,
+      openSource: sourceOpener(this.proxy),
+      identity: { protocol: RUNNER_PROTOCOL, pod: 'runner-1', uid: this.uid, namespace: 'runners', pool: 'short', generation: 'g1' },
+      settings: { toolsDir: this.directory, nodePath: process.execPath, outputBytes: 8 << 20, memoryBytes: 1 << 30, maxJobs: 1000, ...settings },
+      log: pino({ level: process.env['PY_TEST_LOG'] ?? 'silent' }),
+      heartbeatMs: 100,
+    });
+    await until('the first heartbeat', () => this.beats.length > 0);
+  }
+
+  async stopAgent(): Promise<void> {
+    await this.agent?.close();
+    await this.bus?.drain();
+  }
+
+  async stop(): Promise<void> {
+    await this.stopAgent();
+    this.launcher?.close();
+    await this.collecting?.stop();
+    await this.leader?.drain();
+    await this.proxy?.close();
+    this.origin?.close();
+    this.origin?.closeAllConnections();
+    await this.launcherProcess?.stop();
+    await this.nats?.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** A tool that is a shell script. It gets the arguments of the real one; its address is the last. */
+  script(text: string, more: Partial<AssignedTool> = {}): AssignedTool {
+    this.#jobs += 1;
+    const path = join(this.directory, `tool-${this.#jobs}`);
+    writeFileSync(path, `#!/bin/bash\nexport PATH=/usr/bin:/bin\nfor address; do :; done\n${text}\n`, { mode: 0o755 });
+    return { name: 'ffprobe', version: '7.1', timeoutMs: 60_000, options: {}, command: [path], ...more };
+  }
+
+  go(tools: AssignedTool[], more: Partial<Go> & { source?: string; assignment?: Partial<Assignment> } = {}): Go {
+    this.#jobs += 1;
+    const { source = `${this.originUrl}/a.wav`, assignment = {}, ...order } = more;
+    return {
+      epoch: 1, job: `job-${this.#jobs}`, attempt: 1, tenant: 'account/1', remainingMs: 30_000, ...order,
+      assignment: { kind: 'file', source, tools, timeoutMs: 30_000, maxBytes: 10_000_000_000, allow: [], report: { enabled: false, diff: false, prefer: null }, ...assignment },
+    };
+  }
+
+  say(subject: (uid: string) => string, order: object): Promise<OrderAnswer> {
+    return this.leader.request<OrderAnswer>(subject(this.uid), order, 2_000);
+  }
+
+  /** Runs a job to its collected end. */
+  async run(order: Go): Promise<Taken> {
+    const answer = await this.say(SUBJECT.go, order);
+    if (!answer.ok) throw new Error(`refused: ${answer.why}`);
+    return this.taken(order.job);
+  }
+
+  taken(job: string, deadlineMs = 20_000): Promise<Taken> {
+    return until(`the result of ${job}`, () => this.results.find(({ header }) => header.job === job), deadlineMs);
+  }
+
+  phase(phase: Heartbeat['phase'], deadlineMs = 5_000): Promise<unknown> {
+    return until(`an agent that is ${phase}`, () => this.beats.at(-1)?.phase === phase, deadlineMs);
+  }
+}
