@@ -1,14 +1,24 @@
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+import { parse } from 'yaml';
 import type { Built } from './build.ts';
 import { attempt, run } from './command.ts';
 import { writeWhole } from './daemon.ts';
+import { NODE_PORT } from './first_probe.ts';
 import { localDir } from './layout.ts';
+import type { BuiltImage } from './product_images.ts';
 import { say, timed } from './progress.ts';
+
+const CatalogEntry = Type.Object({ tool: Type.String(), version: Type.String() });
+type CatalogEntry = Static<typeof CatalogEntry>;
 
 export interface ChartOptions {
   built: Built;
   kubeconfig: string;
+  images: readonly BuiltImage[];
   /** The one private address that sources may lie at: where demo and test origins listen. */
   hostIp?: string;
   registry?: string;
@@ -24,21 +34,39 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
     return false;
   }
   const values = join(localDir, 'values.json');
-  await writeWhole(values, `${JSON.stringify(chartValues(options), null, 2)}\n`);
+  await writeWhole(values, `${JSON.stringify(chartValues(options, await readCatalog()), null, 2)}\n`);
   const helm = join(options.built.get('helm')!, 'helm');
   const where = ['--namespace', RELEASE, '--kubeconfig', options.kubeconfig];
   if (await isCurrent(helm, where, values)) return false;
   await timed('the chart is installed', () =>
-    run(helm, ['upgrade', RELEASE, chartDir, '--install', '--create-namespace', ...where, '--values', values, '--wait', '--timeout', '5m']),
+    run(helm, ['upgrade', RELEASE, chartDir, '--install', '--create-namespace', '--take-ownership', ...where, '--values', values, '--wait', '--timeout', '5m']),
   );
   return true;
 }
 
-export function chartValues({ hostIp, registry }: Pick<ChartOptions, 'hostIp' | 'registry'>): Record<string, unknown> {
+/**
+ * Images by digest, so that another image is another pod; only the tools that were built; the API on a port of the node, which is
+ * not to be reached from outside the machine.
+ */
+export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'images' | 'hostIp' | 'registry'>, catalog: readonly CatalogEntry[]): Record<string, unknown> {
+  const digestOf = (kind: string) => images.find((image) => image.kind === kind)?.digest;
+  const tools = catalog.flatMap((entry) => {
+    const image = images.find(({ tool, version }) => tool === entry.tool && version === entry.version);
+    return image === undefined ? [] : [{ ...entry, digest: image.digest }];
+  });
   return {
     global: { imageRegistry: registry ?? 'localhost' },
-    ...(hostIp !== undefined && { sources: { allow: [{ cidr: `${hostIp}/32` }] } }),
+    ...(digestOf('product') && { image: { digest: digestOf('product') } }),
+    nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
+    postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
+    ...(tools.length > 0 && { tools: { catalog: tools } }),
+    ...(hostIp !== undefined && { sources: { allow: [{ cidr: `${hostIp}/32` }] }, api: { service: { type: 'NodePort', nodePort: NODE_PORT } } }),
   };
+}
+
+async function readCatalog(): Promise<CatalogEntry[]> {
+  const text = await readFile(join(chartDir, 'files', 'catalog.yaml'), 'utf8').catch(() => '[]');
+  return Value.Parse(Type.Array(CatalogEntry), parse(text));
 }
 
 /** Whether an upgrade would apply what the release already holds. */

@@ -21,20 +21,38 @@ const Index = Type.Object({ manifests: Type.Array(Type.Object({ digest: Type.Str
 /** Imports the images that are not there with the same digest; the names of those it imported. */
 export async function importImages(layout: Layout, built: Built, images: readonly ImageArchive[]): Promise<string[]> {
   const ctr = (args: readonly string[]) => run(join(built.get('containerd')!, 'ctr'), ['-a', containerdSocket(layout), '-n', 'k8s.io', ...args]);
-  const there = listedImages(await ctr(['images', 'ls']));
+  const list = async () => listedImages(await ctr(['images', 'ls']));
+  const there = await list();
   const imported: string[] = [];
   for (const { name, archive, digest } of images) {
     if (!existsSync(archive)) throw new ClusterError('NO_ARCHIVE', `${name}: there is no archive ${archive}`);
-    if (there.get(name) === (digest ?? (await archiveDigest(archive)))) continue;
+    const wanted = digest ?? (await archiveDigest(archive));
+    if (there.get(name) === wanted && there.has(pinned(name, wanted))) continue;
+    const old = outdated(there, name);
+    if (old.length > 0) await ctr(['images', 'rm', ...old]);
     await ctr(['images', 'import', archive]);
+    // Pods may name an image by its digest, as they would one from a registry.
+    await ctr(['images', 'tag', '--force', name, pinned(name, wanted)]);
     imported.push(name);
   }
   if (imported.length > 0) {
-    const now = listedImages(await ctr(['images', 'ls']));
+    const now = await list();
     const lost = imported.filter((name) => !now.has(name));
     if (lost.length > 0) throw new ClusterError('IMPORT_FAILED', `imported, but not under its name: ${lost.join(', ')}`);
   }
   return imported;
+}
+
+/** `localhost/name:tag` at a digest: `localhost/name@sha256:…` */
+export function pinned(name: string, digest: string): string {
+  return `${name.replace(/:[^/:]*$/, '')}@${digest}`;
+}
+
+/** Earlier images of this name, except the one it means now: pods of the running release may still be started from that. */
+export function outdated(there: ReadonlyMap<string, string>, name: string): string[] {
+  const tags = [...there].filter(([other]) => !other.includes('@'));
+  const repository = pinned(name, '');
+  return [...there].filter(([other, digest]) => other.startsWith(repository) && !tags.some(([, current]) => current === digest)).map(([other]) => other);
 }
 
 /** `ctr images ls`: name and digest. */
@@ -47,9 +65,10 @@ export function listedImages(text: string): Map<string, string> {
   return found;
 }
 
-async function archiveDigest(archive: string): Promise<string | undefined> {
+async function archiveDigest(archive: string): Promise<string> {
   // Archives are written with and without the leading dot.
   const text = await run('tar', ['--extract', '--to-stdout', '--file', archive, '--wildcards', '--no-anchored', 'index.json']);
   const { manifests } = Value.Parse(Index, JSON.parse(text));
-  return manifests.length === 1 ? manifests[0]!.digest : undefined;
+  if (manifests.length !== 1) throw new ClusterError('BAD_ARCHIVE', `${archive} does not hold exactly one image`);
+  return manifests[0]!.digest;
 }

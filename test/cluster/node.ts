@@ -20,6 +20,7 @@ import { say, timed } from './progress.ts';
 import { containerd } from './runtime.ts';
 import type { Settings } from './settings.ts';
 import { Snapshot, takeSnapshot } from './snapshot.ts';
+import { ensureVolumes } from './volumes.ts';
 
 const layout = NODE;
 export const snapshotFile = join(layout.stateDir, 'before.json');
@@ -69,6 +70,7 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
   await Promise.all([controlPlane(), runtimeWithImages()]);
   await Promise.all([ensure(kubelet(plane, settings)), ensure(kubeProxy(plane, settings))]);
   await nodeReady(built);
+  await ensureVolumes((args, input) => kubectl(built, args, input));
   await startDns(built, settings, own.coredns.name);
   return outcomes;
 }

@@ -1,9 +1,10 @@
 import { mkdir, rm, symlink, copyFile, chmod } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { buildParts, cacheDir, isBuilt, type Built } from './build.ts';
 import { installChart } from './chart.ts';
 import { explain } from './cluster_error.ts';
-import { writeEnvironment, envFile } from './environment.ts';
+import { envFile, readEnvironment, writeEnvironment } from './environment.ts';
+import { firstProbe } from './first_probe.ts';
 import { checkHost, checkPlatform, checkPorts, checkSpace } from './host.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { localDir, NODE } from './layout.ts';
@@ -11,7 +12,7 @@ import { locked } from './lock.ts';
 import { startNode } from './node.ts';
 import { checkGo, ensurePackages } from './packages.ts';
 import { NODE_PARTS } from './parts.ts';
-import { deliverImages } from './product_images.ts';
+import { buildImages, deliverImages } from './product_images.ts';
 import { say, seconds } from './progress.ts';
 import { ensureSettings } from './settings.ts';
 
@@ -34,12 +35,22 @@ export async function up(options: UpOptions = {}): Promise<void> {
     const built = await buildParts(NODE_PARTS);
     const outcomes = await startNode({ built, host, settings, audit: process.env['PROBEYARD_AUDIT'] === '1' });
     await writeAccess(built, settings.hostIp);
-    const images = options.nodeOnly ? 0 : await deliverImages(NODE, built);
-    const chart = options.nodeOnly ? false : await installChart({ built, kubeconfig: kubeconfigOf(NODE, 'admin'), hostIp: settings.hostIp });
-    const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && images === 0 && !chart;
+    const product = options.nodeOnly ? false : await deliverProduct(built, settings.hostIp);
+    const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && !product;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
-    console.log(`\n  . ${envFile}     # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A\n`);
+    console.log(`\n  . ${relative(process.cwd(), envFile)}    # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A`);
   });
+}
+
+/** Images and chart; whether anything was new. A first probe shows that all of it works together. */
+async function deliverProduct(built: Built, hostIp: string): Promise<boolean> {
+  const kubeconfig = kubeconfigOf(NODE, 'admin');
+  const images = await buildImages();
+  const imported = await deliverImages(NODE, built, images);
+  const installed = await installChart({ built, kubeconfig, images, hostIp });
+  const news = imported > 0 || installed;
+  if (news || !('PROBEYARD_TOKEN' in (await readEnvironment()))) await firstProbe(kubeconfig, hostIp);
+  return news;
 }
 
 /** What a shell and the tests need to reach the cluster, in the checkout's own folder. */
