@@ -1,0 +1,129 @@
+/**
+ * A steady load over some tokens while something breaks, and the reckoning afterwards: from Postgres, from the API server and from
+ * the callers' own record of what they were told. Every accepted request has exactly one end; no token was ever above its limit.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import type { ProbeJob } from '../../src/kube/resources.ts';
+import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
+
+export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number }
+const PLAN: LoadPlan = { jobs: 200, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
+
+interface Told { id: string | null; status: number; ms: number; error?: string }
+
+export interface Reckoning { told: Told[]; statuses: Record<string, number>; most: Record<string, number>; ms: number }
+
+/** Processes of this node by an environment variable of theirs: how a test finds the one that it kills. */
+export function pidsOf(variable: string, value: string): number[] {
+  const wanted = `\0${variable}=${value}\0`;
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+    try {
+      return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(wanted);
+    } catch {
+      return false;
+    }
+  });
+}
+
+export async function leaderPod(c: Cluster): Promise<string> {
+  const lease = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
+  return (lease.spec?.holderIdentity ?? '').split('_')[0] ?? '';
+}
+
+export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
+  const plan = { ...PLAN, ...changes };
+  const tokens = await Promise.all(Array.from({ length: plan.tokens }, () => c.newToken(plan.limit)));
+  const ids = new Set(tokens.map(({ id }) => id));
+  const running = new Map<number, Set<string>>(tokens.map(({ id }) => [id, new Set()]));
+  const most: Record<string, number> = {};
+  const note = (job: ProbeJob, gone: boolean) => {
+    const token = job.spec.token?.id ?? 0;
+    const set = running.get(token);
+    if (!set) return;
+    if (!gone && stateOf(job) === 'Running') set.add(job.metadata.name);
+    else set.delete(job.metadata.name);
+    most[token] = Math.max(most[token] ?? 0, set.size);
+  };
+  const watch = startReflector<ProbeJob>({
+    client: c.kube, type: PROBE_JOBS, namespace: NAMESPACE,
+    handlers: { add: (job) => note(job, false), update: (job) => note(job, false), delete: (job) => note(job, true) },
+  });
+  await watch.synced;
+
+  const origin = await c.origin((_request, response) => {
+    setTimeout(() => response.writeHead(200, { 'content-length': TEXT.length, 'content-type': 'text/plain' }).end(TEXT), plan.sourceDelayMs);
+  });
+  const told: Told[] = [];
+  const started = performance.now();
+  let left = plan.jobs;
+  const caller = async (token: string): Promise<void> => {
+    while (left-- > 0) {
+      const began = performance.now();
+      try {
+        const { status, json, headers } = await c.probe({ url: `${origin.url}/clip.mp4`, only: 'ffprobe' }, { token });
+        told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began });
+      } catch (error) {
+        // The way to an API replica broke: the caller knows no more than that.
+        told.push({ id: null, status: 0, ms: performance.now() - began, error: String((error as Error).cause ?? error) });
+      }
+    }
+  };
+  const callers = tokens.flatMap(({ token }) => Array.from({ length: plan.callersPerToken }, () => caller(token)));
+  await eventually('the load runs', 60, () => told.length >= plan.jobs / 10);
+  await fault();
+  await Promise.all(callers);
+
+  const list = [...ids].join(',');
+  await eventually('no request is left open', 120, async () => (await c.sql(`select count(*) from requests where token_id in (${list}) and state = 'open'`)) === '0');
+  const rows = JSON.parse(
+    await c.sql(`select coalesce(json_agg(json_build_object('id', r.id, 'state', r.state, 'status', r.status, 'reason', r.reason, 'has_body', r.has_body,
+      'envelopes', (select count(*) from envelopes e where e.id = r.id))), '[]') from requests r where r.token_id in (${list})`),
+  ) as { id: string; state: string; status: number; reason: string; has_body: boolean; envelopes: number }[];
+  const byId = new Map(rows.map((row) => [row.id, row]));
+
+  assert.equal(byId.size, rows.length, 'a request is recorded once');
+  for (const row of rows) assert.equal(row.envelopes, row.has_body ? 1 : 0, `envelopes of ${row.id}`);
+  for (const { id, status } of told) {
+    if (id === null || status === 0) continue;
+    const row = byId.get(id);
+    if (row === undefined) {
+      // Refused before it was accepted: no row was opened, and no result may have been given.
+      assert.notEqual(status, 200, `${id} was answered with a result that is not recorded`);
+      continue;
+    }
+    if (status === 200) assert.equal(row.status, 200, `${id}: the caller was told 200, the record says ${row.status} ${row.reason}`);
+  }
+  const usage = await c.sql(`select coalesce(sum(requests), 0) from usage_minute where token_id in (${list})`);
+  assert.equal(Number(usage), rows.length, 'usage equals the recorded requests');
+  for (const [token, count] of Object.entries(most)) assert.ok(count <= plan.limit, `token ${token} had ${count} running, its limit is ${plan.limit}`);
+  for (const { ms } of told) assert.ok(ms < 150_000, 'every caller was told something in time');
+
+  await eventually('every job\'s status shows an end', 60, async () =>
+    (await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE })).items.every((job) => !ids.has(job.spec.token?.id ?? 0) || job.status?.completedAt !== undefined));
+  await watch.stop();
+  const statuses: Record<string, number> = {};
+  for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1;
+  return { told, statuses, most, ms: performance.now() - started };
+}
+
+const TEXT = 'not a media file, and quickly seen to be none';
+
+/** Nothing of a fault may stay: the pools are whole again, and no pod is there that no pool knows. */
+export async function settled(c: Cluster): Promise<void> {
+  await eventually('the pools serve again', 120, async () => {
+    const pods = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: 'app.kubernetes.io/component=runner' });
+    return pods.items.length > 0 && pods.items.every(({ status, metadata }) => metadata.deletionTimestamp !== undefined || status?.phase === 'Running');
+  });
+}
+
+export async function killPod(c: Cluster, namespace: string, name: string): Promise<void> {
+  await c.kube.delete(PODS, name, { namespace, gracePeriodSeconds: 0 }).catch((error: unknown) => {
+    if (!isKubeError(error, 'not-found')) throw error;
+  });
+}
+
+export const moment = (ms: number): Promise<void> => delay(ms);
