@@ -18,6 +18,7 @@ export interface Waiting {
   /** An end was told. Nobody may wait for it (any more). */
   ended(end: Ended): void;
   lookNow(): Promise<void>;
+  /** Callers who wait. */
   size(): number;
   stop(): void;
 }
@@ -50,7 +51,7 @@ export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions): Wai
   return {
     ended,
     lookNow,
-    size: () => waiters.size,
+    size: () => [...waiters.values()].reduce((sum, all) => sum + all.size, 0),
     stop: () => clearInterval(timer),
     wait(id, signal) {
       return new Promise((resolve, reject) => {

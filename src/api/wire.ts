@@ -1,0 +1,86 @@
+/** The API's own parts, put together on connections that are handed in. */
+import type { JSONWebKeySet } from 'jose';
+import type { Bus } from '../bus/connect.ts';
+import { SUBJECT, type Ended } from '../bus/messages.ts';
+import { PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
+import { startReflector } from '../kube/reflector.ts';
+import type { Logger } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { catalogOf, type Catalog } from './catalog.ts';
+import type { Deps, Settings } from './deps.ts';
+import { makeDrain } from './drain.ts';
+import { endOf } from './ends.ts';
+import type { Checks } from './health.ts';
+import { makeMetrics } from './metrics.ts';
+import { makeTokenCache } from './token_cache.ts';
+import { makeWaiting } from './waiting.ts';
+
+export interface Connections {
+  store: Store;
+  bus: Bus;
+  kube: KubeClient;
+  sealKeys(): JSONWebKeySet;
+  log: Logger;
+  settings: Settings;
+  /** Metrics of the process too. */
+  processMetrics?: boolean;
+}
+
+export interface Wired { deps: Deps; checks: Checks; toolsRead: Promise<void>; stop(): Promise<void> }
+
+export function wire({ store, bus, kube, sealKeys, log, settings, processMetrics = false }: Connections): Wired {
+  const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map(endOf), log });
+  const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
+  const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
+
+  let catalog: Catalog | undefined;
+  const changed = (): void => { catalog = undefined; };
+  const tools = startReflector({ client: kube, type: PROBE_TOOLS, namespace: settings.namespace, handlers: { add: changed, update: changed, delete: changed } });
+  const toolsRead = tools.synced;
+  // Stopped before the first LIST: nobody need hear of it.
+  toolsRead.catch(() => {});
+
+  // The cache asks whether changes are heard of, and the listener tells the cache of them.
+  const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening(), onLookup: metrics.tokenLookup });
+  const listener = store.listenTokens(tokens.flush);
+
+  const deps: Deps = {
+    store, kube, tokens, waiting, metrics, log, sealKeys, settings,
+    drain: makeDrain(),
+    catalog: () => (catalog ??= catalogOf(tools.list())),
+    tellEarly: (early) => {
+      try {
+        bus.publish(SUBJECT.early, early);
+      } catch (error) {
+        log.debug({ err: error }, 'the leader was not told early');
+      }
+    },
+  };
+  const checks: Checks = {
+    postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
+    nats: () => (bus.connected() ? null : 'not connected'),
+    kubernetes: reachable(async () => { await kube.list(PROBE_TOOLS, { namespace: settings.namespace, limit: 1, resourceVersion: '0', deadlineMs: 1_000 }); }),
+    tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
+  };
+  return {
+    deps, checks, toolsRead,
+    async stop() {
+      waiting.stop();
+      told.stop();
+      await Promise.allSettled([tools.stop(), listener.stop()]);
+    },
+  };
+}
+
+/** Readiness is asked for often, by several probes: one look in five seconds will do. */
+function reachable(look: () => Promise<void>): () => Promise<string | null> {
+  let at = -Infinity;
+  let last: Promise<string | null> = Promise.resolve(null);
+  return () => {
+    if (performance.now() - at > 5_000) {
+      at = performance.now();
+      last = look().then(() => null, (error: { code?: string }) => `not reachable: ${error.code ?? 'failed'}`);
+    }
+    return last;
+  };
+}
