@@ -9,12 +9,14 @@ export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protoco
 
 type Settings = Pick<
   Config<'controller'>,
-  | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'imagePullSecrets'
+  | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'natsCaFile' | 'imagePullSecrets'
   | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'sourceCaConfigMap' | 'logLevel'
 >;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
 
+/** Made by the controller in the runners' namespace from the CA that it knows NATS by itself. */
+export const NATS_CA = 'probeyard-ca';
 const AGENT_UID = 65532;
 /** Another user than the agent's: what wins over a tool must not be able to signal or trace the agent. */
 const TOOLS_UID = 65533;
@@ -147,7 +149,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
               PY_GENERATION: generation,
               PY_LOG_LEVEL: settings.logLevel,
               PY_NATS_URL: settings.runnerNatsUrl || settings.natsUrl,
-              PY_NATS_CA_FILE: '/etc/probeyard/nats-ca/ca.crt',
+              PY_NATS_CA_FILE: settings.natsCaFile ? '/etc/probeyard/nats-ca/ca.crt' : undefined,
               PY_NATS_TOKEN_FILE: '/var/run/probeyard/nats-token/token',
               PY_LAUNCHER_SOCKET: SOCKET,
               PY_TOOLS_DIR: TOOLS_DIR,
@@ -162,7 +164,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
           volumeMounts: [
             { name: 'run', mountPath: '/run/probeyard' },
             { name: 'nats-token', mountPath: '/var/run/probeyard/nats-token', readOnly: true },
-            { name: 'nats-ca', mountPath: '/etc/probeyard/nats-ca', readOnly: true },
+            ...(settings.natsCaFile ? [{ name: 'nats-ca', mountPath: '/etc/probeyard/nats-ca', readOnly: true }] : []),
             ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', mountPath: '/etc/probeyard/source-ca', readOnly: true }] : []),
           ],
           livenessProbe: { httpGet: { path: '/healthz', port: 8081 }, periodSeconds: 20, timeoutSeconds: 5, failureThreshold: 3 },
@@ -187,7 +189,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
           name: 'nats-token',
           projected: { sources: [{ serviceAccountToken: { audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' } }] },
         },
-        { name: 'nats-ca', configMap: { name: 'probeyard-ca' } },
+        ...(settings.natsCaFile ? [{ name: 'nats-ca', configMap: { name: NATS_CA } }] : []),
         ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', configMap: { name: settings.sourceCaConfigMap } }] : []),
         ...volumes,
       ],

@@ -1,11 +1,13 @@
 /** One term of leadership: everything that only a leader does, made when the lease is won and thrown away when it is lost. */
+import { readFile } from 'node:fs/promises';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
-import { PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
+import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
 import { applyCatalog } from './catalog.ts';
 import { Leader, type LeaderDeps, type Term } from './leader.ts';
+import { NATS_CA } from './pod.ts';
 import { Pools } from './pools.ts';
 import { Retention } from './retention.ts';
 import { Runners } from './runners.ts';
@@ -138,6 +140,11 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     },
   };
 
+  // Runners mount it: a pod made before it would wait for it.
+  if (config.natsCaFile) {
+    const ca = await readFile(config.natsCaFile, 'utf8');
+    await kube.apply(CONFIG_MAPS, { metadata: { name: NATS_CA, namespace: config.runnerNamespace }, data: { 'ca.crt': ca } }, { fieldManager: 'probeyard-controller', force: true });
+  }
   // Events flow from here on: what the watch shows while the lists are read must not be missed.
   attach(running);
   await Promise.all([tools.synced, poolsCache.synced, pods.synced]);
