@@ -1,0 +1,102 @@
+/**
+ * Runners have no password: NATS asks us for each connection (auth callout), and every controller replica answers.
+ * The answer is a user made for this one connection: its permissions are the pod's own subjects, its life is short.
+ */
+import { decode, encodeAuthorizationResponse, encodeUser, type AuthorizationRequest, type ClaimsData, type Permissions } from '@nats-io/jwt';
+import { fromSeed } from '@nats-io/jwt';
+import type { Msg } from 'nats';
+import type { Bus } from './connect.ts';
+import { asBusError } from './errors.ts';
+import { AUTH_CALLOUT, CALLOUT_QUEUE, KICK, runnerPermissions } from './permissions.ts';
+
+export interface Runner { uid: string; pod: string }
+export type Decision = { ok: true; uid: string; pod: string } | { ok: false; code: string; message: string };
+
+export interface CalloutSettings {
+  /** Seed of the account key that signs the users. */
+  issuerSeed: string;
+  account: string;
+  /** Throws an error with a `code` where the token is not one of our runner's. */
+  authorise: (token: string) => Promise<Runner>;
+  /** How long a connection may last; the server ends it then, and the runner comes back with a fresh token. */
+  lifeSeconds?: number;
+  onDecision?: (decision: Decision) => void;
+}
+
+export interface Callout {
+  /** Ends the connections that this replica has let in for a pod; how many it knew of. */
+  kick(podUid: string): Promise<number>;
+  stop(): void;
+}
+
+const HOUR = 3_600;
+/** A refused runner learns nothing from the reason: it stands in our log. */
+const REFUSED = 'not authorised';
+
+interface Admitted { serverId: string; connection: number; until: number }
+
+export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
+  const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
+  const issuer = fromSeed(new TextEncoder().encode(settings.issuerSeed.trim()));
+  const admitted = new Map<string, Admitted[]>();
+
+  const remember = (uid: string, serverId: string, connection: number) => {
+    const now = performance.now();
+    const live = (admitted.get(uid) ?? []).filter((entry) => entry.until > now);
+    admitted.set(uid, [...live, { serverId, connection, until: now + lifeSeconds * 1000 }]);
+  };
+
+  const decide = async (request: AuthorizationRequest): Promise<{ jwt: string } | { error: string }> => {
+    try {
+      const token = request.connect_opts.auth_token;
+      if (!token) throw Object.assign(new Error('the connection brought no token'), { code: 'no-token' });
+      const { uid, pod } = await authorise(token);
+      const { publish, subscribe } = runnerPermissions(uid);
+      const permissions: Permissions = { pub: { allow: publish, deny: [] }, sub: { allow: subscribe, deny: [] }, resp: { max: 1, ttl: 30_000_000_000 } };
+      const user = await encodeUser(uid, request.user_nkey, issuer, permissions, { aud: account, exp: Math.floor(Date.now() / 1000) + lifeSeconds });
+      remember(uid, request.server_id.id, request.client_info.id ?? 0);
+      onDecision({ ok: true, uid, pod });
+      return { jwt: user };
+    } catch (error) {
+      const { code = 'failed', message } = error as Error & { code?: string };
+      onDecision({ ok: false, code, message });
+      return { error: REFUSED };
+    }
+  };
+
+  const answer = async (message: Msg) => {
+    // decode verifies the signature by the key that the claims name; only a server's key may be there, and it must be the one that asks.
+    const claims = decode<AuthorizationRequest>(new TextDecoder().decode(message.data));
+    const request = requestOf(claims);
+    const decision = await decide(request);
+    message.respond(await encodeAuthorizationResponse(request.user_nkey, request.server_id.id, issuer, decision, {}));
+  };
+
+  const subscription = bus.connection.subscribe(AUTH_CALLOUT, {
+    queue: CALLOUT_QUEUE,
+    callback: (error, message) => {
+      const failed = (failure: unknown) => onDecision({ ok: false, code: 'bad-request', message: asBusError(failure, 'authorisation request').message });
+      if (error) failed(error);
+      else answer(message).catch(failed);
+    },
+  });
+
+  return {
+    async kick(podUid) {
+      const connections = admitted.get(podUid) ?? [];
+      admitted.delete(podUid);
+      // A connection that has ended since is no longer there to be kicked: the server says so, and that is fine.
+      await Promise.allSettled(connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)));
+      return connections.length;
+    },
+    stop: () => subscription.unsubscribe(),
+  };
+}
+
+function requestOf(claims: ClaimsData<AuthorizationRequest>): AuthorizationRequest {
+  const { server_id, user_nkey, connect_opts, client_info } = claims.nats;
+  if (claims.aud !== 'nats-authorization-request') throw new Error('no authorisation request');
+  if (!server_id || !user_nkey || !connect_opts || !client_info) throw new Error('an authorisation request without server, user or connection');
+  if (claims.iss !== server_id.id || !claims.iss.startsWith('N')) throw new Error('an authorisation request that its server has not signed');
+  return { server_id, user_nkey, connect_opts, client_info };
+}

@@ -1,0 +1,120 @@
+/** Takes results from JetStream: whichever collector is free gets one, and acknowledges it when it is recorded. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bus } from './connect.ts';
+import { asBusError, BusError } from './errors.ts';
+import { type Result, STREAM, SUBJECT } from './messages.ts';
+import { INBOX } from './permissions.ts';
+import { type Pulled, type Pulling, startPulling } from './pull.ts';
+import { managerOf } from './results.ts';
+import { ACK_WAIT_MS, ensureStreams, type StreamOptions } from './streams.ts';
+
+export interface ResultDelivery {
+  header: Result;
+  /** By the subject, which the server ties to the pod's identity; the header's own claim is checked against it already. */
+  podUid: string;
+  /** 1 for the first delivery. */
+  deliveries: number;
+}
+
+export interface CollectSettings extends StreamOptions {
+  /** Resolves when the result is recorded (or never will be): it is acknowledged then. Throws: it comes again. */
+  handle: (delivery: ResultDelivery) => Promise<void>;
+  /** Results in hand at once. */
+  parallel?: number;
+  onError?: (error: BusError) => void;
+}
+
+export interface Collecting { active(): boolean; stop(): Promise<void> }
+
+const AGAIN_MS = 1_000;
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Collects for ever: makes the streams, pulls, and starts over whenever the server restarted, lost its disk, or fell silent. */
+export function consumeResults(bus: Bus, settings: CollectSettings): Collecting {
+  const { onError = () => {}, parallel = 16 } = settings;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const inHand = new Set<Promise<void>>();
+  let current: Pulling | undefined;
+  let active = false;
+
+  const take = (message: Pulled) => {
+    // On its way while we were told to stop: to another collector at once, not after its time to acknowledge has run out.
+    if (signal.aborted) { message.nak(); return; }
+    const work: Promise<void> = collect(message, settings.handle, onError).finally(() => {
+      inHand.delete(work);
+      current?.wake();
+    });
+    inHand.add(work);
+  };
+
+  const session = async (): Promise<void> => {
+    await ensureStreams(await managerOf(bus), settings);
+    if (signal.aborted) return;
+    const pulling = startPulling(bus, { stream: STREAM.results, consumer: STREAM.consumer, room: () => parallel - inHand.size, onMessage: take, inboxPrefix: INBOX.controller });
+    current = pulling;
+    active = true;
+    try {
+      await pulling.ended;
+    } finally {
+      active = false;
+      await pulling.stop();
+    }
+  };
+
+  const run = (async () => {
+    let pause = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      const started = performance.now();
+      try {
+        await session();
+      } catch (error) {
+        if (!signal.aborted) onError(asBusError(error, 'collecting results'));
+      }
+      pause = performance.now() - started > LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS);
+      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
+    }
+    await Promise.allSettled(inHand);
+  })();
+
+  return {
+    active: () => active && bus.connected(),
+    async stop() {
+      stopping.abort();
+      await current?.stop();
+      await run;
+    },
+  };
+}
+
+async function collect(message: Pulled, handle: CollectSettings['handle'], onError: (error: BusError) => void): Promise<void> {
+  // A large result on a slow disk must not come to a second collector while the first is at work.
+  const keep = setInterval(() => message.working(), ACK_WAIT_MS / 3);
+  try {
+    const header = headerOf(message);
+    if (!header) {
+      message.term();
+      onError(new BusError('bad-result', `${message.subject}: malformed result`));
+      return;
+    }
+    await handle({ header, podUid: header.podUid, deliveries: message.deliveries });
+    message.ack();
+  } catch (error) {
+    onError(asBusError(error, message.subject));
+    message.nak(AGAIN_MS);
+  } finally {
+    clearInterval(keep);
+  }
+}
+
+function headerOf({ subject, data }: Pulled): Result | null {
+  try {
+    const header = JSON.parse(new TextDecoder().decode(data)) as Result;
+    const whole = typeof header.job === 'string' && Number.isSafeInteger(header.attempt) && Number.isSafeInteger(header.size) && Number.isSafeInteger(header.chunks) && header.chunks >= 0
+      && typeof header.sha256 === 'string' && header.encoding === 'zstd' && subject === SUBJECT.result(header.podUid);
+    return whole ? header : null;
+  } catch {
+    return null;
+  }
+}

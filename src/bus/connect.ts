@@ -1,0 +1,155 @@
+/** A connection to NATS that never gives up, and JSON over it. */
+import { readFileSync } from 'node:fs';
+import { type Authenticator, connect, type ConnectionOptions, createInbox, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
+import { asBusError, BusError } from './errors.ts';
+
+export interface BusSettings {
+  url: string;
+  caFile?: string | undefined;
+  /** Seed of a static user: API and controllers. */
+  nkeyFile?: string | undefined;
+  /** Projected token of a pod: runners. Read again at each connect, because the kubelet renews it. */
+  tokenFile?: string | undefined;
+  /** As the server's own tools show it. */
+  name: string;
+  /** The only place where answers may come in: see permissions.ts. */
+  inboxPrefix: string;
+  onStatus?: (status: 'connected' | 'disconnected' | 'closed') => void;
+  /** Of single messages and subscriptions; the connection goes on. */
+  onError?: (error: BusError) => void;
+}
+
+export interface Received<T> { subject: string; message: T; hasReply: boolean }
+export interface Subscribed { stop(): void; drained(): Promise<void> }
+
+export interface Bus {
+  /** For JetStream and whatever else needs the client itself. */
+  connection: NatsConnection;
+  js: JetStreamClient;
+  connected(): boolean;
+  /** Fire and forget: kept while disconnected and sent afterwards, lost if the process ends first. */
+  publish(subject: string, message: unknown): void;
+  request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer>;
+  /** Calls the handler for each message, without waiting for the one before. */
+  subscribe<T>(subject: string, handler: (received: Received<T>) => void | Promise<void>, options?: { queue?: string }): Subscribed;
+  /** Like subscribe, and answers with what the handler gives; undefined: no answer. */
+  serve<T, Answer>(subject: string, handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>, options?: { queue?: string }): Subscribed;
+  /** Called after each reconnect, until the function it gives back is called. */
+  onReconnect(callback: () => void): () => void;
+  /** Resolves when the server has everything that was published before. */
+  flush(): Promise<void>;
+  /** Finishes what came in, sends what was published, closes. */
+  drain(): Promise<void>;
+}
+
+// A server that died without closing is noticed after two unanswered pings.
+const PING_MS = 5_000;
+
+export async function connectBus(settings: BusSettings): Promise<Bus> {
+  const { onStatus = () => {}, onError = () => {} } = settings;
+  const connection = await open(settings);
+  let connected = true;
+  const reconnects = new Set<() => void>();
+  onStatus('connected');
+  void (async () => {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect' && connected) { connected = false; onStatus('disconnected'); }
+      if (status.type === 'reconnect') {
+        connected = true;
+        onStatus('connected');
+        for (const callback of reconnects) callback();
+      }
+      if (status.type === 'error') onError(new BusError(status.data === 'PERMISSIONS_VIOLATION' ? 'refused' : 'failed', `NATS: ${String(status.data)}`));
+    }
+  })();
+  void connection.closed().then(() => {
+    connected = false;
+    onStatus('closed');
+  });
+
+  const serve: Bus['serve'] = (subject, handler, options = {}) => {
+    const handle = async (message: Msg) => {
+      const answer = await handler({ subject: message.subject, message: decode(message), hasReply: Boolean(message.reply) });
+      if (answer !== undefined && message.reply) message.respond(JSON.stringify(answer));
+    };
+    const subscription = connection.subscribe(subject, {
+      ...options,
+      callback: (error, message) => {
+        if (error) { onError(asBusError(error, subject)); return; }
+        handle(message).catch((failure: unknown) => onError(asBusError(failure, message.subject)));
+      },
+    });
+    return { stop: () => subscription.unsubscribe(), drained: () => subscription.drain() };
+  };
+
+  return {
+    connection,
+    js: connection.jetstream(),
+    connected: () => connected,
+    publish(subject, message) {
+      try {
+        connection.publish(subject, JSON.stringify(message));
+      } catch (error) {
+        throw asBusError(error, subject);
+      }
+    },
+    async request(subject, message, timeoutMs) {
+      try {
+        return decode(await connection.request(subject, JSON.stringify(message), { timeout: timeoutMs }));
+      } catch (error) {
+        throw asBusError(error, subject);
+      }
+    },
+    serve,
+    subscribe: (subject, handler, options) => serve(subject, async (received: Received<never>) => { await handler(received); }, options),
+    onReconnect(callback) {
+      reconnects.add(callback);
+      return () => reconnects.delete(callback);
+    },
+    flush: () => connection.flush(),
+    async drain() {
+      if (!connection.isClosed()) await connection.drain().catch(() => connection.close());
+    },
+  };
+}
+
+function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix }: BusSettings): Promise<NatsConnection> {
+  // After a restart of the server runners come last: somebody must be there to let them in, else the server lets each wait for its whole time-out.
+  const pause = tokenFile ? 600 : 100;
+  const options: ConnectionOptions = {
+    servers: url.split(','),
+    name,
+    inboxPrefix,
+    maxReconnectAttempts: -1,
+    waitOnFirstConnect: true,
+    // Refused today may be right tomorrow: the callout's controllers may be restarting, the token may have just been renewed.
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: pause,
+    reconnectJitter: pause,
+    reconnectJitterTLS: pause,
+    timeout: 5_000,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+    ...(caFile ? { tls: { ca: readFileSync(caFile, 'utf8') } } : {}),
+  };
+  const authenticator = authenticatorOf(nkeyFile, tokenFile);
+  if (authenticator) options.authenticator = authenticator;
+  return connect(options);
+}
+
+function authenticatorOf(nkeyFile: string | undefined, tokenFile: string | undefined): Authenticator | undefined {
+  if (nkeyFile) return nkeyAuthenticator(() => new TextEncoder().encode(readFileSync(nkeyFile, 'utf8').trim()));
+  if (tokenFile) return tokenAuthenticator(() => readFileSync(tokenFile, 'utf8').trim());
+  return undefined;
+}
+
+function decode<T>(message: Msg): T {
+  try {
+    return JSON.parse(new TextDecoder().decode(message.data)) as T;
+  } catch (error) {
+    throw new BusError('bad-message', `${message.subject}: the message is no JSON`, { cause: error });
+  }
+}
+
+/** A fresh subject for answers that come as more than one message. */
+export const freshInbox = (prefix: string): string => createInbox(prefix);

@@ -1,0 +1,108 @@
+/** Verifies the projected token with which a runner pod comes to NATS: signed by this cluster, for NATS, for a pod that we made. */
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import type { Runner } from './callout.ts';
+
+export const AUDIENCE = 'probeyard-nats';
+
+export class PodTokenError extends Error {
+  readonly code: 'token-malformed' | 'token-expired' | 'token-signature' | 'token-audience' | 'token-issuer' | 'token-unbound' | 'token-namespace' | 'token-account' | 'pod-unknown' | 'keys-unavailable';
+  constructor(code: PodTokenError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'PodTokenError';
+    this.code = code;
+  }
+}
+
+export interface PodTokenSettings {
+  /** The API server's /openid/v1/jwks. */
+  jwks: () => Promise<JSONWebKeySet>;
+  issuer: () => Promise<string>;
+  namespace: string;
+  serviceAccount: string;
+  audience?: string;
+  /** Whether this is a runner pod that we made and that still lives. */
+  isOurPod: (runner: Runner) => boolean | Promise<boolean>;
+}
+
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA'];
+// A flood of tokens with made-up key ids must not become a flood of questions to the API server.
+const FETCH_AGAIN_MS = 10_000;
+
+interface Bound { namespace?: unknown; pod?: { name?: unknown; uid?: unknown }; serviceaccount?: { name?: unknown } }
+
+export function podTokenVerifier(settings: PodTokenSettings): (token: string) => Promise<Runner> {
+  const keys = cachedKeys(settings.jwks);
+  let issuer: Promise<string> | undefined;
+
+  const knownIssuer = () => {
+    issuer ??= settings.issuer().catch((error: unknown) => {
+      issuer = undefined;
+      throw new PodTokenError('keys-unavailable', 'the cluster does not tell its issuer', { cause: error });
+    });
+    return issuer;
+  };
+
+  return async (token) => {
+    const { payload } = await jwtVerify(token, keys, {
+      audience: settings.audience ?? AUDIENCE, issuer: await knownIssuer(), algorithms: ALGORITHMS, requiredClaims: ['exp', 'sub'], clockTolerance: 5,
+    }).catch((error: unknown) => { throw asPodTokenError(error); });
+    const runner = boundPod(payload, settings);
+    if (!await settings.isOurPod(runner)) throw new PodTokenError('pod-unknown', `${runner.pod} is no living runner pod of ours`);
+    return runner;
+  };
+}
+
+function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSettings): Runner {
+  const bound = payload['kubernetes.io'] as Bound | undefined;
+  if (bound?.namespace !== namespace) throw new PodTokenError('token-namespace', 'the token is of another namespace');
+  if (bound.serviceaccount?.name !== serviceAccount || payload.sub !== `system:serviceaccount:${namespace}:${serviceAccount}`) throw new PodTokenError('token-account', 'the token is of another service account');
+  const { name, uid } = bound.pod ?? {};
+  // The uid becomes part of subjects: nothing but a UUID may.
+  if (typeof name !== 'string' || typeof uid !== 'string' || !/^[0-9a-f-]{36}$/.test(uid)) throw new PodTokenError('token-unbound', 'the token is not bound to a pod');
+  return { uid, pod: name };
+}
+
+function asPodTokenError(error: unknown): PodTokenError {
+  if (error instanceof PodTokenError) return error;
+  if (error instanceof errors.JWTExpired) return new PodTokenError('token-expired', 'the token has expired', { cause: error });
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'aud') return new PodTokenError('token-audience', 'the token is for another audience', { cause: error });
+    if (error.claim === 'iss') return new PodTokenError('token-issuer', 'the token is of another issuer', { cause: error });
+    return new PodTokenError('token-malformed', `the token's ${error.claim} is missing or wrong`, { cause: error });
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JOSEAlgNotAllowed) {
+    return new PodTokenError('token-signature', 'no key of the cluster has signed the token', { cause: error });
+  }
+  return new PodTokenError('token-malformed', 'this is no token of a pod', { cause: error });
+}
+
+/** Fetched once, and again when a token names a key that is not among them: the cluster may have rotated its keys. */
+function cachedKeys(fetch: () => Promise<JSONWebKeySet>): JWTVerifyGetKey {
+  let resolve: ReturnType<typeof createLocalJWKSet> | undefined;
+  let fetched = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
+  const refetch = () => {
+    fetching ??= (async () => {
+      try {
+        resolve = createLocalJWKSet(await fetch());
+        fetched = performance.now();
+      } catch (error) {
+        throw new PodTokenError('keys-unavailable', 'the keys of the cluster cannot be read', { cause: error });
+      } finally {
+        fetching = undefined;
+      }
+    })();
+    return fetching;
+  };
+  return async (header, token) => {
+    if (!resolve) await refetch();
+    try {
+      if (resolve) return await resolve(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - fetched < FETCH_AGAIN_MS) throw error;
+    }
+    await refetch();
+    if (!resolve) throw new PodTokenError('keys-unavailable', 'the keys of the cluster cannot be read');
+    return resolve(header, token);
+  };
+}

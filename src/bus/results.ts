@@ -1,0 +1,74 @@
+/** Results over JetStream, seen by the runner that publishes one and by the collector that fetches its body. collect.ts takes them from the stream. */
+import { headers, type JetStreamManager } from 'nats';
+import type { Bus } from './connect.ts';
+import { asBusError, BusError, isMissing } from './errors.ts';
+import { CHUNK_BYTES, type Result, STREAM, SUBJECT } from './messages.ts';
+import { joinResult, type PackedResult } from './packing.ts';
+
+const PUBLISH_TIMEOUT_MS = 5_000;
+
+/** Once: chunks first, so that a collector that has the header finds them. The caller sends again until it hears `collected`. */
+export async function publishResult(bus: Bus, { header, chunks }: PackedResult): Promise<void> {
+  const { podUid, job, attempt } = header;
+  const send = async (subject: string, id: string, payload: Uint8Array) => {
+    const head = headers();
+    head.set('Nats-Msg-Id', id);
+    try {
+      await bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS });
+    } catch (error) {
+      throw isMissing(error) ? new BusError('no-stream', `${subject}: no stream takes it`, { cause: error }) : asBusError(error, subject);
+    }
+  };
+  // A few at a time: one at a time waits for the disk each time, all at once fills the connection's buffer.
+  for (let first = 0; first < chunks.length; first += 4) {
+    await Promise.all(chunks.slice(first, first + 4).map((chunk, offset) => send(SUBJECT.chunk(podUid, job, attempt, first + offset), `${job}/${attempt}/${first + offset}`, chunk)));
+  }
+  await send(SUBJECT.result(podUid), `${job}/${attempt}`, new TextEncoder().encode(JSON.stringify(header)));
+}
+
+const FETCH_TIMEOUT_MS = 5_000;
+
+/** The compressed body of a result, from the header itself or from its chunks. Where one is missing (`no-stream`), the runner sends all of them again. */
+export async function fetchBody(bus: Bus, header: Result, maxBytes: number): Promise<Buffer> {
+  const tooLarge = () => new BusError('bad-result', `${header.job}/${header.attempt}: the body is over the limit of ${maxBytes} bytes`);
+  if (header.chunks > Math.ceil(maxBytes / CHUNK_BYTES)) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (let index = 0; index < header.chunks; index++) {
+    const chunk = await fetchChunk(bus, SUBJECT.chunk(header.podUid, header.job, header.attempt, index));
+    total += chunk.length;
+    if (total > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return joinResult(header, chunks);
+}
+
+/** A direct get: the message as it is, without the detour over the stream's API, which would wrap it in base64. */
+async function fetchChunk(bus: Bus, subject: string): Promise<Uint8Array> {
+  try {
+    const reply = await bus.connection.request(`$JS.API.DIRECT.GET.${STREAM.chunks}.${subject}`, '', { timeout: FETCH_TIMEOUT_MS });
+    // A status line instead of a message: 404 where nothing is stored under the subject.
+    if (reply.headers?.code) throw new BusError('no-stream', `${subject}: the chunk is not there (${reply.headers.code})`);
+    return reply.data;
+  } catch (error) {
+    throw isMissing(error) ? new BusError('no-stream', `${subject}: no stream answers`, { cause: error }) : asBusError(error, subject);
+  }
+}
+
+/** After the result is recorded. Old ones go by their age anyway. */
+export async function purgeChunks(bus: Bus, header: Pick<Result, 'podUid' | 'job' | 'attempt' | 'chunks'>): Promise<void> {
+  if (header.chunks === 0) return;
+  try {
+    await (await managerOf(bus)).streams.purge(STREAM.chunks, { filter: `py.chunk.${header.podUid}.${header.job}.${header.attempt}.*` });
+  } catch (error) {
+    throw asBusError(error, 'purge of chunks');
+  }
+}
+
+const managers = new WeakMap<Bus, Promise<JetStreamManager>>();
+/** Without the account look-up that the client makes by default: it fails while JetStream is starting. */
+export function managerOf(bus: Bus): Promise<JetStreamManager> {
+  const known = managers.get(bus) ?? bus.connection.jetstreamManager({ checkAPI: false });
+  managers.set(bus, known);
+  return known;
+}

@@ -1,0 +1,51 @@
+/** What the NATS server must know of us: accounts, static users with their permissions, and who answers for runners. */
+import { type Allowed, apiPermissions, controllerPermissions } from './permissions.ts';
+
+export interface ServerKeys {
+  /** Public nkeys. */
+  api: string;
+  controller: string;
+  issuer: string;
+  /** Name of the account; the callout answers with it. */
+  account?: string;
+}
+
+const list = (subjects: string[]) => `[${subjects.map((subject) => JSON.stringify(subject)).join(', ')}]`;
+
+// Controllers answer heartbeats and authorisation requests wherever they were asked to: once per question, and soon.
+const user = (nkey: string, { publish, subscribe }: Allowed, responses: boolean) => `      {
+        nkey: ${JSON.stringify(nkey)}
+        permissions {
+          publish: { allow: ${list(publish)} }
+          subscribe: { allow: ${list(subscribe)} }${responses ? '\n          allow_responses: { max: 1, expires: "30s" }' : ''}
+        }
+      }`;
+
+/** A part of nats.conf (`include auth.conf`): no ports, no TLS, no storage in it. */
+export function natsServerConfig({ api, controller, issuer, account = 'PROBEYARD' }: ServerKeys): string {
+  return `accounts {
+  ${account} {
+    jetstream: enabled
+    users: [
+${user(api, apiPermissions, false)}
+${user(controller, controllerPermissions, true)}
+    ]
+    imports: [ { service: { account: SYS, subject: "$SYS.REQ.SERVER.*.KICK" }, to: "py.kick.*" } ]
+  }
+  SYS {
+    exports: [ { service: "$SYS.REQ.SERVER.*.KICK", accounts: [${account}] } ]
+  }
+}
+system_account: SYS
+authorization {
+  # A runner that comes while no controller is connected waits for so long before it may try again.
+  timeout: 2
+  # Everybody else (the runners, with a token of their pod) is asked for at the controllers.
+  auth_callout {
+    issuer: ${JSON.stringify(issuer)}
+    auth_users: [${JSON.stringify(api)}, ${JSON.stringify(controller)}]
+    account: ${account}
+  }
+}
+`;
+}

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { type Callout, type Decision, serveCallout } from '../../src/bus/callout.ts';
+import { type Bus, connectBus } from '../../src/bus/connect.ts';
+import type { Heartbeat, Lease } from '../../src/bus/messages.ts';
+import { SUBJECT } from '../../src/bus/messages.ts';
+import { INBOX } from '../../src/bus/permissions.ts';
+import { podTokenVerifier } from '../../src/bus/podtoken.ts';
+import { until } from '../until.ts';
+import { type BusFixture, startBus } from './fixture.ts';
+
+const ISSUER = 'https://kubernetes.default.svc';
+const NAMESPACE = 'probeyard-runners';
+const ACCOUNT = 'probeyard-runner';
+const ours = randomUUID();
+const other = randomUUID();
+const stranger = randomUUID();
+
+interface Claims { audience?: string; issuer?: string; namespace?: string; account?: string; uid?: string; bound?: boolean; expires?: number }
+
+describe('bus: authorisation of runners', function () {
+  this.timeout(30_000);
+  let fixture: BusFixture;
+  let controllers: Bus[];
+  let callouts: Callout[];
+  const decisions: Decision[] = [];
+  let sign: (claims?: Claims) => Promise<string>;
+  let rogue: () => Promise<string>;
+  let keys: JWK[];
+  let lifeSeconds = 3_600;
+
+  const serve = (bus: Bus) => serveCallout(bus, {
+    issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', lifeSeconds, onDecision: (decision) => decisions.push(decision),
+    authorise: podTokenVerifier({ jwks: async () => ({ keys }), issuer: async () => ISSUER, namespace: NAMESPACE, serviceAccount: ACCOUNT, isOurPod: ({ uid }) => uid !== stranger }),
+  });
+
+  before(async () => {
+    fixture = await startBus();
+    const pair = await generateKeyPair('RS256', { extractable: true });
+    keys = [{ ...await exportJWK(pair.publicKey), kid: 'cluster', alg: 'RS256', use: 'sig' }];
+    const forge = (key: typeof pair.privateKey) => async (claims: Claims = {}) => {
+      const { audience = 'probeyard-nats', issuer = ISSUER, namespace = NAMESPACE, account = ACCOUNT, uid = ours, bound = true, expires = 600 } = claims;
+      const now = Math.floor(Date.now() / 1000);
+      const pod = bound ? { pod: { name: `runner-${uid.slice(0, 4)}`, uid } } : {};
+      return new SignJWT({ 'kubernetes.io': { namespace, serviceaccount: { name: account, uid: randomUUID() }, ...pod } })
+        .setProtectedHeader({ alg: 'RS256', kid: 'cluster' }).setAudience(audience).setIssuer(issuer).setSubject(`system:serviceaccount:${namespace}:${account}`)
+        .setIssuedAt(now - 1000).setExpirationTime(now + expires).sign(key);
+    };
+    sign = forge(pair.privateKey);
+    const wrong = await generateKeyPair('RS256');
+    rogue = forge(wrong.privateKey);
+    controllers = [await fixture.controller(), await fixture.controller()];
+    callouts = controllers.map(serve);
+    await Promise.all(controllers.map((bus) => bus.flush()));
+  });
+  after(() => fixture.close());
+
+  /** One attempt to connect, without the patience of connectBus. */
+  async function attempt(token: string | null): Promise<'in' | 'refused'> {
+    const { connect, tokenAuthenticator } = await import('nats');
+    try {
+      const connection = await connect({ servers: fixture.server.url, reconnect: false, timeout: 5_000, ...(token === null ? {} : { authenticator: tokenAuthenticator(token) }) });
+      await connection.close();
+      return 'in';
+    } catch (error) {
+      assert.match((error as Error).message, /Authorization Violation/i);
+      return 'refused';
+    }
+  }
+
+  it('lets a runner of ours in', async () => {
+    assert.equal(await attempt(await sign()), 'in');
+    assert.deepEqual(decisions.at(-1), { ok: true, uid: ours, pod: `runner-${ours.slice(0, 4)}` });
+  });
+
+  const refused: [string, () => Promise<string | null>, string][] = [
+    ['no token', async () => null, 'no-token'],
+    ['no JWT', async () => 'abc', 'token-malformed'],
+    ['an expired one', () => sign({ expires: -60 }), 'token-expired'],
+    ['one for another audience', () => sign({ audience: 'https://kubernetes.default.svc' }), 'token-audience'],
+    ['one of another issuer', () => sign({ issuer: 'https://elsewhere' }), 'token-issuer'],
+    ['one of another namespace', () => sign({ namespace: 'default' }), 'token-namespace'],
+    ['one of another service account', () => sign({ account: 'default' }), 'token-account'],
+    ['one that is bound to no pod', () => sign({ bound: false }), 'token-unbound'],
+    ['one whose pod would be a wildcard', () => sign({ uid: '*' }), 'token-unbound'],
+    ['one of a pod that is not ours', () => sign({ uid: stranger }), 'pod-unknown'],
+    ['one signed by another key', () => rogue(), 'token-signature'],
+    ['one without a signature', async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await sign()).split('.')[1]}.`, 'token-signature'],
+  ];
+  for (const [what, token, code] of refused) {
+    it(`refuses ${what}`, async () => {
+      assert.equal(await attempt(await token()), 'refused');
+      const last = decisions.at(-1);
+      assert.equal(last && !last.ok && last.code, code, JSON.stringify(last));
+    });
+  }
+
+  it('both replicas answer, and one alone is enough', async () => {
+    const alone = controllers[1];
+    assert.ok(alone);
+    callouts[1]?.stop();
+    await alone.flush();
+    for (let count = 0; count < 5; count++) assert.equal(await attempt(await sign()), 'in');
+    callouts[1] = serve(alone);
+    await alone.flush();
+    callouts[0]?.stop();
+    await controllers[0]?.flush();
+    for (let count = 0; count < 5; count++) assert.equal(await attempt(await sign()), 'in');
+    if (controllers[0]) callouts[0] = serve(controllers[0]);
+    await controllers[0]?.flush();
+  });
+
+  it('a request that no server has signed is not answered', async () => {
+    const { encodeGeneric, createServer, createUser } = await import('@nats-io/jwt');
+    const [server, forger] = [createServer(), createServer()];
+    const claim = { server_id: { name: 'x', host: 'x', id: server.getPublicKey() }, user_nkey: createUser().getPublicKey(), connect_opts: { auth_token: await sign(), protocol: 1 }, client_info: { id: 5 } };
+    const forged = await encodeGeneric('x', forger, 'authorization_request', claim, { aud: 'nats-authorization-request' });
+    // Nobody but the server can say this on the wire: it is put before the callout by hand.
+    const answers: string[] = [];
+    const failures: Decision[] = [];
+    let deliver: ((error: null, message: unknown) => void) | undefined;
+    const bus = { connection: { subscribe: (_: string, options: { callback: typeof deliver }) => { deliver = options.callback; return { unsubscribe() {} }; } } } as unknown as Bus;
+    serveCallout(bus, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async () => ({ uid: ours, pod: 'p' }), onDecision: (decision) => failures.push(decision) });
+    deliver?.(null, { data: new TextEncoder().encode(forged), respond: (text: string) => answers.push(text) });
+    await until('it was judged', () => failures.length === 1);
+    assert.match(JSON.stringify(failures), /server has not signed/);
+    assert.deepEqual(answers, []);
+  });
+
+  describe('what a runner may do', () => {
+    let runner: Bus;
+    let neighbour: Bus;
+    before(async () => {
+      runner = await fixture.runner(ours, await sign());
+      neighbour = await fixture.runner(other, await sign({ uid: other }));
+    });
+
+    const beat = (uid: string): Heartbeat => ({ protocol: 1, pod: 'p', uid, namespace: NAMESPACE, pool: 'short', generation: 'g', phase: 'idle', epoch: 1, jobsDone: 0, ageMs: 1, idleMs: 1 });
+
+    it('beats, and hears the answer in its own inbox', async () => {
+      const serving = controllers[0]?.serve<Heartbeat, Lease>(SUBJECT.heartbeats, ({ message }) => ({ epoch: message.epoch + 1, leaseMs: 5 }));
+      await controllers[0]?.flush();
+      assert.deepEqual(await runner.request<Lease>(SUBJECT.heartbeat(ours), beat(ours), 5_000), { epoch: 2, leaseMs: 5 });
+      serving?.stop();
+    });
+
+    it('hears orders and answers them', async () => {
+      const serving = runner.serve(SUBJECT.runner(ours), ({ subject }) => ({ ok: true, subject }));
+      await runner.flush();
+      assert.deepEqual(await controllers[0]?.request(SUBJECT.go(ours), {}, 5_000), { ok: true, subject: SUBJECT.go(ours) });
+      serving.stop();
+    });
+
+    it('hears what is said to all', async () => {
+      const heard: string[] = [];
+      const listening = runner.subscribe('py.run.all.>', ({ subject }) => { heard.push(subject); });
+      await runner.flush();
+      controllers[0]?.publish(SUBJECT.report, {});
+      await until('it heard', () => heard.length);
+      assert.deepEqual(heard, [SUBJECT.report]);
+      listening.stop();
+    });
+
+    const silent: [string, () => string][] = [
+      ['the heartbeat of another pod', () => SUBJECT.heartbeat(other)],
+      ['a result of another pod', () => SUBJECT.result(other)],
+      ['a chunk of another pod', () => SUBJECT.chunk(other, 'j', 1, 0)],
+      ['an order to another pod', () => SUBJECT.go(other)],
+      ['an order to itself', () => SUBJECT.go(ours)],
+      ['the end of a request', () => SUBJECT.ended('api-1')],
+      ['a closed job', () => SUBJECT.closed],
+      ['an early job', () => SUBJECT.early],
+      ['into another pod\'s inbox', () => `${INBOX.runner(other)}.x`],
+      ['into the controllers\' inbox', () => `${INBOX.controller}.x`],
+      ['a stream away', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
+      ['a connection away', () => 'py.kick.N'],
+    ];
+    for (const [what, subject] of silent) {
+      it(`may not say ${what}`, async () => {
+        fixture.errors.length = 0;
+        runner.publish(subject(), {});
+        await runner.flush();
+        const refusal = await until('the server refused', () => fixture.errors.find((error) => error.code === 'refused'));
+        assert.match(refusal.message, /PERMISSIONS_VIOLATION/);
+      });
+    }
+
+    const deaf: [string, () => string][] = [
+      ['another pod\'s orders', () => SUBJECT.runner(other)], ['all pods\' orders', () => 'py.run.>'], ['everything', () => '>'], ['another pod\'s inbox', () => `${INBOX.runner(other)}.>`],
+      ['the results', () => SUBJECT.results], ['the ends', () => 'py.end.*'], ['authorisation requests', () => '$SYS.REQ.USER.AUTH'],
+    ];
+    for (const [what, subject] of deaf) {
+      it(`may not hear ${what}`, async () => {
+        const failed = new Promise<Error | null>((resolve) => { runner.connection.subscribe(subject(), { callback: (error) => resolve(error) }); });
+        assert.equal((await failed as Error & { code?: string })?.code, 'PERMISSIONS_VIOLATION');
+      });
+    }
+
+    it('a kicked pod is cut off, and gone when its token is no longer good', async () => {
+      const uid = randomUUID();
+      const cut: string[] = [];
+      const bus = await fixture.runner(uid, await sign({ uid }), { onStatus: (status) => cut.push(status) });
+      fixture.writeToken(uid, 'no longer good');
+      const kicked = (await Promise.all(callouts.map((callout) => callout.kick(uid)))).reduce((a, b) => a + b, 0);
+      assert.equal(kicked, 1);
+      await until('it is cut off', () => cut.includes('disconnected'));
+      assert.equal(bus.connected(), false);
+      await until('its new attempt is refused', () => decisions.some((decision) => !decision.ok && decision.code === 'token-malformed'));
+      fixture.writeToken(uid, await sign({ uid }));
+      await until('a good token brings it back', () => bus.connected());
+      assert.equal(neighbour.connected(), true);
+    });
+
+    it('a connection ends with its life, and the runner comes back with the token of then', async () => {
+      callouts.forEach((callout) => callout.stop());
+      lifeSeconds = 2;
+      callouts = controllers.map(serve);
+      await Promise.all(controllers.map((bus) => bus.flush()));
+      const uid = randomUUID();
+      const statuses: string[] = [];
+      const bus = await fixture.runner(uid, await sign({ uid }), { onStatus: (status) => statuses.push(status) });
+      const before = decisions.filter((decision) => decision.ok && decision.uid === uid).length;
+      await until('it came back', () => statuses.includes('disconnected') && bus.connected(), 10_000);
+      assert.ok(decisions.filter((decision) => decision.ok && decision.uid === uid).length > before);
+    });
+  });
+
+  describe('the static users', () => {
+    it('the API hears ends and says early jobs, nothing else', async () => {
+      const api = await fixture.api();
+      const heard: unknown[] = [];
+      api.subscribe(SUBJECT.ended('api-1'), ({ message }) => { heard.push(message); });
+      await api.flush();
+      controllers[0]?.publish(SUBJECT.ended('api-1'), { id: 'x' });
+      await until('it heard', () => heard.length);
+      const early: unknown[] = [];
+      controllers[0]?.subscribe(SUBJECT.early, ({ message }) => { early.push(message); });
+      await controllers[0]?.flush();
+      api.publish(SUBJECT.early, { job: 'j' });
+      await until('the controller heard', () => early.length);
+      for (const subject of [SUBJECT.closed, SUBJECT.go(ours), SUBJECT.heartbeat(ours), '$JS.API.INFO']) {
+        fixture.errors.length = 0;
+        api.publish(subject, {});
+        await api.flush();
+        await until(`${subject} is refused`, () => fixture.errors.some((error) => error.code === 'refused'));
+      }
+    });
+
+    it('a static user with another key is refused', async () => {
+      const { connect, nkeyAuthenticator } = await import('nats');
+      const { createUser } = await import('@nats-io/jwt');
+      await assert.rejects(connect({ servers: fixture.server.url, reconnect: false, authenticator: nkeyAuthenticator(createUser().getSeed()) }), /Authorization Violation/i);
+    });
+  });
+
+  it('connecting waits for a server that is not there yet', async () => {
+    const { startNats } = await import('../servers.ts');
+    const server = await startNats();
+    await server.kill();
+    const connecting = connectBus({ url: server.url, name: 'early', inboxPrefix: '_INBOX_x' });
+    await server.restart();
+    const bus = await connecting;
+    assert.equal(bus.connected(), true);
+    await bus.drain();
+    await server.stop();
+  });
+});
