@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { type Authenticator, connect, type ConnectionOptions, createInbox, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
 import { asBusError, BusError } from './errors.ts';
 
+export type BusStatus = 'connected' | 'disconnected' | 'closed';
+
 export interface BusSettings {
   url: string;
   caFile?: string | undefined;
@@ -14,7 +16,7 @@ export interface BusSettings {
   name: string;
   /** The only place where answers may come in: see permissions.ts. */
   inboxPrefix: string;
-  onStatus?: (status: 'connected' | 'disconnected' | 'closed') => void;
+  onStatus?: (status: BusStatus) => void;
   /** Of single messages and subscriptions; the connection goes on. */
   onError?: (error: BusError) => void;
 }
@@ -29,13 +31,18 @@ export interface Bus {
   connected(): boolean;
   /** Fire and forget: kept while disconnected and sent afterwards, lost if the process ends first. */
   publish(subject: string, message: unknown): void;
+  /** Fails at once while disconnected, and when the connection is lost meanwhile. */
   request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer>;
   /** Calls the handler for each message, without waiting for the one before. */
   subscribe<T>(subject: string, handler: (received: Received<T>) => void | Promise<void>, options?: { queue?: string }): Subscribed;
   /** Like subscribe, and answers with what the handler gives; undefined: no answer. */
   serve<T, Answer>(subject: string, handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>, options?: { queue?: string }): Subscribed;
-  /** Called after each reconnect, until the function it gives back is called. */
-  onReconnect(callback: () => void): () => void;
+  /** Called at each change, until the function it gives back is called. */
+  onStatus(callback: (status: BusStatus) => void): () => void;
+  /** Resolves at once when connected, else when it is; rejects after the time. */
+  whenConnected(timeoutMs: number): Promise<void>;
+  /** Rejects when the connection is lost before the answer is here: what was asked may be lost, and waiting for the time-out would be vain. */
+  whileConnected<T>(answer: Promise<T>): Promise<T>;
   /** Resolves when the server has everything that was published before. */
   flush(): Promise<void>;
   /** Finishes what came in, sends what was published, closes. */
@@ -46,25 +53,35 @@ export interface Bus {
 const PING_MS = 5_000;
 
 export async function connectBus(settings: BusSettings): Promise<Bus> {
-  const { onStatus = () => {}, onError = () => {} } = settings;
+  const { onError = () => {} } = settings;
   const connection = await open(settings);
-  let connected = true;
-  const reconnects = new Set<() => void>();
-  onStatus('connected');
+  const listeners = new Set<(status: BusStatus) => void>(settings.onStatus ? [settings.onStatus] : []);
+  let current: BusStatus | undefined;
+  const become = (status: BusStatus) => {
+    if (status === current) return;
+    current = status;
+    for (const listener of listeners) listener(status);
+  };
+  become('connected');
   void (async () => {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect' && connected) { connected = false; onStatus('disconnected'); }
-      if (status.type === 'reconnect') {
-        connected = true;
-        onStatus('connected');
-        for (const callback of reconnects) callback();
-      }
+      if (status.type === 'disconnect') become('disconnected');
+      if (status.type === 'reconnect') become('connected');
       if (status.type === 'error') onError(new BusError(status.data === 'PERMISSIONS_VIOLATION' ? 'refused' : 'failed', `NATS: ${String(status.data)}`));
     }
   })();
-  void connection.closed().then(() => {
-    connected = false;
-    onStatus('closed');
+  void connection.closed().then(() => become('closed'));
+
+  const onStatus: Bus['onStatus'] = (callback) => {
+    listeners.add(callback);
+    return () => listeners.delete(callback);
+  };
+  const connected = () => current === 'connected';
+  const whileConnected: Bus['whileConnected'] = (answer) => new Promise((resolve, reject) => {
+    const lost = () => reject(new BusError('disconnected', 'the connection to NATS was lost'));
+    if (!connected()) lost();
+    const forget = onStatus(lost);
+    void answer.then(resolve, reject).finally(forget);
   });
 
   const serve: Bus['serve'] = (subject, handler, options = {}) => {
@@ -85,7 +102,9 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
   return {
     connection,
     js: connection.jetstream(),
-    connected: () => connected,
+    connected,
+    onStatus,
+    whileConnected,
     publish(subject, message) {
       try {
         connection.publish(subject, JSON.stringify(message));
@@ -95,17 +114,26 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
     },
     async request(subject, message, timeoutMs) {
       try {
-        return decode(await connection.request(subject, JSON.stringify(message), { timeout: timeoutMs }));
+        return decode(await whileConnected(connection.request(subject, JSON.stringify(message), { timeout: timeoutMs })));
       } catch (error) {
         throw asBusError(error, subject);
       }
     },
     serve,
     subscribe: (subject, handler, options) => serve(subject, async (received: Received<never>) => { await handler(received); }, options),
-    onReconnect(callback) {
-      reconnects.add(callback);
-      return () => reconnects.delete(callback);
-    },
+    whenConnected: (timeoutMs) => new Promise((resolve, reject) => {
+      if (connected()) { resolve(); return; }
+      const timer = setTimeout(() => {
+        forget();
+        reject(new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`));
+      }, timeoutMs);
+      const forget = onStatus((status) => {
+        if (status !== 'connected') return;
+        clearTimeout(timer);
+        forget();
+        resolve();
+      });
+    }),
     flush: () => connection.flush(),
     async drain() {
       if (!connection.isClosed()) await connection.drain().catch(() => connection.close());

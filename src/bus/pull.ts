@@ -88,7 +88,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
   });
 
   // What was asked for before a reconnect is forgotten by the server; and a server may forget without one.
-  const forget = bus.onReconnect(() => fail('disconnected', 'reconnected'));
+  const forget = bus.onStatus((now) => { if (now === 'connected') fail('disconnected', 'reconnected'); });
   const silence = setInterval(() => {
     if (outstanding > 0 && bus.connected() && performance.now() - heard > SILENT_MS) fail('timeout', 'the server fell silent');
   }, HEARTBEAT_MS);

@@ -14,7 +14,8 @@ export async function publishResult(bus: Bus, { header, chunks }: PackedResult):
     const head = headers();
     head.set('Nats-Msg-Id', id);
     try {
-      await bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS });
+      await bus.whenConnected(PUBLISH_TIMEOUT_MS);
+      await bus.whileConnected(bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS }));
     } catch (error) {
       throw isMissing(error) ? new BusError('no-stream', `${subject}: no stream takes it`, { cause: error }) : asBusError(error, subject);
     }
@@ -46,7 +47,7 @@ export async function fetchBody(bus: Bus, header: Result, maxBytes: number): Pro
 /** A direct get: the message as it is, without the detour over the stream's API, which would wrap it in base64. */
 async function fetchChunk(bus: Bus, subject: string): Promise<Uint8Array> {
   try {
-    const reply = await bus.connection.request(`$JS.API.DIRECT.GET.${STREAM.chunks}.${subject}`, '', { timeout: FETCH_TIMEOUT_MS });
+    const reply = await bus.whileConnected(bus.connection.request(`$JS.API.DIRECT.GET.${STREAM.chunks}.${subject}`, '', { timeout: FETCH_TIMEOUT_MS }));
     // A status line instead of a message: 404 where nothing is stored under the subject.
     if (reply.headers?.code) throw new BusError('no-stream', `${subject}: the chunk is not there (${reply.headers.code})`);
     return reply.data;
