@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { distance, nearest } from '../../../src/api/input/nearest.ts';
+
+describe('the nearest known name', () => {
+  const known = ['show_format', 'show_streams', 'show_frames', 'probesize', 'max_ts_probe'];
+  for (const [name, expected] of [
+    ['show_stream', 'show_streams'], ['showStreams', 'show_streams'], ['SHOW-FRAMES', 'show_frames'], ['shwo_format', 'show_format'],
+    ['probe_size', 'probesize'], ['', 'probesize'],
+  ] as const) {
+    it(`of "${name}" is ${expected}`, () => assert.equal(nearest(name, known), expected));
+  }
+  it('of anything is nothing where nothing is known', () => assert.equal(nearest('a', []), undefined));
+  it('is found at once even for a name of a megabyte', () => {
+    const began = performance.now();
+    nearest('x'.repeat(1_000_000), known);
+    assert.ok(performance.now() - began < 500);
+  });
+
+  for (const [a, b, apart] of [['', '', 0], ['a', '', 1], ['ab', 'ba', 1], ['kitten', 'sitting', 3], ['same', 'same', 0]] as const) {
+    it(`is ${apart} apart: "${a}" and "${b}"`, () => assert.equal(distance(a, b), apart));
+  }
+});

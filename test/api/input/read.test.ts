@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import type { Input } from '../../../src/api/context.ts';
+import { parsePairs } from '../../../src/api/input/pairs.ts';
+import { makeReader } from '../../../src/api/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../src/api/schema/probe_file.ts';
+import { TOOL_OPTIONS } from '../../../src/tools/options.ts';
+
+const read = makeReader<ProbeFile>(ProbeFileSchema);
+const query = (text: string): Input => ({ form: 'query', pairs: parsePairs(text, 'query') });
+const form = (text: string): Input => ({ form: 'form', pairs: parsePairs(text, 'body') });
+const json = (value: unknown): Input => ({ form: 'json', value });
+type Read = Record<string, unknown> & Record<'ffprobe' | 'mediainfo', Record<string, unknown>>;
+const get = (input: Input) => read(input) as unknown as Read;
+
+describe('the fields of a probe request', () => {
+  it('have the defaults of the interface', () => {
+    const { ffprobe, mediainfo, ...rest } = get(json({ url: 'u' }));
+    assert.deepEqual(rest, {
+      url: 'u', timeout: 65_000, queue_timeout: 60_000, only: null, output: 'json', inject_json: false, webhook_url: null,
+      probe_report: { enabled: true, diff: true, prefer: null }, c2pa: { enabled: false },
+    });
+    const { enabled, version, timeout, ...options } = ffprobe;
+    assert.deepEqual([enabled, version, timeout, mediainfo['parse_speed'], mediainfo['output'], mediainfo['language']], [true, 'latest', 60_000, 0.5, 'JSON', 'raw']);
+    assert.deepEqual(options, Object.fromEntries(TOOL_OPTIONS.ffprobe.map((option) => [option.name, option.default])));
+    const trueOnes = Object.keys(options).filter((name) => options[name] === true);
+    assert.deepEqual(trueOnes, ['show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error']);
+  });
+
+  it('are the same for a query without values and a JSON body without members', () => {
+    assert.deepEqual(JSON.parse(JSON.stringify(get(query('url=u&timeout=&ffprobe[version]=&only=&ffprobe=')))), JSON.parse(JSON.stringify(get(json({ url: 'u' })))));
+  });
+
+  for (const [text, expected] of [['true', true], ['TRUE', true], ['t', true], ['T', true], ['1', true], ['false', false], ['False', false], ['f', false], ['0', false]] as const) {
+    it(`as text: ${text} is ${expected}`, () => assert.equal(get(query(`url=u&inject_json=${text}`))['inject_json'], expected));
+  }
+
+  it('as text: numbers, enums and strings', () => {
+    const got = get(query('url=http%3A%2F%2Fa%2F%3Fx%3D1%2B2&timeout=%2B1500&ffprobe%5Bprobesize%5D=5000000&mediainfo[parse_speed]=.25&ffprobe[show_log]=trace&ffprobe[select_streams]=v:0'));
+    assert.deepEqual(
+      [got['url'], got['timeout'], got.ffprobe['probesize'], got.mediainfo['parse_speed'], got.ffprobe['show_log'], got.ffprobe['select_streams']],
+      ['http://a/?x=1+2', 1500, 5_000_000, 0.25, 'trace', 'v:0'],
+    );
+  });
+
+  it('of an object in a form may be one JSON string', () => {
+    assert.equal(get(form('url=u&ffprobe=%7B%22show_frames%22%3Atrue%7D')).ffprobe['show_frames'], true);
+  });
+
+  it('are lowered to what is offered', () => {
+    const got = get(json({ url: 'u', timeout: 9e9, queue_timeout: 600_000, ffprobe: { timeout: 650_001 } }));
+    assert.deepEqual([got['timeout'], got['queue_timeout'], got.ffprobe['timeout']], [650_000, 60_000, 650_000]);
+  });
+
+  it('accept null where null is the default', () => {
+    const got = get(json({ url: 'u', only: null, webhook_url: null, ffprobe: { show_entries: null, show_log: null, skip_frame: null }, probe_report: { prefer: null } }));
+    assert.equal(got.ffprobe['show_log'], null);
+  });
+
+  const REFUSED: [Input, string][] = [
+    [json({}), 'url: is needed'],
+    [query(''), 'url: is needed'],
+    [query('url='), 'url: is needed'],
+    [json({ url: '' }), 'url: must not be empty'],
+    [json({ url: 1 }), 'url: must be a string'],
+    [json({ url: null }), 'url: must be a string'],
+    [json({ url: 'x'.repeat(8193) }), 'url: must be at most 8192 characters long'],
+    [json([]), 'body: must be a JSON object'],
+    [json('text'), 'body: must be a JSON object'],
+    [json(null), 'body: must be a JSON object'],
+    [json({ url: 'u', timeout: '65000' }), 'timeout: must be a whole number'],
+    [json({ url: 'u', timeout: 1.5 }), 'timeout: must be a whole number'],
+    [json({ url: 'u', timeout: null }), 'timeout: must be a whole number'],
+    [json({ url: 'u', timeout: 0 }), 'timeout: must be at least 1'],
+    [query('url=u&timeout=-5'), 'timeout: must be at least 1'],
+    [query('url=u&timeout=1e3'), 'timeout: must be a whole number'],
+    [query('url=u&timeout=0x10'), 'timeout: must be a whole number'],
+    [query('url=u&timeout=99999999999999999999'), 'timeout: must be a whole number'],
+    [query('url=u&inject_json=yes'), 'inject_json: must be true or false'],
+    [json({ url: 'u', inject_json: 1 }), 'inject_json: must be true or false'],
+    [json({ url: 'u', inject_json: 'true' }), 'inject_json: must be true or false'],
+    [query('url=u&only=nothing'), 'only: must be one of ffprobe, mediainfo, probe_report, c2pa or null'],
+    [json({ url: 'u', only: 5 }), 'only: must be a string or null'],
+    [query('url=u&output=xml'), 'output: must be one of json'],
+    [query('url=u&tiemout=1'), 'tiemout: is unknown; the nearest known name is timeout'],
+    [query('url=u&show_frames=1'), 'show_frames: is unknown; the nearest known name is ffprobe.show_frames'],
+    [json({ url: 'u', ffprobe: { showFrame: true } }), 'ffprobe.showFrame: is unknown; the nearest known name is show_frames'],
+    [json({ url: 'u', ffprobe: true }), 'ffprobe: must be an object'],
+    [json({ url: 'u', ffprobe: null }), 'ffprobe: must be an object'],
+    [query('url=u&ffprobe=true'), 'ffprobe: must be an object'],
+    [form('url=u&ffprobe=true'), 'ffprobe: must be an object, in brackets or as one JSON string'],
+    [form('url=u&ffprobe=[1]'), 'ffprobe: must be an object, in brackets or as one JSON string'],
+    [form('url=u&ffprobe={}&ffprobe[enabled]=1'), 'ffprobe: is given more than once'],
+    [query('url=u&url=v'), 'url: is given more than once'],
+    [query('url=u&ffprobe[version]=3.3&ffprobe[version]=3.3'), 'ffprobe.version: is given more than once'],
+    [query('url[a]=u'), 'url: must be a string'],
+    [query('url=u&ffprobe[a][b]=1'), '"ffprobe[a][b]": is no field name; write name=value or name[option]=value'],
+    [query('url=u&ffprobe[=1'), '"ffprobe[": is no field name; write name=value or name[option]=value'],
+    [query('url=u&ffprobe[]=1'), '"ffprobe[]": is no field name; write name=value or name[option]=value'],
+    [query('url=u&=1'), '"": is no field name; write name=value or name[option]=value'],
+    [query('url=u&__proto__=1'), '__proto__: is unknown; the nearest known name is url'],
+    [query('url=u&constructor[prototype]=1'), 'constructor: is unknown; the nearest known name is output'],
+    [json(JSON.parse('{"url":"u","__proto__":{"only":"c2pa"}}')), '__proto__: is unknown; the nearest known name is url'],
+    [query('url=u&mediainfo[parse_speed]=1.5'), 'mediainfo.parse_speed: must be at most 1'],
+    [query('url=u&mediainfo[language]=file:///etc/passwd'), 'mediainfo.language: is not of the right form, or holds control characters'],
+    [json({ url: 'u', ffprobe: { select_streams: 'a\u0000b' } }), 'ffprobe.select_streams: is not of the right form, or holds control characters'],
+    [json({ url: 'u', ffprobe: { select_streams: 'a\ud800' } }), 'ffprobe.select_streams: is not of the right form, or holds control characters'],
+    [json({ url: 'u', ffprobe: { version: 7 } }), 'ffprobe.version: must be a string'],
+    [json({ url: 'u', mediastreamvalidator: true }), 'mediastreamvalidator: must be an object'],
+  ];
+  for (const [input, message] of REFUSED) {
+    const sent = JSON.stringify(input.form === 'json' ? input.value : input.pairs).slice(0, 90);
+    it(`are refused: ${input.form} ${sent}`, () => {
+      assert.throws(() => read(input), (error: { status?: number; message?: string; name?: string }) => {
+        assert.deepEqual([error.name, error.status, error.message], ['GatewayError', 400, message]);
+        return true;
+      });
+    });
+  }
+
+  for (const [text, message] of [
+    ['url=%', 'url: is not well percent-encoded UTF-8'],
+    ['url=%ff', 'url: is not well percent-encoded UTF-8'],
+    ['%zz=1', 'query: is not well percent-encoded UTF-8'],
+    [`${'a=1&'.repeat(300)}`, 'query: has more than 256 fields'],
+    [`${'n'.repeat(300)}=1`, `query: the name "${'n'.repeat(64)}…" is too long`],
+  ] as const) {
+    it(`are refused where the query is not well made: ${text.slice(0, 20)}`, () => assert.throws(() => parsePairs(text, 'query'), { status: 400, message }));
+  }
+
+  it('leave Object.prototype alone, whatever is sent', () => {
+    for (const input of [query('__proto__[polluted]=1'), query('constructor[prototype]=1'), json(JSON.parse('{"url":"u","ffprobe":{"__proto__":{"polluted":1}}}'))]) {
+      assert.throws(() => read(input), { status: 400 });
+    }
+    assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  });
+});

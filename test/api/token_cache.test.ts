@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import type { TokenRecord } from '../../src/store/records.ts';
+import { makeTokenCache } from '../../src/api/token_cache.ts';
+
+const key = Buffer.from('a'.repeat(32));
+const record = { id: 1 } as TokenRecord;
+
+function cacheOf(find: () => Promise<TokenRecord | null>, options: { max?: number } = {}) {
+  const world = { time: 0, listening: true, lookups: 0 };
+  const cache = makeTokenCache({
+    find: () => { world.lookups++; return find(); },
+    now: () => world.time, listening: () => world.listening, ...options,
+  });
+  return { cache, world };
+}
+
+describe('the token cache', () => {
+  it('asks once while changes are heard of, and for concurrent requests', async () => {
+    const { cache, world } = cacheOf(async () => record);
+    assert.deepEqual(await Promise.all([cache.get(key), cache.get(key)]), [record, record]);
+    world.time = 29_000;
+    await cache.get(key);
+    assert.equal(world.lookups, 1);
+    world.time = 31_000;
+    await cache.get(key);
+    assert.equal(world.lookups, 2);
+  });
+
+  it('holds for a second where changes are not heard of', async () => {
+    const { cache, world } = cacheOf(async () => record);
+    await cache.get(key);
+    world.listening = false;
+    world.time = 999;
+    await cache.get(key);
+    assert.equal(world.lookups, 1);
+    world.time = 1_001;
+    await cache.get(key);
+    assert.equal(world.lookups, 2);
+  });
+
+  it('holds an unknown token for a second only', async () => {
+    const { cache, world } = cacheOf(async () => null);
+    await cache.get(key);
+    world.time = 1_001;
+    assert.equal(await cache.get(key), null);
+    assert.equal(world.lookups, 2);
+  });
+
+  it('does not keep an answer that was on its way when the change came', async () => {
+    const answers = [Promise.withResolvers<TokenRecord | null>(), Promise.withResolvers<TokenRecord | null>()];
+    let asked = 0;
+    const { cache, world } = cacheOf(() => answers[asked++]!.promise);
+    const before = cache.get(key);
+    cache.flush();
+    const after = cache.get(key);
+    answers[1]!.resolve(null);
+    assert.equal(await after, null);
+    answers[0]!.resolve(record);
+    await before;
+    assert.equal(await cache.get(key), null, 'the late answer is not cached');
+    assert.equal(world.lookups, 2);
+  });
+
+  it('forgets a failed look-up', async () => {
+    let fail = true;
+    const { cache } = cacheOf(async () => {
+      if (fail) throw new Error('Postgres is away');
+      return record;
+    });
+    await assert.rejects(cache.get(key), { message: 'Postgres is away' });
+    fail = false;
+    assert.equal(await cache.get(key), record);
+  });
+
+  it('is bounded', async () => {
+    const { cache, world } = cacheOf(async () => record, { max: 2 });
+    for (const name of ['a', 'b', 'c']) await cache.get(Buffer.from(name.repeat(32)));
+    await cache.get(Buffer.from('c'.repeat(32)));
+    assert.equal(world.lookups, 3);
+    await cache.get(Buffer.from('a'.repeat(32)));
+    assert.equal(world.lookups, 4);
+  });
+});
