@@ -70,7 +70,7 @@ describe('every pod', function () {
 
   it('of the API has time to drain, and is waited for longer than that', () => {
     const spec = only(render({ api: { drainSeconds: 660 } }), 'Deployment', 'probeyard-api')['spec'].template.spec;
-    assert.equal(spec.terminationGracePeriodSeconds, 670);
+    assert.equal(spec.terminationGracePeriodSeconds, 675);
     assert.equal(spec.containers[0].env.find(({ name }: { name: string }) => name === 'PY_DRAIN_MS').value, '660000');
   });
 
