@@ -170,7 +170,16 @@ const migrate = {
   waitMs: integer('PY_WAIT_MS', 0, 3_600_000, 120_000),
 };
 
-const ROLES = { api, controller, agent, migrate };
+const isNames = (value: unknown): value is Record<string, string> => isObject(value) && Object.values(value).every((name) => typeof name === 'string');
+const setup = {
+  ...common,
+  natsHosts: text('PY_NATS_HOSTS', 'probeyard-nats'),
+  postgresHost: text('PY_POSTGRES_HOST', 'probeyard-postgres'),
+  adminEmail: text('PY_ADMIN_EMAIL', 'admin@probeyard.invalid'),
+  secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
+};
+
+const ROLES = { api, controller, agent, migrate, setup };
 type Settings = typeof ROLES;
 export type Role = keyof Settings;
 export type Config<R extends Role> = { [K in keyof Settings[R]]: Settings[R][K] extends Setting<infer T> ? T : never };

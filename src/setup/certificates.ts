@@ -1,0 +1,71 @@
+/** A certificate authority of the installation's own, and NATS' server certificate by it. */
+import 'reflect-metadata';
+import { webcrypto, X509Certificate as NodeCertificate } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+import type { SecretData } from './secrets.ts';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const DAY_MS = 86_400_000;
+const CA_DAYS = 3_650;
+const SERVER_DAYS = 365;
+/** Renewed by the upgrade that finds less than this left. */
+const RENEW_DAYS = 30;
+
+x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
+
+const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+const serial = (): string => `01${Buffer.from(webcrypto.getRandomValues(new Uint8Array(15))).toString('hex')}`;
+const pemOf = async (key: webcrypto.CryptoKey): Promise<string> => x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+
+async function serverBy(ca: x509.X509Certificate, caKey: webcrypto.CryptoKey, hosts: string[], now: Date): Promise<{ crt: string; key: string }> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serial(),
+    subject: `CN=${hosts[0] ?? 'nats'}`,
+    issuer: ca.subject,
+    notBefore: new Date(now.getTime() - 3_600_000),
+    notAfter: new Date(now.getTime() + SERVER_DAYS * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey: caKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: 'dns' as const, value }))),
+      await x509.AuthorityKeyIdentifierExtension.create(ca),
+    ],
+  });
+  return { crt: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+}
+
+export async function natsTls(hosts: string[], now = new Date()): Promise<SecretData> {
+  const keys = await newKeys();
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial(),
+    name: 'CN=Probeyard NATS CA',
+    notBefore: new Date(now.getTime() - 3_600_000),
+    notAfter: new Date(now.getTime() + CA_DAYS * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  const server = await serverBy(ca, keys.privateKey, hosts, now);
+  return { 'ca.crt': ca.toString('pem'), 'ca.key': await pemOf(keys.privateKey), 'tls.crt': server.crt, 'tls.key': server.key };
+}
+
+/** The renewed parts, or nothing: when it is good for long and for all hosts, or when its CA is not ours (a given Secret). */
+export async function renewed(data: SecretData, hosts: string[], now = new Date()): Promise<SecretData | undefined> {
+  const { 'tls.crt': current, 'ca.crt': caPem, 'ca.key': caKey } = data;
+  if (!current || !caPem || !caKey) return undefined;
+  const certificate = new NodeCertificate(current);
+  const left = Date.parse(certificate.validTo) - now.getTime();
+  if (left > RENEW_DAYS * DAY_MS && hosts.every((host) => certificate.checkHost(host) !== undefined)) return undefined;
+  const key = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(caKey), ALGORITHM, false, ['sign']);
+  const server = await serverBy(new x509.X509Certificate(caPem), key, hosts, now);
+  return { 'tls.crt': server.crt, 'tls.key': server.key };
+}

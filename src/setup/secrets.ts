@@ -1,0 +1,52 @@
+/** What each Secret of the installation holds, made once. Pure but for randomness: no cluster in here. */
+import { randomBytes, randomInt } from 'node:crypto';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { createAccount, createUser } from 'nkeys.js';
+import { natsServerConfig } from '../bus/server_config.ts';
+
+export type SecretData = Record<string, string>;
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+export const randomText = (length: number): string => Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+
+const seedText = (seed: Uint8Array): string => new TextDecoder().decode(seed);
+
+/** Static users of API and controllers, the account key that signs runners, and what the server must be told of them. */
+export function natsAuth(): SecretData {
+  const api = createUser();
+  const controller = createUser();
+  const issuer = createAccount();
+  const keys = { api: api.getPublicKey(), controller: controller.getPublicKey(), issuer: issuer.getPublicKey() };
+  return {
+    'api.nk': seedText(api.getSeed()),
+    'controller.nk': seedText(controller.getSeed()),
+    'issuer.nk': seedText(issuer.getSeed()),
+    'api.pub': keys.api,
+    'controller.pub': keys.controller,
+    'issuer.pub': keys.issuer,
+    'auth.conf': natsServerConfig(keys),
+  };
+}
+
+/** A newer product may need other permissions on NATS: they follow from the keys, so they are written anew at each upgrade. */
+export const natsAuthConf = (data: SecretData): string => natsServerConfig({ api: data['api.pub'] ?? '', controller: data['controller.pub'] ?? '', issuer: data['issuer.pub'] ?? '' });
+
+export function postgres(host: string): SecretData {
+  const [username, password, database] = ['probeyard', randomBytes(24).toString('base64url'), 'probeyard'];
+  const url = `postgres://${username}:${password}@${host}:5432/${database}`;
+  return { username, password, database, url, 'direct-url': url };
+}
+
+/** The API seals sources with the public half; only controllers hold the other. */
+export async function sealKeys(): Promise<{ public: SecretData; private: SecretData }> {
+  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'X25519', extractable: true });
+  const open = await exportJWK(publicKey);
+  const kid = await calculateJwkThumbprint(open);
+  const named = (jwk: object) => ({ ...jwk, kid, use: 'enc', alg: 'ECDH-ES' });
+  return {
+    public: { 'public.jwks': JSON.stringify({ keys: [named(open)] }) },
+    private: { 'private.jwks': JSON.stringify({ keys: [named(await exportJWK(privateKey))] }) },
+  };
+}
+
+export const admin = (email: string): SecretData => ({ email, password: randomText(24), token: randomText(64) });
