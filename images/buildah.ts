@@ -54,9 +54,8 @@ export async function importFolder(folder: string, ref: string): Promise<void> {
   }
 }
 
-/** Layers stay uncompressed: on one machine, packing costs more than it saves. */
 export async function saveImage(ref: string, archive: string): Promise<void> {
-  await run('buildah', [...(await globalOptions()), 'push', '-q', '--disable-compression', ref, `oci-archive:${archive}:${ref}`]);
+  await run('buildah', [...(await globalOptions()), 'push', '-q', ref, `oci-archive:${archive}:${ref}`]);
 }
 
 export async function removeImage(ref: string): Promise<void> {

@@ -40,7 +40,7 @@ export const PREFIX = 'localhost/probeyard';
 /** The image from the cache, or made now. */
 export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   const ref = `${PREFIX}/${plan.name}:${plan.tag}`;
-  const folder = join(cacheDir, 'images', `${plan.name}-${plan.tag}-${plan.key}`);
+  const folder = folderOf(plan);
   const archive = join(folder, 'image.tar');
   if (!existsSync(archive)) {
     await timed(`image ${plan.name}:${plan.tag}`, () =>
@@ -53,6 +53,10 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
   const { name, tag, kind } = plan;
   const about = { ...(plan.tool === undefined ? {} : { tool: plan.tool }), ...(plan.version === undefined ? {} : { version: plan.version }) };
   return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
+}
+
+export function folderOf({ name, tag, key }: ImagePlan): string {
+  return join(cacheDir, 'images', `${name}-${tag}-${key}`);
 }
 
 /** Read from the archive once: opening a 60 MB tar for 22 images at each start would be felt. */

@@ -16,8 +16,7 @@ const USAGE = `Usage: mediainfo [options] FILE_OR_HTTP_ADDRESS
   --Version, --Help
 `;
 
-const settings = readArguments(process.argv.slice(2));
-process.exitCode = await main(settings);
+process.exitCode = await main(readArguments(process.argv.slice(2)));
 
 async function main({ help, version, address, ...options }) {
   if (help) return print(USAGE, 0);

@@ -1,0 +1,65 @@
+/** An empty root with one tool mounted as a runner would: what a tool needs and does not bring, it does not find here. */
+import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unpack } from './archive.ts';
+import { baseRoot } from './base.ts';
+import type { BuiltImage } from './built_image.ts';
+import { withScratch } from './cache.ts';
+import type { Entry } from './catalog.ts';
+import { attempt, type CommandResult, run } from './command.ts';
+import { closure } from './elf.ts';
+
+export interface Sandbox {
+  root: string;
+  /** The tool's command line as it stands inside. */
+  command: string[];
+  run: (args: readonly string[]) => Promise<CommandResult>;
+}
+
+const NODE = '/app/bin/node';
+
+export async function withSandbox<T>(entry: Entry, image: BuiltImage, files: readonly string[], work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
+  return withScratch(async (root) => {
+    await chmod(root, 0o755);
+    const place = `/tools/${entry.tool}/${entry.version}`;
+    await mkdir(join(root, place), { recursive: true });
+    await unpack(image.archive, join(root, place));
+    for (const name of ['dev', 'proc', 'tmp']) await mkdir(join(root, name));
+    // A plain file where the device would be: mknod may be refused, and no tool reads from it here.
+    await writeFile(join(root, 'dev/null'), '');
+    for (const file of files) await copyFile(file, join(root, file.split('/').at(-1) ?? ''));
+    if (entry.command.includes('{node}')) await addNode(root);
+    const command = entry.command.map((part) => part.replaceAll('{root}', place).replaceAll('{node}', NODE));
+    try {
+      return await work({ root, command, run: (args) => attempt('chroot', ['--userspec=65533:65533', root, ...command, ...args], { env: EMPTY, timeoutMs: 60_000 }) });
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
+  });
+}
+
+/** What a search path of the machine's own could lead a loader to. */
+const EMPTY = { LD_LIBRARY_PATH: '', HOME: '/', LANG: 'C' };
+
+async function addNode(root: string): Promise<void> {
+  const node = join(import.meta.dirname, '..', 'node_modules', 'node', 'bin', 'node');
+  const { folder } = await baseRoot();
+  const triple = join(folder, 'usr/lib/x86_64-linux-gnu');
+  await mkdir(join(root, 'app/bin'), { recursive: true });
+  await mkdir(join(root, 'lib/x86_64-linux-gnu'), { recursive: true });
+  await mkdir(join(root, 'lib64'), { recursive: true });
+  await copyFile(node, join(root, NODE));
+  await run('chmod', ['755', join(root, NODE)]);
+  for (const [name, file] of await closure([node], [triple])) await copyFile(file, join(root, 'lib/x86_64-linux-gnu', name));
+  await copyFile(join(triple, 'ld-linux-x86-64.so.2'), join(root, 'lib64/ld-linux-x86-64.so.2'));
+  await run('chmod', ['755', join(root, 'lib64/ld-linux-x86-64.so.2')]);
+}
+
+/** How a tool names its version, and the version in what it says. */
+export function versionArgs(entry: Entry): string[] {
+  return entry.tool === 'ffprobe' ? ['-version'] : ['--Version'];
+}
+
+export function versionIn(entry: Entry, output: string): string | undefined {
+  return (entry.tool === 'ffprobe' ? /^ffprobe version n?([0-9.]+)/m : /^MediaInfoLib - v([0-9.]+)/m).exec(output)?.[1]?.replace(/\.$/, '');
+}
