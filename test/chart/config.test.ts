@@ -13,7 +13,7 @@ describe('the product', function () {
   const renderings = { 'by default': {}, 'with everything on': EVERYTHING, 'with bundled tools': { tools: { delivery: 'bundled' } } };
 
   for (const [title, values] of Object.entries(renderings)) {
-    for (const role of ['api', 'controller', 'migrate'] as const) {
+    for (const role of ['api', 'controller', 'migrate', 'setup'] as const) {
       it(`starts as ${role} with the settings that it gets ${title}`, () => {
         const one = container(render(values), role);
         assert.deepEqual(one.args, [role]);

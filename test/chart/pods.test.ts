@@ -74,6 +74,13 @@ describe('every pod', function () {
     assert.equal(spec.containers[0].env.find(({ name }: { name: string }) => name === 'PY_DRAIN_MS').value, '660000');
   });
 
+  it('of PostgreSQL is not started anew by another product, that of NATS is: its permissions follow the product', () => {
+    const template = (name: string, tag: string) => only(render({ image: { tag } }), 'StatefulSet', name)['spec'].template as unknown;
+    assert.deepEqual(template('probeyard-postgres', 'one'), template('probeyard-postgres', 'two'));
+    assert.notDeepEqual(template('probeyard-nats', 'one'), template('probeyard-nats', 'two'));
+    for (const { owner, labels } of podsOf(render()).filter(({ owner: name }) => name.startsWith('StatefulSet'))) assert.equal(labels['app.kubernetes.io/version'], undefined, owner);
+  });
+
   it('has its number left alone where an autoscaler owns it', () => {
     assert.equal('replicas' in only(render({ api: { replicas: null } }), 'Deployment', 'probeyard-api')['spec'], false);
   });

@@ -27,6 +27,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end }}
 {{- end -}}
 
+{{/* Labels of a server's pods: nothing that changes with the release, so that an upgrade does not start it anew. */}}
+{{- define "probeyard.steadyLabels" -}}
+{{ include "probeyard.selector" . }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "probeyard.apiAccount" -}}{{ include "probeyard.name" . }}-api{{- end -}}
 {{- define "probeyard.controllerAccount" -}}{{ include "probeyard.name" . }}-controller{{- end -}}
 {{- define "probeyard.setupAccount" -}}{{ include "probeyard.name" . }}-setup{{- end -}}
