@@ -27,6 +27,11 @@ async function make(kube: KubeClient, name: string, stringData: SecretData): Pro
   }
 }
 
+function openHalf(jwk: Record<string, unknown>): Record<string, unknown> {
+  const { d: _, ...open } = jwk;
+  return open;
+}
+
 export async function setup(kube: KubeClient, settings: { names: Record<string, string>; natsHosts: string[]; postgresHost: string; adminEmail: string }): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
   const { natsHosts, postgresHost, adminEmail } = settings;
   const nameOf = (key: string, fallback: string) => settings.names[key] ?? fallback;
@@ -57,7 +62,7 @@ export async function setup(kube: KubeClient, settings: { names: Record<string, 
   const keys = await sealKeys();
   await ensure(privateName, () => keys.private);
   const held = JSON.parse((await find(kube, privateName))?.['private.jwks'] ?? '{"keys":[]}') as { keys: Record<string, unknown>[] };
-  await ensure(publicName, () => ({ 'public.jwks': JSON.stringify({ keys: held.keys.map(({ d: _, ...open }) => open) }) }));
+  await ensure(publicName, () => ({ 'public.jwks': JSON.stringify({ keys: held.keys.map(openHalf) }) }));
   return report;
 }
 

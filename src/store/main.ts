@@ -1,7 +1,7 @@
 /** Role `migrate`: waits for Postgres, brings the schema up to this version, makes the first administrator. */
 import { readFileSync } from 'node:fs';
-import { pino } from 'pino';
 import { loadConfig } from '../config.ts';
+import { makeLog } from '../log.ts';
 import { bootstrapAdmin } from './admin.ts';
 import type { ConnectionSettings } from './connection.ts';
 import { StoreError } from './errors.ts';
@@ -11,7 +11,7 @@ const PAUSE_MS = 500;
 
 export async function run(): Promise<void> {
   const config = loadConfig('migrate');
-  const log = pino({ level: config.logLevel, base: { role: 'migrate' } });
+  const log = makeLog('migrate', config);
   const connection: ConnectionSettings = { url: config.postgresDirectUrl || config.postgresUrl, caFile: config.postgresCaFile || undefined };
   const deadline = performance.now() + config.waitMs;
   let applied: string[];

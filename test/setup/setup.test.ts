@@ -1,100 +1,139 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { SECRETS, makeClient, type KubeClient, type Secret } from '../../src/kube/client.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectBus } from '../../src/bus/connect.ts';
+import { INBOX } from '../../src/bus/permissions.ts';
+import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/kube/client.ts';
 import { openSealed } from '../../src/seal/open.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { natsTls, renewed } from '../../src/setup/certificates.ts';
 import { setup } from '../../src/setup/main.ts';
-import { natsAuth, natsAuthConf, randomText } from '../../src/setup/secrets.ts';
-import { testApiServer } from '../kube/apiserver.ts';
+import { admin, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
+import { isToken } from '../../src/store/admin.ts';
+import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
+import { startNats } from '../servers.ts';
 
-const HOSTS = ['probeyard-nats', 'probeyard-nats.probeyard.svc'];
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
-describe('the certificate of NATS', () => {
-  it('is signed by its CA, for every host of the service', async () => {
-    const data = await natsTls(HOSTS);
-    const server = new X509Certificate(data['tls.crt'] ?? '');
-    assert.ok(server.verify(new X509Certificate(data['ca.crt'] ?? '').publicKey));
-    for (const host of HOSTS) assert.equal(server.checkHost(host), host);
-    assert.equal(server.checkHost('elsewhere'), undefined);
-    assert.equal(server.ca, false);
+describe('setup: what the Secrets hold', function () {
+  this.timeout(30_000);
+
+  it('an administrator\'s token that the record takes, never the same twice', () => {
+    const [first, second] = [admin('a@example.org'), admin('a@example.org')];
+    assert.ok(isToken(first['token'] ?? ''));
+    assert.notEqual(first['token'], second['token']);
+    assert.equal(new Set(Array.from({ length: 500 }, () => randomText(24))).size, 500);
   });
 
-  it('is renewed in time and for new hosts, by the same CA; else it stays', async () => {
-    const data = await natsTls(HOSTS);
-    assert.equal(await renewed(data, HOSTS), undefined);
-    assert.equal(await renewed(data, HOSTS, new Date(Date.now() + 300 * DAY)), undefined);
-    for (const changes of [await renewed(data, HOSTS, new Date(Date.now() + 340 * DAY)), await renewed(data, [...HOSTS, 'nats.example'])]) {
-      const server = new X509Certificate(changes?.['tls.crt'] ?? '');
-      assert.ok(server.verify(new X509Certificate(data['ca.crt'] ?? '').publicKey));
-      assert.equal(changes?.['ca.crt'], undefined);
+  it('a Postgres address that holds its own password', () => {
+    const { username, password, database, url } = postgres('db.example.org');
+    const parsed = new URL(url ?? '');
+    assert.deepEqual([parsed.username, decodeURIComponent(parsed.password), parsed.pathname, parsed.hostname], [username, password, `/${database}`, 'db.example.org']);
+  });
+
+  it('a pair of sealing keys: what the public one seals, the private one opens', async () => {
+    const keys = await sealKeys();
+    assert.equal(JSON.parse(keys.public['public.jwks'] ?? '').keys[0].d, undefined);
+    const binding = { requestId: 'r', tokenId: 7 };
+    const sealed = await sealSource('https://user:secret@example.org/x', binding, JSON.parse(keys.public['public.jwks'] ?? ''));
+    assert.equal(await openSealed(sealed, binding, JSON.parse(keys.private['private.jwks'] ?? '')), 'https://user:secret@example.org/x');
+  });
+
+  it('a certificate for every host, by a CA of its own, renewed when a month is left or a host is new', async () => {
+    const now = new Date('2026-05-01T00:00:00Z');
+    const later = (days: number) => new Date(now.getTime() + days * DAY_MS);
+    const data = await natsTls(['nats', 'nats.probeyard.svc'], now);
+    const [ca, certificate] = [new X509Certificate(data['ca.crt'] ?? ''), new X509Certificate(data['tls.crt'] ?? '')];
+    assert.ok(ca.ca && !certificate.ca && certificate.verify(ca.publicKey) && certificate.checkIssued(ca));
+    assert.deepEqual(['nats', 'nats.probeyard.svc', 'elsewhere'].map((host) => certificate.checkHost(host)), ['nats', 'nats.probeyard.svc', undefined]);
+    assert.ok(Date.parse(ca.validTo) > later(3_600).getTime());
+    assert.equal(await renewed(data, ['nats'], later(330)), undefined);
+    for (const changes of [await renewed(data, ['nats'], later(340)), await renewed(data, ['nats', 'new'], now)]) {
+      assert.deepEqual(Object.keys(changes ?? {}).sort(), ['tls.crt', 'tls.key']);
+      assert.ok(new X509Certificate(changes?.['tls.crt'] ?? '').verify(ca.publicKey));
     }
+    const { 'ca.key': _, ...given } = data;
+    assert.equal(await renewed(given, ['new'], later(400)), undefined, 'a given certificate is not ours to renew');
   });
 
-  it('that somebody gave is never touched: its CA\'s key is not ours', async () => {
-    const { 'ca.key': _, ...given } = await natsTls(HOSTS);
-    assert.equal(await renewed(given, ['other'], new Date(Date.now() + 400 * DAY)), undefined);
+  it('a NATS server runs on them, over TLS; another CA and another user are refused', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'probeyard-setup-'));
+    const file = (name: string, text = '') => {
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
+      return join(folder, name);
+    };
+    const [tls, auth, otherTls, otherAuth] = [await natsTls(['localhost']), natsAuth(), await natsTls(['localhost']), natsAuth()];
+    const server = await startNats({ jetstream: true, tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' }, conf: auth['auth.conf'] ?? '' });
+    try {
+      const settings = { url: `tls://localhost:${server.port}`, caFile: file('ca.crt', tls['ca.crt']), name: 'test' };
+      for (const [name, inboxPrefix] of [['api.nk', INBOX.api], ['controller.nk', INBOX.controller]] as const) {
+        const bus = await connectBus({ ...settings, nkeyFile: file(name, auth[name]), inboxPrefix });
+        assert.equal(bus.connected(), true);
+        await bus.drain();
+      }
+      const { connect, nkeyAuthenticator } = await import('nats');
+      const attempt = (ca: string | undefined, seed: string | undefined) => connect({ servers: settings.url, tls: { ca: ca ?? '' }, reconnect: false, authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) });
+      await assert.rejects(attempt(otherTls['ca.crt'], auth['api.nk']), /certificate|self.signed|TLS/i);
+      await assert.rejects(attempt(tls['ca.crt'], otherAuth['api.nk']), /Authorization Violation/i);
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 
-describe('secrets', () => {
-  it('tokens are 64 letters and digits, and never the same', () => {
-    const [a, b] = [randomText(64), randomText(64)];
-    assert.match(a, /^[A-Za-z0-9]{64}$/);
-    assert.notEqual(a, b);
-  });
-  it('the server is told the public keys, never a seed', () => {
-    const data = natsAuth();
-    for (const name of ['api', 'controller', 'issuer']) {
-      assert.ok(data['auth.conf']?.includes(data[`${name}.pub`] ?? 'nothing'));
-      assert.equal(data['auth.conf']?.includes(data[`${name}.nk`] ?? ''), false);
-    }
-    assert.equal(natsAuthConf(data), data['auth.conf']);
-  });
-});
-
-describe('setup on an API server', function () {
-  this.timeout(60_000);
+describe('setup: the Secrets of an installation', function () {
+  this.timeout(90_000);
+  let server: TestApiServer;
   let kube: KubeClient;
-  const settings = { names: { admin: 'my-admin' }, natsHosts: HOSTS, postgresHost: 'pg.example', adminEmail: 'root@example.com' };
-  const text = async (name: string, key: string) => Buffer.from((await kube.get(SECRETS, name)).data?.[key] ?? '', 'base64').toString('utf8');
+  const settings = { names: {}, natsHosts: ['nats'], postgresHost: 'postgres', adminEmail: 'admin@example.org' };
+  const NAMES = ['probeyard-admin', 'probeyard-nats-auth', 'probeyard-nats-tls', 'probeyard-postgres', 'probeyard-seal-private', 'probeyard-seal-public'];
 
-  before(async () => {
-    const server = await testApiServer();
-    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') });
+  before(async () => { server = await testApiServer({ own: true }); });
+  beforeEach(async () => { kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') }); });
+  afterEach(() => kube.close());
+
+  const all = async () => Object.fromEntries((await kube.list<Secret>(SECRETS)).items.map((secret) => [secret.metadata.name, secret.data]));
+
+  it('are all made, and the next time all kept', async () => {
+    assert.deepEqual((await setup(kube, settings)).made.sort(), NAMES);
+    const before = await all();
+    assert.deepEqual(Object.keys(before).sort(), NAMES);
+    const again = await setup(kube, settings);
+    assert.deepEqual([again.made, again.renewed, again.kept.sort()], [[], [], NAMES]);
+    assert.deepEqual(await all(), before);
   });
-  after(() => kube.close());
 
-  it('makes everything once, and keeps it the second time', async () => {
-    const first = await setup(kube, settings);
-    assert.equal(first.made.length, 6);
-    const token = await text('my-admin', 'token');
-    assert.equal(await text('my-admin', 'email'), 'root@example.com');
-    const second = await setup(kube, settings);
-    assert.deepEqual([second.made, second.renewed, second.kept.length], [[], [], 6]);
-    assert.equal(await text('my-admin', 'token'), token);
+  it('two at once make one set that fits together', async () => {
+    await Promise.all([setup(kube, settings), setup(kube, settings)]);
+    const text = async (name: string, key: string) => Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
+    const sealed = await sealSource('x', { requestId: 'r', tokenId: 1 }, JSON.parse(await text('probeyard-seal-public', 'public.jwks')));
+    assert.equal(await openSealed(sealed, { requestId: 'r', tokenId: 1 }, JSON.parse(await text('probeyard-seal-private', 'private.jwks'))), 'x');
   });
 
-  it('what the public key seals, the private one opens, also when only the private Secret was left', async () => {
-    await kube.delete(SECRETS, 'probeyard-seal-public');
+  it('a given one is adopted by its name and never touched', async () => {
+    await kube.create(SECRETS, { metadata: { name: 'their-postgres' }, type: 'Opaque', stringData: { url: 'postgres://theirs' } } as Secret);
+    const { 'ca.key': _, ...given } = await natsTls(['elsewhere']);
+    await kube.create(SECRETS, { metadata: { name: 'their-tls' }, type: 'Opaque', stringData: given } as Secret);
+    const before = await all();
+    const report = await setup(kube, { ...settings, names: { postgres: 'their-postgres', natsTls: 'their-tls' } });
+    assert.ok(report.kept.includes('their-postgres') && report.kept.includes('their-tls'));
+    const after = await all();
+    assert.deepEqual([after['their-postgres'], after['their-tls']], [before['their-postgres'], before['their-tls']]);
+    assert.equal(after['probeyard-postgres'], undefined);
+  });
+
+  it('an upgrade brings new permissions to the server and a certificate for a new host, with the same keys', async () => {
     await setup(kube, settings);
-    const [open, secret] = [JSON.parse(await text('probeyard-seal-public', 'public.jwks')), JSON.parse(await text('probeyard-seal-private', 'private.jwks'))];
-    assert.equal(JSON.stringify(open).includes(secret.keys[0].d), false);
-    const sealed = await sealSource('http://user:pw@example.com/', { requestId: 'r', tokenId: 7 }, open);
-    assert.equal(await openSealed(sealed, { requestId: 'r', tokenId: 7 }, secret), 'http://user:pw@example.com/');
-  });
-
-  it('takes a Secret that somebody gave as it is', async () => {
-    await kube.delete(SECRETS, 'probeyard-postgres');
-    await kube.create(SECRETS, { metadata: { name: 'probeyard-postgres' }, stringData: { url: 'given' } } as Secret);
-    assert.ok((await setup(kube, settings)).kept.includes('probeyard-postgres'));
-    assert.equal(await text('probeyard-postgres', 'url'), 'given');
-  });
-
-  it('writes the server\'s rules anew when the product needs others', async () => {
-    await kube.mergePatch(SECRETS, 'probeyard-nats-auth', { stringData: { 'auth.conf': 'from an older version' } });
-    assert.deepEqual((await setup(kube, settings)).renewed, ['probeyard-nats-auth']);
-    assert.match(await text('probeyard-nats-auth', 'auth.conf'), /auth_callout/);
+    const before = await all();
+    await kube.mergePatch(SECRETS, 'probeyard-nats-auth', { stringData: { 'auth.conf': 'of an older release' } });
+    const report = await setup(kube, { ...settings, natsHosts: ['nats', 'nats.elsewhere'] });
+    assert.deepEqual(report.renewed.sort(), ['probeyard-nats-auth', 'probeyard-nats-tls']);
+    const after = await all();
+    assert.deepEqual(after['probeyard-nats-auth'], before['probeyard-nats-auth']);
+    assert.equal(after['probeyard-nats-tls']?.['ca.crt'], before['probeyard-nats-tls']?.['ca.crt']);
+    assert.notEqual(after['probeyard-nats-tls']?.['tls.crt'], before['probeyard-nats-tls']?.['tls.crt']);
   });
 });
