@@ -51,7 +51,7 @@ describe('the wall around runners', function () {
     assert.equal(reaches(policy, '93.184.216.34', 443), true);
   });
 
-  it('lets nothing in, and nothing but runners and their test out', () => {
+  it('lets nothing in, and nothing but runners out', () => {
     const policies = render().filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === 'probeyard-runners');
     assert.equal(policies.length, 2);
     for (const { spec } of policies as unknown as { spec: { ingress?: unknown } }[]) assert.equal(spec.ingress, undefined);
@@ -61,12 +61,18 @@ describe('the wall around runners', function () {
     assert.ok(!selects(selector, { 'app.kubernetes.io/component': 'verify' }));
   });
 
-  it('does not let them reach the API: so the test of `helm test` means something', () => {
+  it('does not let them reach the API, nor the pod of `helm test` that tries it', () => {
     const objects = render();
-    const api = podsOf(objects).find(({ owner }) => owner === 'Deployment/probeyard-api')!;
-    const peers = (runner()['spec'].egress as Rule[]).flatMap(({ to = [] }) => to).filter(({ podSelector }) => podSelector);
-    assert.ok(peers.length >= 2);
-    for (const { podSelector } of peers) assert.ok(!selects(podSelector!, api.labels));
+    const pods = podsOf(objects);
+    const api = pods.find(({ owner }) => owner === 'Deployment/probeyard-api')!;
+    const trial = pods.find(({ owner }) => owner === 'Pod/probeyard-test-network')!;
+    const policy = only(objects, 'NetworkPolicy', 'probeyard-test-network');
+    assert.ok(selects(policy['spec'].podSelector as Selector, trial.labels));
+    for (const one of [runner(), policy]) {
+      const peers = (one['spec'].egress as Rule[]).flatMap(({ to }) => to ?? assert.fail('an open rule')).filter(({ podSelector }) => podSelector);
+      assert.ok(peers.length >= 1);
+      for (const { podSelector } of peers) assert.ok(!selects(podSelector!, api.labels));
+    }
   });
 
   it('is torn down on request only', () => {
