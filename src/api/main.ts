@@ -11,7 +11,7 @@ import { listen } from './http_server.ts';
 import { makeMetricsApp } from './metrics_server.ts';
 import { watchSealKeys } from './seal_keys.ts';
 import { makeApp } from './server.ts';
-import { wire, type Wired } from './wire.ts';
+import { wire } from './wire.ts';
 
 /** Until load balancers have heard that this replica is not ready, it goes on taking requests. */
 const LINGER_MS = 3_000;
@@ -27,23 +27,24 @@ export async function run(): Promise<void> {
     url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile, name: 'probeyard-api',
     onError: (error) => log.warn({ err: error }, 'postgres'),
   });
-  let wired: Wired | undefined;
+  let reconnected = (): void => {};
   const bus = await connectBus({
     url: config.natsUrl, caFile: config.natsCaFile, nkeyFile: config.natsNkeyFile, name: `api/${config.podName}`, inboxPrefix: INBOX.api,
     onStatus: (status) => {
       log.info({ status }, 'nats');
       // Ends that were told while it was away are lost.
-      if (status === 'connected') void wired?.deps.waiting.lookNow();
+      if (status === 'connected') reconnected();
     },
     onError: (error) => log.warn({ err: error }, 'nats'),
   });
   const kube = await makeClient({ namespace: config.namespace });
-  wired = wire({
+  const wired = wire({
     store, bus, kube, log, processMetrics: true,
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
     settings: { ...DEFAULTS, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs },
   });
   const { deps, checks } = wired;
+  reconnected = () => void deps.waiting.lookNow();
 
   const newId = () => store.newRequest().id;
   const server = await listen(makeApp(deps, checks).callback(), config.listen, newId);

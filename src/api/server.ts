@@ -17,10 +17,13 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   app.use(requestId(() => deps.store.newRequest().id));
   app.use(accessLog(deps.log, deps.metrics));
   app.use(errorHandler(deps.log));
-  app.use(async function closeWhileDraining(ctx, next) {
-    // The next request of this connection belongs to another replica.
-    if (deps.drain.started) ctx.set('Connection', 'close');
-    await next();
+  app.use(async (ctx, next) => {
+    try {
+      await next();
+    } finally {
+      // While this replica drains, the next request of this connection belongs to another one.
+      if (deps.drain.started) ctx.set('Connection', 'close');
+    }
   });
 
   const router = new Router<State>({ strict: false });

@@ -10,11 +10,12 @@ import { listen, type HttpServer } from '../../src/api/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { wire, type Wired } from '../../src/api/wire.ts';
 import { outcome } from '../../src/envelope/outcome.ts';
-import { PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/kube/client.ts';
+import { makeClient, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/kube/client.ts';
 import { API_VERSION, type ProbeJob, type ProbeTool, type ToolName } from '../../src/kube/resources.ts';
 import type { CloseInput } from '../../src/store/records.ts';
 import { timeOf } from '../../src/store/uuid.ts';
 import { testApiServer } from '../kube/apiserver.ts';
+import { startRelay, type Relay } from '../kube/relay.ts';
 import { startNats, type NatsServer } from '../servers.ts';
 import { ADMIN, sha256, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
@@ -35,6 +36,8 @@ export interface ApiFixture {
   nats: NatsServer;
   bus: Bus;
   kube: KubeClient;
+  /** Between the API and the API server, where asked for. */
+  relay: Relay | undefined;
   privateKeys: JSONWebKeySet;
   wired: Wired;
   server: HttpServer;
@@ -67,25 +70,28 @@ async function createTools(kube: KubeClient, namespace: string): Promise<void> {
   }
 }
 
-export async function startApi(change: Partial<Settings> = {}): Promise<ApiFixture> {
+export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean } = {}): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's own account may make these jobs.
   const apiServer = await testApiServer({ own: true });
-  const [stored, nats] = await Promise.all([startStore(), startNats({ jetstream: true })]);
+  const [stored, nats] = await Promise.all([startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
   const kube = apiServer.client;
   const namespace = await apiServer.namespace('api');
   await createTools(kube, namespace);
   const replica = `api-${randomBytes(4).toString('hex')}`;
-  let wired: Wired | undefined;
-  const bus = await connectBus({ url: nats.url, name: replica, inboxPrefix: '_INBOX_api', onStatus: (status) => { if (status === 'connected') void wired?.deps.waiting.lookNow(); } });
+  let reconnected = (): void => {};
+  const bus = await connectBus({ url: nats.url, name: replica, inboxPrefix: '_INBOX_api', onStatus: (status) => { if (status === 'connected') reconnected(); } });
+  const relay = options.relay ? await startRelay(apiServer.host, apiServer.port) : undefined;
+  const ownKube = relay ? await makeClient({ kubeconfig: apiServer.kubeconfigAt(relay.port) }) : kube;
   const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
   const publicKeys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] };
   const log: string[] = [];
-  wired = wire({
-    store: stored.store, bus, kube, sealKeys: () => publicKeys,
+  const wired = wire({
+    store: stored.store, bus, kube: ownKube, sealKeys: () => publicKeys,
     log: pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } }),
     settings: { ...DEFAULTS, namespace, replica, allowSources: [], denyCidrs: [], ...change },
   });
   const { deps, checks } = wired;
+  reconnected = () => void deps.waiting.lookNow();
   const server = await listen(makeApp(deps, checks).callback(), { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
   const early: Early[] = [];
   bus.subscribe<Early>(SUBJECT.early, ({ message }) => { early.push(message); });
@@ -97,7 +103,7 @@ export async function startApi(change: Partial<Settings> = {}): Promise<ApiFixtu
   const seen = new Set<string>();
 
   return {
-    url, token: ADMIN.token, tokenId: stored.admin.tokenId, userId: stored.admin.userId, namespace, stored, nats, bus, kube, wired, server, early, log,
+    url, token: ADMIN.token, tokenId: stored.admin.tokenId, userId: stored.admin.userId, namespace, stored, nats, bus, kube, relay, wired, server, early, log,
     privateKeys: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] },
     get: (query, init = {}) => fetch(`${url}/v1/probe/file?${query}`, { headers: authorization, ...init }),
     post: (body, init = {}) =>
@@ -132,7 +138,9 @@ export async function startApi(change: Partial<Settings> = {}): Promise<ApiFixtu
     },
     async stop() {
       await server.close(1_000);
-      await wired?.stop();
+      await wired.stop();
+      if (ownKube !== kube) await ownKube.close();
+      await relay?.close();
       await bus.drain();
       await stored.close();
       await nats.stop();

@@ -1,0 +1,138 @@
+/** What happens to a waiting request when something around it fails. Each ends once, and its caller hears the truth. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { until } from '../until.ts';
+import { startApi, tool, type ApiFixture } from './fixture.ts';
+
+const result = { tools: [tool('ffprobe', '{}')], ioUsage: 1 };
+const asked = [{ name: 'ffprobe' as const }];
+
+describe('a waiting request', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  before(async () => { api = await startApi({ graceMs: 300 }, { relay: true }); });
+  after(() => api.stop());
+
+  const rows = (host: string) => api.stored.sql<{ id: string; state: string; status: number | null; reason: string | null }>(`select id, state, status, reason from requests where display like $1`, [`%://${host}/%`]);
+  const jobs = async (host: string) => (await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace })).items.filter((job) => job.spec.source.display?.includes(`://${host}/`));
+
+  it('is created once the API server is back', async () => {
+    api.relay!.refuse(true);
+    api.relay!.cut();
+    const answering = api.get('url=https://away.test/a&only=ffprobe');
+    await until('the request is open', async () => (await rows('away.test')).length === 1);
+    assert.deepEqual(await jobs('away.test'), []);
+    api.relay!.refuse(false);
+    const job = await api.job('away.test');
+    await api.end(job.metadata.name, { result, asked });
+    assert.equal((await answering).status, 200);
+    assert.equal((await jobs('away.test')).length, 1);
+  });
+
+  it('that cannot be created within its time in the queue is 429, and its row is closed', async () => {
+    api.relay!.refuse(true);
+    api.relay!.cut();
+    const response = await api.get('url=https://never.test/a&queue_timeout=400');
+    api.relay!.refuse(false);
+    assert.deepEqual([response.status, await response.json()], [429, { error: 'the request could not be queued in time' }]);
+    const [row] = await rows('never.test');
+    assert.deepEqual({ ...row, id: '' }, { id: '', state: 'error', status: 429, reason: 'QueueTimeout' });
+  });
+
+  it('whose create was done but not answered is one job, and one answer', async () => {
+    // The answer of the create is cut off before its first byte: the job is there, and the client does not know.
+    await until('the client is connected', () => api.kube.get(PROBE_JOBS, 'none', { namespace: api.namespace }).catch(() => true));
+    api.relay!.cutAfter(1);
+    const answering = api.get('url=https://torn.test/a&only=ffprobe');
+    const job = await api.job('torn.test');
+    await api.end(job.metadata.name, { result, asked });
+    assert.equal((await answering).status, 200);
+    assert.equal((await jobs('torn.test')).length, 1);
+  });
+
+  it('whose caller hangs up before there is a job is closed as cancelled, and no job is made later', async () => {
+    api.relay!.refuse(true);
+    api.relay!.cut();
+    const caller = new AbortController();
+    const answering = api.get('url=https://early.test/a', { headers: { Authorization: `Bearer ${api.token}` }, signal: caller.signal });
+    await until('the request is open', async () => (await rows('early.test')).length === 1);
+    caller.abort();
+    await assert.rejects(answering);
+    await until('nobody waits', () => api.wired.deps.waiting.size() === 0);
+    api.relay!.refuse(false);
+    await until('the row is closed', async () => (await rows('early.test'))[0]?.reason === 'Cancelled');
+    assert.deepEqual(await jobs('early.test'), []);
+  });
+
+  it('is not cancelled by a client that breaks off another request', async () => {
+    const answering = api.get('url=https://steady.test/a&only=ffprobe');
+    const job = await api.job('steady.test');
+    const socket = connect(api.server.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('POST /v1/probe/file HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{');
+    socket.destroy();
+    await api.end(job.metadata.name, { result, asked });
+    assert.equal((await answering).status, 200);
+  });
+
+  it('that nobody ends is ended when its time is over: the row is closed and the job deleted', async () => {
+    const response = await api.get('url=https://overdue.test/a&queue_timeout=200&timeout=200');
+    assert.deepEqual([response.status, await response.json()], [500, { error: 'the request did not end in time' }]);
+    const [row] = await rows('overdue.test');
+    assert.deepEqual([row?.state, row?.reason], ['error', 'DeadlineExceeded']);
+    await until('the job is deleted', async () => (await jobs('overdue.test')).length === 0);
+  });
+
+  it('that was ended just then gets that end, not the API\'s own', async () => {
+    const answering = api.get('url=https://justthen.test/a&only=ffprobe&queue_timeout=300&timeout=300');
+    const job = await api.job('justthen.test');
+    await api.end(job.metadata.name, { result, asked, tell: false });
+    assert.equal((await answering).status, 200);
+  });
+
+  it('gets its answer after Postgres was restarted', async () => {
+    const answering = api.get('url=https://restart.test/a&only=ffprobe');
+    const job = await api.job('restart.test');
+    await api.stored.server.restart('immediate');
+    await until('the record is back', () => api.stored.store.healthy());
+    await api.end(job.metadata.name, { result, asked, tell: false });
+    assert.equal((await answering).status, 200);
+  });
+
+  it('is the only thing that a failing Postgres costs: others are 500 without a word of the inside, and readiness says why', async () => {
+    const ready = async () => {
+      const response = await fetch(`${api.url}/readyz`);
+      return { status: response.status, ...(await response.json() as object) };
+    };
+    assert.deepEqual(await ready(), { status: 200, ready: true });
+    await api.stored.server.down();
+    const response = await api.get('url=https://down.test/a');
+    assert.deepEqual([response.status, await response.json()], [500, { error: 'something went wrong on our side' }]);
+    assert.deepEqual(await ready(), { status: 503, ready: false, reasons: { postgres: 'does not answer' } });
+    assert.equal((await fetch(`${api.url}/healthz`)).status, 200);
+    await api.stored.server.restart();
+    await until('ready again', async () => (await ready()).status === 200);
+  });
+
+  it('is waited for while its replica drains, never cancelled, and at the very end told where its result will be', async () => {
+    const { drain } = api.wired.deps;
+    const [kept, cut] = [api.get('url=https://kept.test/a&only=ffprobe'), api.get('url=https://cut.test/a')];
+    const keptJob = await api.job('kept.test');
+    const cutJob = await api.job('cut.test');
+    drain.start();
+    assert.deepEqual(await (await fetch(`${api.url}/readyz`)).json(), { ready: false, reasons: { drain: 'this replica is shutting down' } });
+    const closing = api.server.close(20_000);
+    await api.end(keptJob.metadata.name, { result, asked });
+    const answered = await kept;
+    assert.deepEqual([answered.status, answered.headers.get('connection')], [200, 'close']);
+    await answered.text();
+    drain.end();
+    const told = await cut;
+    assert.deepEqual([told.status, await told.json()], [500, { error: `this server is shutting down; the result will be at /v1/probe/${cutJob.metadata.name}` }]);
+    await closing;
+    assert.equal((await jobs('cut.test')).length, 1);
+    assert.equal((await rows('cut.test'))[0]?.state, 'open');
+  });
+});

@@ -1,0 +1,64 @@
+/** The role as it is started: from its settings to its end by a signal. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair } from 'jose';
+import { createUser } from 'nkeys.js';
+import { freePort, testApiServer } from '../kube/apiserver.ts';
+import { startNats } from '../servers.ts';
+import { startStore } from '../store/fixture.ts';
+import { until } from '../until.ts';
+
+const main = new URL('../../src/main.ts', import.meta.url).pathname;
+
+describe('the role api', function () {
+  this.timeout(60_000);
+
+  it('starts from its settings, says when it is ready, counts, and drains on SIGTERM', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'probeyard-role-api-'));
+    const user = createUser();
+    const apiServer = await testApiServer({ own: true });
+    const [stored, nats] = await Promise.all([startStore(), startNats({ conf: `authorization { users: [ { nkey: "${user.getPublicKey()}" } ] }` })]);
+    const { publicKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
+    writeFileSync(join(folder, 'api.nk'), user.getSeed());
+    writeFileSync(join(folder, 'public.jwks'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const child = spawn(process.execPath, [main, 'api'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        PATH: process.env['PATH'], KUBECONFIG: apiServer.kubeconfig, PY_NAMESPACE: await apiServer.namespace('role'), PY_POSTGRES_URL: stored.server.url, PY_NATS_URL: nats.url,
+        PY_NATS_NKEY_FILE: join(folder, 'api.nk'), PY_SEAL_PUBLIC_FILE: join(folder, 'public.jwks'), PY_LISTEN: `127.0.0.1:${port}`, PY_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, PY_DRAIN_MS: '1000',
+      },
+    });
+    let log = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => { log += text; });
+    try {
+      const ready = await until('it is ready', async () => {
+        assert.equal(child.exitCode, null, log);
+        const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+        return response.ok ? response.json() : undefined;
+      }, 30_000);
+      assert.deepEqual(ready, { ready: true });
+      assert.equal((await fetch(`http://127.0.0.1:${port}/v1/probe/file?url=x`)).status, 401);
+      const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      assert.ok(metrics.includes('probeyard_api_requests_total{route="/v1/probe/file",status="4xx"} 1'), metrics.slice(0, 2_000));
+      assert.ok(metrics.includes('probeyard_api_waiting 0') && metrics.includes('process_resident_memory_bytes'));
+      assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 404, 'metrics are no matter of callers');
+
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await until('it is not ready any more', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 503);
+      const [code] = await exited as [number | null];
+      assert.equal(code, 0, log);
+      assert.ok(log.includes('"msg":"drained"') && !log.includes('A'.repeat(64)));
+    } finally {
+      child.kill('SIGKILL');
+      await stored.close();
+      await nats.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
