@@ -5,8 +5,9 @@ import { join } from 'node:path';
 
 export interface Credentials {
   ca: Buffer;
-  cert: Buffer;
-  key: Buffer;
+  /** Absent for a caller without a name. */
+  cert?: Buffer;
+  key?: Buffer;
 }
 
 export async function credentials(pkiDir: string, ca: string, client: string): Promise<Credentials> {
