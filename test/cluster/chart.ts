@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { parse } from 'yaml';
-import type { Built } from './build.ts';
 import { attempt, run } from './command.ts';
 import { writeWhole } from './daemon.ts';
 import { NODE_PORT } from './first_probe.ts';
 import { localDir } from './layout.ts';
-import type { BuiltImage } from './product_images.ts';
+import { LOCAL, type BuiltImage } from './product_images.ts';
 import { say, timed } from './progress.ts';
 
 const CatalogEntry = Type.Object({ tool: Type.String(), version: Type.String() });
 type CatalogEntry = Static<typeof CatalogEntry>;
 
 export interface ChartOptions {
-  built: Built;
-  kubeconfig: string;
+  helm: string;
+  /** Absent: the one that kubectl takes. */
+  kubeconfig?: string;
   images: readonly BuiltImage[];
   /** The one private address that sources may lie at: where demo and test origins listen. */
   hostIp?: string;
@@ -35,12 +35,19 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
   }
   const values = join(localDir, 'values.json');
   await writeWhole(values, `${JSON.stringify(chartValues(options, await readCatalog()), null, 2)}\n`);
-  const helm = join(options.built.get('helm')!, 'helm');
-  const where = ['--namespace', RELEASE, '--kubeconfig', options.kubeconfig];
+  const { helm } = options;
+  const where = ['--namespace', RELEASE, ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig])];
   if (await isCurrent(helm, where, values)) return false;
   await timed('the chart is installed', () =>
     run(helm, ['upgrade', RELEASE, chartDir, '--install', '--create-namespace', '--take-ownership', ...where, '--values', values, '--wait', '--timeout', '5m']),
   );
+  return true;
+}
+
+/** Takes the release away; whether there was one. */
+export async function uninstallChart(helm: string): Promise<boolean> {
+  if ((await attempt(helm, ['status', RELEASE, '--namespace', RELEASE])).code !== 0) return false;
+  await run(helm, ['uninstall', RELEASE, '--namespace', RELEASE, '--wait']);
   return true;
 }
 
@@ -55,7 +62,7 @@ export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'im
     return image === undefined ? [] : [{ ...entry, digest: image.digest }];
   });
   return {
-    global: { imageRegistry: registry ?? 'localhost' },
+    global: { imageRegistry: registry ?? LOCAL },
     ...(digestOf('product') && { image: { digest: digestOf('product') } }),
     nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },

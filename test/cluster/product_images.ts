@@ -8,6 +8,9 @@ import { importImages } from './images.ts';
 import type { Layout } from './layout.ts';
 import { say, timed } from './progress.ts';
 
+/** Registry part of the names that images are built under. */
+export const LOCAL = 'localhost';
+
 const BuiltImage = Type.Object({
   ref: Type.String(),
   name: Type.String(),

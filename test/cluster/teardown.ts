@@ -78,7 +78,7 @@ async function verify(layout: Layout, before: Snapshot): Promise<{ ours: Differe
 }
 
 /** Whether something that was not there before came from the node; other programs change a machine at the same time. */
-function isOurs(layout: Layout, list: Difference['list'], item: string): boolean {
+export function isOurs(layout: Layout, list: Difference['list'], item: string): boolean {
   switch (list) {
     case 'links':
       return item === BRIDGE;

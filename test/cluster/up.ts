@@ -47,7 +47,7 @@ async function deliverProduct(built: Built, hostIp: string): Promise<boolean> {
   const kubeconfig = kubeconfigOf(NODE, 'admin');
   const images = await buildImages();
   const imported = await deliverImages(NODE, built, images);
-  const installed = await installChart({ built, kubeconfig, images, hostIp });
+  const installed = await installChart({ helm: join(built.get('helm')!, 'helm'), kubeconfig, images, hostIp });
   const news = imported > 0 || installed;
   if (news || !('PROBEYARD_TOKEN' in (await readEnvironment()))) await firstProbe(kubeconfig, hostIp);
   return news;
