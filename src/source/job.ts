@@ -116,7 +116,7 @@ export class Job {
   async prepare(tools: readonly string[] = Object.keys(this.#verify)): Promise<Prepared> {
     const wanted = tools.length === 0 ? [''] : tools;
     const target = targetOf(this.main);
-    this.#settings.pool(this.guard, true).warm(target, 2);
+    this.#settings.pool(this.guard, true).warm(target, 3);
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {

@@ -4,7 +4,7 @@ import { SourceError } from './error.ts';
 import { drop, exchange, refusedStatus, type Exchange } from './exchange.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
-import { demandedRun, nextRun, type Reading, type Run, type Wanted } from './read_ahead.ts';
+import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
 import { pipeBody } from './transfer.ts';
 import { targetOf, urlOf, type Target } from './target.ts';
 
@@ -33,6 +33,7 @@ export type Reader = {
 };
 
 const headPages = 4;
+const large = 2 << 20;
 const mostTries = 4;
 /** Answers of the origin that tools show something of. */
 const kept = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
@@ -139,6 +140,8 @@ export class OriginFile {
         response.destroy();
         throw new SourceError('too-large', `The file is larger than ${this.#context.maxBytes} bytes.`, { reason: 'limit', detail: String(head.size) });
       }
+      // A large file will be read over several connections: they take two or three round trips each to open.
+      if (head.ranged && (head.size ?? 0) > large) this.#context.pool.warm(target, this.#context.maxFetches);
       if (head.size === 0) drop(response, this.#context);
       else if (head.ranged) this.#fetch({ first: 0, count: Math.min(run.count, Math.ceil(head.size! / pageSize)) }, { demanded: true, opened: response });
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
@@ -274,6 +277,8 @@ class PageReader implements Reader, Reading {
   readonly start: number;
   readonly end: number;
   at: number;
+  window = firstWindow;
+  #widenedAt: number;
   readonly #file: OriginFile;
   readonly #closed: () => void;
 
@@ -281,6 +286,7 @@ class PageReader implements Reader, Reading {
     this.#file = file;
     this.start = from;
     this.at = from;
+    this.#widenedAt = from;
     this.end = end;
     this.#closed = closed;
   }
@@ -295,6 +301,7 @@ class PageReader implements Reader, Reading {
         this.#file.ahead();
         return piece;
       }
+      this.#widen();
       await page.changed();
     }
     return undefined;
@@ -302,6 +309,13 @@ class PageReader implements Reader, Reading {
 
   close(): void {
     this.#closed();
+  }
+
+  /** It waits although a window's worth has gone by since the last time: the window is too narrow for this line. */
+  #widen(): void {
+    if (this.at - this.#widenedAt < (this.window * pageSize) / 2) return;
+    this.window = widened(this.window);
+    this.#widenedAt = this.at;
   }
 }
 

@@ -13,31 +13,39 @@ export function outputRedactor(source: Source, { port, secret, main, name }: Pro
   const shown = hideQuery(source.url);
   const folder = shown.split('?')[0]!.replace(/\/[^/]*$/, '');
   const loose = (text: string): string => [...text].map((c) => (/[a-z0-9]/i.test(c) ? c : `\\\\?${escapePattern(c)}`)).join('');
-  const address = new RegExp(`${loose(`http://127.0.0.1:${port}/${secret}`)}(?:\\\\?/([A-Za-z0-9_-]+)((?:\\\\?/[^\\s"'<>,;|]*)?))?`, 'g');
-  const leftover = new RegExp(`${secret}`, 'g');
+  const prefix = loose(`http://127.0.0.1:${port}/${secret}`);
+  const slash = '\\\\?/';
+  // The source's own address by its name, for it may stand among commas; any other up to where an address must end.
+  const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}(?![\\w%/?\\-]|\\.\\w)`, 'g');
+  const any = new RegExp(`${prefix}(?:${slash}[A-Za-z0-9_-]+((?:${slash}[^\\s"'<>|]*)?))?`, 'g');
+  const leftover = new RegExp(secret, 'g');
   const listener = new RegExp(loose(`127.0.0.1:${port}`), 'g');
   const host = /^[a-z0-9]+:\/\/([^/?#]*)/.exec(shown)?.[1] ?? '';
 
   const original = (rest: string): string => {
     const path = rest.replace(/^\//, '');
-    if (path === '') return folder + (rest === '' ? '' : '/');
+    if (path === '') return folder + rest;
     const url = fromPath(path, { main, name });
-    if (url === undefined || url === main) return shown;
-    return redactUrl(url);
+    return url === undefined || url === main ? shown : redactUrl(url);
   };
 
   return (text) => {
     if (!text.includes(secret) && !text.includes(String(port))) return strike(text);
-    const back = text.replace(address, (found: string, _tool: string | undefined, rest: string | undefined) => {
-      const xml = found.includes('&amp;');
-      const slashes = found.includes('\\/');
-      const ini = found.includes('\\:');
-      const path = (rest ?? '').replaceAll('\\', '').replaceAll('&amp;', '&');
-      let result = original(path);
-      if (slashes) result = result.replaceAll('/', '\\/');
-      if (ini) result = result.replace(/[:=#]/g, '\\$&');
-      return xml ? escapeXml(result) : result;
-    });
+    const back = text
+      .replace(own, (found) => escapedAs(found, shown))
+      .replace(any, (found: string, rest = '') => {
+        const plain = rest.replaceAll('\\', '').replaceAll('&amp;', '&');
+        const end = /[:.,;)]*$/.exec(plain)![0];
+        return escapedAs(found, original(plain.slice(0, plain.length - end.length))) + end;
+      });
     return strike(back.replace(leftover, 'REDACTED').replace(listener, host));
   };
+}
+
+/** Written as the place where it goes has its own escapes. */
+function escapedAs(found: string, text: string): string {
+  let result = text;
+  if (found.includes('\\/')) result = result.replaceAll('/', '\\/');
+  if (found.includes('\\:')) result = result.replace(/[:=#]/g, '\\$&');
+  return found.includes('&amp;') ? escapeXml(result) : result;
 }

@@ -25,6 +25,7 @@ export class Pool {
   readonly #plain: Agent;
   readonly #secure: SecureAgent;
   readonly #waiting = new Map<string, Promise<Socket | undefined>[]>();
+  readonly #open = new Map<string, number>();
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -36,17 +37,17 @@ export class Pool {
     this.#secure.createConnection = this.#connector(true) as Agent['createConnection'];
   }
 
-  /** Opens connections ahead of their use. */
+  /** Opens connections ahead of their use, until there are so many to this host. */
   warm(target: Target, count: number): void {
-    const { egress } = this.#options;
-    if (this.#closed || egress?.applies(target.host)) return;
-    const key = keyOf(target.host, target.port, target.scheme === 'https');
+    if (this.#closed || this.#options.egress?.applies(target.host)) return;
+    const secure = target.scheme === 'https';
+    const key = keyOf(target.host, target.port, secure);
     const list = this.#waiting.get(key) ?? [];
     this.#waiting.set(key, list);
-    while (list.length < count) {
-      const opening: Promise<Socket | undefined> = openSocket(target.host, target.port, target.scheme === 'https', this.#options).then(
+    const most = Math.min(count, this.#options.maxPerHost);
+    while ((this.#open.get(key) ?? 0) < most) {
+      const opening: Promise<Socket | undefined> = this.#connect(target.host, target.port, secure, key).then(
         (socket) => {
-          if (this.#closed) socket.destroy();
           const drop = (): void => {
             if (list.includes(opening)) list.splice(list.indexOf(opening), 1);
             socket.destroy();
@@ -59,6 +60,20 @@ export class Pool {
         () => undefined,
       );
       list.push(opening);
+    }
+  }
+
+  async #connect(host: string, port: number, secure: boolean, key: string): Promise<Socket> {
+    const add = (by: number): unknown => this.#open.set(key, (this.#open.get(key) ?? 0) + by);
+    add(1);
+    try {
+      const socket = await openSocket(host, port, secure, this.#options);
+      socket.once('close', () => add(-1));
+      if (this.#closed) socket.destroy();
+      return socket;
+    } catch (error) {
+      add(-1);
+      throw error;
     }
   }
 
@@ -107,8 +122,9 @@ export class Pool {
     return (options: { host: string; port: number }, done: (error: Error | null, socket?: Socket) => void): undefined => {
       const host = options.host;
       const port = Number(options.port);
-      void this.#take(keyOf(host, port, secure))
-        .then((warm) => warm ?? openSocket(host, port, secure, this.#options))
+      const key = keyOf(host, port, secure);
+      void this.#take(key)
+        .then((warm) => warm ?? this.#connect(host, port, secure, key))
         .then(
           (socket) => {
             socket.setTimeout(0);

@@ -6,6 +6,8 @@ export type Run = { first: number; count: number };
 export type Reading = {
   /** where the tool began to read, and where it is */
   start: number; at: number; end: number;
+  /** how many pages are fetched ahead of it */
+  window: number;
 };
 export type Wanted = { from: number; to: number };
 
@@ -13,8 +15,16 @@ export type Wanted = { from: number; to: number };
 const firstRun = 4;
 /** The longest single request: several at once fill a line that one connection does not. */
 const longestRun = 8;
-/** How far to read ahead of a tool at most: 2 MB. */
-const widest = 32;
+/** How far to read ahead of a tool that has taken more than a glance: half a megabyte. */
+export const firstWindow = 8;
+const widest = 40;
+const glance = 2;
+
+/**
+ * The window after a tool had to wait: doubled, up to two and a half megabytes. A tool that parses more slowly than the
+ * line sends never gets there, so little is wasted when it stops.
+ */
+export const widened = (window: number): number => Math.min(widest, window * 2);
 
 const pagesOf = (bytes: number): number => Math.ceil(bytes / pageSize);
 
@@ -28,22 +38,25 @@ export function demandedRun(reading: Reading, has: (page: number) => boolean): R
 /** The next run worth fetching before anybody waits for it: what the format says will be read, then what follows each reader. */
 export function nextRun(readings: Iterable<Reading>, wanted: Iterable<Wanted>, has: (page: number) => boolean): Run | undefined {
   for (const { from, to } of wanted) {
-    const run = missing(Math.floor(from / pageSize), pagesOf(to), has);
+    const run = missing(Math.floor(from / pageSize), pagesOf(to), has, longestRun);
     if (run !== undefined) return run;
   }
   for (const reading of readings) {
-    // Never further ahead than the tool has come: what is wasted when it seeks away is at most what it used.
-    const ahead = Math.min(widest, pagesOf(reading.at - reading.start));
+    const read = pagesOf(reading.at - reading.start);
+    if (read < glance) continue;
+    const length = reading.window > 2 * firstWindow ? longestRun : firstRun;
     const first = Math.floor(reading.at / pageSize);
-    const run = missing(first, Math.min(first + ahead, pagesOf(reading.end)), has);
-    if (run !== undefined) return run;
+    const end = pagesOf(reading.end);
+    const run = missing(first, Math.min(first + reading.window, end), has, length);
+    // The edge moves page by page as the tool reads: a request for each page would be mostly headers and round trips.
+    if (run !== undefined && (run.count === length || run.first + run.count === end || has(run.first + run.count))) return run;
   }
   return undefined;
 }
 
-function missing(from: number, to: number, has: (page: number) => boolean): Run | undefined {
+function missing(from: number, to: number, has: (page: number) => boolean, length: number): Run | undefined {
   for (let page = from; page < to; page++) {
-    if (!has(page)) return { first: page, count: clip(page, longestRun, to, has) };
+    if (!has(page)) return { first: page, count: clip(page, length, to, has) };
   }
   return undefined;
 }

@@ -3,11 +3,14 @@ import { authority, type Target } from './target.ts';
 
 export type S3Keys = { accessKey: string; secret: string };
 
-/** The headers that sign a GET of an S3 object (AWS Signature Version 4, the body not signed). */
+/** The SHA-256 of no bytes: a GET has no body. */
+const emptyBody = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** The headers that sign a GET of an S3 object (AWS Signature Version 4). */
 export function signS3(target: Target, keys: S3Keys, region: string, now = new Date()): Record<string, string> {
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const day = time.slice(0, 8);
-  const content = 'UNSIGNED-PAYLOAD';
+  const content = emptyBody;
   const [path = '/', query = ''] = splitOnce(target.path, '?');
   const signed = 'host;x-amz-content-sha256;x-amz-date';
   const canonical = ['GET', path, canonicalQuery(query), `host:${authority(target)}`, `x-amz-content-sha256:${content}`, `x-amz-date:${time}`, '', signed, content].join('\n');

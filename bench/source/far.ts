@@ -1,0 +1,92 @@
+import { execFile, fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseSource } from '../../src/source/parse.ts';
+import { startProxy } from '../../src/source/proxy.ts';
+import { files, makeCertificate, makeMedia } from './media.ts';
+
+/**
+ * Both tools on an HTTPS origin 40 ms away: bare, and through the source proxy, side by side in the same run.
+ * A new proxy per run: no connection is open, nothing is cached. `node bench/source/far.ts [runs] [file …]`
+ */
+
+const run = promisify(execFile);
+const runs = Number(process.argv[2] ?? 5);
+const chosen = process.argv.length > 3 ? process.argv.slice(3) : files;
+const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-media');
+
+makeMedia(folder);
+const { cert, key } = makeCertificate(join(folder, 'tls'));
+const origin: ChildProcess = fork(join(import.meta.dirname, 'far_origin.ts'), [folder, cert, key]);
+const [{ port }] = (await once(origin, 'message')) as [{ port: number }];
+
+type Counters = { sent: number; delivered: number; connections: number; requests: number };
+async function counters(): Promise<Counters> {
+  origin.send('counters');
+  return ((await once(origin, 'message')) as [Counters])[0];
+}
+
+type Tool = (address: string, environment?: Record<string, string>) => Promise<string>;
+const ffprobe: Tool = async (address, env) =>
+  (await run('ffprobe', ['-v', 'quiet', '-of', 'json', '-show_format', '-show_streams', '-show_programs', '-show_chapters', address], { maxBuffer: 64 << 20, env: { ...process.env, ...env } })).stdout;
+const mediainfo: Tool = async (address, env) =>
+  (await run('mediainfo', ['--Output=JSON', '--Ssl_IgnoreSecurity', '--Language=raw', address], { maxBuffer: 64 << 20, env: { ...process.env, ...env } })).stdout;
+
+type Result = Counters & { ms: number; outputs: string[] };
+
+async function bare(name: string, tools: Tool[]): Promise<Result> {
+  await counters();
+  const begin = performance.now();
+  const outputs = await Promise.all(tools.map((tool) => tool(`https://127.0.0.1:${port}/${name}`)));
+  const ms = performance.now() - begin;
+  await settled();
+  return { ms, outputs, ...(await counters()) };
+}
+
+async function proxied(name: string, tools: Tool[]): Promise<Result> {
+  const proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32', port }], ca: readFileSync(cert, 'utf8') });
+  await counters();
+  const begin = performance.now();
+  const job = proxy.open({ source: parseSource(`https://127.0.0.1:${port}/${name}`), limits: { maxBytes: 1e10 } });
+  const prepared = job.prepare();
+  const outputs = await Promise.all(tools.map((tool, i) => tool(job.address(`t${i}`), job.environment(`t${i}`))));
+  const ms = performance.now() - begin;
+  await settled();
+  const counted = await counters();
+  if (!(await prepared).ok) throw new Error('the source could not be prepared');
+  const clean = outputs.map((output) => job.redact(output));
+  job.close();
+  await proxy.close();
+  return { ms, outputs: clean, ...counted };
+}
+
+/** What was on its way when the tools ended still counts. */
+const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
+
+const middle = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+const spread = (values: number[], unit: (value: number) => string): string => `${unit(middle(values))} (${unit(Math.min(...values))} to ${unit(Math.max(...values))})`;
+const ms = (value: number): string => value.toFixed(0);
+const mb = (value: number): string => (value / 1e6).toFixed(1);
+
+console.log(`${runs} runs, median (least to most); origin ${process.env['BENCH_ONE_WAY_MS'] ?? 20} ms each way, ${process.env['BENCH_MBIT'] ?? 100} Mbit/s a connection`);
+console.log('| file | tools | bare ms | proxied ms | time | bare MB | proxied MB | bytes | on the line | connections | requests | outputs |\n|---|---|---|---|---|---|---|---|---|---|---|---|');
+for (const name of chosen) {
+  for (const [label, tools] of [['ffprobe', [ffprobe]], ['both', [ffprobe, mediainfo]]] as const) {
+    const without: Result[] = [];
+    const through: Result[] = [];
+    for (let i = 0; i < runs; i++) {
+      without.push(await bare(name, [...tools]));
+      through.push(await proxied(name, [...tools]));
+    }
+    const pick = <K extends 'ms' | 'sent' | 'delivered' | 'connections' | 'requests'>(results: Result[], field: K): number[] => results.map((result) => result[field]);
+    const equal = without.every((result, i) => result.outputs.every((output, j) => output === through[i]!.outputs[j]));
+    console.log(`| ${name} | ${label} | ${spread(pick(without, 'ms'), ms)} | ${spread(pick(through, 'ms'), ms)} | ×${(middle(pick(through, 'ms')) / middle(pick(without, 'ms'))).toFixed(2)} `
+      + `| ${spread(pick(without, 'sent'), mb)} | ${spread(pick(through, 'sent'), mb)} | ×${(middle(pick(through, 'sent')) / middle(pick(without, 'sent'))).toFixed(2)} `
+      + `| ${mb(middle(pick(without, 'delivered')))} / ${mb(middle(pick(through, 'delivered')))} | ${middle(pick(without, 'connections'))} / ${middle(pick(through, 'connections'))} | ${middle(pick(without, 'requests'))} / ${middle(pick(through, 'requests'))} | ${equal ? 'equal' : 'DIFFER'} |`);
+    if (!equal && process.env['BENCH_SHOW'] !== undefined) console.log(without[0]!.outputs, through[0]!.outputs);
+  }
+}
+origin.kill();

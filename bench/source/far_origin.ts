@@ -1,0 +1,118 @@
+import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { createServer as createHttps } from 'node:https';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+
+/**
+ * Run as a child: an HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one round trip per
+ * connection (TCP's own), and paces each connection at 100 Mbit/s. It answers every message with the bytes it has sent.
+ * Arguments: folder, certificate file, key file.
+ */
+
+const [folder = '.', certificate = '', key = ''] = process.argv.slice(2);
+const oneWay = Number(process.env['BENCH_ONE_WAY_MS'] ?? 20);
+const bytesPerMs = Number(process.env['BENCH_MBIT'] ?? 100) * 125;
+/** What is on its way at most: twice the line's bandwidth times its delay. */
+const window = bytesPerMs * oneWay * 4;
+/** What left the origin, and what came through the line. */
+let sent = 0;
+let delivered = 0;
+const sockets = new Set<() => void>();
+let connections = 0;
+let requests = 0;
+
+const origin = createHttps({ cert: readFileSync(certificate), key: readFileSync(key), keepAliveTimeout: 30_000 }, (request, response) => {
+  requests++;
+  const path = join(folder, decodeURIComponent(new URL(request.url ?? '/', 'http://h').pathname));
+  let size: number;
+  try {
+    size = statSync(path).size;
+  } catch {
+    response.writeHead(404).end();
+    return;
+  }
+  const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+  const from = match === null ? 0 : Number(match[1]);
+  const to = match?.[2] ? Math.min(Number(match[2]), size - 1) : size - 1;
+  if (from >= size) {
+    response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+    return;
+  }
+  const range = match === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` };
+  response.writeHead(match === null ? 200 : 206, { 'accept-ranges': 'bytes', 'content-length': to - from + 1, 'content-type': 'application/octet-stream', ...range });
+  createReadStream(path, { start: from, end: to }).on('error', () => response.destroy()).pipe(response);
+});
+
+/** As an origin counts: what it handed to its system, which buffers some megabytes a connection, as any server's does. */
+origin.on('connection', (socket: Socket) => {
+  let counted = 0;
+  const count = (): void => {
+    sent += socket.bytesWritten - counted;
+    counted = socket.bytesWritten;
+  };
+  sockets.add(count);
+  socket.on('close', () => {
+    count();
+    sockets.delete(count);
+  });
+});
+
+/** Hands chunks on after the delay, in order and at the pace of the line. */
+function line(from: Socket, to: Socket, paced: boolean): void {
+  const queue: { chunk: Buffer | undefined; due: number }[] = [];
+  let queued = 0;
+  let free = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const deliver = (): void => {
+    timer = undefined;
+    while (queue.length > 0 && queue[0]!.due <= performance.now()) {
+      const { chunk } = queue.shift()!;
+      if (chunk === undefined) {
+        to.end();
+        continue;
+      }
+      if (!to.destroyed) {
+        to.write(chunk);
+        if (paced) delivered += chunk.length;
+      }
+      queued -= chunk.length;
+      if (queued <= window) from.resume();
+    }
+    if (queue.length > 0) timer = setTimeout(deliver, Math.max(1, queue[0]!.due - performance.now()));
+  };
+  const add = (chunk: Buffer | undefined): void => {
+    free = Math.max(performance.now(), free) + (paced && chunk ? chunk.length / bytesPerMs : 0);
+    queue.push({ chunk, due: free + oneWay });
+    timer ??= setTimeout(deliver, Math.max(1, free + oneWay - performance.now()));
+  };
+  from.on('data', (chunk: Buffer) => {
+    queued += chunk.length;
+    if (queued > window) from.pause();
+    add(chunk);
+  });
+  from.on('end', () => add(undefined));
+}
+
+origin.listen(0, '127.0.0.1', () => {
+  const { port } = origin.address() as AddressInfo;
+  const relay = createServer({ pauseOnConnect: true, noDelay: true }, (client) => {
+    connections++;
+    client.on('error', () => {});
+    setTimeout(() => {
+      const server = connect({ port, host: '127.0.0.1', noDelay: true });
+      server.on('error', () => client.destroy());
+      server.on('close', () => setTimeout(() => client.destroy(), 100));
+      client.on('close', () => server.destroy());
+      line(client, server, false);
+      line(server, client, true);
+      client.resume();
+    }, 2 * oneWay);
+  });
+  relay.listen(0, '127.0.0.1', () => process.send?.({ port: (relay.address() as AddressInfo).port }));
+});
+process.on('message', () => {
+  for (const count of sockets) count();
+  process.send?.({ sent, delivered, connections, requests });
+  sent = delivered = connections = requests = 0;
+});
+process.on('disconnect', () => process.exit(0));

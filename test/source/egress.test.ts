@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { createServer, request as httpRequest } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { egressRoute } from '../../src/source/egress.ts';
+import { parseSource } from '../../src/source/parse.ts';
+import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import { ask } from './ask.ts';
+import { makeCertificate } from './certificate.ts';
+import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
+
+const cleanup = new Cleanup();
+const body = pattern(4_000_000);
+const file: Handler = (request, response) => sendFile(body, request, response);
+
+/** A company's proxy: it knows the names, and leads each to 127.0.0.1. */
+async function startEgress(password?: string): Promise<{ port: number; seen: string[]; close(): void }> {
+  const wanted = password === undefined ? undefined : `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url}`);
+    if (wanted !== undefined && request.headers['proxy-authorization'] !== wanted) {
+      response.writeHead(407).end();
+      return;
+    }
+    const url = new URL(request.url!);
+    const { 'proxy-authorization': _login, ...headers } = request.headers;
+    httpRequest({ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    }).on('error', () => response.destroy()).end();
+  });
+  server.on('connect', (request, socket) => {
+    seen.push(`CONNECT ${request.url}`);
+    socket.on('error', () => {});
+    if (wanted !== undefined && request.headers['proxy-authorization'] !== wanted) {
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+      return;
+    }
+    const through = connect(Number(request.url!.split(':')[1]), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      through.pipe(socket).pipe(through);
+    });
+    through.on('error', () => socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return cleanup.add({ port: (server.address() as AddressInfo).port, seen, close: () => {
+    server.close();
+    server.closeAllConnections();
+  } });
+}
+
+const unknown: ProxyOptions = { lookup: () => Promise.reject(new Error('ENOTFOUND')) };
+async function open(url: string, options: ProxyOptions): Promise<JobSource> {
+  const proxy = cleanup.add(await startProxy({ ...unknown, ...options }));
+  return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } }));
+}
+
+describe('source proxy: a company proxy on the way out', () => {
+  afterEach(() => cleanup.run());
+
+  it('tunnels https through it, names that only it knows too, and keeps the connections', async () => {
+    const tls = await makeCertificate({ dns: ['origin.example'] });
+    const origin = cleanup.add(await startOrigin(file, tls));
+    const egress = await startEgress('p@ss');
+    const job = await open(`https://origin.example:${origin.port}/a.mp4`, { ca: tls.cert, egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}` } });
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+    assert.ok(egress.seen.length > 0);
+    assert.ok(egress.seen.every((line) => line === `CONNECT origin.example:${origin.port}`), egress.seen.join());
+    assert.ok(origin.connections < origin.requests.length);
+  });
+
+  it('asks it for plain http', async () => {
+    const origin = cleanup.add(await startOrigin(file));
+    const egress = await startEgress('p');
+    const job = await open(`http://origin.example:${origin.port}/a.mp4?x=1`, { egress: { url: `http://user:p@127.0.0.1:${egress.port}` } });
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+    assert.ok(egress.seen.every((line) => line === `GET http://origin.example:${origin.port}/a.mp4?x=1`), egress.seen.join());
+    assert.equal(origin.requests[0]!.host, `origin.example:${origin.port}`);
+  });
+
+  it('says that it refused', async () => {
+    const egress = await startEgress('right');
+    const job = await open('https://origin.example/a.mp4', { egress: { url: `http://user:wrong@127.0.0.1:${egress.port}` } });
+    assert.equal((await ask(job.address('a'))).status, 502);
+    assert.equal(job.stats().failure?.message, 'The egress proxy refused the connection (407).');
+    const gone = await open('https://origin.example/a.mp4', { egress: { url: 'http://127.0.0.1:1' } });
+    await ask(gone.address('a'));
+    assert.equal(gone.stats().failure?.message, 'The egress proxy cannot be reached.');
+  });
+
+  it('is not asked for addresses that are not allowed', async () => {
+    const egress = await startEgress();
+    for (const url of ['http://127.0.0.1:80/', 'https://10.0.0.1/', 'http://169.254.169.254/latest/', 'https://[::1]/', 'http://2130706433/']) {
+      const job = await open(url, { egress: { url: `http://127.0.0.1:${egress.port}` } });
+      assert.equal((await ask(job.address('a'))).status, 403, url);
+    }
+    const known = await open('https://inside.example/', { egress: { url: `http://127.0.0.1:${egress.port}` }, lookup: () => Promise.resolve([{ address: '10.1.1.1', family: 4 }]) });
+    assert.equal((await ask(known.address('a'))).status, 403);
+    assert.deepEqual(egress.seen, []);
+  });
+
+  it('goes directly where the operator says so', async () => {
+    const origin = cleanup.add(await startOrigin(file));
+    const egress = await startEgress();
+    const options: ProxyOptions = { egress: { url: `http://127.0.0.1:${egress.port}`, noProxy: ['127.0.0.0/8', '.direct.example'] }, allow: [{ cidr: '127.0.0.1/32' }] };
+    assert.ok((await ask((await open(`${origin.url}/a`, options)).address('a'))).body.equals(body));
+    assert.deepEqual(egress.seen, []);
+  });
+
+  it('reads no_proxy as usual', () => {
+    const { applies } = egressRoute({ url: 'http://p:1', noProxy: ['example.com', '.dot.example', '*.star.example', '10.0.0.0/8', 'fd00::/8', ' '] });
+    for (const host of ['example.com', 'a.example.com', 'dot.example', 'a.dot.example', 'x.star.example', '10.1.1.1', 'fd00::1', 'EXAMPLE.com']) assert.equal(applies(host), false, host);
+    for (const host of ['notexample.com', 'example.com.evil', '11.1.1.1', 'fe00::1']) assert.equal(applies(host), true, host);
+    assert.equal(egressRoute({ url: 'http://p:1', noProxy: ['*'] }).applies('any'), false);
+    assert.throws(() => egressRoute({ url: 'socks5://p:1' }), TypeError);
+  });
+});

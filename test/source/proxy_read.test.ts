@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { parseSource } from '../../src/source/parse.ts';
+import { startProxy, type JobSource, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
+import { until } from '../until.ts';
+import { ask } from './ask.ts';
+import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
+import { random } from './random.ts';
+
+const cleanup = new Cleanup();
+const body = pattern(3_000_000);
+
+async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<{ origin: Origin; proxy: SourceProxy; job: JobSource }> {
+  const origin = cleanup.add(await startOrigin(handler));
+  const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
+  const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/dir/file.mp4?token=abc`), limits: { maxBytes } }));
+  return { origin, proxy, job };
+}
+
+describe('source proxy: reading', () => {
+  afterEach(() => cleanup.run());
+  const file: Handler = (request, response) => sendFile(body, request, response, { 'content-type': 'video/mp4', 'last-modified': 'Sat, 21 Nov 2026 08:00:00 GMT' });
+
+  it('gives each tool an address with a secret and the file name', async () => {
+    const { job, proxy } = await open(file);
+    assert.match(job.address('ffprobe'), new RegExp(`^http://127\\.0\\.0\\.1:${proxy.port}/[0-9a-f]{32}/ffprobe/file\\.mp4$`));
+    const other = proxy.open({ source: parseSource('https://example.com/'), limits: { maxBytes: 1 } });
+    assert.match(other.address('mediainfo'), /\/mediainfo\/source$/);
+    assert.notEqual(other.address('x').split('/')[3], job.address('x').split('/')[3]);
+    other.close();
+  });
+
+  it('hands on the whole file and its headers', async () => {
+    const { job, origin } = await open(file);
+    assert.deepEqual(await job.prepare(), { ok: true, size: body.length, type: 'video/mp4' });
+    const reply = await ask(job.address('a'));
+    assert.equal(reply.status, 200);
+    assert.ok(reply.body.equals(body));
+    assert.equal(reply.headers['content-length'], String(body.length));
+    assert.equal(reply.headers['accept-ranges'], 'bytes');
+    assert.equal(reply.headers['content-type'], 'video/mp4');
+    assert.equal(reply.headers['last-modified'], 'Sat, 21 Nov 2026 08:00:00 GMT');
+    assert.equal(origin.requests[0]!.path, '/dir/file.mp4?token=abc');
+    assert.equal(origin.requests[0]!.headers['accept-encoding'], 'identity');
+  });
+
+  it('answers any range as the file has it', async () => {
+    const { job } = await open(file);
+    const next = random(3);
+    for (let i = 0; i < 60; i++) {
+      const from = Math.floor(next() * body.length);
+      const to = Math.min(body.length - 1, from + Math.floor(next() ** 3 * 700_000));
+      const reply = await ask(job.address('a'), { range: `bytes=${from}-${to}` });
+      assert.equal(reply.status, 206);
+      assert.equal(reply.headers['content-range'], `bytes ${from}-${to}/${body.length}`);
+      assert.ok(reply.body.equals(body.subarray(from, to + 1)), `${from}-${to}`);
+    }
+    const tail = await ask(job.address('a'), { range: 'bytes=-100' });
+    assert.ok(tail.body.equals(body.subarray(-100)));
+    const rest = await ask(job.address('a'), { range: 'bytes=2999990-' });
+    assert.ok(rest.body.equals(body.subarray(2_999_990)));
+    const beyond = await ask(job.address('a'), { range: `bytes=${body.length}-` });
+    assert.equal(beyond.status, 416);
+    assert.equal(beyond.headers['content-range'], `bytes */${body.length}`);
+  });
+
+  it('reads the origin once for both tools, over connections that stay open', async () => {
+    const { job, origin } = await open(file);
+    const replies = await Promise.all(['a', 'b', 'c'].map((tool) => ask(job.address(tool))));
+    for (const reply of replies) assert.ok(reply.body.equals(body));
+    const stats = job.stats();
+    assert.equal(stats.ioUsage, body.length);
+    assert.equal(stats.requests, origin.requests.length);
+    const bytes = origin.requests.reduce((sum, { range }) => sum + rangeLength(range!), 0);
+    assert.equal(bytes, body.length);
+    assert.ok(origin.connections <= 6, `${origin.connections} connections`);
+    assert.ok(origin.requests.length > origin.connections);
+  });
+
+  it('uses the connections of an earlier job again', async () => {
+    const { job, origin, proxy } = await open(file);
+    await ask(job.address('a'));
+    const before = origin.connections;
+    const again = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/other.mp4`), limits: { maxBytes: 1e10 } }));
+    assert.ok((await ask(again.address('a'))).body.equals(body));
+    assert.equal(origin.connections, before);
+    assert.equal(again.stats().connections, 0);
+  });
+
+  it('does not share connections with a job for which the guard decides otherwise', async () => {
+    const { job, origin, proxy } = await open(file, { allow: [] });
+    job.close();
+    const allowed = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a`), allow: [{ cidr: '127.0.0.0/8' }], limits: { maxBytes: 1e10 } }));
+    assert.equal((await ask(allowed.address('a'), { range: 'bytes=0-9' })).status, 206);
+    const not = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a`), limits: { maxBytes: 1e10 } }));
+    assert.equal((await ask(not.address('a'))).status, 403);
+  });
+
+  it('keeps no more pages than it may, and fetches again what it let go', async () => {
+    const { job } = await open(file, { cacheBytes: 1 << 20 });
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+    assert.ok((await ask(job.address('b'))).body.equals(body));
+    assert.ok(job.stats().ioUsage > body.length);
+  });
+
+  it('answers HEAD from what a GET has told', async () => {
+    const { job, origin } = await open(file);
+    const reply = await ask(job.address('a'), { method: 'HEAD' });
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers['content-length'], String(body.length));
+    assert.equal(reply.body.length, 0);
+    assert.deepEqual(new Set(origin.requests.map(({ method }) => method)), new Set(['GET']));
+  });
+
+  it('knows no other method, secret or path', async () => {
+    const { job, proxy } = await open(file);
+    assert.equal((await ask(job.address('a'), { method: 'POST' })).status, 405);
+    assert.equal((await ask(`http://127.0.0.1:${proxy.port}/`)).status, 404);
+    assert.equal((await ask(`http://127.0.0.1:${proxy.port}/${'0'.repeat(32)}/a/file.mp4`)).status, 404);
+    const address = job.address('a');
+    job.close();
+    assert.equal((await ask(address)).status, 404);
+  });
+
+  it('passes an empty file on as one', async () => {
+    for (const handler of [
+      ((request, response) => sendFile(Buffer.alloc(0), request, response)) as Handler,
+      ((_request, response) => response.writeHead(200, { 'content-length': 0 }).end()) as Handler,
+    ]) {
+      const { job } = await open(handler);
+      const reply = await ask(job.address('a'));
+      assert.equal(reply.status, 200);
+      assert.equal(reply.body.length, 0);
+      assert.equal((await ask(job.address('b'), { range: 'bytes=0-' })).body.length, 0);
+    }
+  });
+
+  it('reads an origin without ranges once for both tools, and offers none itself', async () => {
+    const { job, origin } = await open((_request, response) => response.writeHead(200, { 'content-length': body.length }).end(body));
+    const replies = await Promise.all(['a', 'b'].map((tool) => ask(job.address(tool), { range: 'bytes=0-' })));
+    for (const reply of replies) {
+      assert.equal(reply.status, 200);
+      assert.equal(reply.headers['accept-ranges'], undefined);
+      assert.ok(reply.body.equals(body));
+    }
+    assert.equal(origin.requests.length, 1);
+    assert.equal(job.stats().ioUsage, body.length);
+  });
+
+  it('begins again, but not for ever, where such an origin is read more often than its bytes are kept', async () => {
+    const { job } = await open((_request, response) => response.writeHead(200, { 'content-length': body.length }).end(body), { cacheBytes: 1 << 20 });
+    for (let i = 0; i < 5; i++) assert.ok((await ask(job.address('a'))).body.equals(body), `reading ${i}`);
+    assert.equal((await ask(job.address('a'))).status, 502);
+  });
+
+  it('passes on a body of unknown length', async () => {
+    const { job } = await open((_request, response) => {
+      response.writeHead(200);
+      for (let at = 0; at < body.length; at += 100_000) response.write(body.subarray(at, at + 100_000));
+      response.end();
+    });
+    const reply = await ask(job.address('a'));
+    assert.equal(reply.headers['content-length'], undefined);
+    assert.ok(reply.body.equals(body));
+    assert.equal(reply.cut, false);
+  });
+
+  it('passes an encoded body on as it is, and says so', async () => {
+    const { job } = await open((request, response) => sendFile(body, request, response, { 'content-encoding': 'gzip' }));
+    const reply = await ask(job.address('a'));
+    assert.equal(reply.headers['content-encoding'], 'gzip');
+    assert.ok(reply.body.equals(body));
+  });
+
+  it('goes on where a connection broke in the middle', async () => {
+    let broken = 0;
+    const { job } = await open((request, response) => {
+      const from = Number(/\d+/.exec(request.headers.range!)![0]);
+      if (from > 0 && broken < 3) {
+        broken++;
+        const [, a = '0', b = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
+        response.writeHead(206, { 'content-length': Number(b) - Number(a) + 1, 'content-range': `bytes ${a}-${b}/${body.length}`, etag: '"one"' });
+        response.write(body.subarray(from, from + 10_000), () => response.destroy());
+      } else {
+        sendFile(body, request, response);
+      }
+    });
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+    assert.equal(broken, 3);
+    assert.equal(job.stats().failure, undefined);
+  });
+
+  it('sends a request again when a kept connection turns out to be closed', async () => {
+    const { job, origin, proxy } = await open((request, response) => {
+      sendFile(body, request, response);
+      response.on('finish', () => setImmediate(() => request.socket.destroy()));
+    });
+    const small = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a`), limits: { maxBytes: 1e10 } }));
+    assert.equal((await ask(small.address('a'), { range: 'bytes=0-9' })).status, 206);
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+  });
+
+  it('does not ask the origin for more when the tool has gone', async () => {
+    const big = 200_000_000;
+    const { job, origin } = await open((request, response) => {
+      const [, a = '0', b = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
+      const length = Number(b) - Number(a) + 1;
+      response.writeHead(206, { 'content-length': length, 'content-range': `bytes ${a}-${b}/${big}` }).end(Buffer.alloc(length));
+    });
+    const reply = await ask(job.address('a'), { range: 'bytes=0-99999' });
+    assert.equal(reply.body.length, 100_000);
+    await until('the origin is quiet', async () => {
+      const before = origin.requests.length;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return before === origin.requests.length;
+    });
+    assert.ok(job.stats().ioUsage < 1_500_000, `${job.stats().ioUsage} bytes read for 100,000`);
+  });
+});
+
+function rangeLength(range: string): number {
+  const [, from = '0', to = '0'] = /(\d+)-(\d+)/.exec(range)!;
+  return Math.min(Number(to), body.length - 1) - Number(from) + 1;
+}
