@@ -14,7 +14,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   half="$PGDATA.half"
   rm -rf "$half" "$PGDATA"
   mkdir -p "$(dirname "$PGDATA")"
-  printf '%s\n' "$password" | initdb -D "$half" -U "$POSTGRES_USER" --pwfile=/dev/stdin -A scram-sha-256 -E UTF8 --locale=C.UTF-8 --no-instructions >&2
+  printf '%s\n' "$password" | initdb -D "$half" -U "$POSTGRES_USER" --pwfile=/dev/stdin -A scram-sha-256 -E UTF8 --locale=C --no-instructions >&2
   echo 'host all all all scram-sha-256' >> "$half/pg_hba.conf"
   if [ "$POSTGRES_DB" != postgres ]; then
     printf 'CREATE DATABASE "%s" OWNER "%s";\n' "$POSTGRES_DB" "$POSTGRES_USER" | postgres --single -D "$half" postgres > /dev/null
