@@ -51,6 +51,18 @@ console.log(`refused (400)           ${quantiles(await timed(() => api.get('url=
 closing = [];
 console.log(`probe, without a runner ${quantiles(await timed(() => api.get('url=https://example.org/a.mp4&ffprobe[show_frames]=true')))}`);
 console.log(`  of it: record the end ${quantiles(closing)}`);
+const AT_ONCE = 50;
+const began = performance.now();
+let left = count * 3;
+const worker = async () => {
+  while (left-- > 0) {
+    const response = await api.get('url=https://example.org/a.mp4');
+    await response.arrayBuffer();
+    if (response.status !== 200) throw new Error(`status ${response.status}`);
+  }
+};
+await Promise.all(Array.from({ length: AT_ONCE }, worker));
+console.log(`${AT_ONCE} at once: ${Math.round((count * 3 * 1000) / (performance.now() - began))} probes/s, all servers and the client on this machine`);
 for (const line of (await api.wired.deps.metrics.registry.getSingleMetricAsString('probeyard_api_step_seconds')).split('\n')) {
   if (/_(sum|count)/.test(line)) console.log(`  ${line}`);
 }

@@ -6,6 +6,8 @@ import type { Logger } from '../log.ts';
 import type { Context, Handler } from './context.ts';
 import type { Metrics } from './metrics.ts';
 
+const HEALTH = new Set(['/healthz', '/readyz']);
+
 export const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
 
 export const accessLog = (log: Logger, metrics: Metrics): Handler =>
@@ -19,6 +21,8 @@ export const accessLog = (log: Logger, metrics: Metrics): Handler =>
       const hungUp = ctx.req.destroyed && !ctx.res.writableFinished && !ctx.res.headersSent;
       const status = hungUp ? 499 : ctx.status;
       metrics.request(route, status, ms);
-      log.info({ request: ctx.state.requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, token: ctx.state.token?.id }, 'request');
+      // Kubelets and load balancers ask every few seconds.
+      const level = HEALTH.has(route) ? 'debug' : 'info';
+      log[level]({ request: ctx.state.requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, token: ctx.state.token?.id }, 'request');
     }
   };

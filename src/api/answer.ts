@@ -16,8 +16,8 @@ export interface Wanted {
   injectJson: boolean;
 }
 
-/** Two tools at the agent's cap on their output, a report and the JSON around them. */
-const MAX_INFLATED = 512 * 1024 * 1024;
+/** Two tools at the agent's cap on their output, a report and the JSON around them: what collectors take, too. */
+const MAX_INFLATED = 256 * 1024 * 1024;
 /** Inflated at once: a turn of the thread pool would take longer. */
 const SMALL = 64 * 1024;
 const RETRY_AFTER_QUEUE_S = 10;

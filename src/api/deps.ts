@@ -19,13 +19,11 @@ export interface Settings {
   denyCidrs: readonly string[];
   /** `inject_output` where a caller does not say. */
   onlyReturnsRaw: boolean;
-  /** Whether webhooks are delivered by this installation. */
-  webhooks: boolean;
   /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
   graceMs: number;
 }
 
-export const DEFAULTS = { onlyReturnsRaw: false, webhooks: false, graceMs: 60_000 } as const;
+export const DEFAULTS = { onlyReturnsRaw: false, graceMs: 60_000 } as const;
 
 export interface Deps {
   store: Pick<Store, 'newRequest' | 'openRequest' | 'closeRequest' | 'endsFor' | 'readRequest' | 'readBody' | 'takeRate' | 'clock'>;

@@ -25,11 +25,10 @@ function ignoredFields(ctx: Context, request: ProbeFile): void {
   for (const name of ignored) delete request[name];
 }
 
-function webhookOf(ctx: Context, request: ProbeFile, offered: boolean): string | null {
-  if (request.webhook_url === null) return null;
-  if (ctx.method !== 'POST') throw invalid('webhook_url', 'may be sent in a POST only');
-  if (!offered) throw invalid('webhook_url', 'webhooks are not offered by this installation');
-  return request.webhook_url;
+/** Nothing delivers webhooks yet: a caller who was told 202 would wait for ever. */
+function refuseWebhook(ctx: Context, request: ProbeFile): void {
+  if (request.webhook_url === null) return;
+  throw invalid('webhook_url', ctx.method === 'POST' ? 'webhooks are not offered yet' : 'may be sent in a POST only');
 }
 
 export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selection, 'shown'> {
@@ -51,7 +50,7 @@ const probe = (deps: Deps): Handler =>
     const token = tokenOf(ctx);
     const request = read(ctx.state.input!);
     ignoredFields(ctx, request);
-    const webhookUrl = webhookOf(ctx, request, settings.webhooks);
+    refuseWebhook(ctx, request);
     const source = readSource(request.url, { allow: [...settings.allowSources, ...token.allow], deny: settings.denyCidrs });
     const selection = selectTools(request, deps.catalog());
     const idempotency = idempotencyOf(ctx, 'file', request);
@@ -60,7 +59,7 @@ const probe = (deps: Deps): Handler =>
     const kept: Kept = { ...options, shown: selection.shown, asked: wanted.asked };
     const times = { queueTimeoutMs: Math.min(request.queue_timeout, token.limits.queueTimeoutMs), timeoutMs: request.timeout };
 
-    const opened = await submit(deps, ctx, { kind: 'file', url, source, selection, ...times, kept, webhookUrl, idempotency });
+    const opened = await submit(deps, ctx, { kind: 'file', url, source, selection, ...times, kept, idempotency });
     const end = await follow(deps, ctx, { ...opened, ...times });
     await answer(deps, ctx, end, opened.submittedAt, wanted);
   };

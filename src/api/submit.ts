@@ -21,7 +21,6 @@ export interface Submission {
   timeoutMs: number;
   /** For the log and for reading the result back: everything but the addresses. */
   kept: unknown;
-  webhookUrl: string | null;
   idempotency: OpenInput['idempotency'];
 }
 
@@ -48,8 +47,8 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
     display: redactUrl(url), scheme: schemeOf(source), request: submission.kept,
     tools: selection.tools.map(({ name, version }) => ({ name, version })),
     queueTimeoutMs, timeoutMs,
-    waiter: submission.webhookUrl === null ? settings.replica : null,
-    webhookUrl: submission.webhookUrl,
+    waiter: settings.replica,
+    webhookUrl: null,
     idempotency: submission.idempotency,
     requestsPerMinute: token.limits.requestsPerMinute,
   });
