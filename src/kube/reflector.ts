@@ -125,8 +125,9 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
       do {
         const page = await client.list(type, { ...scope, limit: pageSize, continue: next, signal: stopping.signal });
         for (const object of page.items) {
-          present.add(keyOf(object));
-          put(object, true);
+          const key = keyOf(object);
+          present.add(key);
+          if (store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) put(object, true);
         }
         listedAt = numberOf(page.resourceVersion);
         next = page.continue;

@@ -119,7 +119,11 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
     rmSync(folder, { recursive: true, force: true });
   };
   // Whatever way this process ends, nothing of it stays behind.
-  process.once('exit', () => { for (const child of children) child.kill('SIGKILL'); });
+  process.once('exit', () => {
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
   const etcd = run('etcd', [
     // Without it the bookmarks of a quiet kind do not move on.
