@@ -1,4 +1,5 @@
 /** The life of a request in the record: opened, closed once, read back. */
+import { randomUUID } from 'node:crypto';
 import type { Kind, Reason } from '../kube/resources.ts';
 import type { Database } from './connection.ts';
 import { StoreError } from './errors.ts';
@@ -18,7 +19,7 @@ interface RequestRow {
 
 const parameters = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
-const CLOSE = `select * from close_request(${parameters(1, 15)})`;
+const CLOSE = `select * from close_request(${parameters(1, 16)})`;
 const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body from requests';
 const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body from requests';
 
@@ -76,8 +77,8 @@ export function requestCalls(database: Database) {
     },
 
     /**
-     * Not closed: it had an end already (waiter and queue time are what that one recorded, so that a lost notice can be sent again), or no row at all (both empty).
-     * A second try after a lost connection may report the first one's success as not closed: the record is right either way.
+     * Closed: by this very call, also where its first answer was lost with the connection. Else it had an end already (waiter and
+     * queue time are what that one recorded, so that a lost notice can be sent again), or there is no such request (both empty).
      */
     async closeRequest(input: CloseInput): Promise<CloseResult> {
       const [row] = await database.rows<CloseRow>({
@@ -86,7 +87,7 @@ export function requestCalls(database: Database) {
         values: [
           input.id, input.submittedAt, input.state, input.status, input.reason, input.error, input.attempt, input.startedAt, JSON.stringify(input.tools),
           toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), null,
-          input.tools.reduce((sum, tool) => sum + tool.usageMs, 0), input.ioBytes, input.body,
+          input.tools.reduce((sum, tool) => sum + tool.usageMs, 0), input.ioBytes, input.body, randomUUID(),
         ],
       });
       if (!row) throw new StoreError('query-failed', 'close_request gave no row');
