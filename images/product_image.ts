@@ -11,6 +11,7 @@ import { run } from './command.ts';
 import { timed } from './progress.ts';
 
 const checkout = join(import.meta.dirname, '..');
+const dockerfile = join(checkout, 'images/probeyard/Dockerfile');
 const manifests = ['package.json', 'package-lock.json', '.npmrc'];
 
 export async function productPlan(): Promise<ImagePlan> {
@@ -21,16 +22,32 @@ export async function productPlan(): Promise<ImagePlan> {
 }
 
 async function make(ref: string): Promise<void> {
-  const [base, node, packages] = [await importBase(), await importNode(), await preparedPackages()];
+  const RUNTIME = await importRuntime();
+  await withScratch(async (context) => {
+    await cp(join(checkout, 'src'), join(context, 'src'), { recursive: true });
+    await mkdir(join(context, 'images/probeyard'), { recursive: true });
+    await copyFile(join(checkout, 'images/probeyard/warm.mjs'), join(context, 'images/probeyard/warm.mjs'));
+    await buildImage({ ref, context, dockerfile, args: { RUNTIME } });
+  });
+}
+
+/** All of the image but the sources: made anew only when packages, Node, the launcher or the base change. */
+async function importRuntime(): Promise<string> {
+  const { key: base } = await baseRoot();
+  const inputs = ['images/probeyard/launcher', 'images/probeyard/packages', 'images/collect.sh', 'images/probeyard/Dockerfile', ...manifests];
+  const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), base, await nodeVersion());
+  const ref = `${PREFIX}/runtime:${key}`;
+  if (await hasImage(ref)) return ref;
+  const [BASE, NODE, packages] = [await importBase(), await importNode(), await preparedPackages()];
   await withScratch(async (context) => {
     for (const name of manifests) await copyFile(join(checkout, name), join(context, name));
-    for (const path of ['src', 'images/probeyard', 'images/collect.sh']) {
-      await mkdir(join(context, path, '..'), { recursive: true });
-      await cp(join(checkout, path), join(context, path), { recursive: true });
-    }
+    await mkdir(join(context, 'images'));
+    await copyFile(join(checkout, 'images/collect.sh'), join(context, 'images/collect.sh'));
+    for (const name of ['launcher', 'packages']) await cp(join(checkout, 'images/probeyard', name), join(context, 'images/probeyard', name), { recursive: true });
     await copyFile(packages, join(context, 'images/probeyard/packages/prepared.tar'));
-    await buildImage({ ref, context, dockerfile: join(context, 'images/probeyard/Dockerfile'), args: { BASE: base, NODE: node } });
+    await buildImage({ ref, context, dockerfile, args: { BASE, NODE }, target: 'runtime-built' });
   });
+  return ref;
 }
 
 /** The base with the Node that the checkout's own package pins: the one that everything was tested with. */
@@ -41,8 +58,7 @@ async function importNode(): Promise<string> {
   await withScratch(async (context) => {
     await copyFile(join(checkout, 'node_modules/node/bin/node'), join(context, 'node'));
     await timed('node image', async () => {
-      const dockerfile = join(import.meta.dirname, 'probeyard', 'node.Dockerfile');
-      await buildImage({ ref, context, dockerfile, args: { BASE: await importBase() } });
+      await buildImage({ ref, context, dockerfile: join(import.meta.dirname, 'probeyard', 'node.Dockerfile'), args: { BASE: await importBase() } });
     });
   });
   return ref;
