@@ -2,11 +2,10 @@
  * Runners have no password: NATS asks us for each connection (auth callout), and every controller replica answers.
  * The answer is a user made for this one connection: its permissions are the pod's own subjects, its life is short.
  */
-import { decode, encodeAuthorizationResponse, encodeUser, type AuthorizationRequest, type ClaimsData, type Permissions } from '@nats-io/jwt';
-import { fromSeed } from '@nats-io/jwt';
 import type { Msg } from 'nats';
 import type { Bus } from './connect.ts';
 import { asBusError } from './errors.ts';
+import { type Claims, signerOf, verifiedClaims } from './nats_jwt.ts';
 import { AUTH_CALLOUT, CALLOUT_QUEUE, KICK, runnerPermissions } from './permissions.ts';
 
 export interface Runner { uid: string; pod: string }
@@ -30,14 +29,24 @@ export interface Callout {
 }
 
 const HOUR = 3_600;
+/** How long a runner may take to answer an order. */
+const RESPONSE_NS = 30_000_000_000;
 /** A refused runner learns nothing from the reason: it stands in our log. */
 const REFUSED = 'not authorised';
+
+/** What we use of the server's question. */
+interface AuthorizationRequest {
+  server_id: { id: string };
+  user_nkey: string;
+  client_info: { id?: number };
+  connect_opts: { auth_token?: string };
+}
 
 interface Admitted { serverId: string; connection: number; until: number }
 
 export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
-  const issuer = fromSeed(new TextEncoder().encode(settings.issuerSeed.trim()));
+  const issuer = signerOf(settings.issuerSeed.trim());
   const admitted = new Map<string, Admitted[]>();
 
   const remember = (uid: string, serverId: string, connection: number) => {
@@ -52,8 +61,10 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       if (!token) throw Object.assign(new Error('the connection brought no token'), { code: 'no-token' });
       const { uid, pod } = await authorise(token);
       const { publish, subscribe } = runnerPermissions(uid);
-      const permissions: Permissions = { pub: { allow: publish, deny: [] }, sub: { allow: subscribe, deny: [] }, resp: { max: 1, ttl: 30_000_000_000 } };
-      const user = await encodeUser(uid, request.user_nkey, issuer, permissions, { aud: account, exp: Math.floor(Date.now() / 1000) + lifeSeconds });
+      const user = issuer.sign({
+        sub: request.user_nkey, name: uid, aud: account, exp: Math.floor(Date.now() / 1000) + lifeSeconds,
+        nats: { type: 'user', version: 2, pub: { allow: publish }, sub: { allow: subscribe }, resp: { max: 1, ttl: RESPONSE_NS }, subs: -1, data: -1, payload: -1 },
+      });
       remember(uid, request.server_id.id, request.client_info.id ?? 0);
       onDecision({ ok: true, uid, pod });
       return { jwt: user };
@@ -65,11 +76,9 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   };
 
   const answer = async (message: Msg) => {
-    // decode verifies the signature by the key that the claims name; only a server's key may be there, and it must be the one that asks.
-    const claims = decode<AuthorizationRequest>(new TextDecoder().decode(message.data));
-    const request = requestOf(claims);
+    const request = requestOf(verifiedClaims(new TextDecoder().decode(message.data)));
     const decision = await decide(request);
-    message.respond(await encodeAuthorizationResponse(request.user_nkey, request.server_id.id, issuer, decision, {}));
+    message.respond(issuer.sign({ sub: request.user_nkey, aud: request.server_id.id, nats: { ...decision, type: 'authorization_response', version: 2 } }));
   };
 
   const subscription = bus.connection.subscribe(AUTH_CALLOUT, {
@@ -93,10 +102,11 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   };
 }
 
-function requestOf(claims: ClaimsData<AuthorizationRequest>): AuthorizationRequest {
-  const { server_id, user_nkey, connect_opts, client_info } = claims.nats;
-  if (claims.aud !== 'nats-authorization-request') throw new Error('no authorisation request');
+function requestOf({ aud, iss, nats }: Claims<Partial<AuthorizationRequest>>): AuthorizationRequest {
+  const { server_id, user_nkey, connect_opts, client_info } = nats;
+  if (aud !== 'nats-authorization-request') throw new Error('no authorisation request');
   if (!server_id || !user_nkey || !connect_opts || !client_info) throw new Error('an authorisation request without server, user or connection');
-  if (claims.iss !== server_id.id || !claims.iss.startsWith('N')) throw new Error('an authorisation request that its server has not signed');
+  // Only a server's key may have signed, and it must be the one that asks.
+  if (iss !== server_id.id || !iss.startsWith('N')) throw new Error('an authorisation request that its server has not signed');
   return { server_id, user_nkey, connect_opts, client_info };
 }
