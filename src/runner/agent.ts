@@ -3,13 +3,13 @@
  * collected. It holds the pod's NATS identity and the sources in clear, and has no tools.
  */
 import type { Bus } from '../bus/connect.ts';
-import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, type ResultBody, SUBJECT } from '../bus/messages.ts';
-import { packResult } from '../bus/packing.ts';
+import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, SUBJECT } from '../bus/messages.ts';
 import type { Logger } from '../log.ts';
 import { startHeartbeats } from './heartbeat.ts';
 import { type RunSettings, runJob } from './job.ts';
 import type { Launcher } from './launcher.ts';
 import { type Decision, type Effect, heartbeatOf, type Identity, initialState, isFinished, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, settle, type State } from './orders.ts';
+import { packBody, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
 import type { JobSource, OpenSource } from './source.ts';
 
@@ -121,19 +121,19 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     if (job.signal.aborted) return;
     void cleanUp();
     release();
-    const sent = publish(order, body);
+    const sent = publish(order, body, open.redact);
     change(onRan(state, performance.now()));
     log.info({ job: order.job, attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools: body.tools.map(({ name, version, success, failure, durationMs }) => ({ name, version, success, failure, ms: Math.round(durationMs) })) }, 'job done');
     await sent;
   };
 
-  const publish = async (order: Go, body: ResultBody): Promise<void> => {
+  const publish = async (order: Go, body: RawBody, redact: (text: string) => string): Promise<void> => {
     const key = `${order.job}/${order.attempt}`;
     const stop = new AbortController();
     publications.set(key, stop);
     const late = setTimeout(() => collected(order, false), GIVE_UP_MS);
     try {
-      const packed = await packResult(body, { job: order.job, attempt: order.attempt, epoch: order.epoch, podUid: identity.uid });
+      const packed = await packBody(body, redact, { job: order.job, attempt: order.attempt, epoch: order.epoch, podUid: identity.uid });
       await publishUntilCollected(bus, packed, stop.signal, (error) => log.warn({ err: error, job: order.job }, 'result not published, trying again'));
     } finally {
       clearTimeout(late);

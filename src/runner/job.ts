@@ -1,9 +1,10 @@
 /** Runs the tools of one assignment side by side, and says what became of each. */
 import { constants } from 'node:os';
-import type { AssignedTool, Assignment, FailureCode, ResultBody, ToolResult } from '../bus/messages.ts';
+import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
 import { isJson } from '../envelope/json.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
+import type { RawBody, RawToolResult } from './output.ts';
 import type { JobSource } from './source.ts';
 import { TOOL_TABLE } from './tools/table.ts';
 import type { Tool } from './tools/tool.ts';
@@ -18,7 +19,7 @@ export interface RunSettings {
 
 export interface Running { assignment: Assignment; remainingMs: number; launcher: Launcher; source: JobSource; settings: RunSettings }
 
-export async function runJob(running: Running): Promise<ResultBody> {
+export async function runJob(running: Running): Promise<RawBody> {
   const tools = await Promise.all(running.assignment.tools.map((tool) => runTool(tool, running)));
   const source = running.source.failure();
   return { tools, ioUsage: running.source.ioUsage(), ...(source ? { source } : {}) };
@@ -44,14 +45,14 @@ function limitsOf(wallMs: number, { outputBytes, memoryBytes }: RunSettings): Li
   };
 }
 
-async function runTool(asked: AssignedTool, running: Running): Promise<ToolResult> {
+async function runTool(asked: AssignedTool, running: Running): Promise<RawToolResult> {
   const { launcher, source, settings, remainingMs } = running;
   const begun = performance.now();
-  const end = (more: Partial<ToolResult>): ToolResult => {
+  const end = (more: Partial<RawToolResult>): RawToolResult => {
     const ms = performance.now() - begun;
     return { name: asked.name, version: asked.version, success: false, durationMs: ms, usageMs: ms, exitCode: null, signal: null, format: 'text', output: null, ...more };
   };
-  const fail = (failure: FailureCode, message: string, exit?: Exit, more: Partial<ToolResult> = {}) =>
+  const fail = (failure: FailureCode, message: string, exit?: Exit, more: Partial<RawToolResult> = {}) =>
     end({ failure, error: source.redact(`${message}${exit ? ` (exit code ${exitCode(exit)})` : ''}`), ...more });
 
   const tool = TOOL_TABLE[asked.name];
@@ -85,27 +86,30 @@ interface Ended {
   stdout: Buffer;
   stderr: Buffer;
   wallMs: number;
-  fail: (failure: FailureCode, message: string, exit?: Exit, more?: Partial<ToolResult>) => ToolResult;
-  end: (more: Partial<ToolResult>) => ToolResult;
+  fail: (failure: FailureCode, message: string, exit?: Exit, more?: Partial<RawToolResult>) => RawToolResult;
+  end: (more: Partial<RawToolResult>) => RawToolResult;
 }
 
-function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: Ended): ToolResult {
+/** Failures print little: of more than this the head is looked at. */
+const JUDGED = 128 * 1024;
+
+function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: Ended): RawToolResult {
   const ms = exit.wallUs / 1000;
   const format = tool.format(asked.options);
-  const facts: Partial<ToolResult> = { durationMs: ms, usageMs: ms, exitCode: exit.code, signal: signalName(exit.signal), format };
+  const facts: Partial<RawToolResult> = { durationMs: ms, usageMs: ms, exitCode: exit.code, signal: signalName(exit.signal), format };
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU) return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than is kept`, exit, facts);
   // Neither we nor a limit sent it: the kernel did, where it takes one process and not the container.
   if (exit.signal === constants.signals.SIGKILL && !exit.killed) return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
   if (exit.signal !== null) return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, exit, facts);
 
-  const text = source.redact(stdout.toString());
-  const output = text.trim() === '' ? null : text;
+  const text = source.redact(stdout.toString('utf8', 0, JUDGED));
+  const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
   const own = tool.failure({ code: exit.code, stdout: text, stderr: source.redact(stderr.toString()), format });
   const broken = source.failure(asked.name);
   if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
   if (output === null && format === 'json') return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
-  if (format === 'json' && !isJson(text)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
+  if (format === 'json' && !isJson(stdout)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
   return end({ ...facts, success: true, output });
 }
 

@@ -17,7 +17,7 @@ export interface JobSource {
   /** Resolves, connects, reads what every tool will want first. Never rejects: what fails, fails again when the tool asks. */
   prepare(): Promise<unknown>;
   /** Puts the caller's redacted address back, and takes secrets out. */
-  redact(text: string): string;
+  redact: (text: string) => string;
   ioUsage(): number;
   /** Why the source could not be read, by this tool or by any. */
   failure(tool?: ToolName): SourceFailure | undefined;
@@ -40,11 +40,13 @@ function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }
   if (!isFetchable(source)) throw new SourceError('source-scheme', `${source.scheme}:// sources cannot be read yet`);
   const verify = Object.fromEntries(tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]));
   const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify } });
+  const redact = open.redact;
   return {
     address: (tool) => open.address(tool),
     environment: (tool) => open.environment(tool),
     prepare: () => open.prepare(),
-    redact: (output) => open.redact(output),
+    // Without its object: the last of an output is redacted when the source is closed already.
+    redact: (output) => redact(output),
     ioUsage: () => open.stats().ioUsage,
     failure(tool) {
       const stats = open.stats();

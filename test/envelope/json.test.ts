@@ -9,7 +9,7 @@ describe('isJson', () => {
     const expected = GOOD.includes(text);
     it(`says ${expected} of ${JSON.stringify(text).slice(0, 60)}`, () => {
       assert.equal(isJson(text), expected);
-      assert.equal(scan(text), expected);
+      assert.equal(scan(Buffer.from(text)), expected);
     });
   }
 
@@ -27,7 +27,7 @@ describe('isJson', () => {
       let expected = true;
       try { JSON.parse(text); } catch { expected = false; }
       if (expected) valid += 1;
-      assert.equal(scan(text), expected, JSON.stringify(text));
+      assert.equal(scan(Buffer.from(text)), expected, JSON.stringify(text));
     }
     assert.ok(valid > 1000);
   });
@@ -37,7 +37,7 @@ describe('isJson', () => {
     assert.equal(isJson(large), true);
     assert.equal(isJson(large.slice(0, -1)), false);
     assert.equal(isJson(large.replace('"index":49999', '"index":04999')), false);
-    assert.equal(scan(`${'['.repeat(9_000)}${']'.repeat(9_000)}`), true);
-    assert.equal(scan(`${'['.repeat(1_000_000)}`), false);
+    assert.equal(scan(Buffer.from(`${'['.repeat(9_000)}${']'.repeat(9_000)}`)), true);
+    assert.equal(scan(Buffer.from('['.repeat(1_000_000))), false);
   });
 });

@@ -43,6 +43,8 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
     return child;
   };
   let child = await begin();
+  // A run that dies before its `after` must not leave it behind.
+  process.on('exit', () => child.kill('SIGKILL'));
   const end = async () => {
     if (child.exitCode === null && child.signalCode === null) {
       const gone = once(child, 'exit');

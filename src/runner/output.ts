@@ -1,0 +1,89 @@
+/**
+ * What tools printed, on its way out: outputs reach tens of megabytes each, so they are decoded, redacted, put into the JSON of
+ * the result and compressed piece by piece. As whole texts two outputs of 38 MB made the agent peak at 600 MB.
+ */
+import { createHash } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import { promisify } from 'node:util';
+import { createZstdCompress, zstdCompress } from 'node:zlib';
+import { CHUNK_BYTES, type Result, type ResultBody, RUNNER_PROTOCOL, type ToolResult } from '../bus/messages.ts';
+import type { PackedResult } from '../bus/packing.ts';
+
+/** A tool's result, its output still as bytes and not yet redacted. */
+export type RawToolResult = Omit<ToolResult, 'output'> & { output: Buffer | null };
+export type RawBody = Omit<ResultBody, 'tools' | 'report'> & { tools: RawToolResult[] };
+
+const PIECE = 1024 * 1024;
+const LONGEST_LINE = 8 * PIECE;
+/** Below this one call is quicker than a stream. */
+const SMALL = 256 * 1024;
+const LINE_END = 10;
+
+/** Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut anyway. */
+export function* pieces(bytes: Buffer): Generator<string> {
+  const decoder = new StringDecoder('utf8');
+  for (let at = 0; at < bytes.length;) {
+    let end = Math.min(at + PIECE, bytes.length);
+    if (end < bytes.length) {
+      const lineEnd = bytes.lastIndexOf(LINE_END, end - 1);
+      const next = lineEnd >= at ? lineEnd : bytes.indexOf(LINE_END, end);
+      end = next === -1 ? bytes.length : next + 1;
+      end = Math.min(end, at + LONGEST_LINE);
+    }
+    const text = decoder.write(bytes.subarray(at, end));
+    if (text !== '') yield text;
+    at = end;
+  }
+  const rest = decoder.end();
+  if (rest !== '') yield rest;
+}
+
+/** The JSON of a result body, in pieces. */
+function* bodyText({ tools, ...rest }: RawBody, redact: (text: string) => string): Generator<string> {
+  yield '{"tools":[';
+  for (const [index, { output, ...tool }] of tools.entries()) {
+    yield `${index > 0 ? ',' : ''}${JSON.stringify(tool).slice(0, -1)},"output":`;
+    if (output === null) yield 'null}';
+    else {
+      yield '"';
+      for (const piece of pieces(output)) yield JSON.stringify(redact(piece)).slice(1, -1);
+      yield '"}';
+    }
+  }
+  yield `],${JSON.stringify(rest).slice(1)}`;
+}
+
+const compress = promisify(zstdCompress);
+
+export async function packBody(body: RawBody, redact: (text: string) => string, of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>): Promise<PackedResult> {
+  const bytes = body.tools.reduce((sum, { output }) => sum + (output?.length ?? 0), 0);
+  const { packed, size } = bytes < SMALL ? await packSmall(bodyText(body, redact)) : await packLarge(bodyText(body, redact));
+  const chunks: Buffer[] = [];
+  if (packed.length > CHUNK_BYTES) for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
+  const header: Result = { protocol: RUNNER_PROTOCOL, ...of, encoding: 'zstd', size, sha256: createHash('sha256').update(packed).digest('hex'), chunks: chunks.length };
+  if (chunks.length === 0) header.inline = packed.toString('base64');
+  return { header, chunks };
+}
+
+async function packSmall(texts: Iterable<string>): Promise<{ packed: Buffer; size: number }> {
+  const text = Buffer.from([...texts].join(''));
+  return { packed: await compress(text), size: text.length };
+}
+
+async function packLarge(texts: Iterable<string>): Promise<{ packed: Buffer; size: number }> {
+  const stream = createZstdCompress();
+  const out: Buffer[] = [];
+  stream.on('data', (bytes: Buffer) => out.push(bytes));
+  const ended = Promise.withResolvers<void>();
+  stream.on('end', ended.resolve).on('error', ended.reject);
+  let size = 0;
+  for (const text of texts) {
+    const bytes = Buffer.from(text);
+    size += bytes.length;
+    // Each piece is compressed before the next is made; heartbeats go out in between.
+    await new Promise<void>((resolve, reject) => { stream.write(bytes, (error) => (error ? reject(error) : resolve())); });
+  }
+  stream.end();
+  await ended.promise;
+  return { packed: Buffer.concat(out), size };
+}
