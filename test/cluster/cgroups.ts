@@ -24,7 +24,8 @@ export function hierarchies(mountinfo: string): Hierarchies | undefined {
   const v1 = found.filter(({ type }) => type === 'cgroup');
   const unified = found.find(({ type }) => type === 'cgroup2')?.mount;
   if (v1.length === 0) return unified === undefined ? undefined : { version: 2, roots: [unified], all: [unified] };
-  const roots = v1.map(({ mount }) => mount);
+  // A hierarchy may be mounted over itself.
+  const roots = [...new Set(v1.map(({ mount }) => mount))];
   return { version: 1, roots, all: unified === undefined ? roots : [...roots, unified] };
 }
 

@@ -24,7 +24,9 @@ export async function down(): Promise<void> {
 }
 
 function describe({ list, added, removed }: Difference): string {
-  return `${list}: ${[...added.map((item) => `+ ${item}`), ...removed.map((item) => `- ${item}`)].join('; ')}`;
+  const changes = [...added.map((item) => `+ ${item}`), ...removed.map((item) => `- ${item}`)];
+  const more = changes.length > 5 ? ` and ${changes.length - 5} more` : '';
+  return `${list}: ${changes.slice(0, 5).join('; ')}${more}`;
 }
 
 if (import.meta.main) {

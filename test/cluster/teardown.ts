@@ -72,9 +72,13 @@ async function verify(layout: Layout, before: Snapshot): Promise<{ ours: Differe
   return {
     ours: settled.map(ours).filter(({ added }) => added.length > 0),
     others: settled
-      .map((difference) => ({ ...difference, added: difference.added.filter((item) => !isOurs(layout, difference.list, item)) }))
+      .map((difference) => ({ ...difference, added: difference.added.filter(notOurs(layout, difference)), removed: difference.removed.filter(notOurs(layout, difference)) }))
       .filter(({ added, removed }) => added.length + removed.length > 0),
   };
+}
+
+function notOurs(layout: Layout, { list }: Difference): (item: string) => boolean {
+  return (item) => !isOurs(layout, list, item);
 }
 
 /** Whether something that was not there before came from the node; other programs change a machine at the same time. */
