@@ -42,6 +42,7 @@ export class Rig {
   /** Whether the collector tells the agent. */
   confirm = true;
   serve: RequestListener = (_request, response) => { response.writeHead(404).end(); };
+  #waiting = new Map<string, (taken: Taken) => void>();
   #agents = 0;
   #jobs = 0;
 
@@ -63,7 +64,9 @@ export class Rig {
     });
     this.collecting = consumeResults(this.leader, {
       handle: async ({ header }) => {
-        this.results.push({ header, body: await unpackBody(await fetchBody(this.leader, header, 256 << 20), 256 << 20) });
+        const taken = { header, body: await unpackBody(await fetchBody(this.leader, header, 256 << 20), 256 << 20) };
+        this.results.push(taken);
+        this.#waiting.get(header.job)?.(taken);
         if (this.confirm) this.leader.publish(SUBJECT.collected(header.podUid), { job: header.job, attempt: header.attempt } satisfies Collected);
       },
     });
@@ -139,6 +142,16 @@ export class Rig {
 
   taken(job: string, deadlineMs = 20_000): Promise<Taken> {
     return until(`the result of ${job}`, () => this.results.find(({ header }) => header.job === job), deadlineMs);
+  }
+
+  /** The same without polling, for measuring. */
+  next(job: string): Promise<Taken> {
+    const { promise, resolve } = Promise.withResolvers<Taken>();
+    this.#waiting.set(job, (taken) => {
+      this.#waiting.delete(job);
+      resolve(taken);
+    });
+    return promise;
   }
 
   phase(phase: Heartbeat['phase'], deadlineMs = 5_000): Promise<unknown> {
