@@ -38,6 +38,7 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
   const { helm } = options;
   const where = ['--namespace', RELEASE, ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig])];
   if (await isCurrent(helm, where, values)) return false;
+  await endInterrupted(helm, where);
   await timed('the chart is installed', () =>
     run(helm, ['upgrade', RELEASE, chartDir, '--install', '--create-namespace', '--take-ownership', ...where, '--values', values, '--wait', '--timeout', '5m']),
   );
@@ -74,6 +75,15 @@ export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'im
 async function readCatalog(): Promise<CatalogEntry[]> {
   const text = await readFile(join(chartDir, 'files', 'catalog.yaml'), 'utf8').catch(() => '[]');
   return Value.Parse(Type.Array(CatalogEntry), parse(text));
+}
+
+/** A killed helm leaves a release that it takes for one at work. We hold the lock, so nobody is: back to the last one that was whole. */
+async function endInterrupted(helm: string, where: readonly string[]): Promise<void> {
+  const status = await attempt(helm, ['status', RELEASE, ...where, '--output', 'json']);
+  const pending = /"status":\s*"(pending-\w+)"/.exec(status.stdout)?.[1];
+  if (pending === undefined) return;
+  say(`the last install was interrupted (${pending}): ${pending === 'pending-install' ? 'starting it anew' : 'rolling it back'}`);
+  await run(helm, pending === 'pending-install' ? ['uninstall', RELEASE, ...where, '--wait', '--no-hooks'] : ['rollback', RELEASE, ...where, '--no-hooks']);
 }
 
 /** Whether an upgrade would apply what the release already holds. */
