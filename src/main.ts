@@ -6,6 +6,7 @@ const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   verify: () => import('./runner/verify.ts'),
   migrate: () => import('./store/main.ts'),
   setup: () => import('./setup/main.ts'),
+  selftest: () => import('./selftest/main.ts'),
 };
 
 const role = process.argv[2] ?? '';

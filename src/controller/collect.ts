@@ -17,6 +17,7 @@ import { TOOLS, type ProbeJob } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { isFinished } from './conditions.ts';
+import { recordedEnd } from './end.ts';
 import { idOf, submittedAtOf } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
@@ -124,13 +125,18 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
     const notice: Ended = { id, status: outcome.status, reason: outcome.reason, queueTimeMs, hasBody: true, ...(inline ? { body: packed.toString('base64') } : {}), ...(outcome.error === undefined ? {} : { error: outcome.error }) };
     bus.publish(SUBJECT.ended(waiter), notice);
   }
+  const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {
     const notice: Closed = {
-      id, job: key, namespace: job.metadata.namespace ?? '', attempt, reason: outcome.reason, summary: outcome.summary,
+      ...closedNotice, reason: outcome.reason, summary: outcome.summary,
       tools: body.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs: Math.round(durationMs) })),
     };
     bus.publish(SUBJECT.closed, notice);
     log.info({ request_id: id, job: key, pod: job.status?.runner?.pod, attempt, state: outcome.state, reason: outcome.reason, bytes: packed.length }, 'result recorded');
+  } else {
+    // Whoever recorded the end may have died before telling the leader.
+    const [recorded] = await store.endsFor([id]);
+    if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);
   }
   collected();
   await purgeChunks(bus, result).catch((error: unknown) => log.debug({ err: error, job: key }, 'chunks could not be purged: they go by their age'));

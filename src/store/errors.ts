@@ -11,7 +11,7 @@ export class StoreError extends Error {
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNABORTED']);
 // 57P01-57P05: the server ends or starts; 53300: too many connections; 25006: a standby after a failover.
 const SERVER_CODES = /^(08...|57P0[1-5]|53300|25006)$/;
-const CONNECTION_MESSAGES = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed/;
+const CONNECTION_MESSAGES = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|^timeout expired$/;
 
 /** Whether the connection failed, not the query: what was sent may or may not have been done. */
 export function isConnectionFailure(error: unknown): boolean {
