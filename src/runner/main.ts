@@ -17,6 +17,10 @@ const LAUNCHER_WITHIN_MS = 60_000;
 export async function run(): Promise<void> {
   const config = loadConfig('agent');
   const log = makeLog('agent', config);
+  const asked = Promise.withResolvers<string>();
+  // As PID 1 a signal without a handler does nothing: before the agent is up there is nothing to drain.
+  let starting = true;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (starting ? process.exit(0) : asked.resolve(signal)));
   const health = await serveHealth({ host: config.listen.host ?? (config.podIp || undefined), port: config.listen.port });
   const launcher = openLauncher(config.launcherSocket, {
     onConnect: () => log.info('launcher connected'),
@@ -53,8 +57,7 @@ export async function run(): Promise<void> {
   });
   log.info({ pool: config.pool, generation: config.generation }, 'ready');
 
-  const asked = Promise.withResolvers<string>();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => asked.resolve(signal));
+  starting = false;
   const why = await Promise.race([asked.promise, agent.ended.then(() => '')]);
   // A job that takes longer than the drain is tried again elsewhere.
   if (why) await Promise.race([agent.drain(why), delay(config.drainMs)]);

@@ -56,6 +56,16 @@ describe('the agent as a process', function () {
     assert.ok(!output.includes(rig.originUrl), 'no source in the log');
   });
 
+  it('ends at once on SIGTERM before it serves', async () => {
+    const waiting = spawn(process.execPath, [MAIN, 'agent'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PY_NATS_URL: rig.nats.url, PY_NATS_TOKEN_FILE: join(rig.directory, 'token'), PY_POD_UID: 'uid-waiting', PY_POOL: 'short', PY_GENERATION: 'g', PY_LISTEN: '127.0.0.1:0', PY_LAUNCHER_SOCKET: '/nonexistent/launcher.sock' },
+    });
+    await once(waiting.stdout, 'data'); // it has said that NATS is connected
+    waiting.kill('SIGTERM');
+    assert.deepEqual(await once(waiting, 'exit'), [0, null]);
+  });
+
   it('says what is wrong with its settings', async () => {
     const wrong = spawn(process.execPath, [MAIN, 'agent'], { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
     let text = '';
