@@ -58,18 +58,9 @@ export async function saveImage(ref: string, archive: string): Promise<void> {
   await run('buildah', [...(await globalOptions()), 'push', '-q', ref, `oci-archive:${archive}:${ref}`]);
 }
 
-export async function removeImage(ref: string): Promise<void> {
-  await attempt('buildah', [...(await globalOptions()), 'rmi', ref]);
-}
-
-/** Runs work on an image's files, mounted. */
-export async function withMounted<T>(ref: string, work: (root: string) => Promise<T>): Promise<T> {
-  const options = await globalOptions();
-  const container = (await run('buildah', [...options, 'from', '--pull-never', ref])).trim();
-  try {
-    return await work((await run('buildah', [...options, 'mount', container])).trim());
-  } finally {
-    await attempt('buildah', [...options, 'umount', container]);
-    await attempt('buildah', [...options, 'rm', container]);
-  }
+/** Brings an image back from its archive, where buildah's storage was cleared but the cache was not. */
+export async function loadImage(ref: string, archive: string): Promise<void> {
+  if (await hasImage(ref)) return;
+  const id = (await run('buildah', [...(await globalOptions()), 'pull', '-q', `oci-archive:${archive}`])).trim();
+  await run('buildah', [...(await globalOptions()), 'tag', id, ref]);
 }

@@ -1,11 +1,11 @@
 /** One image with the product and all of /tools, for clusters that cannot mount images. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildImage, withMounted } from './buildah.ts';
+import { unpack } from './archive.ts';
+import { buildImage, loadImage } from './buildah.ts';
 import type { BuiltImage, ImagePlan } from './built_image.ts';
 import { contentKey, contents, withScratch } from './cache.ts';
 import type { Entry } from './catalog.ts';
-import { run } from './command.ts';
 
 const dockerfile = join(import.meta.dirname, 'bundled', 'Dockerfile');
 
@@ -20,8 +20,9 @@ export async function bundledPlan(product: BuiltImage, tools: readonly { entry: 
         for (const { entry, image } of tools) {
           const target = join(context, 'tools', entry.tool, entry.version);
           await mkdir(target, { recursive: true });
-          await withMounted(image.ref, (root) => run('cp', ['-a', `${root}/.`, target]).then(() => undefined));
+          await unpack(image.archive, target);
         }
+        await loadImage(product.ref, product.archive);
         await buildImage({ ref, context, dockerfile, args: { PRODUCT: product.ref } });
       }),
   };
