@@ -63,7 +63,7 @@ export async function cluster(): Promise<Cluster> {
     const value = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
     const { stdout } = await exec(
       join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'),
-      ['--kubeconfig', kubeconfig, '-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', 'psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-U', value('username'), '-d', value('database'), '-c', query],
+      ['--kubeconfig', kubeconfig, '-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', 'psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', `postgres://${value('username')}:${value('password')}@127.0.0.1:5432/${value('database')}`, '-c', query],
       { timeout: 30_000 },
     );
     return stdout.trim();
