@@ -1,7 +1,8 @@
-import { isNatural, moved, rewriteReference, toPath, type Place } from './mapping.ts';
+import { isNatural, moved, referenceRewriter, toPath, type Place } from './mapping.ts';
 import { resolveReference } from './target.ts';
+import { xmlTags } from './xml_tags.ts';
 
-/** Turns every address in a DASH manifest into one of the proxy. Not an XML parser: it finds tags, and touches nothing else. */
+/** Turns every address in a DASH manifest into one of the proxy, and touches nothing else. */
 
 const attributes: Record<string, readonly string[]> = {
   SegmentTemplate: ['media', 'initialization', 'index', 'bitstreamSwitching'],
@@ -13,85 +14,85 @@ const attributes: Record<string, readonly string[]> = {
 };
 /** Elements whose text is an address relative to the manifest itself. */
 const addressed: ReadonlySet<string> = new Set(['Location', 'PatchLocation', 'ImportedMPD']);
+const deepest = 64;
+const longest = 8192;
 
 type Open = { name: string; base: string; ownBase: boolean };
 
 export function rewriteDash(text: string, place: Place, prefix: string): string {
   const away = moved(place);
+  const toProxy = referenceRewriter(prefix);
   const open: Open[] = [];
+  const top = (): string => open.at(-1)?.base ?? place.final;
   let done = 0;
   let result = '';
-  const tag = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<\?[\s\S]*?\?>|<!DOCTYPE[^>]*>|<(\/?)([A-Za-z_][\w.:-]*)((?:[^<>"']|"[^"]*"|'[^']*')*?)(\/?)>/g;
-  const base = (): string => open.at(-1)?.base ?? place.final;
+  const replace = (from: number, to: number, by: string): void => {
+    result += text.slice(done, from) + by;
+    done = to;
+  };
 
-  for (let match = tag.exec(text); match !== null; match = tag.exec(text)) {
-    const [whole, closing, qualified, inside = '', selfClosing] = match;
-    if (qualified === undefined) continue;
-    const name = qualified.slice(qualified.indexOf(':') + 1);
-    if (closing === '/') {
+  const rewriteText = (name: string, from: number, to: number): void => {
+    const parent = open.at(-1);
+    const reference = unescape(text.slice(from, to));
+    if (name !== 'BaseURL') {
+      if (!isNatural(reference) || away) replace(from, to, escape(toProxy(reference, place.final)));
+      return;
+    }
+    const base = open.at(-2)?.base ?? place.final;
+    if (!isNatural(reference) || (away && open.length <= 1)) replace(from, to, escape(toProxy(reference, base)));
+    // Of several, which are alternatives, the first says where relative addresses belong.
+    const own = parent === undefined || parent.ownBase || reference.length > longest ? undefined : resolveReference(base, reference);
+    if (parent !== undefined && own !== undefined && own.length <= longest) Object.assign(parent, { base: own, ownBase: true });
+  };
+
+  const rewriteAttribute = (name: string, attribute: string, value: string): string | undefined => {
+    const link = attribute === 'href' || attribute.endsWith(':href');
+    if (!link && !attributes[name]?.includes(attribute)) return undefined;
+    const reference = unescape(value);
+    // A time server's value may be a time, too.
+    if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
+    if (reference === '' || reference === 'urn:mpeg:dash:resolve-to-zero:2013' || (isNatural(reference) && !(link && away))) return undefined;
+    return escape(toProxy(reference, link ? place.final : top()));
+  };
+
+  let based = !away;
+  for (const tag of xmlTags(text)) {
+    const name = tag.name.slice(tag.name.indexOf(':') + 1);
+    if (tag.kind === 'close') {
       if (open.at(-1)?.name === name) open.pop();
       continue;
     }
-    if (selfClosing !== '/' && (name === 'BaseURL' || addressed.has(name))) {
-      const end = text.indexOf('</', tag.lastIndex);
-      const parent = open.at(-1);
-      if (end === -1) continue;
-      const reference = unescape(text.slice(tag.lastIndex, end));
-      const from = name === 'BaseURL' ? (open.at(-2)?.base ?? place.final) : place.final;
-      const top = open.length <= 1 || name !== 'BaseURL';
-      const target = name === 'BaseURL' && parent !== undefined && !parent.ownBase ? resolveReference(from, reference) : undefined;
-      const natural = isNatural(reference) && !(top && away);
-      result += text.slice(done, tag.lastIndex) + (natural ? text.slice(tag.lastIndex, end) : escape(rewriteReference(reference, from, prefix)));
-      done = end;
-      tag.lastIndex = end;
-      if (target !== undefined && parent !== undefined) {
-        parent.base = target;
-        parent.ownBase = true;
+    if (!based && name === 'BaseURL') based = true;
+    // Without a BaseURL of its own the manifest stands for its base, which is then another place than the tool sees.
+    if (!based && name === 'Period') {
+      based = true;
+      replace(tag.from, tag.from, `<BaseURL>${escape(`${prefix}/${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`);
+    }
+    if (attributes[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
+      for (const { name: attribute, from, to } of tag.attributes()) {
+        const value = rewriteAttribute(name, attribute, text.slice(from, to));
+        // A value in single quotes may not hold one afterwards: escape() leaves none.
+        if (value !== undefined) replace(from, to, value);
       }
-      open.push({ name, base: base(), ownBase: false });
-      continue;
     }
-    const changed = rewriteTag(whole, name, inside, { base: base(), document: place.final, away, prefix });
-    result += text.slice(done, match.index) + changed;
-    done = tag.lastIndex;
-    if (selfClosing === '/') continue;
-    open.push({ name, base: base(), ownBase: false });
-    if (name === 'MPD' && away && !hasOwnBase(text, tag.lastIndex)) {
-      result += `<BaseURL>${escape(`${prefix}/${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`;
+    if (tag.kind === 'empty') continue;
+    if (name === 'BaseURL' || addressed.has(name)) {
+      const end = text.indexOf('</', tag.to);
+      if (end === -1) break;
+      rewriteText(name, tag.to, end);
     }
+    if (open.length >= deepest) break;
+    open.push({ name, base: top(), ownBase: false });
   }
   return result + text.slice(done);
 }
 
-type Context = { base: string; document: string; away: boolean; prefix: string };
-
-function rewriteTag(whole: string, name: string, inside: string, { base, document, away, prefix }: Context): string {
-  const wanted = attributes[name] ?? [];
-  if (wanted.length === 0 && !inside.includes('href')) return whole;
-  return whole.replace(/([\w:.-]+)(\s*=\s*)(?:"([^"]*)"|'([^']*)')/g, (all: string, attribute: string, equals: string, double: string | undefined, single: string | undefined) => {
-    const link = attribute === 'href' || attribute.endsWith(':href');
-    if (!link && !wanted.includes(attribute)) return all;
-    const reference = unescape(double ?? single ?? '');
-    // A time server's value may be a time or several addresses; the tools do not ask it.
-    if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return all;
-    if (reference === '' || reference === 'urn:mpeg:dash:resolve-to-zero:2013') return all;
-    if (isNatural(reference) && !(link && away)) return all;
-    return `${attribute}${equals}"${escape(rewriteReference(reference, link ? document : base, prefix))}"`;
-  });
-}
-
-/** Whether the MPD has a BaseURL of its own, before its first Period. */
-function hasOwnBase(text: string, from: number): boolean {
-  const rest = text.slice(from).replace(/<!--[\s\S]*?-->/g, '');
-  const period = rest.search(/<(?:\w+:)?Period[\s>]/);
-  return /<(?:\w+:)?BaseURL[\s>]/.test(period === -1 ? rest : rest.slice(0, period));
-}
-
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;');
 
 function unescape(text: string): string {
-  const bare = /^\s*<!\[CDATA\[([\s\S]*?)\]\]>\s*$/.exec(text)?.[1] ?? text.replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name));
-  return bare.trim();
+  const bare = text.trim();
+  if (bare.startsWith('<![CDATA[') && bare.endsWith(']]>')) return bare.slice(9, -3).trim();
+  return bare.replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name)).trim();
 }
 
 function entity(name: string): string {
@@ -101,4 +102,4 @@ function entity(name: string): string {
 }
 
 /** A manifest that will not change. */
-export const isFinalDash = (text: string): boolean => !/<(?:\w+:)?MPD[^>]*\stype\s*=\s*["']dynamic/.test(text);
+export const isFinalDash = (text: string): boolean => !/\stype\s*=\s*["']dynamic/.test(text.slice(0, 16384));

@@ -1,19 +1,50 @@
-import { isNatural, moved, rewriteReference, type Place } from './mapping.ts';
+import { isNatural, moved, referenceRewriter, type Place } from './mapping.ts';
 
 /** Turns every address in an HLS playlist into one of the proxy. Lines it does not understand stay as they are. */
 export function rewriteHls(text: string, place: Place, prefix: string): string {
   const away = moved(place);
+  const toProxy = referenceRewriter(prefix);
   const rewrite = (reference: string): string => {
     const bare = reference.trim();
-    return bare === '' || (!away && isNatural(bare)) ? reference : rewriteReference(bare, place.final, prefix);
+    return bare === '' || (!away && isNatural(bare)) ? reference : toProxy(bare, place.final);
   };
   return text.replace(/[^\r\n]+/g, (line) => {
     if (!line.trimStart().startsWith('#')) return line.trim() === '' ? line : rewrite(line);
-    if (!line.startsWith('#EXT')) return line;
-    return line
-      .replace(/([A-Z0-9-]*(?:URI|URL|ASSET-LIST))="([^"]*)"/g, (_whole, name: string, value: string) => `${name}="${rewrite(value)}"`)
-      .replace(/([A-Z0-9-]*URI)=([^",\s][^,]*)/g, (_whole, name: string, value: string) => `${name}=${rewrite(value)}`);
+    return line.startsWith('#EXT') ? rewriteAttributes(line, rewrite) : line;
   });
+}
+
+/** Attributes that hold an address, by the ends of their names: URI, X-ASSET-URI, X-ASSET-LIST. */
+const addressed = /(?:URI|URL|ASSET-LIST)$/;
+
+/** Goes through `#EXT-X-TAG:NAME=value,NAME="value"` once, from left to right: a pattern over a whole line can take its time squared. */
+function rewriteAttributes(line: string, rewrite: (reference: string) => string): string {
+  let at = line.indexOf(':') + 1;
+  if (at === 0) return line;
+  const between = /[\s,]*/y;
+  const attribute = /([A-Za-z0-9-]{1,64})=(?:"([^"]*)"|([^,]*))/y;
+  let result = line.slice(0, at);
+  while (at < line.length) {
+    between.lastIndex = at;
+    between.exec(line);
+    result += line.slice(at, between.lastIndex);
+    at = attribute.lastIndex = between.lastIndex;
+    const match = attribute.exec(line);
+    let end = attribute.lastIndex;
+    if (match === null) {
+      const comma = line.indexOf(',', at);
+      end = comma === -1 ? line.length : comma + 1;
+      result += line.slice(at, end);
+    } else if (addressed.test(match[1]!)) {
+      const value = match[2] ?? match[3]!;
+      const quote = match[2] === undefined ? 0 : 1;
+      result += `${line.slice(at, end - value.length - quote)}${rewrite(value)}${quote === 1 ? '"' : ''}`;
+    } else {
+      result += line.slice(at, end);
+    }
+    at = end;
+  }
+  return result;
 }
 
 /** A playlist that will not change: a master, or one that has ended. */

@@ -1,3 +1,4 @@
+import { SourceError } from './error.ts';
 import { resolveReference } from './target.ts';
 
 /**
@@ -51,10 +52,26 @@ export function isNatural(reference: string): boolean {
   return reference !== '' && !/^(?:[a-z][a-z0-9+.-]*:|[/?#\\]|x\/|refused\/)/i.test(reference) && !/(?:^|[/\\])(?:\.|%2e){2}(?:[/\\?#]|$)/i.test(reference) && !reference.includes('\\');
 }
 
+const longestReference = 8192;
 const harmless = /^(?:data|skd|urn|tag):/i;
+
+/** What rewritten addresses may add up to: a hostile list of short ones would otherwise grow a hundredfold. */
+const mostText = 16 << 20;
+
+/** A rewriter for one text. Throws where the text grows too long. */
+export function referenceRewriter(prefix: string): (reference: string, base: string) => string {
+  let left = mostText;
+  return (reference, base) => {
+    const result = rewriteReference(reference, base, prefix);
+    left -= result.length;
+    if (left < 0) throw new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
+    return result;
+  };
+}
 
 /** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
 export function rewriteReference(reference: string, base: string, prefix: string): string {
+  if (reference.length > longestReference) return `${prefix}/refused/unreadable`;
   const url = resolveReference(base, reference);
   if (url !== undefined) return `${prefix}/${toPath(url)}`;
   if (harmless.test(reference)) return reference;

@@ -8,7 +8,7 @@ import type { Place } from './mapping.ts';
 export type PlaylistKind = 'hls' | 'dash';
 
 /** Longer ones are not rewritten, so they are not passed on either. */
-export const longestPlaylist = 16 << 20;
+export const longestPlaylist = 8 << 20;
 
 const decoders = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
 

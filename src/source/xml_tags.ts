@@ -1,0 +1,75 @@
+/** Finds the tags of an XML text, each byte looked at once. Not a parser: it checks nothing, and stops where a construct does not end. */
+
+export type Attribute = { name: string; /** of the value, without its quotes */ from: number; to: number };
+export type Tag = { kind: 'open' | 'close' | 'empty'; name: string; from: number; /** past the `>` */ to: number; attributes(): Attribute[] };
+
+export function* xmlTags(text: string): Generator<Tag> {
+  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
+    const skipped = skip(text, at);
+    if (skipped === -1) return;
+    if (skipped > at) {
+      at = skipped;
+      continue;
+    }
+    const close = text[at + 1] === '/';
+    const name = nameAt(text, at + (close ? 2 : 1));
+    if (name === '') {
+      at++;
+      continue;
+    }
+    const to = endOfTag(text, at + 1);
+    if (to === -1) return;
+    const from = at;
+    yield { kind: close ? 'close' : text[to - 2] === '/' ? 'empty' : 'open', name, from, to, attributes: () => attributesOf(text.slice(from, to), from) };
+    at = to;
+  }
+}
+
+/** Past a remark, a CDATA section, an instruction or a document type; `at` itself for a tag; -1 for one that does not end. */
+function skip(text: string, at: number): number {
+  for (const [start, end] of [['<!--', '-->'], ['<![CDATA[', ']]>'], ['<?', '?>']] as const) {
+    if (!text.startsWith(start, at)) continue;
+    const found = text.indexOf(end, at + start.length);
+    return found === -1 ? -1 : found + end.length;
+  }
+  if (!text.startsWith('<!', at)) return at;
+  const bracket = text.indexOf('[', at);
+  const plain = text.indexOf('>', at);
+  if (plain === -1) return -1;
+  if (bracket === -1 || bracket > plain) return plain + 1;
+  const inner = text.indexOf(']', bracket);
+  const found = inner === -1 ? -1 : text.indexOf('>', inner);
+  return found === -1 ? -1 : found + 1;
+}
+
+function nameAt(text: string, at: number): string {
+  const name = /[A-Za-z_][\w.:-]{0,127}/y;
+  name.lastIndex = at;
+  return name.exec(text)?.[0] ?? '';
+}
+
+function endOfTag(text: string, from: number): number {
+  const mark = /["'>]/g;
+  mark.lastIndex = from;
+  for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
+    if (match[0] === '>') return mark.lastIndex;
+    const quote = text.indexOf(match[0], mark.lastIndex);
+    if (quote === -1) return -1;
+    mark.lastIndex = quote + 1;
+  }
+  return -1;
+}
+
+/** In a tag's own text, which begins at `offset`. */
+function attributesOf(tag: string, offset: number): Attribute[] {
+  const found: Attribute[] = [];
+  const attribute = /([\w:.-]{1,128})\s*=\s*(["'])/g;
+  for (let match = attribute.exec(tag); match !== null; match = attribute.exec(tag)) {
+    const start = attribute.lastIndex;
+    const end = tag.indexOf(match[2]!, start);
+    if (end === -1) break;
+    found.push({ name: match[1]!, from: offset + start, to: offset + end });
+    attribute.lastIndex = end + 1;
+  }
+  return found;
+}
