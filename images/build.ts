@@ -5,6 +5,7 @@ import { dropOldScratch } from './cache.ts';
 import { type Entry, entryName, readCatalog } from './catalog.ts';
 import { natsPlan, postgresPlan } from './dev_images.ts';
 import { ImageError } from './image_error.ts';
+import { ensurePackages } from './packages.ts';
 import { productPlan } from './product_image.ts';
 import { say } from './progress.ts';
 import { toolPlan } from './tool_image.ts';
@@ -22,6 +23,7 @@ export interface BuildOptions {
 export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]> {
   const only = new Set(options.only ?? []);
   const wanted = (...names: string[]) => only.size === 0 || names.some((name) => only.has(name));
+  await ensurePackages();
   await dropOldScratch();
   const built: BuiltImage[] = [];
   const servers: [string, () => Promise<ImagePlan>][] = [

@@ -4,7 +4,7 @@ import { baseRoot } from './base.ts';
 import { buildImage } from './buildah.ts';
 import type { ImagePlan } from './built_image.ts';
 import { contentKey, contents, withScratch } from './cache.ts';
-import type { Entry, SourceOf } from './catalog.ts';
+import type { Entry, Source } from './catalog.ts';
 import { buildFromSource } from './source_build.ts';
 import { layOut } from './tool_tree.ts';
 
@@ -13,15 +13,13 @@ const toolsDir = join(import.meta.dirname, 'tools');
 export async function toolPlan(entry: Entry): Promise<ImagePlan> {
   const { tool, version, source } = entry;
   const { key: base } = await baseRoot();
-  const recipe = await contents(join(toolsDir, recipeOf(entry)), join(import.meta.dirname, 'tool_tree.ts'));
   return {
     name: `tool-${tool}`,
     tag: version,
     kind: 'tool',
     tool,
     version,
-    // `built`, `note` and the rest of an entry say something about the image; only these go into it.
-    key: contentKey(JSON.stringify({ tool, source }), recipe, base),
+    key: contentKey(tool, JSON.stringify(identity(source)), await contents(...recipeOf(entry)), base),
     make: async (ref) => {
       if (source.kind === 'upstream-source') await buildFromSource(source, ref);
       else await buildPrebuilt(entry, ref);
@@ -36,7 +34,14 @@ async function buildPrebuilt(entry: Entry, ref: string): Promise<void> {
   });
 }
 
-function recipeOf({ source, command }: Entry): string {
-  if (source.kind === 'upstream-source') return `${(source as SourceOf<'upstream-source'>).recipe}-source`;
-  return command[0] === '{node}' ? 'mediainfo-wasm' : 'prebuilt';
+/** What goes into an image: not where else its bytes could be had, nor what the catalog says about it. */
+function identity(source: Source): unknown {
+  if (source.kind !== 'upstream-source') return source;
+  return source.tarballs.map(({ name, url, sha256 }) => (sha256 === 'unknown' ? url : `${name} ${sha256}`));
+}
+
+function recipeOf({ source, command }: Entry): string[] {
+  if (source.kind === 'upstream-source') return [join(toolsDir, `${source.recipe}-source`)];
+  const layout = ['prebuilt', ...(command[0] === '{node}' ? ['mediainfo-wasm'] : [])];
+  return [...layout.map((name) => join(toolsDir, name)), join(import.meta.dirname, 'tool_tree.ts')];
 }

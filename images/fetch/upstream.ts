@@ -10,7 +10,8 @@ import { ImageError } from '../image_error.ts';
 import { downloadSourceFile, openSuite } from './apt.ts';
 
 const TIMEOUT_MS = 300_000;
-const keyFile = join(import.meta.dirname, '..', 'tools', 'ffmpeg-source', 'ffmpeg-release-key.asc');
+/** FFmpeg's release key, FCF986EA15E6E293A5644F10B4322F04D67658D8, as Debian's source packages carry it. */
+const keyFile = join(import.meta.dirname, '..', 'keys', 'ffmpeg-release-key.gpg');
 
 export async function fetchTarball(tarball: Tarball): Promise<string> {
   const expected = tarball.sha256 === 'unknown' ? undefined : tarball.sha256;
@@ -37,9 +38,7 @@ async function verifySignature({ signature, name }: Tarball, file: string, scrat
   }
   const signed = join(scratch, 'signature.asc');
   await download(signature, signed);
-  const keyring = join(scratch, 'key.gpg');
-  await attempt('gpg', ['--batch', '--yes', '--dearmor', '-o', keyring, keyFile]);
-  const { code, stderr } = await attempt('gpgv', ['--keyring', keyring, signed, file]);
+  const { code, stderr } = await attempt('gpgv', ['--keyring', keyFile, signed, file]);
   if (code !== 0) throw new ImageError('CHECKSUM_MISMATCH', `${name}: its signature is not good: ${stderr.trim().split('\n').at(-1) ?? ''}`);
 }
 

@@ -1,6 +1,6 @@
 /**
  * Builds and runs the source recipes: on the releases that Debian carries untouched (`proofs` in the catalog), and on every version of the
- * catalog that is built from source, as far as its release can be had from here. `npm exec -- node images/source_proof.ts [version...]`.
+ * catalog that is built from source, as far as its release can be had from here. `npm exec -- node images/source.ts [version...]`.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -23,9 +23,11 @@ function proofs(wanted: readonly string[]): Proof[] {
   const ofCatalog = tools.filter(({ source }) => source.kind === 'upstream-source');
   const sample = ofCatalog.find(({ tool }) => tool === 'ffprobe');
   assert.ok(sample);
+  const inCatalog = (tool: string, exact: string) => ofCatalog.some((entry) => entry.tool === tool && entry.exact === exact);
+  const extra = releases.filter(({ tool, exact }) => !inCatalog(tool, exact));
   const all = [
-    ...releases.map(({ tool, exact, source }) => ({ ...sample, tool: tool as Entry['tool'], version: exact, exact, command: commandOf(tool), source })),
-    ...ofCatalog.filter(({ tool, exact }) => !releases.some((release) => release.tool === tool && release.exact === exact)),
+    ...extra.map(({ tool, exact, source }) => ({ ...sample, tool: tool as Entry['tool'], version: exact, exact, command: commandOf(tool), source })),
+    ...ofCatalog,
   ];
   return all
     .map((entry) => ({ entry, name: `${entry.tool} ${entry.exact}` }))
