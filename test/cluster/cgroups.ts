@@ -41,6 +41,7 @@ export async function createCgroup(name: string): Promise<string[]> {
   const found = readHierarchies();
   if (found === undefined) throw new Error('no cgroup hierarchy is mounted');
   const lists: string[] = [];
+  if (found.version === 2) await enableControllers(found.roots[0]!);
   for (const root of found.roots) {
     for (const path of [name, join(name, 'system')]) {
       const folder = join(root, path);
@@ -55,6 +56,30 @@ export async function createCgroup(name: string): Promise<string[]> {
     lists.push(join(root, name, 'system', 'cgroup.procs'));
   }
   return lists;
+}
+
+/** What the kubelet asks for in its cgroup; on v2 each has to be handed down from the root first. */
+const CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids', 'hugetlb', 'io'];
+
+async function enableControllers(root: string): Promise<void> {
+  const available = (await readFile(join(root, 'cgroup.controllers'), 'utf8')).trim().split(' ');
+  const enabled = await handedDown();
+  const missing = CONTROLLERS.filter((name) => available.includes(name) && !enabled.includes(name));
+  if (missing.length > 0) await writeFile(join(root, 'cgroup.subtree_control'), missing.map((name) => `+${name}`).join(' '));
+}
+
+/** The controllers that the root of v2 hands down; nothing on v1. */
+export async function handedDown(): Promise<string[]> {
+  const found = readHierarchies();
+  if (found?.version !== 2) return [];
+  return (await readFile(join(found.roots[0]!, 'cgroup.subtree_control'), 'utf8')).trim().split(' ').filter(Boolean).sort();
+}
+
+/** Takes back what was handed down for the node. Someone else may use it by now: then it stays. */
+export async function restoreHandedDown(before: readonly string[]): Promise<void> {
+  for (const name of await handedDown()) {
+    if (!before.includes(name)) await writeFile(join(readHierarchies()!.roots[0]!, 'cgroup.subtree_control'), `-${name}`).catch(() => {});
+  }
 }
 
 /** Every process in `/name` and below, in any hierarchy: daemons, shims, and all that runs in pods. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { readHierarchies } from './cgroups.ts';
+import { handedDown, readHierarchies } from './cgroups.ts';
 import { run } from './command.ts';
 import { comparableRules, savedRules } from './iptables.ts';
 import { readMountPoints } from './mounts.ts';
@@ -22,6 +22,8 @@ export const Snapshot = Type.Object({
     /** Folders outside our own that the kubelet or containerd make. */
     folders: Type.Array(Type.String()),
   }),
+  /** cgroup v2: what its root hands down. */
+  controllers: Type.Array(Type.String(), { default: [] }),
   sysctls: Type.Record(Type.String(), Type.String()),
 });
 export type Snapshot = Static<typeof Snapshot>;
@@ -47,6 +49,7 @@ export async function takeSnapshot(): Promise<Snapshot> {
       cgroups: await allCgroups(),
       folders: SIDE_FOLDERS.filter((folder) => existsSync(folder)),
     },
+    controllers: await handedDown(),
     sysctls,
   };
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import Value from 'typebox/value';
-import { cgroupFolders, cgroupProcesses, removeCgroup } from './cgroups.ts';
+import { cgroupFolders, cgroupProcesses, removeCgroup, restoreHandedDown } from './cgroups.ts';
 import { run } from './command.ts';
 import { until } from './deadline.ts';
 import { isOurRule, removeOurRules, savedRules } from './iptables.ts';
@@ -55,7 +55,10 @@ export async function removeNode(layout: Layout, snapshotFile: string): Promise<
   await removeCgroup(layout.name);
   await removeSideFolders(before);
   // After a reboot the values are the machine's own again.
-  if (before !== undefined && before.boot === (await takeSnapshot()).boot) await restoreSysctls(before);
+  if (before !== undefined && before.boot === (await takeSnapshot()).boot) {
+    await restoreSysctls(before);
+    await restoreHandedDown(before.controllers);
+  }
   await rm(layout.runDir, { recursive: true, force: true });
   const result = before === undefined ? { ours: [], others: [] } : await verify(layout, before);
   if (result.ours.length === 0) await rm(layout.stateDir, { recursive: true, force: true });

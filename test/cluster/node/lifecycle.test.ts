@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NODE_PARTS } from '../parts.ts';
+import { buildParts } from '../build.ts';
+import { readHierarchies, removeCgroup } from '../cgroups.ts';
+import { attempt } from '../command.ts';
+import { localDir, NODE } from '../layout.ts';
+
+/** Shell: `up`, `down`, `leftovers` of this checkout, and the daemons' process ids. */
+const WORDS = `
+cd ${join(import.meta.dirname, '..', '..', '..')}
+run() { ${process.execPath} "$@"; }
+up() { run test/cluster/up.ts --node-only; }
+down() { run test/cluster/down.ts; }
+pid() { cut -d' ' -f3 ${NODE.runDir}/processes/$1; }
+pods() { .local/bin/kubectl --kubeconfig .local/kubeconfig get pods -A; }
+exec 2>&1
+`;
+
+describe('the life of the node, on a machine of its own', function () {
+  this.timeout(300_000);
+  const name = `probeyard-machine-${process.pid}`;
+  const disk = mkdtempSync(join(tmpdir(), 'probeyard-machine-'));
+  let boot = randomUUID();
+
+  before(async function () {
+    const reason = process.getuid?.() === 0 ? readHierarchies()?.version === 1 ? undefined : 'the machine within the machine is written for cgroup v1' : 'needs root';
+    if (reason !== undefined) {
+      console.log(`    skipped: ${reason}`);
+      this.skip();
+    }
+    await buildParts(NODE_PARTS);
+  });
+
+  after(async () => {
+    await removeCgroup(name);
+    rmSync(disk, { recursive: true, force: true });
+  });
+
+  /** What a script prints on the machine. Its end turns the machine off, and everything that runs on it. */
+  async function on(script: string): Promise<string> {
+    const result = await attempt('bash', [join(import.meta.dirname, 'machine.sh'), disk, name, boot, 'bash', '-c', WORDS + script], {
+      env: { LOCAL: localDir },
+      timeoutMs: 240_000,
+    });
+    await removeCgroup(name);
+    return result.stdout + result.stderr;
+  }
+
+  it('comes up, changes nothing the second time, mends what was killed, and leaves nothing', async () => {
+    const output = await on(`
+      run test/cluster/leftovers.ts write /run/before.json
+      up
+      echo "# second"; up
+      echo "# killed daemons"; kill -9 $(pid kube-apiserver) $(pid containerd); up; pods
+      echo "# down"; down; run test/cluster/leftovers.ts compare /run/before.json
+      echo "# down again"; down`);
+    const [first, second, mended, gone, again] = output.split(/^# .*$/m);
+    assert.match(first!, /CoreDNS is ready/, output);
+    assert.match(second!, /nothing changed/);
+    assert.match(mended!, /kube-apiserver (re)?started/);
+    assert.match(mended!, /containerd (re)?started/);
+    assert.doesNotMatch(mended!, /etcd (re)?started/);
+    assert.match(mended!, /coredns-\S+ +1\/1 +Running/);
+    assert.match(gone!, /^ .*down: no process/m);
+    assert.match(gone!, /nothing of the node is left/);
+    assert.match(again!, /nothing is up/);
+  });
+
+  it('comes up after a make up that was killed, wherever that was, and goes down after one', async () => {
+    // Killed when it says the step: early, in the middle, late.
+    const killAt = (text: string): string => `
+      mkfifo /run/said; ${process.execPath} test/cluster/up.ts --node-only > /run/said & maker=$!
+      while read -r line; do case $line in *"${text}"*) kill -9 $maker; echo "killed after: $line"; break;; esac; done < /run/said; rm /run/said; wait $maker 2>/dev/null || true`;
+    const output = await on(`
+      run test/cluster/leftovers.ts write /run/before.json
+      ${killAt('etcd')}
+      ${killAt('kube-apiserver')}
+      ${killAt('kubelet')}
+      up; pods
+      kill -9 $(pid etcd) $(pid kubelet)
+      ${killAt('etcd')}
+      down; run test/cluster/leftovers.ts compare /run/before.json`);
+    assert.equal(output.match(/killed after/g)?.length, 4, output);
+    assert.match(output, /coredns-\S+ +1\/1 +Running/);
+    assert.match(output, /nothing of the node is left/);
+  });
+
+  it('comes up after a reboot with what was in it, and goes down after one', async () => {
+    await on('up; .local/bin/kubectl --kubeconfig .local/kubeconfig create namespace kept');
+    boot = randomUUID();
+    const output = await on('up; .local/bin/kubectl --kubeconfig .local/kubeconfig get namespace kept -o name; pods');
+    assert.match(output, /the machine was restarted/);
+    assert.match(output, /^namespace\/kept$/m);
+    assert.match(output, /coredns-\S+ +1\/1 +Running/);
+    boot = randomUUID();
+    const down = await on(`down; ls ${NODE.stateDir} ${NODE.runDir}`);
+    assert.match(down, /down: no process/);
+    assert.equal(down.match(/No such file or directory/g)?.length, 2, down);
+  });
+
+  it('names who holds a port that it needs, and starts nothing', async () => {
+    const output = await on(`
+      ${process.execPath} -e "require('net').createServer().listen(10250, '0.0.0.0', () => console.log('listening'))" > /run/said & holder=$!
+      until grep -q listening /run/said; do sleep 0.1; done
+      up; kill $holder; cat /sys/fs/cgroup/*/${NODE.name}/system/cgroup.procs`);
+    assert.match(output, /make up: the node needs ports that are in use: 10250 by \S+ \(pid \d+\)/);
+    assert.doesNotMatch(output, /etcd/);
+  });
+
+  it('says that the disk is full', async () => {
+    const output = await on(`
+      mkdir -p ${NODE.stateDir}; mount -t tmpfs -o size=1g none ${NODE.stateDir}; up; umount ${NODE.stateDir}; rmdir ${NODE.stateDir}`);
+    assert.match(output, /make up: the node needs 3 GB below \S+, where \S+ GB are free: free some space/);
+  });
+
+  it('says that it needs root', async () => {
+    const output = await on(`setpriv --reuid 65534 --clear-groups ${process.execPath} test/cluster/up.ts`);
+    assert.match(output, /make up: the local node needs root/);
+  });
+});
