@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path';
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
-import Value from 'typebox/value';
+import { rm } from 'node:fs/promises';
 import type { Built } from './build.ts';
 import { createCgroup } from './cgroups.ts';
 import { run } from './command.ts';
@@ -20,6 +19,7 @@ import { say, timed } from './progress.ts';
 import { containerd } from './runtime.ts';
 import type { Settings } from './settings.ts';
 import { Snapshot, takeSnapshot } from './snapshot.ts';
+import { readState } from './state_file.ts';
 import { ensureVolumes } from './volumes.ts';
 
 const layout = NODE;
@@ -83,9 +83,8 @@ export async function kubectl(built: Built, args: readonly string[], input?: str
 /** What the machine was like before the node first touched it in this boot. */
 async function rememberBefore(): Promise<void> {
   const now = await takeSnapshot();
-  const text = await readFile(snapshotFile, 'utf8').catch(() => undefined);
-  if (text === undefined) return writeWhole(snapshotFile, JSON.stringify(now));
-  const before = Value.Parse(Snapshot, JSON.parse(text));
+  const before = await readState(Snapshot, snapshotFile);
+  if (before === undefined) return writeWhole(snapshotFile, JSON.stringify(now));
   if (before.boot === now.boot) return;
   say('the machine was restarted since: starting everything anew');
   // Sockets and task records of a former boot; on some machines /run is not emptied by a reboot.

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import Value from 'typebox/value';
 import { ClusterError } from './cluster_error.ts';
 import { run } from './command.ts';
 import { writeWhole } from './daemon.ts';
 import type { Layout } from './layout.ts';
+import { readState } from './state_file.ts';
 import { addressIn, chooseSubnet } from './subnets.ts';
 
 /** Chosen at the first `make up` and kept until `make down`: certificates and pods hold on to these addresses. */
@@ -23,8 +22,7 @@ const POD_CIDRS = ['10.188.0.0/16', '10.189.0.0/16', '172.29.0.0/16', '192.168.1
 const SERVICE_CIDRS = ['10.96.0.0/16', '10.97.0.0/16', '172.30.0.0/16', '192.168.208.0/20'];
 
 export async function readSettings(layout: Layout): Promise<Settings | undefined> {
-  const text = await readFile(join(layout.stateDir, 'settings.json'), 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : Value.Parse(Settings, JSON.parse(text));
+  return readState(Settings, join(layout.stateDir, 'settings.json'));
 }
 
 export async function ensureSettings(layout: Layout): Promise<Settings> {

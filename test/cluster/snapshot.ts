@@ -23,7 +23,7 @@ export const Snapshot = Type.Object({
     folders: Type.Array(Type.String()),
   }),
   /** cgroup v2: what its root hands down. */
-  controllers: Type.Array(Type.String(), { default: [] }),
+  controllers: Type.Optional(Type.Array(Type.String())),
   sysctls: Type.Record(Type.String(), Type.String()),
 });
 export type Snapshot = Static<typeof Snapshot>;

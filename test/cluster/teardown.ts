@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm, rmdir, writeFile } from 'node:fs/promises';
-import Value from 'typebox/value';
 import { cgroupFolders, cgroupProcesses, removeCgroup, restoreHandedDown } from './cgroups.ts';
 import { run } from './command.ts';
 import { until } from './deadline.ts';
@@ -11,6 +10,7 @@ import { removeBridge, sysctlFile } from './network.ts';
 import { codeOf } from './cluster_error.ts';
 import { say } from './progress.ts';
 import { differences, SIDE_FOLDERS, Snapshot, takeSnapshot, type Difference } from './snapshot.ts';
+import { readState } from './state_file.ts';
 
 /** Whether anything of a cluster with this layout is on the machine. */
 export async function anythingOf(layout: Layout): Promise<boolean> {
@@ -46,8 +46,7 @@ export async function endProcesses(layout: Layout): Promise<number> {
 
 /** Takes the node off the machine; what differs from before and is ours. */
 export async function removeNode(layout: Layout, snapshotFile: string): Promise<{ ours: Difference[]; others: Difference[] }> {
-  const text = await readFile(snapshotFile, 'utf8').catch(() => undefined);
-  const before = text === undefined ? undefined : Value.Parse(Snapshot, JSON.parse(text));
+  const before = await readState(Snapshot, snapshotFile);
   say(`ended ${await endProcesses(layout)} processes`);
   await unmountBelow([layout.runDir, layout.stateDir]);
   await removeBridge();
@@ -57,7 +56,7 @@ export async function removeNode(layout: Layout, snapshotFile: string): Promise<
   // After a reboot the values are the machine's own again.
   if (before !== undefined && before.boot === (await takeSnapshot()).boot) {
     await restoreSysctls(before);
-    await restoreHandedDown(before.controllers);
+    await restoreHandedDown(before.controllers ?? []);
   }
   await rm(layout.runDir, { recursive: true, force: true });
   const result = before === undefined ? { ours: [], others: [] } : await verify(layout, before);

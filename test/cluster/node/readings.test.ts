@@ -144,7 +144,7 @@ describe('.local/env', () => {
 });
 
 describe('the comparison of a machine before and after', () => {
-  const empty: Snapshot = { boot: 'b', lists: { links: [], mounts: [], namespaces: [], rules: [], rules6: [], routes: [], cgroups: [], folders: [] }, controllers: [], sysctls: { 'net/ipv4/ip_forward': '0' } };
+  const empty: Snapshot = { boot: 'b', lists: { links: [], mounts: [], namespaces: [], rules: [], rules6: [], routes: [], cgroups: [], folders: [] }, sysctls: { 'net/ipv4/ip_forward': '0' } };
 
   it('tells what came and what went, and counts doubles', () => {
     const before = { ...empty, lists: { ...empty.lists, mounts: ['/', '/dev/pts'], links: ['lo', 'eth1'] } };
