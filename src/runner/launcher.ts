@@ -51,7 +51,8 @@ interface Tool {
   timer: NodeJS.Timeout;
 }
 
-const RECONNECT_MS = { first: 10, most: 500 };
+/** Short: a new pod is ready when its agent has found the launcher. */
+const RECONNECT_MS = { first: 10, most: 50 };
 /** What the launcher may take longer than a tool's wall time to tell its end. */
 const GRACE_MS = 10_000;
 

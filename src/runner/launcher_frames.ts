@@ -39,7 +39,8 @@ export type Event =
   | { type: 'clean'; clean: boolean }
   | { type: 'pong'; id: number };
 
-const MAX_FRAME = 64 * 1024 + 4096;
+const MAX_OUTPUT = 64 * 1024 + 5;
+const MAX_EVENT = 256;
 
 export function encodeNumber(type: number, ...numbers: number[]): Buffer {
   const frame = Buffer.allocUnsafe(5 + 4 * numbers.length);
@@ -80,10 +81,6 @@ function decode(type: number, body: Buffer): Event {
   switch (type) {
     case TYPE.started:
       return { type: 'started', id, pid: body.readUInt32BE(4), spawnUs: body.readUInt32BE(8) };
-    case TYPE.out:
-    case TYPE.err:
-      // A copy: what comes from the socket shares one large buffer, and small outputs would keep it alive.
-      return { type: type === TYPE.out ? 'out' : 'err', id, bytes: Buffer.from(body.subarray(4)) };
     case TYPE.exit: {
       const code = body.readInt32BE(4);
       const flags = body.readUInt32BE(12);
@@ -115,26 +112,49 @@ function decode(type: number, body: Buffer): Event {
   }
 }
 
-/** Gives whole events out of a byte stream. Throws where the bytes are no frames. */
+/** Length, type and id: what comes before the bytes of an output. */
+const OUTPUT_HEAD = 9;
+
+/**
+ * Gives events out of a byte stream. An output comes in the pieces in which it arrived, without a copy: put together and copied
+ * out first, each byte of a large output cost three bytes of garbage. Throws where the bytes are no frames.
+ */
 export function frameReader(onEvent: (event: Event) => void): (bytes: Buffer) => void {
-  let pending: Buffer[] = [];
-  let size = 0;
-  return (bytes) => {
-    pending.push(bytes);
-    size += bytes.length;
-    for (;;) {
-      if (size < 5) return;
-      let first = pending[0] as Buffer;
-      if (first.length < 4) pending = [first = Buffer.concat(pending)];
-      const length = first.readUInt32BE(0);
-      if (length === 0 || length > MAX_FRAME) throw new RangeError(`a frame of ${length} bytes`);
-      if (size < 4 + length) return;
-      if (first.length < 4 + length) first = Buffer.concat(pending);
-      else if (pending.length > 1) first = Buffer.concat(pending);
-      const rest = first.subarray(4 + length);
-      pending = rest.length > 0 ? [rest] : [];
-      size = rest.length;
-      onEvent(decode(first[4] as number, first.subarray(5, 4 + length)));
+  /** The begun frame, as far as it is needed whole. */
+  let head: Buffer = Buffer.alloc(0);
+  /** Of an output: what is still to come, and whose it is. */
+  let output: { type: 'out' | 'err'; id: number; left: number } | undefined;
+  return (chunk) => {
+    let bytes = chunk;
+    while (bytes.length > 0) {
+      if (output) {
+        const piece = bytes.subarray(0, output.left);
+        bytes = bytes.subarray(piece.length);
+        output.left -= piece.length;
+        onEvent({ type: output.type, id: output.id, bytes: piece });
+        if (output.left === 0) output = undefined;
+        continue;
+      }
+      const wanted = wantedOf(head);
+      const taken = bytes.subarray(0, wanted - head.length);
+      bytes = bytes.subarray(taken.length);
+      head = head.length === 0 && taken.length === wanted ? taken : Buffer.concat([head, taken]);
+      if (head.length < wanted || wantedOf(head) > wanted) continue;
+      const type = head[4];
+      if (type === TYPE.out || type === TYPE.err) {
+        const left = head.readUInt32BE(0) - 5;
+        if (left > 0) output = { type: type === TYPE.out ? 'out' : 'err', id: head.readUInt32BE(5), left };
+      } else onEvent(decode(type as number, head.subarray(5)));
+      head = Buffer.alloc(0);
     }
   };
+}
+
+/** How many bytes of a frame must be there, as far as it is known. */
+function wantedOf(head: Buffer): number {
+  if (head.length < 5) return 5;
+  const length = head.readUInt32BE(0);
+  const isOutput = head[4] === TYPE.out || head[4] === TYPE.err;
+  if (length < 5 || length > (isOutput ? MAX_OUTPUT : MAX_EVENT)) throw new RangeError(`a frame of ${length} bytes`);
+  return isOutput ? OUTPUT_HEAD : 4 + length;
 }

@@ -14,7 +14,8 @@ const alive = (pid: number) => existsSync(`/proc/${pid}`) && !readFileSync(`/pro
 const root = process.getuid?.() === 0;
 
 for (const init of [false, true]) {
-  describe(`launcher ${init ? 'as PID 1 of its namespace' : 'as an ordinary process'}`, () => {
+  describe(`launcher ${init ? 'as PID 1 of its namespace' : 'as an ordinary process'}`, function () {
+    this.timeout(30_000);
     let server: LauncherProcess;
     let launcher: Launcher;
     const run = (argv: string[], limits: Partial<Limits> = {}, env: Record<string, string> = { PATH: '/usr/bin:/bin' }) =>
@@ -183,8 +184,8 @@ for (const init of [false, true]) {
 
     it('ends everything when the agent goes away, and serves the next', async () => {
       const { pid } = await run(['/bin/sleep', '400']).started;
-      const hostPid = init ? findByCommand('sleep\x00400\x00') : pid;
-      assert.ok(hostPid && alive(hostPid));
+      const hostPid = init ? await until('the tool is seen', () => findByCommand('sleep\x00400\x00')) : pid;
+      assert.ok(alive(hostPid));
       launcher.close();
       await until('the tool is gone', () => !alive(hostPid));
       launcher = openLauncher(server.socket);
@@ -260,7 +261,8 @@ for (const init of [false, true]) {
   });
 }
 
-describe('launcher with a process limit', () => {
+describe('launcher with a process limit', function () {
+  this.timeout(30_000);
   it('outlives a fork bomb, and cleans up after it', async function () {
     if (!root) {
       console.log('      skipped: another user id needs root');
