@@ -138,6 +138,8 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     } finally {
       clearTimeout(late);
       publications.delete(key);
+      // Where it could not even be packed: else settled already, and this changes nothing.
+      change(settle(state, order, performance.now(), false));
     }
   };
   const collected = (of: Collected, recorded: boolean): void => {

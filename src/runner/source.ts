@@ -21,6 +21,8 @@ export interface JobSource {
   ioUsage(): number;
   /** Why the source could not be read, by this tool or by any. */
   failure(tool?: ToolName): SourceFailure | undefined;
+  /** What is wrong with the address itself: no tool needs to be started for it. */
+  unreadable?: SourceFailure;
   close(): void;
 }
 
@@ -77,6 +79,7 @@ function unreadable(error: unknown): JobSource {
     redact: (text) => text,
     ioUsage: () => 0,
     failure: () => failure,
+    unreadable: failure,
     close() {},
   };
 }
