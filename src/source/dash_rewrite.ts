@@ -1,4 +1,4 @@
-import { isNatural, moved, referenceRewriter, toPath, type Place } from './mapping.ts';
+import { isNatural, moved, referenceRewriter, toPath, type Place, type Roots } from './mapping.ts';
 import { resolveReference } from './target.ts';
 import { xmlTags } from './xml_tags.ts';
 
@@ -19,11 +19,15 @@ const longest = 8192;
 
 type Open = { name: string; base: string; ownBase: boolean };
 
-export function rewriteDash(text: string, place: Place, prefix: string): string {
+export function rewriteDash(text: string, place: Place, { near, full }: Roots): string {
   const away = moved(place);
-  const toProxy = referenceRewriter(prefix);
+  const toProxy = referenceRewriter();
   const open: Open[] = [];
   const top = (): string => open.at(-1)?.base ?? place.final;
+  // Below a BaseURL a relative address belongs to that, not to the manifest.
+  let based = !away;
+  let below = away;
+  const root = (): string => (below ? full : near);
   let done = 0;
   let result = '';
   const replace = (from: number, to: number, by: string): void => {
@@ -35,14 +39,15 @@ export function rewriteDash(text: string, place: Place, prefix: string): string 
     const parent = open.at(-1);
     const reference = unescape(text.slice(from, to));
     if (name !== 'BaseURL') {
-      if (!isNatural(reference) || away) replace(from, to, escape(toProxy(reference, place.final)));
+      if (!isNatural(reference) || away) replace(from, to, escape(toProxy(reference, place.final, near)));
       return;
     }
     const base = open.at(-2)?.base ?? place.final;
-    if (!isNatural(reference) || (away && open.length <= 1)) replace(from, to, escape(toProxy(reference, base)));
+    if (!isNatural(reference) || (away && open.length <= 1)) replace(from, to, escape(toProxy(reference, base, root())));
     // Of several, which are alternatives, the first says where relative addresses belong.
     const own = parent === undefined || parent.ownBase || reference.length > longest ? undefined : resolveReference(base, reference);
     if (parent !== undefined && own !== undefined && own.length <= longest) Object.assign(parent, { base: own, ownBase: true });
+    below = true;
   };
 
   const rewriteAttribute = (name: string, attribute: string, value: string): string | undefined => {
@@ -52,10 +57,9 @@ export function rewriteDash(text: string, place: Place, prefix: string): string 
     // A time server's value may be a time, too.
     if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
     if (reference === '' || reference === 'urn:mpeg:dash:resolve-to-zero:2013' || (isNatural(reference) && !(link && away))) return undefined;
-    return escape(toProxy(reference, link ? place.final : top()));
+    return link ? escape(toProxy(reference, place.final, near)) : escape(toProxy(reference, top(), root()));
   };
 
-  let based = !away;
   for (const tag of xmlTags(text)) {
     const name = tag.name.slice(tag.name.indexOf(':') + 1);
     if (tag.kind === 'close') {
@@ -66,7 +70,7 @@ export function rewriteDash(text: string, place: Place, prefix: string): string 
     // Without a BaseURL of its own the manifest stands for its base, which is then another place than the tool sees.
     if (!based && name === 'Period') {
       based = true;
-      replace(tag.from, tag.from, `<BaseURL>${escape(`${prefix}/${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`);
+      replace(tag.from, tag.from, `<BaseURL>${escape(`${full}${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`);
     }
     if (attributes[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
       for (const { name: attribute, from, to } of tag.attributes()) {

@@ -1,12 +1,12 @@
-import { isNatural, moved, referenceRewriter, type Place } from './mapping.ts';
+import { isNatural, moved, referenceRewriter, type Place, type Roots } from './mapping.ts';
 
 /** Turns every address in an HLS playlist into one of the proxy. Lines it does not understand stay as they are. */
-export function rewriteHls(text: string, place: Place, prefix: string): string {
+export function rewriteHls(text: string, place: Place, { near }: Roots): string {
   const away = moved(place);
-  const toProxy = referenceRewriter(prefix);
+  const toProxy = referenceRewriter();
   const rewrite = (reference: string): string => {
     const bare = reference.trim();
-    return bare === '' || (!away && isNatural(bare)) ? reference : toProxy(bare, place.final);
+    return bare === '' || (!away && isNatural(bare)) ? reference : toProxy(bare, place.final, near);
   };
   return text.replace(/[^\r\n]+/g, (line) => {
     if (!line.trimStart().startsWith('#')) return line.trim() === '' ? line : rewrite(line);

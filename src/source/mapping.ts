@@ -20,8 +20,11 @@ export const toPath = (url: string): string => `x/${url.replace('://', '/')}`;
 /** The web address behind a path under the prefix; undefined for one that is none. */
 export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'name'>): string | undefined {
   if (path.startsWith('x/')) {
-    const match = /^x\/(https?)\/([^/?#@\\]+)(\/[^#]*)?$/.exec(path);
-    return match === null ? undefined : resolveReference(`${match[1]}://${match[2]}/`, `${match[1]}://${match[2]}${match[3] ?? '/'}`);
+    const match = /^x\/(https?)\/([^/?#]+)(\/[^#]*)?$/.exec(path);
+    // A tool may have encoded the colon before the port.
+    const authority = loosely(match?.[2] ?? '');
+    if (match === null || !/^(?:\[[0-9a-f:.]+\]|[^\s/?#@:\\[\]]+)(?::\d{1,5})?$/i.test(authority)) return undefined;
+    return resolveReference(`${match[1]}://${authority}/`, `${match[1]}://${authority}${match[3] ?? '/'}`);
   }
   if (loosely(path) === loosely(name)) return main;
   return resolveReference(main, `./${path}`);
@@ -39,6 +42,16 @@ export function nameOf(url: string): string {
   const path = url.replace(/^[a-z0-9]+:\/\/[^/?#]*/, '').split(/[?#]/)[0]!;
   const name = path.slice(path.lastIndexOf('/') + 1);
   return name === '' || name === 'x' || name === '.' || name === '..' ? 'source' : name;
+}
+
+/**
+ * What goes before a path of the proxy in a text. `near` is relative to the text itself: not every tool follows an absolute
+ * address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports stays true.
+ */
+export type Roots = { near: string; full: string };
+
+export function rootsOf(path: string, prefix: string): Roots {
+  return { near: '../'.repeat(path.split(/[?#]/)[0]!.split('/').length - 1), full: `${prefix}/` };
 }
 
 /** Where a text with references was asked for, and where it came from. */
@@ -59,10 +72,10 @@ const harmless = /^(?:data|skd|urn|tag):/i;
 const mostText = 16 << 20;
 
 /** A rewriter for one text. Throws where the text grows too long. */
-export function referenceRewriter(prefix: string): (reference: string, base: string) => string {
+export function referenceRewriter(): (reference: string, base: string, root: string) => string {
   let left = mostText;
-  return (reference, base) => {
-    const result = rewriteReference(reference, base, prefix);
+  return (reference, base, root) => {
+    const result = rewriteReference(reference, base, root);
     left -= result.length;
     if (left < 0) throw new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
     return result;
@@ -70,11 +83,11 @@ export function referenceRewriter(prefix: string): (reference: string, base: str
 }
 
 /** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
-export function rewriteReference(reference: string, base: string, prefix: string): string {
-  if (reference.length > longestReference) return `${prefix}/refused/unreadable`;
+export function rewriteReference(reference: string, base: string, root: string): string {
+  if (reference.length > longestReference) return `${root}refused/unreadable`;
   const url = resolveReference(base, reference);
-  if (url !== undefined) return `${prefix}/${toPath(url)}`;
+  if (url !== undefined) return `${root}${toPath(url)}`;
   if (harmless.test(reference)) return reference;
   const scheme = /^([a-z][a-z0-9+.-]{0,30}):/i.exec(reference)?.[1]?.toLowerCase() ?? 'unreadable';
-  return `${prefix}/refused/${scheme}`;
+  return `${root}refused/${scheme}`;
 }

@@ -18,6 +18,8 @@ export function outputRedactor(source: Source, { port, secret, main, name }: Pro
   // The source's own address by its name, for it may stand among commas; any other up to where an address must end.
   const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}(?![\\w%/?\\-]|\\.\\w)`, 'g');
   const any = new RegExp(`${prefix}(?:${slash}[A-Za-z0-9_-]+((?:${slash}[^\\s"'<>|]*)?))?`, 'g');
+  // Some tools print a reference as it stands in the playlist that we wrote.
+  const written = new RegExp(`(?<![\\w/.-])(?:\\.\\.${slash})*x${slash}https?${slash}[^\\s"'<>|]+`, 'g');
   const leftover = new RegExp(secret, 'g');
   const listener = new RegExp(loose(`127.0.0.1:${port}`), 'g');
   const host = /^[a-z0-9]+:\/\/([^/?#]*)/.exec(shown)?.[1] ?? '';
@@ -30,14 +32,14 @@ export function outputRedactor(source: Source, { port, secret, main, name }: Pro
   };
 
   return (text) => {
-    if (!text.includes(secret) && !text.includes(String(port))) return strike(text);
     const back = text
       .replace(own, (found) => escapedAs(found, shown))
       .replace(any, (found: string, rest = '') => {
         const plain = rest.replaceAll('\\', '').replaceAll('&amp;', '&');
         const end = /[:.,;)]*$/.exec(plain)![0];
         return escapedAs(found, original(plain.slice(0, plain.length - end.length))) + end;
-      });
+      })
+      .replace(written, (found: string) => escapedAs(found, original(found.replaceAll('\\', '').replaceAll('&amp;', '&').replace(/^(?:\.\.\/)+/, ''))));
     return strike(back.replace(leftover, 'REDACTED').replace(listener, host));
   };
 }

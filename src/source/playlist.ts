@@ -2,7 +2,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { promisify } from 'node:util';
 import { SourceError } from './error.ts';
 import type { Head, OriginFile } from './origin_file.ts';
-import type { Place } from './mapping.ts';
+import type { Place, Roots } from './mapping.ts';
 
 /** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */
 export type PlaylistKind = 'hls' | 'dash';
@@ -32,7 +32,7 @@ function claimedKind({ type, url }: Head): PlaylistKind | undefined {
 
 export type Playlist = { body: Buffer; /** it will not change */ final: boolean };
 
-export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, prefix: string): Promise<Playlist> {
+export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, roots: Roots): Promise<Playlist> {
   if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();
   let bytes = await file.first(longestPlaylist + 1);
   if (bytes.length > longestPlaylist) throw tooLong();
@@ -48,10 +48,10 @@ export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistK
   const text = encoding === 'utf8' ? utf8 : bytes.toString('latin1');
   if (kind === 'hls') {
     const { isFinalHls, rewriteHls } = await import('./hls_rewrite.ts');
-    return { body: Buffer.from(rewriteHls(text, place, prefix), encoding), final: isFinalHls(text) };
+    return { body: Buffer.from(rewriteHls(text, place, roots), encoding), final: isFinalHls(text) };
   }
   const { isFinalDash, rewriteDash } = await import('./dash_rewrite.ts');
-  return { body: Buffer.from(rewriteDash(text, place, prefix), encoding), final: isFinalDash(text) };
+  return { body: Buffer.from(rewriteDash(text, place, roots), encoding), final: isFinalDash(text) };
 }
 
 const tooLong = (): SourceError => new SourceError('cut', 'The playlist is too long.', { reason: 'limit' });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isSourceError } from './error.ts';
 import type { Failure, Job } from './job.ts';
-import { fromPath } from './mapping.ts';
+import { fromPath, rootsOf } from './mapping.ts';
 import type { Head, OriginFile } from './origin_file.ts';
 import { playlistKind, readPlaylist, type Playlist } from './playlist.ts';
 
@@ -22,13 +22,14 @@ export async function serveTool(job: Job, tool: string, path: string, request: I
     refuse(response, 404, 'No such address.');
     return;
   }
-  await serveUrl(job, tool, url, request, response);
+  await serveUrl(job, tool, url, request, response, path);
 }
 
-export async function serveUrl(job: Job, tool: string, url: string, request: IncomingMessage, response: ServerResponse, anonymous = false): Promise<void> {
+/** With the path that was asked for, playlists are rewritten; without one the address was asked for as it is, and gets no credential. */
+export async function serveUrl(job: Job, tool: string, url: string, request: IncomingMessage, response: ServerResponse, path?: string): Promise<void> {
   try {
-    const { file, head } = await job.file(url, tool, anonymous);
-    const playlist = anonymous ? undefined : await playlistOf(job, tool, url, file, head);
+    const { file, head } = await job.file(url, tool, path === undefined);
+    const playlist = path === undefined ? undefined : await playlistOf(job, tool, url, path, file, head);
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
     else await send(file, head, request, response);
   } catch (error) {
@@ -42,13 +43,13 @@ export async function serveUrl(job: Job, tool: string, url: string, request: Inc
 /** How long a playlist that may change is good for both tools. */
 const freshMs = 1000;
 
-async function playlistOf(job: Job, tool: string, url: string, file: OriginFile, head: Head): Promise<Playlist | undefined> {
+async function playlistOf(job: Job, tool: string, url: string, path: string, file: OriginFile, head: Head): Promise<Playlist | undefined> {
   const kind = await playlistKind(file, head);
   if (kind === undefined) return undefined;
-  const key = `${tool} ${url}`;
+  const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
   if (known !== undefined && (await known.playlist).final) return known.playlist;
-  const playlist = readPlaylist(file, head, kind, { requested: url, final: head.url }, job.prefix(tool));
+  const playlist = readPlaylist(file, head, kind, { requested: url, final: head.url }, rootsOf(path, job.prefix(tool)));
   if (job.playlists.size > 256) job.playlists.clear();
   job.playlists.set(key, { playlist, at: performance.now() });
   playlist.then(

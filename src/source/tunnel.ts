@@ -26,7 +26,7 @@ export async function serveAbsolute({ job, tool }: Login, request: IncomingMessa
   const url = resolveReference('http://invalid/', request.url ?? '');
   if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'Not an http address.');
   else if (request.method !== 'GET' && request.method !== 'HEAD') refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
-  else await serveUrl(job, tool, url, request, response, true);
+  else await serveUrl(job, tool, url, request, response);
 }
 
 /** `CONNECT host:443` */

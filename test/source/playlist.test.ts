@@ -3,10 +3,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFinalDash, rewriteDash } from '../../src/source/dash_rewrite.ts';
 import { isFinalHls, rewriteHls } from '../../src/source/hls_rewrite.ts';
-import { fromPath, isNatural, nameOf, rewriteReference, toPath } from '../../src/source/mapping.ts';
+import { fromPath, isNatural, nameOf, rewriteReference, rootsOf, toPath } from '../../src/source/mapping.ts';
 import { random } from './random.ts';
 
 const prefix = 'http://127.0.0.1:9/s/t';
+const roots = { near: `${prefix}/`, full: `${prefix}/` };
 const here = 'https://origin.example/live/show/list.m3u8?token=abc';
 const stay = { requested: here, final: here };
 const moved = { requested: here, final: 'https://edge.example/x/y/list.m3u8?e=1' };
@@ -32,10 +33,10 @@ describe('references in playlists', () => {
     ['seg-$Number%05d$.m4s', 'x/https/origin.example/live/show/seg-$Number%05d$.m4s'],
     ['file:///etc/passwd', 'refused/file'], ['concat:a|b', 'refused/concat'], ['crypto+http://h/a', 'refused/crypto+http'], ['rtmp://h/a', 'refused/rtmp'], ['http://[', 'refused/http'],
   ] as const) {
-    it(`turns ${reference} into ${result}`, () => assert.equal(rewriteReference(reference, here, prefix), `${prefix}/${result}`));
+    it(`turns ${reference} into ${result}`, () => assert.equal(rewriteReference(reference, here, `${prefix}/`), `${prefix}/${result}`));
   }
   it('leaves data and key system addresses', () => {
-    for (const reference of ['data:text/plain;base64,AAAA', 'skd://key', 'urn:uuid:1']) assert.equal(rewriteReference(reference, here, prefix), reference);
+    for (const reference of ['data:text/plain;base64,AAAA', 'skd://key', 'urn:uuid:1']) assert.equal(rewriteReference(reference, here, `${prefix}/`), reference);
   });
 
   it('finds the way back from every path it makes', () => {
@@ -44,6 +45,9 @@ describe('references in playlists', () => {
     assert.equal(fromPath('list.m3u8', place), here);
     assert.equal(fromPath('a.ts?x=1', place), 'https://origin.example/live/show/a.ts?x=1');
     assert.equal(fromPath('sub/a.ts', place), 'https://origin.example/live/show/sub/a.ts');
+    assert.equal(fromPath('x/http/h%3A81/a', place), 'http://h:81/a');
+    assert.equal(fromPath('x/http/%5B2001:db8::1%5D%3A81/a', place), 'http://[2001:db8::1]:81/a');
+    for (const path of ['x/http/u%40h/a', 'x/http/h%2Fx/a', 'x/http/h:x/a', 'x/http/h%5Cx/a', 'x/http/h:99999/a', 'x/http/%zz/a']) assert.equal(fromPath(path, place), undefined, path);
     assert.equal(fromPath('x/ftp/h/a', place), undefined);
     assert.equal(fromPath('x/http/', place), undefined);
   });
@@ -57,16 +61,24 @@ describe('HLS rewriting', () => {
     '#EXT-X-KEY:METHOD=AES-128,URI=https://keys.example/bare', '#EXTINF:4,title, http://not.a/uri', 'seg1.ts', ' seg2.ts ', '\thttps://cdn.example/seg3.ts', '../seg4.ts', '', '#EXT-X-ENDLIST', '',
   ];
   it('changes addresses and nothing else', () => {
-    assert.deepEqual(rewriteHls(lines.join('\n'), stay, prefix).split('\n'), [
+    assert.deepEqual(rewriteHls(lines.join('\n'), stay, roots).split('\n'), [
       '#EXTM3U', '#EXT-X-VERSION:7', '# a remark with http://h/x', `#EXT-X-KEY:METHOD=AES-128,URI="${prefix}/x/https/keys.example/k?a=b",IV=0x1`, '#EXT-X-SESSION-KEY:METHOD=SAMPLE-AES,URI="skd://x"',
       '#EXT-X-MAP:URI="init.mp4",BYTERANGE="10@0"', `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="b, c",URI="${prefix}/x/https/origin.example/audio/a.m3u8"`, `#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="${prefix}/x/https/origin.example/live/i.m3u8"`,
       '#EXT-X-PART:DURATION=1,URI="part.mp4"', `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${prefix}/x/https/cdn.example/p.mp4"`, `#EXT-X-DATERANGE:ID="x",X-ASSET-URI="${prefix}/x/https/ads.example/a.m3u8",X-ASSET-LIST="${prefix}/x/https/ads.example/l.json"`,
       `#EXT-X-KEY:METHOD=AES-128,URI=${prefix}/x/https/keys.example/bare`, '#EXTINF:4,title, http://not.a/uri', 'seg1.ts', ' seg2.ts ', `${prefix}/x/https/cdn.example/seg3.ts`, `${prefix}/x/https/origin.example/live/seg4.ts`, '', '#EXT-X-ENDLIST', '',
     ]);
   });
-  it('keeps line ends as they are', () => assert.equal(rewriteHls('#EXTM3U\r\na.ts\r\n', stay, prefix), '#EXTM3U\r\na.ts\r\n'));
+  it('writes them relative to the playlist, and as long as they were', () => {
+    const text = '#EXTM3U\nhttps://cdn.example/a.ts?b=c\nhttp://h/d.ts\n';
+    const result = rewriteHls(text, stay, rootsOf('list.m3u8', prefix));
+    assert.equal(result, '#EXTM3U\nx/https/cdn.example/a.ts?b=c\nx/http/h/d.ts\n');
+    assert.equal(result.length, text.length);
+    const nested = rewriteHls('#EXTM3U\nhttps://cdn.example/a.ts\n', stay, rootsOf('x/https/h/a/b.m3u8?c=d/e', prefix)).split('\n')[1]!;
+    assert.equal(new URL(nested, `${prefix}/x/https/h/a/b.m3u8?c=d/e`).href, `${prefix}/x/https/cdn.example/a.ts`);
+  });
+  it('keeps line ends as they are', () => assert.equal(rewriteHls('#EXTM3U\r\na.ts\r\n', stay, roots), '#EXTM3U\r\na.ts\r\n'));
   it('rewrites relative addresses too where a redirect led elsewhere', () => {
-    assert.equal(rewriteHls('#EXTM3U\nsub/a.ts\n', moved, prefix), `#EXTM3U\n${prefix}/x/https/edge.example/x/y/sub/a.ts\n`);
+    assert.equal(rewriteHls('#EXTM3U\nsub/a.ts\n', moved, roots), `#EXTM3U\n${prefix}/x/https/edge.example/x/y/sub/a.ts\n`);
   });
   it('knows which playlists are final', () => {
     assert.equal(isFinalHls('#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na\n'), true);
@@ -83,14 +95,14 @@ describe('HLS rewriting', () => {
     let seen = 0;
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.m3u8'))) {
       const text = readFileSync(join(folder, name), 'utf8');
-      const result = rewriteHls(text, stay, prefix);
+      const result = rewriteHls(text, stay, roots);
       seen++;
       assert.equal(result.split('\n').length, text.split('\n').length, name);
       for (const line of result.split(/\r?\n/)) {
         if (line.startsWith('#') || line.trim() === '') continue;
         assert.ok(isNatural(line.trim()) || line.startsWith(`${prefix}/`), `${name}: ${line}`);
       }
-      assert.equal(rewriteHls(result, stay, prefix).replaceAll(`${prefix}/x/http/127.0.0.1:9/s/t/`, `${prefix}/`), result, name);
+      assert.equal(rewriteHls(result, stay, roots).replaceAll(`${prefix}/x/http/127.0.0.1:9/s/t/`, `${prefix}/`), result, name);
     }
     assert.ok(seen > 40, `${seen} playlists`);
   });
@@ -117,13 +129,17 @@ describe('DASH rewriting', () => {
     ['another scheme', '<MPD><BaseURL>file:///etc/</BaseURL></MPD>', `<MPD><BaseURL>${prefix}/refused/file</BaseURL></MPD>`],
     ['nothing in remarks, other elements and other attributes', '<!-- <BaseURL>http://h/</BaseURL> --><MPD schemaLocation="http://h/x"><ProgramInformation moreInformationURL="http://h/"/><UTCTiming value="2026-01-01T00:00:00Z"/></MPD>', undefined],
   ] as const) {
-    it(`${after === undefined ? '' : 'rewrites '}${what}`, () => assert.equal(rewriteDash(before, place, prefix), after ?? before));
+    it(`${after === undefined ? '' : 'rewrites '}${what}`, () => assert.equal(rewriteDash(before, place, roots), after ?? before));
   }
 
   it('gives the manifest a base where a redirect led elsewhere', () => {
     const away = { requested: manifest, final: 'https://edge.example/e/f/m.mpd?x=1' };
-    assert.equal(rewriteDash('<?xml version="1.0"?><MPD type="static"><Period/></MPD>', away, prefix), `<?xml version="1.0"?><MPD type="static"><BaseURL>${prefix}/x/https/edge.example/e/f/</BaseURL><Period/></MPD>`);
-    assert.equal(rewriteDash('<MPD><BaseURL>dir/</BaseURL><Period><BaseURL>p/</BaseURL></Period></MPD>', away, prefix), `<MPD><BaseURL>${prefix}/x/https/edge.example/e/f/dir/</BaseURL><Period><BaseURL>p/</BaseURL></Period></MPD>`);
+    assert.equal(rewriteDash('<?xml version="1.0"?><MPD type="static"><Period/></MPD>', away, roots), `<?xml version="1.0"?><MPD type="static"><BaseURL>${prefix}/x/https/edge.example/e/f/</BaseURL><Period/></MPD>`);
+    assert.equal(rewriteDash('<MPD><BaseURL>dir/</BaseURL><Period><BaseURL>p/</BaseURL></Period></MPD>', away, roots), `<MPD><BaseURL>${prefix}/x/https/edge.example/e/f/dir/</BaseURL><Period><BaseURL>p/</BaseURL></Period></MPD>`);
+  });
+  it('writes addresses relative to the manifest, but below a BaseURL in full', () => {
+    const text = '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period><BaseURL>https://other.example/</BaseURL><SegmentTemplate media="/m"/></Period></MPD>';
+    assert.equal(rewriteDash(text, place, rootsOf('m.mpd', prefix)), `<MPD><BaseURL>x/https/cdn.example/a/</BaseURL><Period><BaseURL>${prefix}/x/https/other.example/</BaseURL><SegmentTemplate media="${prefix}/x/https/other.example/m"/></Period></MPD>`);
   });
   it('knows which manifests are final', () => {
     assert.equal(isFinalDash('<MPD type="static">'), true);
@@ -135,8 +151,8 @@ describe('DASH rewriting', () => {
     const parts = ['<MPD>', '</MPD>', '<Period>', '</Period>', '<BaseURL>', '</BaseURL>', '<BaseURL/>', 'http://evil.example/', 'sub/', '/abs', '../', '<SegmentTemplate media="http://evil.example/$Number$" ', '/>', '>', '<', '"', "'", '&amp;', '&#x68;ttp://evil.example/', '<!--', '-->', '<![CDATA[', ']]>', '<?x', '?>', ' xlink:href="http://evil.example/"', '\n', '<SegmentURL media=\'http://evil.example/1\'/>', '<!DOCTYPE MPD [<!ENTITY e "http://evil.example/">]>'];
     for (let i = 0; i < 5000; i++) {
       const text = Array.from({ length: Math.floor(next() * 25) }, () => parts[Math.floor(next() * parts.length)]!).join('');
-      const result = rewriteDash(text, place, prefix);
-      const hls = rewriteHls(text, stay, prefix);
+      const result = rewriteDash(text, place, roots);
+      const hls = rewriteHls(text, stay, roots);
       assert.equal(typeof result + typeof hls, 'stringstring');
       // Where the text is well-formed, nothing may be left.
       const base = /<BaseURL>\s*(http:\/\/evil[^<]*)<\/BaseURL>/.exec(result.replace(/<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[[\s\S]*?(?:\]\]>|$)|<\?[\s\S]*?(?:\?>|$)/g, ''));
@@ -152,18 +168,18 @@ describe('DASH rewriting', () => {
     for (const [what, piece] of hostile) {
       const text = piece.repeat(Math.ceil(300_000 / piece.length));
       const begin = process.cpuUsage();
-      rewriteDash(`<MPD ${text}`, place, prefix);
-      rewriteDash(text, place, prefix);
-      rewriteHls(`#EXT-X-KEY:${text}`, stay, prefix);
-      rewriteHls(text, stay, prefix);
+      rewriteDash(`<MPD ${text}`, place, roots);
+      rewriteDash(text, place, roots);
+      rewriteHls(`#EXT-X-KEY:${text}`, stay, roots);
+      rewriteHls(text, stay, roots);
       const spent = process.cpuUsage(begin).user / 1000;
       assert.ok(spent < 5000, `${what}: ${spent.toFixed(0)} ms`);
     }
   });
 
   it('does not let a short text grow without end', () => {
-    assert.throws(() => rewriteHls(`/${'a'.repeat(4000)}\n`.repeat(5000), stay, prefix), { code: 'cut', reason: 'limit' });
-    assert.throws(() => rewriteDash(`<MPD>${`<BaseURL>/${'a'.repeat(4000)}</BaseURL>`.repeat(5000)}`, place, prefix), { code: 'cut', reason: 'limit' });
+    assert.throws(() => rewriteHls(`/${'a'.repeat(4000)}\n`.repeat(5000), stay, roots), { code: 'cut', reason: 'limit' });
+    assert.throws(() => rewriteDash(`<MPD>${`<BaseURL>/${'a'.repeat(4000)}</BaseURL>`.repeat(5000)}`, place, roots), { code: 'cut', reason: 'limit' });
   });
 });
 

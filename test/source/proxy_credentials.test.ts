@@ -57,7 +57,7 @@ describe('source proxy: credentials', () => {
     assert.ok((await ask(moved.address('a'))).body.equals(body));
     const list = await open(`http://user:password@127.0.0.1:${origin.port}/l.m3u8`);
     const text = (await ask(list.address('a'))).body.toString();
-    assert.ok((await ask(text.split('\n')[2]!)).body.equals(body));
+    assert.ok((await ask(new URL(text.split('\n')[2]!, list.address('a')).href)).body.equals(body));
     assert.ok(origin.requests.every(({ authorization }) => authorization !== undefined));
     assert.ok(other.requests.length >= 2);
     assert.ok(other.requests.every(({ authorization }) => authorization === undefined));
@@ -144,6 +144,8 @@ describe('source proxy: credentials', () => {
       [`format,${address},2,0,"mov,mp4",${address}`, `format,${shown},2,0,"mov,mp4",${shown}`],
       [`${address.replace('f.mp4', 'x/https/h.example/a,b;c.ts?k=v,w;x')}: 404, gone`, 'https://h.example/a,b;c.ts?k=REDACTED: 404, gone'],
       [`${address}|${address}`, `${shown}|${shown}`],
+      ['"Source": "x/https/cdn.example/a.ts?k=v", "../../x\\/http\\/h\\/a"', '"Source": "https://cdn.example/a.ts?k=REDACTED", "http:\\/\\/h\\/a"'],
+      ['max/https/x and a/x/http/y', 'max/https/x and a/x/http/y'],
       ['nothing of it', 'nothing of it'],
     ] as const) {
       assert.equal(job.redact(before), after);
