@@ -31,15 +31,15 @@ export async function withSandbox<T>(entry: Entry, image: BuiltImage, files: rea
     if (entry.command.includes('{node}')) await addNode(root);
     const command = entry.command.map((part) => part.replaceAll('{root}', place).replaceAll('{node}', NODE));
     try {
-      return await work({ root, command, run: (args) => attempt('chroot', ['--userspec=65533:65533', root, ...command, ...args], { env: EMPTY, timeoutMs: 60_000 }) });
+      return await work({ root, command, run: (args) => attempt('env', [...CLEAN, 'chroot', '--userspec=65533:65533', root, ...command, ...args], { timeoutMs: 60_000 }) });
     } finally {
       await rm(root, { recursive: true, force: true });
     }
   });
 }
 
-/** What a search path of the machine's own could lead a loader to. */
-const EMPTY = { LD_LIBRARY_PATH: '', HOME: '/', LANG: 'C' };
+/** Nothing of the machine's own settings: no search path of a loader, no options of Node. */
+const CLEAN = ['-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/'];
 
 async function addNode(root: string): Promise<void> {
   const node = join(import.meta.dirname, '..', 'node_modules', 'node', 'bin', 'node');

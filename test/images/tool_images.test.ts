@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { cachedTools } from '../../images/cached.ts';
 import { type Sandbox, versionArgs, versionIn, withSandbox } from '../../images/sandbox.ts';
 
 const awaited = await cachedTools();
 const clip = join(import.meta.dirname, '..', 'fixtures', 'tiny.mp4');
-const FFPROBE = ['-v', 'error', '-show_format', '-show_streams', '-of', 'json', '/tiny.mp4'];
-const MEDIAINFO = ['--Output=JSON', '--Language=raw', '--ParseSpeed=0.5', '/tiny.mp4'];
+const FFPROBE = ['-v', 'error', '-show_format', '-show_streams', '-of', 'json'];
+const MEDIAINFO = ['--Output=JSON', '--Language=raw', '--ParseSpeed=0.5'];
 
 interface Ffprobe {
   format: { format_name: string; duration: string; nb_streams: number };
@@ -25,26 +27,52 @@ describe('tool images, each alone in an empty root', function () {
     return;
   }
 
+  let origin: Server;
+  let address: string;
+  before(async () => {
+    origin = await serve(await readFile(clip));
+    address = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/tiny.mp4`;
+  });
+  after(() => {
+    origin.closeAllConnections();
+    origin.close();
+  });
+
   for (const { entry, image } of awaited) {
     const name = `${entry.tool} ${entry.version}`;
     if (image === undefined) {
       it.skip(`${name}: skipped, its image is not built here (npm exec -- node images/build.ts ${entry.tool}-${entry.version})`);
       continue;
     }
-    it(`${name} holds the tool and its libraries, reports ${entry.exact}, and reads a clip`, () =>
+    it(`${name} holds the tool and its libraries, reports ${entry.exact}, and reads a clip from a file and over http`, () =>
       withSandbox(entry, image, [clip], async (sandbox) => {
         const place = join(sandbox.root, 'tools', entry.tool, entry.version);
         assert.deepEqual((await readdir(place)).filter((folder) => folder !== 'bin' && folder !== 'lib'), []);
         const said = await sandbox.run(versionArgs(entry));
         assert.equal(said.stderr, '', 'nothing is missing that the loader would warn of');
         assert.equal(versionIn(entry, said.stdout), entry.exact);
-        await (entry.tool === 'ffprobe' ? readWithFfprobe(sandbox) : readWithMediainfo(sandbox));
+        const read = entry.tool === 'ffprobe' ? readWithFfprobe : readWithMediainfo;
+        await read(sandbox, '/tiny.mp4');
+        await read(sandbox, address);
       }));
   }
 });
 
-async function readWithFfprobe(sandbox: Sandbox): Promise<void> {
-  const { code, stdout, stderr } = await sandbox.run(FFPROBE);
+/** By ranges, as the source proxy of a runner serves everything. */
+async function serve(content: Buffer): Promise<Server> {
+  const server = createServer((request, response) => {
+    const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+    const part = content.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
+    if (request.headers.range === undefined) response.writeHead(200, { 'accept-ranges': 'bytes', 'content-length': part.length });
+    else response.writeHead(206, { 'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${content.length}`, 'content-length': part.length });
+    response.end(part);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+async function readWithFfprobe(sandbox: Sandbox, source: string): Promise<void> {
+  const { code, stdout, stderr } = await sandbox.run([...FFPROBE, source]);
   assert.equal(code, 0, stderr);
   const { format, streams } = JSON.parse(stdout) as Ffprobe;
   assert.match(format.format_name, /mp4/);
@@ -53,11 +81,11 @@ async function readWithFfprobe(sandbox: Sandbox): Promise<void> {
   assert.deepEqual([streams[0]?.width, streams[0]?.height, streams[0]?.nb_frames, streams[1]?.channels], [128, 72, '50', 2]);
 }
 
-async function readWithMediainfo(sandbox: Sandbox): Promise<void> {
-  const { code, stdout, stderr } = await sandbox.run(MEDIAINFO);
+async function readWithMediainfo(sandbox: Sandbox, source: string): Promise<void> {
+  const { code, stdout, stderr } = await sandbox.run([...MEDIAINFO, source]);
   assert.equal(code, 0, stderr);
   const { media } = JSON.parse(stdout) as Mediainfo;
-  assert.equal(media['@ref'], '/tiny.mp4');
+  assert.equal(media['@ref'], source);
   const [general, video, audio] = media.track;
   assert.deepEqual([general?.['@type'], general?.['Format'], Number(general?.['Duration'])], ['General', 'MPEG-4', 2]);
   assert.deepEqual([video?.['Format'], video?.['Width'], video?.['Height'], video?.['FrameCount']], ['AVC', '128', '72', '50']);
