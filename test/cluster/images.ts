@@ -48,11 +48,15 @@ export function pinned(name: string, digest: string): string {
   return `${name.replace(/:[^/:]*$/, '')}@${digest}`;
 }
 
-/** Earlier images of this name, except the one it means now: pods of the running release may still be started from that. */
+/**
+ * Names of earlier images of this name, except the one it means now: pods of the running release may still be started from that.
+ * Kubernetes' own name for an image, its configuration's digest, goes with it.
+ */
 export function outdated(there: ReadonlyMap<string, string>, name: string): string[] {
-  const tags = [...there].filter(([other]) => !other.includes('@'));
-  const repository = pinned(name, '');
-  return [...there].filter(([other, digest]) => other.startsWith(repository) && !tags.some(([, current]) => current === digest)).map(([other]) => other);
+  const all = [...there];
+  const tagged = new Set(all.filter(([other]) => !other.includes('@') && !other.startsWith('sha256:')).map(([, digest]) => digest));
+  const old = new Set(all.filter(([other, digest]) => other.startsWith(pinned(name, '')) && !tagged.has(digest)).map(([, digest]) => digest));
+  return all.filter(([, digest]) => old.has(digest)).map(([other]) => other);
 }
 
 /** `ctr images ls`: name and digest. */

@@ -125,7 +125,7 @@ COMMIT
 
 describe('images on the node', () => {
   const there = listedImages(
-    ['REF TYPE DIGEST SIZE PLATFORMS LABELS', 'localhost/a:1  application/x  sha256:new  1 MiB linux/amd64 -', 'localhost/a@sha256:new application/x sha256:new 1 MiB - -', 'localhost/a@sha256:old application/x sha256:old 1 MiB - -', 'localhost/ab@sha256:old2 application/x sha256:old2 1 - -'].join('\n'),
+    ['REF TYPE DIGEST SIZE PLATFORMS LABELS', 'localhost/a:1  application/x  sha256:new  1 MiB linux/amd64 -', 'localhost/a@sha256:new application/x sha256:new 1 MiB - -', 'localhost/a@sha256:old application/x sha256:old 1 MiB - -', 'sha256:config-new application/x sha256:new 1 - -', 'sha256:config-old application/x sha256:old 1 - -', 'localhost/ab@sha256:old2 application/x sha256:old2 1 - -'].join('\n'),
   );
 
   it('are known by name and digest', () => {
@@ -134,7 +134,7 @@ describe('images on the node', () => {
     assert.equal(pinned('localhost:5000/a', 'sha256:new'), 'localhost:5000/a@sha256:new');
   });
 
-  it('go when no name means them any more, others\' never', () => assert.deepEqual(outdated(there, 'localhost/a:1'), ['localhost/a@sha256:old']));
+  it('go when no name means them any more, others\' never', () => assert.deepEqual(outdated(there, 'localhost/a:1'), ['localhost/a@sha256:old', 'sha256:config-old']));
 });
 
 describe('.local/env', () => {
