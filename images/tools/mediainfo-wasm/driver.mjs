@@ -20,7 +20,7 @@ process.exitCode = await main(readArguments(process.argv.slice(2)));
 
 async function main({ help, version, address, ...options }) {
   if (help) return print(USAGE, 0);
-  if (version) return print(`MediaInfo Command line, \nMediaInfoLib - v${(await loadLibrary(options)).version()}\n`, 0);
+  if (version) return print(`MediaInfo Command line, \nMediaInfoLib - v${await (await loadLibrary(options)).version()}\n`, 0);
   if (address === undefined) return print(USAGE, 1);
   const library = await loadLibrary(options);
   let origin;
@@ -29,7 +29,7 @@ async function main({ help, version, address, ...options }) {
     await analyse(library, origin);
   } catch (error) {
     process.stderr.write(`E: ${address}, ${error.message}\n`);
-    return print(emptyOutput(options.output, library), 1);
+    return print(await emptyOutput(options.output, library), 1);
   } finally {
     origin?.close();
   }

@@ -30,8 +30,7 @@ async function bundle({ output, cover }) {
   const factory = require(join(folder, 'bundle.cjs'));
   const make = async (format, coverData) => (await factory({ format, coverData, locateFile: () => wasm })).wasmInstance;
   const instance = await make(output, cover);
-  const xml = await make('XML', false);
-  return lowerCase(() => instance, () => xml);
+  return lowerCase(() => instance, (format) => make(format, false));
 }
 
 function lowerCase(make, makeFor) {
@@ -42,7 +41,7 @@ function lowerCase(make, makeFor) {
     wants: () => position(instance.open_buffer_continue_goto_get_lower(), instance.open_buffer_continue_goto_get_upper()),
     end: () => instance.open_buffer_finalize(),
     inform: () => instance.inform(),
-    version: () => versionIn(makeFor('XML')),
+    version: async () => versionIn(await makeFor('XML')),
   };
 }
 
@@ -78,6 +77,6 @@ async function official({ output, cover, full, others }) {
     wants: () => instance.Open_Buffer_Continue_Goto_Get(),
     end: () => instance.Open_Buffer_Finalize(),
     inform: () => instance.Inform(),
-    version: () => String(instance.Option('Info_Version', '')).replace(/^.*v/, ''),
+    version: async () => String(instance.Option('Info_Version', '')).replace(/^.*v/, ''),
   };
 }

@@ -13,9 +13,9 @@ export function withAddress(text, format, address) {
 }
 
 /** What the command line prints where nothing could be read. */
-export function emptyOutput(format, library) {
+export async function emptyOutput(format, library) {
   if (/^json$/i.test(format)) {
-    return `{\n"creatingLibrary":{"name":"MediaInfoLib","version":"${library.version()}","url":"https://mediaarea.net/MediaInfo"},\n"media": null\n}\n`;
+    return `{\n"creatingLibrary":{"name":"MediaInfoLib","version":"${await library.version()}","url":"https://mediaarea.net/MediaInfo"},\n"media": null\n}\n`;
   }
   return '\n';
 }
