@@ -1,0 +1,36 @@
+/** What the measurements on the cluster share: the way in, paced callers, pods that are warm for a token. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { cluster, type Answer, type Cluster } from '../../test/cluster/fixture.ts';
+
+/** Between requests that are made one at a time: what follows an answer (status, delete, free runner) is over by then. */
+export const PAUSE_MS = 40;
+
+export interface ToolPart { success: boolean; duration: number; response: unknown; error?: string }
+export const partOf = ({ json }: Answer, tool: string): ToolPart => json[tool] as ToolPart;
+/** The tools run side by side: the request waits for the slowest. */
+export const toolMs = (answer: Answer): number => Math.max(...['ffprobe', 'mediainfo'].map((name) => partOf(answer, name)?.duration ?? 0));
+
+export function expectOk(answer: Answer): Answer {
+  if (answer.status !== 200 || answer.json.success !== true) throw new Error(`a probe failed: ${answer.status} ${answer.text.slice(0, 300)}`);
+  return answer;
+}
+
+export async function withCluster<T>(work: (c: Cluster) => Promise<T>): Promise<T> {
+  const c = await cluster();
+  try {
+    return await work(c);
+  } finally {
+    await c.close();
+  }
+}
+
+/** One after the other, the first ones not counted. */
+export async function paced<T>(count: number, warmUp: number, call: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let index = -warmUp; index < count; index++) {
+    const result = await call(index);
+    if (index >= 0) results.push(result);
+    await delay(PAUSE_MS);
+  }
+  return results;
+}

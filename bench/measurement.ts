@@ -1,0 +1,25 @@
+/** What a measurement gives: rows of one table, each with what it is compared with. */
+import { summary, type Summary } from './statistics.ts';
+
+export interface Row {
+  /** As in ranges.yaml, where it has an aim there. */
+  name: string;
+  what: string;
+  unit: 'ms' | 'jobs/s' | 'MB' | 'writes/job' | '×';
+  values: Summary;
+  /** The bare tool, or a plain Job, in the same run. */
+  against?: { what: string; values: Summary };
+  /** Of our figure to the one it is compared with; by default that of the medians. */
+  ratio?: number;
+  note?: string;
+}
+
+export interface Measurement {
+  name: string;
+  title: string;
+  measure(report: (line: string) => void): Promise<Row[]>;
+}
+
+export const one = (value: number): Summary => summary([value]);
+
+export const ratioOf = ({ ratio, values, against }: Row): number | undefined => ratio ?? (against ? values.p50 / against.values.p50 : undefined);

@@ -1,0 +1,49 @@
+/**
+ * The measurements on the local cluster, side by side with the bare tools and with plain Jobs: `make bench`, or
+ * `node bench/run.ts [name...]`. Prints one table and, when all were run, writes it to docs/measurements.md.
+ */
+import { writeFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { warm } from './cluster/warm.ts';
+import type { Measurement, Row } from './measurement.ts';
+import { readRanges } from './ranges.ts';
+import { table } from './table.ts';
+
+const MEASUREMENTS: readonly Measurement[] = [warm];
+
+const { positionals, values: flags } = parseArgs({ allowPositionals: true, options: { write: { type: 'boolean', default: false } } });
+const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));
+if (unknown.length > 0) {
+  console.error(`there is no ${unknown.join(', ')}; there are ${MEASUREMENTS.map(({ name }) => name).join(', ')}`);
+  process.exit(2);
+}
+const chosen = MEASUREMENTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const ranges = readRanges();
+const load = () => loadavg().map((value) => value.toFixed(1)).join(' ');
+const sections: string[] = [];
+let failed = false;
+
+for (const { name, title, measure } of chosen) {
+  const before = load();
+  console.log(`\n== ${name}: ${title} (load of the machine ${before})`);
+  try {
+    const rows: Row[] = await measure((line) => console.log(`   ${line}`));
+    const text = table(rows, ranges);
+    console.log(text);
+    sections.push(`## ${name}: ${title}\n\nLoad of the machine before and after (1, 5, 15 min): ${before}; ${load()}.\n\n${text}\n`);
+  } catch (error) {
+    failed = true;
+    console.error(`${name}: could not be measured:`, error);
+    sections.push(`## ${name}: ${title}\n\nCould not be measured in this run: ${(error as Error).message.split('\n')[0]}\n`);
+  }
+}
+
+if (positionals.length === 0 || flags.write) {
+  const path = join(import.meta.dirname, '..', 'docs', 'measurements.md');
+  const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}`;
+  writeFileSync(path, `# Measurements\n\n${new Date().toISOString().slice(0, 10)}, ${machine}; API server, etcd, Postgres, NATS, the runners, the origin and the callers all share it. Made by \`make bench\`; aims in bench/ranges.yaml.\n\n${sections.join('\n')}`);
+  console.log(`\nwritten to ${path}`);
+}
+process.exit(failed ? 1 : 0);
