@@ -82,7 +82,10 @@ async function checkArchitecture(file: string): Promise<void> {
 function versionOf(tool: VerifyInput['tool'], { stdout, stderr, code }: Ran): { line: string; number: string } {
   const pattern = tool === 'ffprobe' ? /^ffprobe version (\S+).*$/m : /^MediaInfoLib - v?(\S+).*$/m;
   const match = pattern.exec(stdout);
-  if (!match) throw new Refused(/shared librar|No such file|not found/.test(stderr) ? 'FileMissing' : 'Crashed', `it does not tell its version (exit code ${code}): ${(stderr || stdout).slice(0, 300)}`);
+  if (!match) {
+    const reason = /shared librar|No such file|not found/.test(stderr) ? 'FileMissing' : code === 0 ? 'BadOutput' : 'Crashed';
+    throw new Refused(reason, `it does not tell its version (exit code ${code}): ${(stderr || stdout).slice(0, 300)}`);
+  }
   return { line: match[0].trim().slice(0, MOST.version), number: match[1] as string };
 }
 
