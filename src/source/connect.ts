@@ -25,6 +25,8 @@ export async function openSocket(host: string, port: number, secure: boolean, op
   const signal = AbortSignal.timeout(options.timeoutMs);
   try {
     const socket = await dial(host, port, options, signal);
+    // Whoever uses it listens for its errors; one that comes in between must not end the process.
+    socket.on('error', () => {});
     return secure ? await startTls(socket, host, options, signal) : socket;
   } catch (error) {
     throw readable(error, signal);
@@ -71,6 +73,7 @@ export async function checkForEgress(guard: Guard, host: string, port: number): 
 
 async function startTls(socket: Socket, host: string, { verify, context }: ConnectOptions, signal: AbortSignal): Promise<TLSSocket> {
   const secure = connectTls({ socket, host, servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '', secureContext: context(), rejectUnauthorized: verify, ALPNProtocols: ['http/1.1'] });
+  secure.on('error', () => {});
   try {
     await once(secure, 'secureConnect', { signal });
     return secure;

@@ -103,7 +103,14 @@ export function drop(response: IncomingMessage, context: Pick<Exchange, 'count'>
     response.destroy();
     return;
   }
-  response.on('data', (chunk: Buffer) => context.count.bytes(chunk.length));
+  response.on('data', (chunk: Buffer) => {
+    try {
+      context.count.bytes(chunk.length);
+    } catch {
+      // Past the limit: the next read says so.
+      response.destroy();
+    }
+  });
 }
 
 export function refusedStatus(status: number): SourceError {

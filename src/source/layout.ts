@@ -24,7 +24,6 @@ export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head[0] === 0x47 && (head.length <= 188 || head[188] === 0x47)) return tailLayout(size, 256 << 10);
   if (head.readUInt32BE(0) === 0x000001ba) return tailLayout(size, 256 << 10);
   if (head.toString('latin1', 0, 4) === 'OggS') return tailLayout(size, 64 << 10);
-  if (head.toString('latin1', 0, 4) === 'fLaC') return undefined;
   return undefined;
 }
 
@@ -111,7 +110,7 @@ function fragmentIndex(peek: Peek, size: number): Wanted[] | undefined {
   const offsets = new Set<number>();
   for (let at = 8; at + 24 <= index.length; ) {
     const boxLength = index.readUInt32BE(at);
-    if (boxLength < 8 || at + boxLength > index.length) break;
+    if (boxLength < 24 || at + boxLength > index.length) break;
     if (index.toString('latin1', at + 4, at + 8) === 'tfra') readTrack(index.subarray(at, at + boxLength), offsets);
     at += boxLength;
   }

@@ -55,6 +55,7 @@ export async function serveConnect({ job }: Login, request: IncomingMessage, soc
   }
   job.count.request(true);
   const end = (): void => {
+    job.signal.removeEventListener('abort', end);
     origin.destroy();
     socket.destroy();
   };

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { layoutOf, type Peek } from '../../src/source/layout.ts';
+import type { Wanted } from '../../src/source/read_ahead.ts';
+import { random } from './random.ts';
+
+type Box = { type: string; length: number; body?: Buffer; wide?: boolean };
+
+/** A file of boxes, as far as anyone looks into it. */
+function boxes(list: Box[]): Buffer {
+  return Buffer.concat(list.map(({ type, length, body, wide }) => {
+    const bytes = Buffer.alloc(length);
+    bytes.writeUInt32BE(wide ? 1 : length, 0);
+    bytes.write(type, 4, 'latin1');
+    if (wide) bytes.writeBigUInt64BE(BigInt(length), 8);
+    body?.copy(bytes, 8);
+    return bytes;
+  }));
+}
+
+/** What a layout wants when only its head is there, and then whatever it wanted, round by round. */
+function rounds(file: Buffer, head: number): Wanted[][] {
+  const there = new Uint8Array(file.length).fill(1, 0, head);
+  const peek: Peek = (offset, length) => (offset >= 0 && offset + length <= file.length && !there.subarray(offset, offset + length).includes(0) ? file.subarray(offset, offset + length) : undefined);
+  const layout = layoutOf(file.subarray(0, Math.min(192, head)), file.length);
+  const result: Wanted[][] = [];
+  if (layout === undefined) return result;
+  for (let i = 0; i < 20; i++) {
+    const wanted = layout.step(peek);
+    if (wanted.length === 0) break;
+    result.push(wanted);
+    for (const { from, to } of wanted) there.fill(1, from, to);
+  }
+  return result;
+}
+
+describe('what the format says will be read', () => {
+  it('goes straight to an index at the end', () => {
+    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'free', length: 8 }, { type: 'mdat', length: 500_000, wide: true }, { type: 'moov', length: 20_000 }]);
+    assert.deepEqual(rounds(file, 1000), [[{ from: 500_040, to: 500_056 }], [{ from: 500_040, to: 520_040 }]]);
+  });
+
+  it('asks for the rest of an index that begins in the head', () => {
+    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'moov', length: 100_000 }, { type: 'mdat', length: 100_000 }]);
+    assert.deepEqual(rounds(file, 1000), [[{ from: 32, to: 100_032 }, { from: 100_032, to: 100_048 }]]);
+  });
+
+  it('goes from fragment to fragment where there is no list of them', () => {
+    const fragments = [1, 2, 3].flatMap(() => [{ type: 'moof', length: 500 }, { type: 'mdat', length: 50_000 }]);
+    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'moov', length: 1000 }, ...fragments, { type: 'free', length: 100 }]);
+    const [first, second, third] = rounds(file, 2000);
+    assert.deepEqual(first, [{ from: 32, to: 1032 }, { from: 1032, to: 1548 }, { from: file.length - 4096, to: file.length }, { from: 51_532, to: 51_548 }]);
+    assert.deepEqual(second, [{ from: 51_532, to: 52_048 }, { from: 52_032, to: 52_048 }]);
+    assert.deepEqual(third, [{ from: 102_032, to: 102_048 }]);
+  });
+
+  it('takes all fragments from the list at the end', () => {
+    const moofs = [1032, 51_532, 102_032];
+    const tfra = Buffer.alloc(16 + moofs.length * 11);
+    tfra.writeUInt32BE(moofs.length, 12);
+    moofs.forEach((offset, i) => tfra.writeUInt32BE(offset, 20 + i * 11));
+    const mfro = Buffer.alloc(8);
+    const length = 8 + (8 + tfra.length) + 16;
+    mfro.writeUInt32BE(length, 4);
+    const mfra = boxes([{ type: 'tfra', length: 8 + tfra.length, body: tfra }, { type: 'mfro', length: 16, body: mfro }]);
+    const fragments = moofs.flatMap(() => [{ type: 'moof', length: 500 }, { type: 'mdat', length: 50_000 }]);
+    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'moov', length: 1000 }, ...fragments, { type: 'mfra', length, body: mfra }]);
+    const second = rounds(file, 2000)[1]!;
+    for (const from of moofs) assert.ok(second.some((wanted) => wanted.from === from), String(from));
+  });
+
+  it('wants the end of what keeps its times there', () => {
+    const ts = Buffer.alloc(1_000_000);
+    for (let i = 0; i < ts.length; i += 188) ts[i] = 0x47;
+    assert.deepEqual(rounds(ts, 1000), [[{ from: 1_000_000 - 262_144, to: 1_000_000 }]]);
+    const ogg = Buffer.alloc(100_000);
+    ogg.write('OggS', 0, 'latin1');
+    assert.deepEqual(rounds(ogg, 1000), [[{ from: 100_000 - 65_536, to: 100_000 }]]);
+  });
+
+  it('wants nothing of what it does not know', () => {
+    assert.deepEqual(rounds(Buffer.alloc(100_000), 1000), []);
+    assert.equal(layoutOf(Buffer.alloc(3), 3), undefined);
+  });
+
+  it('wants a bounded number of ranges inside the file, whatever the bytes', () => {
+    const next = random(11);
+    for (let i = 0; i < 3000; i++) {
+      const file = Buffer.from(Array.from({ length: 40 + Math.floor(next() * 4000) }, () => Math.floor(next() * 256)));
+      const types = ['ftyp', 'moov', 'mdat', 'moof', 'sidx', 'free', 'mfra', 'mfro', 'tfra'];
+      for (let at = 0; at + 8 < file.length; at += Math.max(8, Math.floor(next() * 300))) {
+        file.writeUInt32BE(Math.floor(next() ** 4 * 5000), at);
+        file.write(types[at === 0 ? 0 : Math.floor(next() * types.length)]!, at + 4, 'latin1');
+      }
+      if (next() < 0.5) {
+        file.write('mfro', file.length - 12, 'latin1');
+        file.writeUInt32BE(Math.floor(next() * file.length), file.length - 4);
+      }
+      const wanted = rounds(file, Math.floor(next() * file.length)).flat();
+      assert.ok(wanted.length < 1000, `${wanted.length} ranges`);
+      for (const { from, to } of wanted) assert.ok(from >= 0 && from < to && to <= file.length && from < file.length, `${from} to ${to} of ${file.length}`);
+    }
+  });
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { pageSize } from '../../src/source/cache.ts';
+import { demandedRun, firstWindow, nextRun, widened, type Reading } from '../../src/source/read_ahead.ts';
+
+const reading = (start: number, at: number, window = firstWindow, pages = 1000): Reading => ({ start: start * pageSize, at: at * pageSize, end: pages * pageSize, window });
+const have = (...pages: number[]) => (page: number): boolean => pages.includes(page);
+const to = (count: number): number[] => Array.from({ length: count }, (_value, i) => i);
+
+describe('what is fetched next', () => {
+  it('begins with four pages and grows to eight', () => {
+    assert.deepEqual(demandedRun(reading(10, 10), have()), { first: 10, count: 4 });
+    assert.deepEqual(demandedRun(reading(10, 16), have()), { first: 16, count: 6 });
+    assert.deepEqual(demandedRun(reading(10, 90), have()), { first: 90, count: 8 });
+  });
+  it('stops at the end of the file and at pages that are there', () => {
+    assert.deepEqual(demandedRun(reading(998, 998), have()), { first: 998, count: 2 });
+    assert.deepEqual(demandedRun(reading(10, 10), have(12)), { first: 10, count: 2 });
+  });
+  it('reads nothing ahead of a tool that has only glanced', () => {
+    assert.equal(nextRun([reading(0, 1)], [], have(...to(4))), undefined);
+  });
+  it('reads a window ahead of one that reads on, in requests worth their round trip', () => {
+    assert.deepEqual(nextRun([reading(0, 2)], [], have(...to(4))), { first: 4, count: 4 });
+    assert.equal(nextRun([reading(0, 2)], [], have(...to(8))), undefined, 'two pages are not worth one');
+    assert.deepEqual(nextRun([reading(0, 4)], [], have(...to(8))), { first: 8, count: 4 });
+    assert.deepEqual(nextRun([reading(0, 9, 40)], [], have(...to(16))), { first: 16, count: 8 });
+    assert.equal(nextRun([reading(0, 9, 40)], [], have(...to(49))), undefined);
+  });
+  it('takes the last pages of a file even where they are few', () => {
+    assert.deepEqual(nextRun([reading(0, 4, firstWindow, 10)], [], have(...to(9))), { first: 9, count: 1 });
+  });
+  it('fetches first what the format says', () => {
+    assert.deepEqual(nextRun([reading(0, 4)], [{ from: 900 * pageSize + 5, to: 900 * pageSize + 10 }], have(...to(4))), { first: 900, count: 1 });
+    assert.deepEqual(nextRun([], [{ from: 5, to: pageSize + 1 }], have(0)), { first: 1, count: 1 });
+  });
+  it('widens a window to two and a half megabytes and no further', () => {
+    assert.equal(widened(8), 16);
+    assert.equal(widened(32) * pageSize, 2.5 * 1024 * 1024);
+    assert.equal(widened(40), 40);
+  });
+});
