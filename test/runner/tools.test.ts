@@ -96,6 +96,7 @@ describe('what a tool printed', () => {
     ['mediainfo: media null', mediainfo.failure(printed(`{\n${LIBRARY},\n"media": null\n}\n\n`)), 'mediainfo found nothing in the source'],
     ['mediainfo: media null of an old version', mediainfo.failure(printed('{\n"media": null\n}\n')), 'mediainfo found nothing in the source'],
     ['mediainfo: media null and why', mediainfo.failure(printed(`{\n${LIBRARY},\n"media": null\n}\n`, 'E: http://127.0.0.1:1/s/a.mp4, Failed to connect to 127.0.0.1 port 1')), 'Failed to connect to 127.0.0.1 port 1'],
+    ['mediainfo: the address of the caller is not part of it', mediainfo.failure(printed('', 'http://origin.example/a.mp4?t=REDACTED, HTTP 404\n', 1)), 'HTTP 404'],
     ['mediainfo: a page of the origin is not passed on', mediainfo.failure(printed('', 'E: http://127.0.0.1:1/a.mp4, <!DOCTYPE HTML>\n<html>')), 'mediainfo found nothing in the source'],
     ['mediainfo: no text', mediainfo.failure(printed('\n\n', '', 0, 'text')), 'mediainfo found nothing in the source'],
     ['mediainfo: XML with nothing in it', mediainfo.failure(printed('<?xml version="1.0"?>\n<MediaInfo>\n<creatingLibrary version="23.04">MediaInfoLib</creatingLibrary>\n<media />\n</MediaInfo>\n\n', '', 0, 'text')), 'mediainfo found nothing in the source'],

@@ -31,6 +31,6 @@ const isEmpty = (stdout: string): boolean => stdout.length < 4096 && NOTHING.tes
 /** `E: <address>, <what the transport said>`; what an origin sent as a page is not passed on. */
 function message(stderr: string): string | undefined {
   const line = /^E: (.+)$/m.exec(stderr)?.[1] ?? stderr.split('\n').find((text) => text.trim() !== '');
-  const said = line?.replace(/^https?:\/\/127\.0\.0\.1:\S*, /, '').trim();
+  const said = line?.replace(/^[a-z0-9+.-]+:\/\/\S+, /i, '').trim();
   return said === undefined || said === '' || said.startsWith('<') ? undefined : said.slice(0, 300);
 }
