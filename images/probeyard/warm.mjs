@@ -1,5 +1,6 @@
 /** Loads every role once, so that Node writes down what it compiled; runs while the image is built, as the user of the image. */
-import { readdir, rm } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { chmod, readdir, rm } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 
 const source = '/app/src';
@@ -8,9 +9,22 @@ for (const entry of await readdir(source, { withFileTypes: true })) {
 }
 await load(`${source}/runner/verify.ts`);
 flushCompileCache();
+// The way in is compiled as well: it ends with its usage, and what it compiled stays.
+spawnSync(process.execPath, [`${source}/main.ts`], { stdio: 'ignore' });
 // It stands in the folder of the cache, which has to be this user's while it is filled; in the image it has no business.
 await rm(import.meta.filename);
+// Node writes for its own eyes only; in the image the files belong to root.
+await readable('/app/cache');
 process.exit(0);
+
+async function readable(folder) {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) await readable(path);
+    else await chmod(path, 0o644);
+  }
+}
 
 async function load(file) {
   try {

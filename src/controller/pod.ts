@@ -140,7 +140,8 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
           securityContext: hardened(AGENT_UID),
           resources: {
             requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.agent?.requests },
-            limits: { memory: '384Mi', ...spec.resources?.agent?.limits },
+            // Two outputs near their cap at once were measured at 355 MB.
+            limits: { memory: '640Mi', ...spec.resources?.agent?.limits },
           },
           env: [
             ...fieldEnv({ PY_POD_NAME: 'metadata.name', PY_POD_UID: 'metadata.uid', PY_POD_IP: 'status.podIP', PY_NAMESPACE: 'metadata.namespace' }),
@@ -173,7 +174,8 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
           name: 'tools',
           image: bundled ? settings.bundledImage : settings.runnerImage,
           imagePullPolicy: settings.imagePullPolicy,
-          command: ['/app/bin/launcher', SOCKET, '/work'],
+          // /dev/shm is shared by the containers of a pod: what a tool leaves there goes with its job.
+          command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm'],
           securityContext: hardened(TOOLS_UID),
           resources: {
             requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
