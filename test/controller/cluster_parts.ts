@@ -1,0 +1,189 @@
+/**
+ * The controller's surroundings, real ones: an API server with our kinds, Postgres, NATS; and runners that are played
+ * (simulated_runners.ts). Each cluster has its own namespaces; the servers are shared by all tests of a process.
+ */
+import { randomBytes } from 'node:crypto';
+import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
+import { connectBus, type Bus } from '../../src/bus/connect.ts';
+import { SUBJECT, type Early, type Ended } from '../../src/bus/messages.ts';
+import { verifyName } from '../../src/controller/pod.ts';
+import { makeClient, PODS, PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS, type KubeClient, type Pod } from '../../src/kube/client.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import { LABEL, type Kind, type ProbeJob, type ProbeJobSpec, type ProbePoolSpec, type ProbeToolSpec } from '../../src/kube/resources.ts';
+import { sealSource } from '../../src/seal/seal.ts';
+import type { RequestRecord } from '../../src/store/records.ts';
+import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
+import { startNats, type NatsServer } from '../servers.ts';
+import { startStore, type StoreFixture } from '../store/fixture.ts';
+import { until } from '../until.ts';
+import { startController, type Controller, type ControllerOptions } from './controller_part.ts';
+import { simulateRunners, type Behaviour, type SimulatedRunners } from './simulated_runners.ts';
+
+export const RUNNER_IMAGE = 'probeyard:test';
+
+interface Servers { api: TestApiServer; stored: StoreFixture; nats: NatsServer; bus: Bus; keys: { public: JSONWebKeySet; private: JSONWebKeySet } }
+let servers: Promise<Servers> | undefined;
+
+async function startServers(): Promise<Servers> {
+  const [api, stored, nats] = await Promise.all([testApiServer({ own: true }), startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
+  const bus = await connectBus({ url: nats.url, name: 'test', inboxPrefix: '_INBOX_test' });
+  await stored.sql('update users set requests_per_minute = 1000000, concurrency = 100000');
+  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
+  return { api, stored, nats, bus, keys: { public: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }, private: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] } } };
+}
+
+export function sharedServers(): Promise<Servers> {
+  servers ??= startServers();
+  return servers;
+}
+
+export async function stopServers(): Promise<void> {
+  const started = await servers;
+  servers = undefined;
+  if (!started) return;
+  await started.bus.connection.close();
+  await Promise.all([started.stored.close(), started.nats.stop()]);
+}
+
+if (typeof after === 'function') after(stopServers);
+
+export const TOOLS: ProbeToolSpec[] = [
+  { tool: 'ffprobe', version: '7.0', image: 'tools/ffprobe:7.0', latest: true, command: ['{root}/bin/ffprobe'] },
+  { tool: 'mediainfo', version: '24.06', image: 'tools/mediainfo:24.06', latest: true, command: ['{root}/bin/mediainfo'] },
+];
+
+export const POOL: ProbePoolSpec = { serves: { kinds: ['file'] }, minReady: 2, maxPods: 10, reuse: { scope: 'any', maxJobs: 100_000, maxAgeSeconds: 3600, idleSeconds: 600 } };
+
+export interface Submitted { id: string; submittedAt: Date; token: number }
+export interface SubmitOptions { token?: number; kind?: Kind; queueTimeoutMs?: number; timeoutMs?: number; early?: boolean; create?: boolean; open?: boolean; spec?: Partial<ProbeJobSpec>; name?: string }
+
+export interface Cluster {
+  servers: Servers;
+  kube: KubeClient;
+  namespace: string;
+  runnerNamespace: string;
+  runners: SimulatedRunners;
+  /** What callers were told, by request id. */
+  told: Map<string, Ended[]>;
+  newToken(concurrency: number): Promise<number>;
+  submit(options?: SubmitOptions): Promise<Submitted>;
+  /** The most jobs of a token that a watcher ever saw running at once. */
+  most(token: number): number;
+  /** As a watch has it. */
+  job(id: string): ProbeJob | undefined;
+  pods(): Promise<Pod[]>;
+  reason(id: string): string;
+  record(id: string): Promise<RequestRecord>;
+  ended(...ids: string[]): Promise<RequestRecord[]>;
+  controller(options?: Partial<ControllerOptions>): Promise<Controller>;
+  setPool(name: string, change: Partial<ProbePoolSpec>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const stateOf = (job: ProbeJob | undefined): string => job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason ?? '';
+const isRunning = (job: ProbeJob): boolean => {
+  const condition = (type: string) => job.status?.conditions?.find((one) => one.type === type)?.status;
+  return condition('Admitted') === 'True' && condition('Succeeded') === 'Unknown';
+};
+
+export async function makeTool(kube: KubeClient, namespace: string, spec: ProbeToolSpec, settled = true): Promise<void> {
+  const name = `${spec.tool}-${spec.version}`;
+  await kube.create(PROBE_TOOLS, { metadata: { name, namespace }, spec });
+  if (!settled) return;
+  const conditions = [{ type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() }];
+  await kube.mergePatchStatus(PROBE_TOOLS, name, { proof: verifyName(spec, RUNNER_IMAGE), observedGeneration: 1, conditions }, { namespace });
+}
+
+export interface ClusterOptions { pools?: Record<string, Partial<ProbePoolSpec>>; runners?: Partial<Behaviour>; tools?: ProbeToolSpec[] }
+
+export async function startCluster({ pools = { short: {} }, runners: behaviour = {}, tools = TOOLS }: ClusterOptions = {}): Promise<Cluster> {
+  const shared = await sharedServers();
+  const { api, stored, bus, keys } = shared;
+  const { store, sql } = stored;
+  const [namespace, runnerNamespace] = await Promise.all([api.namespace('ctl'), api.namespace('ctl-runners')]);
+  const kube = await makeClient({ kubeconfig: api.kubeconfig, namespace });
+  for (const tool of tools) await makeTool(kube, namespace, tool);
+  for (const [name, change] of Object.entries(pools)) await kube.create(PROBE_POOLS, { metadata: { name, namespace }, spec: { ...POOL, ...change } });
+  const waiter = `test-${randomBytes(4).toString('hex')}`;
+  const told = new Map<string, Ended[]>();
+  const hearing = bus.subscribe<Ended>(SUBJECT.ended(waiter), ({ message }) => { told.set(message.id, [...(told.get(message.id) ?? []), message]); });
+  const runners = await simulateRunners(kube, bus, runnerNamespace, behaviour);
+  const running = new Map<number, Set<string>>();
+  const most = new Map<number, number>();
+  const note = (job: ProbeJob, gone: boolean): void => {
+    const token = job.spec.token?.id ?? 0;
+    const set = running.get(token) ?? new Set();
+    running.set(token, set);
+    if (!gone && isRunning(job)) set.add(job.metadata.name);
+    else set.delete(job.metadata.name);
+    most.set(token, Math.max(most.get(token) ?? 0, set.size));
+  };
+  const jobs = startReflector<ProbeJob>({
+    client: kube, type: PROBE_JOBS, namespace,
+    handlers: { add: (job) => note(job, false), update: (job) => note(job, false), delete: (job) => note(job, true) },
+  });
+  await jobs.synced;
+  const controllers: Controller[] = [];
+  const fallback = stored.admin.tokenId;
+
+  const record = async (id: string): Promise<RequestRecord> => {
+    const found = await store.readRequest(id);
+    if (!found) throw new Error(`no request ${id}`);
+    return found;
+  };
+
+  return {
+    servers: shared, kube, namespace, runnerNamespace, runners, told, record,
+    async newToken(concurrency) {
+      const [row] = await sql<{ id: string }>('insert into tokens (user_id, name, sha256, concurrency) values ($1, $2, $3, $4) returning id', [stored.admin.userId, 'test', randomBytes(32), concurrency]);
+      return Number(row!.id);
+    },
+    async submit({ token = fallback, kind = 'file', queueTimeoutMs = 60_000, timeoutMs = 65_000, early = false, create = true, open = true, spec = {}, name } = {}) {
+      const request = store.newRequest();
+      const { submittedAt } = request;
+      const id = name ?? request.id;
+      const toolsAsked = [{ name: 'ffprobe' as const, version: '7.0' }];
+      if (open) {
+        await store.openRequest({
+          id, submittedAt, tokenId: token, userId: stored.admin.userId, kind, display: 'https://media.example.org/a.mp4', scheme: 'https', request: {}, tools: toolsAsked,
+          queueTimeoutMs, timeoutMs, waiter, webhookUrl: null, idempotency: null, requestsPerMinute: 0,
+        });
+      }
+      const sealed = await sealSource(`https://media.example.org/${id}.mp4`, { requestId: id, tokenId: token }, keys.public);
+      const whole: ProbeJobSpec = {
+        kind, source: { display: 'https://media.example.org/a.mp4', sealed }, token: { id: token, user: stored.admin.userId }, submittedAt: submittedAt.toISOString(),
+        queueTimeoutMs, timeoutMs, tools: toolsAsked, ...spec,
+      };
+      if (early) bus.publish(SUBJECT.early, { job: id, namespace, spec: whole } satisfies Early);
+      if (create) await kube.create(PROBE_JOBS, { metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } }, spec: whole });
+      return { id, submittedAt, token };
+    },
+    most: (token) => most.get(token) ?? 0,
+    job: (id) => jobs.get(`${namespace}/${id}`),
+    reason: (id) => stateOf(jobs.get(`${namespace}/${id}`)),
+    async pods() {
+      return (await kube.listAll(PODS, { namespace: runnerNamespace, labelSelector: `${LABEL.component}=runner` })).items;
+    },
+    async ended(...ids) {
+      await until(`${ids.length} requests have an end`, async () => (await store.closedAmong(ids)).size === ids.length, 20_000);
+      return Promise.all(ids.map(record));
+    },
+    async controller(options = {}) {
+      const made = await startController({ kube, bus, store, namespace, runnerNamespace, natsUrl: shared.nats.url, postgresUrl: stored.server.url, keys: keys.private, ...options });
+      controllers.push(made);
+      return made;
+    },
+    async setPool(name, change) {
+      const pool = await kube.get(PROBE_POOLS, name, { namespace });
+      await kube.mergePatch(PROBE_POOLS, name, { spec: { ...pool.spec, ...change } }, { namespace });
+    },
+    async stop() {
+      for (const controller of controllers) await controller.stop();
+      await runners.stop();
+      hearing.stop();
+      await jobs.stop();
+      for (const pod of (await kube.listAll(PODS, { namespace: runnerNamespace })).items) await kube.delete(PODS, pod.metadata.name, { namespace: runnerNamespace, gracePeriodSeconds: 0 }).catch(() => {});
+      await kube.close();
+    },
+  };
+}

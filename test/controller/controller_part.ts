@@ -1,0 +1,111 @@
+/** One controller replica as main.ts puts it together: caches, a collector, and a term whose lease the test holds in its hand. */
+import type { JSONWebKeySet } from 'jose';
+import { pino } from 'pino';
+import type { Bus } from '../../src/bus/connect.ts';
+import { consumeResults } from '../../src/bus/collect.ts';
+import { loadConfig } from '../../src/config.ts';
+import { collect } from '../../src/controller/collect.ts';
+import { idOf } from '../../src/controller/job.ts';
+import { controllerMetrics } from '../../src/controller/metrics.ts';
+import { startTerm, type RunningTerm } from '../../src/controller/term.ts';
+import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../../src/kube/client.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import { LABEL, type ProbeJob } from '../../src/kube/resources.ts';
+import { slimJob, slimPod } from '../../src/kube/slim.ts';
+import type { Store } from '../../src/store/store.ts';
+import { RUNNER_IMAGE } from './cluster_parts.ts';
+
+/** A lease that ages only when the test lets it: `ageMs` is what the election would say. */
+export interface HeldLease { epoch: number; holder: string; ageMs: number }
+const DURATION_MS = 6_000;
+
+export interface ControllerOptions {
+  kube: KubeClient;
+  /** What the term writes through, where a test looks at it or stands in its way; the caches read through `kube`. */
+  writes: KubeClient;
+  bus: Bus;
+  store: Store;
+  namespace: string;
+  runnerNamespace: string;
+  natsUrl: string;
+  postgresUrl: string;
+  keys: JSONWebKeySet;
+  epoch: number;
+  env: Record<string, string>;
+  /** Whether this replica collects results. */
+  collects: boolean;
+  /** What the collector publishes through. */
+  collectorBus: Bus;
+}
+
+export interface Controller {
+  term: RunningTerm;
+  lease: HeldLease;
+  /** Calls of the term to the API server, as `create Pod`, `status ProbeJob`, in order. */
+  calls: { what: string; name: string }[];
+  log: { level: number; msg: string; [member: string]: unknown }[];
+  stop(): Promise<void>;
+}
+
+/** The client itself, with a list of the writes that went through it. */
+export function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
+  const noted = <Type extends { kind: string }, Rest extends unknown[], Out>(what: string, call: (type: Type, ...rest: Rest) => Out, nameOf: (...rest: Rest) => string) =>
+    (type: Type, ...rest: Rest): Out => {
+      calls.push({ what: `${what} ${type.kind}`, name: nameOf(...rest) });
+      return call(type, ...rest);
+    };
+  return {
+    ...kube,
+    create: noted('create', kube.create as never, (object: { metadata: { name: string } }) => object.metadata.name) as KubeClient['create'],
+    mergePatchStatus: noted('status', kube.mergePatchStatus as never, (name: string) => name) as KubeClient['mergePatchStatus'],
+    delete: noted('delete', kube.delete as never, (name: string) => name) as KubeClient['delete'],
+  };
+}
+
+export async function startController(options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus'> & Partial<ControllerOptions>): Promise<Controller> {
+  const { kube, bus, store, namespace, runnerNamespace, epoch = 1, collects = true, collectorBus = bus } = options;
+  const lines: Controller['log'] = [];
+  const log = pino({ level: 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Controller['log'][number]); } });
+  const config = loadConfig('controller', {
+    PY_NAMESPACE: namespace, PY_RUNNER_NAMESPACE: runnerNamespace, PY_RUNNER_IMAGE: RUNNER_IMAGE, PY_NATS_URL: options.natsUrl, PY_POSTGRES_URL: options.postgresUrl,
+    PY_NATS_NKEY_FILE: '/none', PY_NATS_ISSUER_FILE: '/none', PY_SEAL_PRIVATE_FILE: '/none', PY_CATALOG_FILE: '/none', PY_POOLS_FILE: '/none', ...options.env,
+  });
+  const metrics = controllerMetrics();
+  const calls: Controller['calls'] = [];
+  let term: RunningTerm | undefined;
+  const jobs = startReflector<ProbeJob>({
+    client: kube, type: PROBE_JOBS, namespace, transform: slimJob, indexes: { id: idOf },
+    handlers: { add: (job) => term?.jobSeen(job), update: (job) => term?.jobSeen(job), delete: (job) => term?.jobGone(job) },
+  });
+  const pods = startReflector<Pod>({
+    client: kube, type: PODS, namespace: runnerNamespace, labelSelector: `${LABEL.managedBy}=probeyard`, transform: slimPod, indexes: { uid: (pod) => pod.metadata.uid },
+    handlers: { add: (pod, { relist }) => term?.podSeen(pod, relist), update: (pod) => term?.podSeen(pod, false), delete: (pod) => term?.podGone(pod) },
+  });
+  await Promise.all([jobs.synced, pods.synced]);
+  const results = collects
+    ? consumeResults(bus, { handle: (delivery) => collect({ kube, bus: collectorBus, store, log, metrics, namespace, cached: (name) => jobs.get(`${namespace}/${name}`) }, delivery), onError: (error) => log.warn({ err: error }, 'collecting') })
+    : undefined;
+  const lease: HeldLease = { epoch, holder: `controller-${epoch}`, ageMs: 0 };
+  const stillLeading = (marginMs = 1_000): boolean => lease.ageMs + marginMs < DURATION_MS;
+  const listener = store.listenTokens((change) => {
+    void term?.leader.tokensChanged('token' in change ? [change.token] : 'all');
+  });
+  const attach = (running: RunningTerm) => { term = running; };
+  const started = await startTerm(
+    { kube: counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys } },
+    { holder: lease.holder, epoch, stillLeading, onDeposed: () => {} },
+    attach,
+  );
+  let stopped: Promise<void> | undefined;
+  return {
+    term: started, lease, calls, log: lines,
+    stop() {
+      stopped ??= (async () => {
+        term = undefined;
+        await started.stop();
+        await Promise.all([results?.stop(), jobs.stop(), pods.stop(), listener.stop()]);
+      })();
+      return stopped;
+    },
+  };
+}

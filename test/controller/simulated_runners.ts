@@ -1,0 +1,185 @@
+/**
+ * Peers for a cluster without nodes: each runner pod that the controller creates is played here, on the real bus, with the
+ * agent's own rules (src/runner/orders.ts). What a job does on it, and how the runner misbehaves, is the test's to say.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bus } from '../../src/bus/connect.ts';
+import { RUNNER_PROTOCOL, SUBJECT, type Cancel, type Collected, type Go, type Lease, type OrderAnswer, type Prepare, type ResultBody } from '../../src/bus/messages.ts';
+import { packResult } from '../../src/bus/packing.ts';
+import { PODS, type KubeClient, type Pod } from '../../src/kube/client.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import { LABEL } from '../../src/kube/resources.ts';
+import { heartbeatOf, initialState, onCancel, onDrain, onGo, onLease, onPrepare, onRan, onTime, settle, type State } from '../../src/runner/orders.ts';
+import { publishUntilCollected } from '../../src/runner/publish.ts';
+
+type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
+
+export interface Behaviour {
+  /** What becomes of an order to go: a result after `ms`, none at all (`hold`), a refusal, or no answer. */
+  go: (order: Go, runner: SimulatedRunner) => { ms: number } | 'hold' | Refusal | 'silent';
+  result: (order: Go) => ResultBody;
+  heartbeatMs: number;
+  /** Whether new pods come up at all. */
+  boot: boolean;
+}
+
+export interface SimulatedRunner {
+  pod: string;
+  uid: string;
+  state: State;
+  orders: { what: 'prepare' | 'go' | 'cancel'; job: string; attempt: number; epoch: number; answer: OrderAnswer }[];
+  /** Ends a held job with its result. */
+  finish(): Promise<void>;
+  /** Heartbeats and answers stop, as on a node that is cut off. */
+  mute: boolean;
+  drain(): void;
+  beat(): Promise<void>;
+  stop(): void;
+}
+
+export const success = (order: Go): ResultBody => ({
+  tools: order.assignment.tools.map(({ name, version }) => ({ name, version, success: true, durationMs: 5, usageMs: 5, exitCode: 0, signal: null, format: 'json', output: '{}' })),
+  ioUsage: 1000,
+});
+
+const now = (): number => performance.now();
+
+function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string, attempt: number, uid: string) => void): SimulatedRunner {
+  const uid = pod.metadata.uid ?? '';
+  const identity = {
+    protocol: RUNNER_PROTOCOL, pod: pod.metadata.name, uid, namespace: pod.metadata.namespace ?? '',
+    pool: pod.metadata.labels?.[LABEL.pool] ?? '', generation: pod.metadata.labels?.[LABEL.generation] ?? '',
+  };
+  const readyAt = now();
+  const publications = new Map<string, AbortController>();
+  let running: Go | undefined;
+
+  const change = (state: State): void => {
+    const before = runner.state;
+    runner.state = state;
+    if (before.task !== state.task || before.publishing !== state.publishing || before.draining !== state.draining || before.tenant !== state.tenant) void runner.beat();
+  };
+  const publish = async (order: Go): Promise<void> => {
+    if (running !== order) return;
+    running = undefined;
+    const { job, attempt, epoch } = order;
+    const packed = await packResult(behaviour.result(order), { job, attempt, epoch, podUid: uid });
+    change(onRan(runner.state, now()));
+    const stop = new AbortController();
+    publications.set(`${job}/${attempt}`, stop);
+    await publishUntilCollected(bus, packed, stop.signal, () => {});
+  };
+  const settled = (of: Collected, recorded: boolean): void => {
+    publications.get(`${of.job}/${of.attempt}`)?.abort();
+    publications.delete(`${of.job}/${of.attempt}`);
+    change(settle(runner.state, of, now(), recorded));
+  };
+
+  const runner: SimulatedRunner = {
+    pod: pod.metadata.name, uid, state: initialState(readyAt), orders: [], mute: false,
+    async finish() {
+      if (running) await publish(running);
+    },
+    drain: () => change(onDrain(runner.state)),
+    async beat() {
+      if (runner.mute) return;
+      try {
+        const lease = await bus.request<Lease>(SUBJECT.heartbeat(uid), heartbeatOf(runner.state, identity, readyAt, now()), 1_500);
+        const { state, effects, drain } = onLease(runner.state, lease, now());
+        if (effects.length > 0) running = undefined;
+        if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
+        change(drain ? onDrain(state) : state);
+      } catch {
+        // Nobody leads.
+      }
+    },
+    stop() {
+      clearInterval(timer);
+      for (const subscription of subscriptions) subscription.stop();
+      for (const stop of publications.values()) stop.abort();
+      running = undefined;
+    },
+  };
+
+  const answer = (what: 'prepare' | 'go' | 'cancel', order: Prepare | Go | Cancel, given: OrderAnswer): OrderAnswer | undefined => {
+    if (runner.mute) return undefined;
+    runner.orders.push({ what, job: order.job, attempt: order.attempt, epoch: order.epoch, answer: given });
+    return given;
+  };
+  const subscriptions = [
+    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(uid), ({ message }) => {
+      if (runner.mute) return undefined;
+      const { state, answer: given } = onPrepare(runner.state, message, now());
+      change(state);
+      return answer('prepare', message, given);
+    }),
+    bus.serve<Go, OrderAnswer>(SUBJECT.go(uid), ({ message }) => {
+      const will = behaviour.go(message, runner);
+      if (runner.mute || will === 'silent') return undefined;
+      if (typeof will === 'string' && will !== 'hold') return answer('go', message, { ok: false, why: will });
+      const { state, answer: given, effects } = onGo(runner.state, message, now());
+      change(state);
+      if (effects.some((effect) => effect.do === 'run')) {
+        running = message;
+        log(message.job, message.attempt, uid);
+        if (will !== 'hold') void delay(will.ms).then(() => publish(message)).catch(() => {});
+      }
+      return answer('go', message, given);
+    }),
+    bus.serve<Cancel, OrderAnswer>(SUBJECT.cancel(uid), ({ message }) => {
+      if (runner.mute) return undefined;
+      const { state, answer: given } = onCancel(runner.state, message, now());
+      if (running?.job === message.job && running.attempt === message.attempt) running = undefined;
+      publications.get(`${message.job}/${message.attempt}`)?.abort();
+      change(state);
+      return answer('cancel', message, given);
+    }),
+    bus.subscribe<Collected>(SUBJECT.collected(uid), ({ message }) => settled(message, true)),
+    bus.subscribe(SUBJECT.report, () => void runner.beat()),
+  ];
+  const timer = setInterval(() => {
+    change(onTime(runner.state, now()).state);
+    void runner.beat();
+  }, behaviour.heartbeatMs);
+  void runner.beat();
+  return runner;
+}
+
+export interface SimulatedRunners {
+  behaviour: Behaviour;
+  all(): SimulatedRunner[];
+  /** In the order in which they were begun, over all runners. */
+  began: { job: string; attempt: number; uid: string }[];
+  of(job: string): SimulatedRunner | undefined;
+  stop(): Promise<void>;
+}
+
+export async function simulateRunners(kube: KubeClient, bus: Bus, namespace: string, change: Partial<Behaviour> = {}): Promise<SimulatedRunners> {
+  const behaviour: Behaviour = { go: () => ({ ms: 5 }), result: success, heartbeatMs: 500, boot: true, ...change };
+  const runners = new Map<string, SimulatedRunner>();
+  const began: SimulatedRunners['began'] = [];
+  const gone = (pod: Pod): void => {
+    runners.get(pod.metadata.uid ?? '')?.stop();
+    runners.delete(pod.metadata.uid ?? '');
+  };
+  const pods = startReflector<Pod>({
+    client: kube, type: PODS, namespace, labelSelector: `${LABEL.component}=runner`,
+    handlers: {
+      add: (pod) => {
+        if (behaviour.boot) runners.set(pod.metadata.uid ?? '', startRunner(bus, pod, behaviour, (job, attempt, uid) => began.push({ job, attempt, uid })));
+      },
+      delete: gone,
+    },
+  });
+  await pods.synced;
+  return {
+    behaviour, began,
+    all: () => [...runners.values()],
+    of: (job) => [...runners.values()].find(({ state }) => state.task?.job === job),
+    async stop() {
+      await pods.stop();
+      for (const runner of runners.values()) runner.stop();
+      runners.clear();
+    },
+  };
+}
