@@ -146,6 +146,8 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
           env: [
             ...fieldEnv({ PY_POD_NAME: 'metadata.name', PY_POD_UID: 'metadata.uid', PY_POD_IP: 'status.podIP', PY_NAMESPACE: 'metadata.namespace' }),
             ...env({
+              // An agent mostly waits: a young generation of 1 MB was measured to save some 3 MB of every warm pod.
+              NODE_OPTIONS: '--max-semi-space-size=1',
               PY_POOL: pool,
               PY_GENERATION: generation,
               PY_LOG_LEVEL: settings.logLevel,
