@@ -1,6 +1,6 @@
 /** An image that stands ready as an OCI archive in the cache. */
 import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { archiveDigest } from './archive.ts';
 import { saveImage } from './buildah.ts';
@@ -36,6 +36,7 @@ export interface ImagePlan {
 }
 
 export const PREFIX = 'localhost/probeyard';
+const KEPT = 4;
 
 /** The image from the cache, or made now. */
 export async function realise(plan: ImagePlan): Promise<BuiltImage> {
@@ -49,10 +50,20 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
         await saveImage(ref, join(out, 'image.tar'));
       }),
     );
+    await dropOlder(plan);
   }
   const { name, tag, kind } = plan;
   const about = { ...(plan.tool === undefined ? {} : { tool: plan.tool }), ...(plan.version === undefined ? {} : { version: plan.version }) };
   return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
+}
+
+/** Each change of the sources leaves an archive behind: the last few are enough to go back to. */
+async function dropOlder(plan: ImagePlan): Promise<void> {
+  const images = join(cacheDir, 'images');
+  const own = `${plan.name}-${plan.tag}-`;
+  const folders = (await readdir(images)).filter((name) => name.startsWith(own) && name.length === own.length + plan.key.length).map((name) => join(images, name));
+  const aged = await Promise.all(folders.map(async (folder) => ({ folder, made: (await stat(folder)).mtimeMs })));
+  for (const { folder } of aged.sort((a, b) => b.made - a.made).slice(KEPT)) await rm(folder, { recursive: true, force: true });
 }
 
 export function folderOf({ name, tag, key }: ImagePlan): string {

@@ -1,12 +1,14 @@
 /** Everything that is fetched or built is kept by its content outside the checkout, and appears there by a rename: never half. */
 import { createHash, type BinaryLike } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 export const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
 export const scratchDir = join(cacheDir, 'scratch');
+/** The longest build takes an hour at most. */
+const ABANDONED_MS = 6 * 3600_000;
 
 export function contentKey(...parts: readonly BinaryLike[]): string {
   const hash = createHash('sha256');
@@ -69,10 +71,12 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
   }
 }
 
-/** Scratch folders of processes that are gone: what a kill leaves behind. */
+/** What a kill leaves behind, by its age: a process of another PID namespace may be at work here, so no process id tells. */
 export async function dropOldScratch(): Promise<void> {
   if (!existsSync(scratchDir)) return;
   for (const name of await readdir(scratchDir)) {
-    if (!existsSync(`/proc/${name.split('-')[0]}`)) await rm(join(scratchDir, name), { recursive: true, force: true });
+    const folder = join(scratchDir, name);
+    const made = await stat(folder).then(({ birthtimeMs }) => birthtimeMs, () => Date.now());
+    if (Date.now() - made > ABANDONED_MS) await rm(folder, { recursive: true, force: true });
   }
 }
