@@ -314,7 +314,7 @@ class PageReader implements Reader, Reading {
   /** It waits although a window's worth has gone by since the last time: the window is too narrow for this line. */
   #widen(): void {
     if (this.at - this.#widenedAt < (this.window * pageSize) / 2) return;
-    this.window = widened(this.window);
+    this.window = widened(this);
     this.#widenedAt = this.at;
   }
 }
