@@ -15,7 +15,7 @@ export async function upCurrent(): Promise<void> {
   say(`installing on the cluster of kubectl's context "${context}"`);
   const images = await pushImages(registry, await buildImages());
   await installChart({ helm: await helmProgram(), images, registry });
-  say('installed; how to reach it is what the chart printed: kubectl -n probeyard port-forward service/probeyard-api 8080:80');
+  say('installed; a way in: kubectl -n probeyard port-forward service/probeyard-api 8080:80 (the token of the administrator is in the secret probeyard-admin)');
 }
 
 export async function downCurrent(): Promise<void> {

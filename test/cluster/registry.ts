@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterError } from './cluster_error.ts';
-import { run } from './command.ts';
+import { attempt, run } from './command.ts';
 import { onPath } from './packages.ts';
 import { timed } from './progress.ts';
 import { LOCAL, type BuiltImage } from './product_images.ts';
@@ -47,6 +47,7 @@ async function pullAndPush(tool: string, archive: string, target: string): Promi
     await run(tool, ['push', '--digestfile', `${folder}/digest`, id, `docker://${target}`]);
     return (await readFile(`${folder}/digest`, 'utf8')).trim();
   } finally {
+    await attempt(tool, ['rmi', id]);
     await rm(folder, { recursive: true, force: true });
   }
 }
