@@ -51,6 +51,8 @@ interface PoolState {
   again: boolean;
   timer: NodeJS.Timeout | undefined;
   shown: string;
+  /** Undefined until a runner came up, or none did: only then does a pool that prefers user namespaces do without. */
+  userNamespaces: boolean | undefined;
 }
 
 export class Pools {
@@ -125,7 +127,7 @@ export class Pools {
       if (changed) this.#newGeneration(state);
       return;
     }
-    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '' };
+    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', userNamespaces: undefined };
     this.#pools.set(name, fresh);
     if (this.#started) this.#newGeneration(fresh);
     this.#deps.changed();
@@ -220,12 +222,19 @@ export class Pools {
     const runner = this.#deps.runners.get(uid);
     if (!runner) return;
     this.#deps.runners.retire(uid);
+    const state = this.#pools.get(runner.pool);
+    if (why === 'never-ready' && state?.userNamespaces === undefined && (state?.pool.spec.userNamespaces ?? 'Preferred') === 'Preferred' && state) {
+      // Nodes without user namespaces leave the pod in its creation, for ever.
+      state.userNamespaces = false;
+      this.#deps.log.warn({ pool: runner.pool }, 'no runner came up in a user namespace: this pool goes on without');
+    }
     void this.#delete(runner.pod, uid, runner.pool, why);
   }
 
   noticeFree(lane: string): void {
     const state = this.#pools.get(lane);
     if (state) {
+      state.userNamespaces ??= true;
       state.holdMs = HOLD_BACK_MS[0];
       if (state.problem && now() > state.holdUntil) state.problem = undefined;
       this.#plan(state);
@@ -309,7 +318,7 @@ export class Pools {
     const { pool, generation } = state;
     const pod = runnerPod(config, {
       pool: pool.metadata.name, spec: pool.spec, suffix: podSuffix(), generation, tools: this.#mounted,
-      userNamespace: pool.spec.userNamespaces !== 'Disabled',
+      userNamespace: pool.spec.userNamespaces !== 'Disabled' && state.userNamespaces !== false,
     });
     // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run meanwhile.
     state.unseen.set(pod.metadata.name, now());
