@@ -1,5 +1,7 @@
 # One line per target: `make`. Every target runs on Node 24 from npm, whatever node the machine has.
 RUN = npm exec --no --silent -- node
+# The real servers that unit tests run against; nothing to do once they are built.
+SERVERS = $(RUN) test/cluster/build.ts etcd kubernetes nats-server
 export CLUSTER REGISTRY OF FOLLOW
 
 help: ## this list
@@ -12,9 +14,11 @@ down: node_modules/.package-lock.json ## end everything that `make up` started
 	@$(RUN) test/cluster/down.ts
 
 test: node_modules/.package-lock.json ## all tests; starts what they need
+	@$(SERVERS)
 	@$(RUN) test/run.ts
 
 test-unit: node_modules/.package-lock.json ## tests without a cluster
+	@$(SERVERS)
 	@$(RUN) test/run.ts unit
 
 test-cluster: node_modules/.package-lock.json ## tests on the local cluster

@@ -4,8 +4,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { buildKey, type SourceFile, type Toolchain } from './build_key.ts';
 import { ClusterError, codeOf, explain } from './cluster_error.ts';
-import { run } from './command.ts';
-import { PARTS, type Part, type PartName } from './parts.ts';
+import { attempt, run } from './command.ts';
+import { checkGo } from './packages.ts';
+import { GO_NEEDED, PARTS, type Part, type PartName } from './parts.ts';
 import { say, timed } from './progress.ts';
 
 /** Folder of each built part, by part name. */
@@ -86,8 +87,9 @@ async function readToolchain(): Promise<Toolchain> {
   // Asked inside a part: its go.mod may name a newer toolchain than the installed one, and Go then takes that.
   const go = await run('go', ['env', 'GOVERSION', 'GOARCH'], { cwd: join(partsDir, 'kubernetes'), env: goEnv });
   const [version = '', arch = ''] = go.trim().split('\n');
-  const cc = await run('gcc', ['-dumpfullversion']);
-  return { go: version, arch, cc: cc.trim() };
+  // Parts in Go alone do without.
+  const cc = await attempt('gcc', ['-dumpfullversion']).catch(() => undefined);
+  return { go: version, arch, cc: cc?.stdout.trim() ?? 'none' };
 }
 
 /** Half builds of processes that are gone: what a kill leaves behind. */
@@ -97,5 +99,19 @@ async function dropHalfBuilds(): Promise<void> {
   for (const name of names) {
     const pid = /^\.half-(\d+)-/.exec(name)?.[1];
     if (pid !== undefined && !existsSync(`/proc/${pid}`)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** `build.ts PART...`: what tests need without a node, built once and kept. */
+if (import.meta.main) {
+  const wanted = process.argv.slice(2);
+  const unknown = wanted.filter((name) => !(name in PARTS));
+  try {
+    if (unknown.length > 0) throw new ClusterError('NO_SUCH_PART', `there is no part ${unknown.join(', ')}: there are ${Object.keys(PARTS).join(', ')}`);
+    await checkGo(GO_NEEDED);
+    await buildParts(wanted as PartName[]);
+  } catch (error) {
+    console.error(`build: ${explain(error)}`);
+    process.exitCode = 1;
   }
 }

@@ -17,6 +17,9 @@ export interface Program {
   source: string;
 }
 
+/** The newest that any part's go.mod asks for. */
+export const GO_NEEDED = '1.26.6';
+
 const KUBERNETES = '1.36.3';
 const [major, minor] = KUBERNETES.split('.');
 const kubeVersion = 'k8s.io/component-base/version';

@@ -11,7 +11,7 @@ import { localDir, NODE } from './layout.ts';
 import { locked } from './lock.ts';
 import { startNode } from './node.ts';
 import { checkGo, ensurePackages } from './packages.ts';
-import { NODE_PARTS } from './parts.ts';
+import { GO_NEEDED, NODE_PARTS } from './parts.ts';
 import { buildImages, deliverImages } from './product_images.ts';
 import { say, seconds } from './progress.ts';
 import { ensureSettings } from './settings.ts';
@@ -26,7 +26,7 @@ export async function up(options: UpOptions = {}): Promise<void> {
   checkPlatform();
   await locked('/run/lock/probeyard-node.lock', async () => {
     await ensurePackages();
-    await checkGo('1.26.6');
+    await checkGo(GO_NEEDED);
     if (!(await isBuilt(NODE_PARTS))) await checkSpace(cacheDir, 9, 'building the parts');
     await checkSpace(NODE.stateDir, 3, 'the node');
     const host = await checkHost(NODE);
