@@ -33,7 +33,7 @@ export async function buildImage(build: ImageBuild): Promise<void> {
   const target = build.target === undefined ? [] : ['--target', build.target];
   await run(
     'buildah',
-    [...(await globalOptions()), 'bud', '--isolation', 'chroot', '--layers', '--timestamp', '0', '--format', 'oci', '-q', ...args, ...target, '-t', build.ref, '-f', build.dockerfile, build.context],
+    [...(await globalOptions()), 'bud', '--isolation', 'chroot', '--layers', '--force-rm', '--timestamp', '0', '--format', 'oci', ...args, ...target, '-t', build.ref, '-f', build.dockerfile, build.context],
     { timeoutMs: build.timeoutMs ?? 1_800_000, env: { BUILDAH_ISOLATION: 'chroot' } },
   );
 }

@@ -20,7 +20,7 @@ build ZenLib/Project/GNU/Library
 tinyxml=""
 [ -d /build/MediaInfoLib/Source/ThirdParty/tinyxml2 ] || tinyxml="--with-libtinyxml2"
 build MediaInfoLib/Project/GNU/Library --with-libcurl $tinyxml
-build MediaInfo/Project/GNU/CLI
+build MediaInfo/Project/GNU/CLI --enable-staticlibs
 
 mkdir -p /out/bin /out/lib
 cp /build/MediaInfo/Project/GNU/CLI/mediainfo /out/bin/mediainfo
