@@ -33,11 +33,14 @@ export const toolKey = ({ tool, version }: { tool: string; version: string }): s
 
 const sorted = (tools: readonly PodTool[]): PodTool[] => [...tools].sort((a, b) => (toolKey(a) < toolKey(b) ? -1 : 1));
 
-/** What a runner pod is made of; a pod of another generation is replaced. */
+/**
+ * What a runner pod is made of; a pod of another generation is replaced. Taken from the pod itself: of the settings only those that reach
+ * it count, and never which controller leads or how much it logs, or each election would end every warm pod.
+ */
 export function generationOf(settings: Settings, spec: ProbePoolSpec, tools: readonly PodTool[]): string {
-  const { minReady: _, maxPods: __, maxPodsPerTenant: ___, serves: ____, ...shape } = spec;
-  const { logLevel: _____, verifyServiceAccount: ______, ...own } = settings;
-  return hash([RUNNER_PROTOCOL, own, shape, sorted(tools).map(({ tool, version, image }) => [tool, version, image])]);
+  const pod = runnerPod({ ...settings, logLevel: 'info' }, { pool: '', spec, suffix: '', generation: '', tools, userNamespace: spec.userNamespaces !== 'Disabled' });
+  // Pods that are bound by one scope do not fit another.
+  return hash([RUNNER_PROTOCOL, pod, spec.reuse?.scope]);
 }
 
 const hardened = (uid: number) => ({
