@@ -6,12 +6,19 @@ import { writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { cold } from './cluster/cold.ts';
+import { failovers } from './cluster/failover.ts';
+import { far } from './cluster/far.ts';
+import { memory } from './cluster/memory.ts';
+import { tenants } from './cluster/tenants.ts';
+import { throughput } from './cluster/throughput.ts';
 import { warm } from './cluster/warm.ts';
+import { apiWrites } from './cluster/writes.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
 
-const MEASUREMENTS: readonly Measurement[] = [warm];
+const MEASUREMENTS: readonly Measurement[] = [warm, far, cold, throughput, tenants, failovers, memory, apiWrites];
 
 const { positionals, values: flags } = parseArgs({ allowPositionals: true, options: { write: { type: 'boolean', default: false } } });
 const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));

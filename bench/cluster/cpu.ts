@@ -1,0 +1,48 @@
+/** CPU time of the local cluster's processes by what they are: says what a job costs even while other work on the machine blurs every clock. */
+import { readFileSync, readdirSync } from 'node:fs';
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    // It ended meanwhile.
+    return '';
+  }
+};
+
+/** Processes of this cluster only: its node keeps them in a cgroup of their own. */
+const GROUP = '/probeyard-node';
+
+function labelOf(pid: string): string | undefined {
+  if (!read(`/proc/${pid}/cgroup`).includes(GROUP)) return undefined;
+  const command = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+  const role = /src\/main\.ts (\w+)/.exec(command)?.[1];
+  if (role !== undefined) return role;
+  const program = (command.split(' ')[0] ?? '').split('/').at(-1) ?? '';
+  return program.startsWith('postgres') ? 'postgres' : program.replace(/:$/, '');
+}
+
+/** Milliseconds by label; threads that ended count for nothing, which is little here. */
+export function cpuByLabel(): Map<string, number> {
+  const all = new Map<string, number>();
+  for (const pid of readdirSync('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    const label = labelOf(pid);
+    if (label === undefined) continue;
+    let ns = 0;
+    let tasks: string[] = [];
+    try {
+      tasks = readdirSync(`/proc/${pid}/task`);
+    } catch {
+      // It ended meanwhile.
+    }
+    for (const task of tasks) ns += Number(read(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] ?? 0);
+    all.set(label, (all.get(label) ?? 0) + ns / 1e6);
+  }
+  return all;
+}
+
+/** What was used between the two, largest first. */
+export function cpuUsed(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): [label: string, ms: number][] {
+  return [...after].map(([label, ms]): [string, number] => [label, ms - (before.get(label) ?? 0)]).filter(([, ms]) => ms > 0).sort((a, b) => b[1] - a[1]);
+}

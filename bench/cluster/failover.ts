@@ -1,0 +1,57 @@
+/** The leader ends: from its last moment until the next job is admitted. Requests come on all the while. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { DEPLOYMENT } from './deployment.ts';
+import { NAMESPACE, eventually, type Cluster } from '../../test/cluster/fixture.ts';
+import { leaderPod, pidsOf } from '../../test/faults/load.ts';
+import type { Measurement, Row } from '../measurement.ts';
+import { summary } from '../statistics.ts';
+import { withCluster } from './rig.ts';
+
+const COUNT = Number(process.env['BENCH_FAILOVERS'] ?? 3);
+
+async function wholeAgain(c: Cluster): Promise<void> {
+  await eventually('two controllers are ready', 120, async () => (await c.kube.get(DEPLOYMENT, 'probeyard-controller', { namespace: NAMESPACE })).status?.readyReplicas === 2);
+  await delay(3_000);
+}
+
+async function failover(c: Cluster, token: string, url: string, signal: 'SIGKILL' | 'SIGTERM'): Promise<number> {
+  await wholeAgain(c);
+  const pids = pidsOf('PY_POD_NAME', await leaderPod(c));
+  if (pids.length === 0) throw new Error('the leader has no process on this machine');
+  const warm = await c.probe({ url, only: 'ffprobe' }, { token });
+  if (warm.status !== 200) throw new Error(`${warm.status} ${warm.text}`);
+  const endedAt = Date.now();
+  for (const pid of pids) process.kill(pid, signal);
+  // One every 50 ms: the first that is admitted after the end tells.
+  const requests: Promise<number>[] = [];
+  const stop = performance.now() + 500;
+  while (performance.now() < stop) {
+    const sentAt = Date.now();
+    requests.push(c.probe({ url, only: 'ffprobe' }, { token }).then(({ status, json }) => (status === 200 ? sentAt + (json.metadata?.queue_time ?? 0) : Infinity)));
+    await delay(50);
+  }
+  // A SIGTERM does not end it at once: what it still admits itself is no failover, so the longest wait counts, as a caller sees it.
+  const admitted = (await Promise.all(requests)).filter((at) => at < Infinity);
+  if (admitted.length === 0) throw new Error('no request was answered');
+  return signal === 'SIGKILL' ? Math.min(...admitted) - endedAt : Math.max(...admitted.map((at, index) => at - endedAt - index * 50));
+}
+
+export const failovers: Measurement = {
+  name: 'failover',
+  title: 'the leader ends, until the next job is admitted',
+  measure: (report) => withCluster(async (c) => {
+    const origin = await c.origin();
+    const { token } = await c.newToken(100);
+    const rows: Row[] = [];
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      const times: number[] = [];
+      for (let index = 0; index < COUNT; index++) {
+        times.push(await failover(c, token, `${origin.url}/tiny.mp4`, signal));
+        report(`${signal}: ${Math.round(times.at(-1) ?? 0)} ms`);
+      }
+      rows.push({ name: `failover-${signal.toLowerCase()}`, what: `leader ended by ${signal}, until the next job is admitted`, unit: 'ms', values: summary(times) });
+    }
+    await wholeAgain(c);
+    return rows;
+  }),
+};

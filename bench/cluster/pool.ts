@@ -1,0 +1,45 @@
+/** The pool under measurement: changed for a while, and put back. */
+import { PODS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
+import type { ProbePool } from '../../src/kube/resources.ts';
+import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../test/cluster/fixture.ts';
+
+export const POOL = 'short';
+
+export const readPool = (c: Cluster): Promise<ProbePool> => c.kube.get(PROBE_POOLS, POOL, { namespace: NAMESPACE });
+
+export async function runnerPods(c: Cluster): Promise<Pod[]> {
+  const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `app.kubernetes.io/component=runner,probeyard.dev/pool=${POOL}` });
+  return items;
+}
+
+/** Every field that the change names is set back to what it was, also where that was nothing. */
+function undo(spec: Readonly<Record<string, unknown>>, change: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(change).map(([name, value]) => {
+    const was = spec[name];
+    return [name, value !== null && typeof value === 'object' && was !== null && typeof was === 'object' ? undo(was as Record<string, unknown>, value as Record<string, unknown>) : (was ?? null)];
+  }));
+}
+
+export async function withPool<T>(c: Cluster, change: Record<string, unknown>, work: () => Promise<T>): Promise<T> {
+  const before = await readPool(c);
+  const back = undo(before.spec as unknown as Record<string, unknown>, change);
+  await c.kube.mergePatch(PROBE_POOLS, POOL, { spec: change }, { namespace: NAMESPACE });
+  try {
+    return await work();
+  } finally {
+    await c.kube.mergePatch(PROBE_POOLS, POOL, { spec: back }, { namespace: NAMESPACE });
+  }
+}
+
+export async function empty(c: Cluster): Promise<void> {
+  await c.kubectl('-n', RUNNERS, 'delete', 'pods', '-l', `app.kubernetes.io/component=runner,probeyard.dev/pool=${POOL}`, '--grace-period=1', '--wait=true');
+  await eventually('no runner of the pool is left', 60, async () => (await runnerPods(c)).length === 0);
+}
+
+/** Of the pool as it is now: a change of what its pods are made of rolls them. */
+export async function ready(c: Cluster, count: number): Promise<void> {
+  await eventually(`${count} runners are ready`, 180, async () => {
+    const { metadata, status } = await readPool(c);
+    return status?.observedGeneration === metadata.generation && (status?.ready ?? 0) >= count && (status?.starting ?? 0) === 0;
+  });
+}
