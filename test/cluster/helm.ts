@@ -1,0 +1,30 @@
+/** The release as Helm has it: upgraded with a setting changed, and brought back. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RELEASE } from './chart.ts';
+import { run } from './command.ts';
+import { localDir } from './layout.ts';
+
+const chart = join(import.meta.dirname, '..', '..', 'charts', 'probeyard');
+
+export interface Release {
+  test(): Promise<string>;
+  /** With the values it had when this was opened, and these beside them (`tools.delivery=bundled`). */
+  upgrade(...settings: string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openRelease(kubeconfig: string): Promise<Release> {
+  const helm = (...args: string[]): Promise<string> => run(join(localDir, 'bin', 'helm'), [...args, '--namespace', RELEASE, '--kubeconfig', kubeconfig], { timeoutMs: 200_000 });
+  const folder = await mkdtemp(join(tmpdir(), 'probeyard-values-'));
+  const values = join(folder, 'values.json');
+  await writeFile(values, await helm('get', 'values', RELEASE, '--output', 'json'));
+  return {
+    test: () => helm('test', RELEASE, '--logs', '--timeout', '2m'),
+    async upgrade(...settings) {
+      await helm('upgrade', RELEASE, chart, '--values', values, ...settings.flatMap((setting) => ['--set', setting]), '--wait', '--timeout', '3m');
+    },
+    close: () => rm(folder, { recursive: true, force: true }),
+  };
+}
