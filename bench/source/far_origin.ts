@@ -101,7 +101,8 @@ origin.listen(0, '127.0.0.1', () => {
     setTimeout(() => {
       const server = connect({ port, host: '127.0.0.1', noDelay: true });
       server.on('error', () => client.destroy());
-      server.on('close', () => setTimeout(() => client.destroy(), 100));
+      // What is still on its way is delivered before the end.
+      server.on('close', () => setTimeout(() => client.destroy(), 5000).unref());
       client.on('close', () => server.destroy());
       line(client, server, false);
       line(server, client, true);

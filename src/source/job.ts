@@ -116,7 +116,8 @@ export class Job {
   async prepare(tools: readonly string[] = Object.keys(this.#verify)): Promise<Prepared> {
     const wanted = tools.length === 0 ? [''] : tools;
     const target = targetOf(this.main);
-    this.#settings.pool(this.guard, true).warm(target, 3);
+    // A playlist is read by one; a file is read ahead over several, which take two or three round trips to open.
+    this.#settings.pool(this.guard, true).warm(target, this.source.class === 'file' ? this.#settings.maxFetches : 2);
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {

@@ -24,6 +24,7 @@ export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head[0] === 0x47 && (head.length <= 188 || head[188] === 0x47)) return tailLayout(size, 256 << 10);
   if (head.readUInt32BE(0) === 0x000001ba) return tailLayout(size, 256 << 10);
   if (head.toString('latin1', 0, 4) === 'OggS') return tailLayout(size, 64 << 10);
+  if (head.readUInt32BE(0) === 0x1a45dfa3) return matroskaLayout(size);
   return undefined;
 }
 
@@ -126,4 +127,57 @@ function readTrack(box: Buffer, offsets: Set<number>): void {
   for (let i = 0, at = 24; i < entries && i < 4096 && at + step <= box.length; i++, at += step) {
     offsets.add(version === 1 ? Number(box.readBigUInt64BE(at + 8)) : box.readUInt32BE(at + 4));
   }
+}
+
+/** Matroska says in its SeekHead where its cues and tags are, which writers put last. */
+function matroskaLayout(size: number): Layout {
+  let done = false;
+  const step = (peek: Peek): Wanted[] => {
+    const head = done ? undefined : peek(0, Math.min(4096, size));
+    if (head === undefined) return [];
+    done = true;
+    const first = elementOf(head, 0);
+    const segment = first && elementOf(head, first.body + first.length);
+    if (segment?.id !== 0x18538067) return [];
+    for (let at = segment.body; ; ) {
+      const element = elementOf(head, at);
+      if (element === undefined) return [];
+      if (element.id === 0x114d9b74) return placesOf(head, element, segment.body, size);
+      at = element.body + element.length;
+    }
+  };
+  return { step };
+}
+
+type Element = { id: number; body: number; length: number };
+
+function elementOf(bytes: Buffer, at: number): Element | undefined {
+  const idLength = Math.clz32(bytes[at] ?? 0) - 23;
+  if (idLength > 4 || at + idLength >= bytes.length) return undefined;
+  const id = bytes.readUIntBE(at, idLength);
+  const from = at + idLength;
+  const width = Math.clz32(bytes[from]!) - 23;
+  if (width > 8 || from + width > bytes.length) return undefined;
+  let length = bytes[from]! & (0xff >> width);
+  for (let i = 1; i < width; i++) length = length * 256 + bytes[from + i]!;
+  return { id, body: from + width, length };
+}
+
+function placesOf(head: Buffer, seekHead: Element, base: number, size: number): Wanted[] {
+  const wanted: Wanted[] = [];
+  const end = Math.min(head.length, seekHead.body + seekHead.length);
+  for (let at = seekHead.body; at < end && wanted.length < 8; ) {
+    const seek = elementOf(head, at);
+    if (seek === undefined) break;
+    at = seek.body + seek.length;
+    for (let inner = seek.body; seek.id === 0x4dbb && inner < at; ) {
+      const part = elementOf(head, inner);
+      if (part === undefined) break;
+      inner = part.body + part.length;
+      if (part.id !== 0x53ac || part.length < 1 || part.length > 6 || inner > head.length) continue;
+      const place = base + head.readUIntBE(part.body, part.length);
+      if (place > head.length && place < size) wanted.push({ from: place, to: Math.min(size, place + 65536) });
+    }
+  }
+  return wanted;
 }

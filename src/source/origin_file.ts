@@ -32,7 +32,8 @@ export type Reader = {
   close(): void;
 };
 
-const headPages = 4;
+/** Half a megabyte: what a probe of most files needs comes with the first answer. */
+const headPages = 8;
 const large = 2 << 20;
 const mostTries = 4;
 /** Answers of the origin that tools show something of. */
@@ -111,7 +112,9 @@ export class OriginFile {
 
   /** Fetches what is worth having before it is asked for. */
   ahead(): void {
-    while (this.#running < this.#context.maxFetches && !this.#error && !this.#plain) {
+    // Over the connections that there are: what waited for a new one would hold up what comes after it on the others.
+    const most = Math.min(this.#context.maxFetches, Math.max(1, this.#context.pool.ready(this.#target)));
+    while (this.#running < most && !this.#error && !this.#plain) {
       const run = nextRun(this.#readers, this.#wanted, this.#has);
       if (run === undefined) {
         this.#wanted = [];
@@ -314,7 +317,7 @@ class PageReader implements Reader, Reading {
   /** It waits although a window's worth has gone by since the last time: the window is too narrow for this line. */
   #widen(): void {
     if (this.at - this.#widenedAt < (this.window * pageSize) / 2) return;
-    this.window = widened(this);
+    this.window = widened(this.window);
     this.#widenedAt = this.at;
   }
 }

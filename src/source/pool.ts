@@ -26,6 +26,7 @@ export class Pool {
   readonly #secure: SecureAgent;
   readonly #waiting = new Map<string, Promise<Socket | undefined>[]>();
   readonly #open = new Map<string, number>();
+  readonly #ready = new Map<string, number>();
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -63,16 +64,24 @@ export class Pool {
     }
   }
 
+  /** How many connections to this host have been made, in use or not. */
+  ready(target: Target): number {
+    return this.#ready.get(keyOf(target.host, target.port, target.scheme === 'https')) ?? 0;
+  }
+
   async #connect(host: string, port: number, secure: boolean, key: string): Promise<Socket> {
-    const add = (by: number): unknown => this.#open.set(key, (this.#open.get(key) ?? 0) + by);
-    add(1);
+    add(this.#open, key, 1);
     try {
       const socket = await openSocket(host, port, secure, this.#options);
-      socket.once('close', () => add(-1));
+      add(this.#ready, key, 1);
+      socket.once('close', () => {
+        add(this.#ready, key, -1);
+        add(this.#open, key, -1);
+      });
       if (this.#closed) socket.destroy();
       return socket;
     } catch (error) {
-      add(-1);
+      add(this.#open, key, -1);
       throw error;
     }
   }
@@ -146,6 +155,12 @@ export class Pool {
     }
     return undefined;
   }
+}
+
+function add(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
 }
 
 const keyOf = (host: string, port: number, secure: boolean): string => `${secure ? 's' : 'p'} ${host} ${port}`;

@@ -14,7 +14,7 @@ export type { JobOptions, JobStats, Prepared, Failure } from './job.ts';
 
 /** What holds for the whole installation. */
 export type ProxyOptions = GuardOptions & {
-  /** Certificates (PEM) to be trusted beside the system's. */
+  /** Certificates (PEM) to be trusted beside Node's own list and NODE_EXTRA_CA_CERTS. */
   ca?: string;
   egress?: Egress;
   s3?: S3Settings;
@@ -57,6 +57,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   const jobs = new Map<string, Job>();
   const pools = new Map<string, Pool>();
   const context = trustedContext(options.ca);
+  // Now, and not while the first job waits.
+  context();
   const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
   const connecting = (guard: Guard, verify: boolean): ConnectOptions => ({ guard, verify, context, egress, timeoutMs: options.connectTimeoutMs ?? 10_000 });
 

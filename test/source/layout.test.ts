@@ -77,6 +77,17 @@ describe('what the format says will be read', () => {
     assert.deepEqual(rounds(ogg, 1000), [[{ from: 100_000 - 65_536, to: 100_000 }]]);
   });
 
+  it('finds in a Matroska file where the cues are', () => {
+    const seek = (place: number): Buffer => Buffer.from([0x4d, 0xbb, 0x8b, 0x53, 0xab, 0x84, 0x1c, 0x53, 0xbb, 0x6b, 0x53, 0xac, 0x82, place >> 8, place & 255]);
+    const seeks = Buffer.concat([seek(50_000), seek(10)].map((bytes) => {
+      bytes[2] = 0x80 + bytes.length - 3;
+      return bytes;
+    }));
+    const head = Buffer.concat([Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 0x84, 1, 2, 3, 4, 0x18, 0x53, 0x80, 0x67, 0x01, 0, 0, 0, 0, 0, 0xff, 0xff]), Buffer.from([0xec, 0x82, 0, 0]), Buffer.from([0x11, 0x4d, 0x9b, 0x74, 0x80 + seeks.length]), seeks]);
+    const file = Buffer.concat([head, Buffer.alloc(100_000)]);
+    assert.deepEqual(rounds(file, 5000), [[{ from: 50_021, to: file.length }]].map(([wanted]) => [{ ...wanted!, to: Math.min(file.length, 50_021 + 65_536) }]));
+  });
+
   it('wants nothing of what it does not know', () => {
     assert.deepEqual(rounds(Buffer.alloc(100_000), 1000), []);
     assert.equal(layoutOf(Buffer.alloc(3), 3), undefined);
@@ -95,6 +106,8 @@ describe('what the format says will be read', () => {
         file.write('mfro', file.length - 12, 'latin1');
         file.writeUInt32BE(Math.floor(next() * file.length), file.length - 4);
       }
+      if (next() < 0.3) Buffer.from('1a45dfa384010203041853806701', 'hex').copy(file);
+      if (next() < 0.3) Buffer.from('114d9b74', 'hex').copy(file, 21);
       const wanted = rounds(file, Math.floor(next() * file.length)).flat();
       assert.ok(wanted.length < 1000, `${wanted.length} ranges`);
       for (const { from, to } of wanted) assert.ok(from >= 0 && from < to && to <= file.length && from < file.length, `${from} to ${to} of ${file.length}`);

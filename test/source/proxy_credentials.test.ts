@@ -7,7 +7,7 @@ import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
 
 const cleanup = new Cleanup();
-const body = pattern(300_000);
+const body = pattern(3_000_000);
 const file: Handler = (request, response) => sendFile(body, request, response);
 const keys = { accessKey: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' };
 

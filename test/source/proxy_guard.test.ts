@@ -7,7 +7,7 @@ import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';
 
 const cleanup = new Cleanup();
-const body = pattern(500_000);
+const body = pattern(3_000_000);
 
 /** A service that must never be reached: it listens on another loopback address than the origin that is allowed. */
 type Trap = { port: number; touched: number; close(): Promise<unknown> };
