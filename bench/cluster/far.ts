@@ -14,6 +14,9 @@ import { bareTools } from './tools.ts';
 const RUNS = Number(process.env['BENCH_FAR'] ?? 5);
 const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-media');
 
+/** The newest build with TLS of its own: `latest` has none, because the source proxy speaks it. */
+const FFPROBE = '7.1';
+
 interface Counters { sent: number; delivered: number; connections: number; requests: number }
 
 /** The origin listens on 127.0.0.1; pods reach it by the host's address. Bare tools take the same way. */
@@ -49,7 +52,7 @@ export const far: Measurement = {
       origin.send('counters');
       return ((await once(origin, 'message')) as [Counters])[0];
     };
-    const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo']);
+    const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo'], { ffprobe: FFPROBE });
     const { token } = await c.newToken();
     const rows: Row[] = [];
     try {
@@ -65,7 +68,7 @@ export const far: Measurement = {
           const sentBare = (await counters()).sent;
           // Kept connections are the proxy's own gain, but not between requests here: they have to close first.
           await delay(RUNS > 1 ? 500 : 0);
-          const answer = expectOk(await c.probe({ url, mediainfo: { ssl_ignore_security: true } }, { token }));
+          const answer = expectOk(await c.probe({ url, ffprobe: { version: FFPROBE }, mediainfo: { ssl_ignore_security: true } }, { token }));
           const { sent } = await counters();
           if (run < 0) continue;
           bareMs.push(bare);

@@ -29,15 +29,15 @@ function unpack(image: string, into: string): void {
   }
 }
 
-/** The latest version of each; `remove` takes them away again. */
-export async function bareTools(c: Cluster, names: readonly ToolName[]): Promise<{ tools: Record<string, BareTool>; remove(): void }> {
+/** The latest version of each, or the one that is named; `remove` takes them away again. */
+export async function bareTools(c: Cluster, names: readonly ToolName[], versions: Partial<Record<ToolName, string>> = {}): Promise<{ tools: Record<string, BareTool>; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-bench-tools-'));
   const { items } = await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });
   const tools: Record<string, BareTool> = {};
   for (const name of names) {
-    const spec = items.find((item) => item.spec.tool === name && item.spec.latest)?.spec;
+    const spec = items.find((item) => item.spec.tool === name && (versions[name] === undefined ? item.spec.latest : item.spec.version === versions[name]))?.spec;
     const tool = TOOL_TABLE[name];
-    if (!spec || !tool) throw new Error(`the cluster has no latest ${name}`);
+    if (!spec || !tool) throw new Error(`the cluster has no ${name} ${versions[name] ?? 'latest'}`);
     const root = join(folder, name);
     unpack(spec.image, root);
     const command = spec.command.map((part) => part.replaceAll('{root}', root));
