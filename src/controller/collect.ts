@@ -61,7 +61,8 @@ export const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attem
 /** The job as far as this result concerns it: from the cache where that agrees, else as the API server has it now. */
 async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
   const known = cached(result.job);
-  if (known && (isFinished(known.status) || isAssigned(known, result))) return known;
+  // Only a yes is taken from the cache: a no may be of an older object under the same name, or of an attempt that the watch has not shown yet.
+  if (known && !isFinished(known.status) && isAssigned(known, result)) return known;
   try {
     return await kube.get(PROBE_JOBS, result.job, { namespace });
   } catch (error) {

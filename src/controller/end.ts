@@ -8,7 +8,8 @@ import type { ProbeJob, ProbeJobStatus, Reason } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
 import type { RecordedEnd } from '../store/requests.ts';
 import type { Store } from '../store/store.ts';
-import { finishedStatus } from './conditions.ts';
+import { isUuid } from '../store/uuid.ts';
+import { finishedStatus, isFinished } from './conditions.ts';
 import { resultPathOf } from './job.ts';
 
 /** An end that is no result. */
@@ -27,6 +28,8 @@ export interface Endable {
   id: string;
   key: string;
   namespace: string;
+  uid: string;
+  resourceVersion: string;
   submittedAt: Date;
   attempt: number;
   status: ProbeJobStatus | undefined;
@@ -50,8 +53,12 @@ function timeoutBody({ timedOut, timeoutMs, error }: End): Buffer | null {
   return zstdCompressSync(JSON.stringify(body));
 }
 
+export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
+
 /** Waits for Postgres as long as the term lasts: without a record there is no end. */
-export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job: Endable, end: End, signal: AbortSignal): Promise<Finish> {
+export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job: Recordable, end: End, signal: AbortSignal): Promise<Finish> {
+  // No request that was accepted has such an id: there is no row, and asking for it would fail for ever.
+  if (!isUuid(job.id)) return { reason: end.reason, summary: end.error, tools: [] };
   const body = timeoutBody(end);
   const tools = (end.timedOut ?? []).map(({ name, version }) => ({ name, version, success: false, durationMs: end.timeoutMs ?? 0, usageMs: end.timeoutMs ?? 0 }));
   for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
@@ -78,19 +85,32 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
   }
 }
 
-/** One patch; gone is as good as done. Returns the finished object, or undefined where there is none any more. */
+/**
+ * One patch, at the version that we know: under the same name there may be another object by now, and lists in a status are replaced whole.
+ * Gone is as good as done. Returns the finished object, or undefined where there is none any more.
+ */
 export async function writeFinish({ store, kube, log }: EndDeps, job: Endable, finish: Finish, signal: AbortSignal): Promise<ProbeJob | undefined> {
+  let { status, resourceVersion } = job;
   for (let pause = 50; !signal.aborted; pause = Math.min(pause * 2, 2_000)) {
     const now = new Date(Math.floor(store.clock.now())).toISOString();
     try {
-      return await kube.mergePatchStatus(PROBE_JOBS, job.key, finishedStatus(job.status, { ...finish, resultPath: resultPathOf(job) }, now), {
-        namespace: job.namespace, serverTimeoutMs: 2_000, deadlineMs: 3_000,
+      return await kube.mergePatchStatus(PROBE_JOBS, job.key, finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, now), {
+        namespace: job.namespace, resourceVersion, serverTimeoutMs: 2_000, deadlineMs: 3_000,
       });
     } catch (error) {
       if (isKubeError(error, 'not-found')) return undefined;
-      log.warn({ err: error, job: job.key }, 'the end of a job could not be shown in its status yet');
-      await delay(pause * (0.5 + Math.random()));
+      if (!isKubeError(error, 'conflict')) log.warn({ err: error, job: job.key }, 'the end of a job could not be shown in its status yet');
+      if (!isKubeError(error, 'conflict')) await delay(pause * (0.5 + Math.random()));
     }
+    const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 3_000 }).catch((error: unknown) => (isKubeError(error, 'not-found') ? null : undefined));
+    if (live === null || (live !== undefined && live.metadata.uid !== job.uid)) return undefined;
+    if (live === undefined) {
+      await delay(pause * (0.5 + Math.random()));
+      continue;
+    }
+    if (isFinished(live.status)) return live;
+    status = live.status;
+    resourceVersion = live.metadata.resourceVersion ?? '';
   }
   return undefined;
 }

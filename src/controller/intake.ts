@@ -5,6 +5,7 @@ import { SECRETS, type KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
 import type { ProbeJob, ReuseScope } from '../kube/resources.ts';
 import type { JSONWebKeySet } from 'jose';
+import { isUuid } from '../store/uuid.ts';
 import { openSealed } from '../seal/open.ts';
 import { parseSource } from '../source/parse.ts';
 import { displaySource } from '../source/redact.ts';
@@ -82,6 +83,8 @@ async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, sche
 
 export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
   const handMade = isHandMade(job);
+  // Its name is its request id, and the record takes only such: one of another form was not made by the API.
+  if (!handMade && !isUuid(job.metadata.name)) throw new Refusal('InvalidRequest', 400, 'a job with a token is named by its request id, and only the API makes it');
   const token = handMade ? await deps.store.defaultToken() : await deps.tokenOf(job.spec.token?.id ?? 0);
   if (!token) throw new Refusal('InvalidRequest', handMade ? 400 : 403, handMade ? 'the installation has no default token for jobs made by hand' : REVOKED);
 
@@ -137,10 +140,12 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
       resourceVersion: job.metadata.resourceVersion ?? '',
       state: 'waiting',
       attempt: job.status?.attempts ?? 0,
+      refusals: 0,
       runner: undefined,
       goneAt: 0,
       prepared: false,
       timers: [],
+      gone: false,
     },
   };
 }

@@ -19,12 +19,16 @@ export interface Job extends Entry {
   resourceVersion: string;
   state: 'waiting' | 'admitting' | 'running' | 'retrying' | 'ending';
   attempt: number;
+  /** Attempts that came to nothing because the runner did not take the job. */
+  refusals: number;
   runner: { pod: string; uid: string } | undefined;
   /** Monotonic time of the last go. */
   goneAt: number;
   /** A prepare for this attempt was sent. */
   prepared: boolean;
   timers: NodeJS.Timeout[];
+  /** Its object is no longer there. */
+  gone: boolean;
 }
 
 export const MAX_ATTEMPTS = 3;

@@ -6,15 +6,15 @@
  * resourceVersion, with the epoch in it and with a server-side time-out, so that nothing of this term can land in the next.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { PREPARE_TTL_MS, TASK_LEASE_MS, RUNNER_SILENCE_MS, SUBJECT, type Closed, type Early, type Heartbeat, type Lease as TaskLease } from '../bus/messages.ts';
+import { PREPARE_TTL_MS, TASK_LEASE_MS, RUNNER_SILENCE_MS, SUBJECT, type Cancel, type Closed, type Early, type Heartbeat, type Lease as TaskLease } from '../bus/messages.ts';
 import type { Bus } from '../bus/connect.ts';
 import { PROBE_JOBS, outcomeUnknown, isKubeError, type KubeClient } from '../kube/client.ts';
-import type { ProbeJob, Reason } from '../kube/resources.ts';
+import type { ProbeJob } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { admittedStatus, isAdmitted, isFinished, waitingStatus } from './conditions.ts';
-import { endRequest, recordedEnd, writeFinish, type End } from './end.ts';
+import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
 import { takeIn, type IntakeDeps } from './intake.ts';
 import { MAX_ATTEMPTS, Refusal, idOf, resultPathOf, submittedAtOf, toolsLine, type Job } from './job.ts';
 import { Ledger } from './ledger.ts';
@@ -33,8 +33,19 @@ const MARK_AFTER_MS = 1_000;
 /** Beyond the analysis time: the runner ends the job itself, this is for one that does not. */
 const DEADLINE_GRACE_MS = 10_000;
 const MARKS_AT_ONCE = 4;
+/** A runner that does not take a job has not lost it: these attempts do not count, within reason. */
+const MOST_REFUSED_GO = 20;
+const MOST_REFUSALS_IN_A_ROW = 3;
+const STRANGER_MS = 30_000;
+/** Longer than a lease: by then a leader that was deposed knows. */
+const EPOCH_PATIENCE_MS = 7_000;
+/** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
+const MAX_REFUSALS = 5;
 
 export interface Term { holder: string; epoch: number; stillLeading(marginMs: number): boolean; signal: AbortSignal }
+
+/** A look at a lease that has grown old: it may be renewed any moment, or be another's by now. */
+const LEASE_LOOK_MS = 50;
 
 export interface LeaderDeps {
   term: Term;
@@ -49,8 +60,6 @@ export interface LeaderDeps {
   metrics: ControllerMetrics;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools'>;
   maxQueued: number;
-  /** The term is over: nothing of it may act any more. */
-  onDeposed: () => void;
 }
 
 const now = (): number => performance.now();
@@ -68,6 +77,9 @@ export class Leader {
   readonly #early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
   readonly #marks: Job[] = [];
   #marking = 0;
+  /** Objects that were made under the name of one whose end is still being written. */
+  readonly #successors = new Map<string, ProbeJob>();
+  #listed = false;
   #ready = false;
 
   constructor(deps: LeaderDeps) {
@@ -92,12 +104,14 @@ export class Leader {
     for (const job of items) if (isFinished(job.status)) this.#deps.retention.finished(job);
     await this.#loadTokens([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
     bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
+    this.#listed = true;
     for (const job of unfinished) this.#take(job);
     await this.#intakeChain;
-    const ids = [...this.#jobs.values()].map(({ id }) => id);
+    const byId = new Map([...this.#jobs.values()].map((job) => [job.id, job]));
+    const ids = [...byId.keys()];
     for (let at = 0; at < ids.length; at += 500) {
       for (const ended of await store.endsFor(ids.slice(at, at + 500))) {
-        const job = [...this.#jobs.values()].find(({ id }) => id === ended.id);
+        const job = byId.get(ended.id);
         if (job) void this.#finish(job, recordedEnd(ended));
       }
     }
@@ -118,8 +132,14 @@ export class Leader {
   // ------------------------------------------------------------------- tokens
 
   async #loadTokens(ids: number[]): Promise<void> {
+    const askedAt = now();
     const records = await this.#deps.store.tokenLimits(ids);
-    for (const id of ids) this.#tokens.set(id, { record: records.get(id), at: now() });
+    // Two looks at once may be answered in either order: the one that was asked later knows better.
+    for (const id of ids) if ((this.#tokens.get(id)?.at ?? 0) <= askedAt) this.#tokens.set(id, { record: records.get(id), at: askedAt });
+  }
+
+  #isIdle(token: number): boolean {
+    return this.#ledger.waitingOf(token) === 0 && this.#ledger.heldBy(token) === 0;
   }
 
   /** `known`: whether notices of changes arrive; without them a record is good for a second. */
@@ -134,12 +154,15 @@ export class Leader {
 
   /** A token or user changed, or notices may have been missed: limits are read live, never from a spec. */
   async tokensChanged(which: number[] | 'all'): Promise<void> {
-    const ids = which === 'all' ? [...this.#tokens.keys()] : which.filter((id) => this.#tokens.has(id));
+    const known = which === 'all' ? [...this.#tokens.keys()] : which.filter((id) => this.#tokens.has(id));
+    // Of those without a job it is enough to forget them: they are read again with their next one.
+    const ids = known.filter((id) => !this.#isIdle(id));
+    for (const id of known) if (this.#isIdle(id)) this.#tokens.delete(id);
     if (ids.length === 0) return;
     await this.#loadTokens(ids);
     for (const id of ids) {
       const record = this.#tokens.get(id)?.record;
-      if (record && (this.#ledger.waitingOf(id) > 0 || this.#ledger.heldBy(id) > 0)) this.#ledger.setLimit(id, record.limits.concurrency);
+      if (record && !this.#isIdle(id)) this.#ledger.setLimit(id, record.limits.concurrency);
     }
     this.#scheduleAll();
   }
@@ -148,12 +171,18 @@ export class Leader {
 
   /** From the watch: a job that was made, or changed. */
   seen(job: ProbeJob): void {
+    // Until the term has its list; what came before that is in it, in its order.
+    if (!this.#listed) return;
     const known = this.#jobs.get(job.metadata.name);
     if (known) {
+      // The one that we hold was deleted, and its end is not written yet: this one's turn comes then.
+      if (known.uid !== job.metadata.uid) this.#successors.set(job.metadata.name, job);
       // Our own writes come back here; between them only foreign changes, which move the version on.
-      if (known.uid === job.metadata.uid && known.state === 'waiting') {
+      else if (known.state === 'waiting') {
         known.resourceVersion = job.metadata.resourceVersion ?? known.resourceVersion;
         known.status = job.status;
+        // The leader before us had ended it, and its write landed only now: the record has its end already, else it gets one.
+        if (isFinished(job.status)) void this.#deleted(known);
       }
       return;
     }
@@ -174,6 +203,7 @@ export class Leader {
       try {
         await this.#admitToQueue(job);
       } catch (error) {
+        if (!this.#live) return;
         this.#deps.log.error({ err: error, job: name }, 'a job could not be taken in; it is tried again');
         this.#taking.delete(name);
         setTimeout(() => this.#live && this.#take(job), 1_000).unref();
@@ -184,33 +214,28 @@ export class Leader {
   }
 
   async #admitToQueue(object: ProbeJob): Promise<void> {
-    const early = this.#early.get(object.metadata.name);
-    let job: Job;
-    let token: TokenRecord;
+    const name = object.metadata.name;
+    const early = this.#early.get(name);
+    clearTimeout(early?.timer);
+    this.#early.delete(name);
+    let taken: { job: Job; token: TokenRecord };
     try {
-      if (early) {
-        clearTimeout(early.timer);
-        this.#early.delete(object.metadata.name);
-        ({ job } = early);
-        job.uid = object.metadata.uid ?? '';
-        job.resourceVersion = object.metadata.resourceVersion ?? '';
-        job.status = object.status;
-        const record = await this.#tokenOf(job.token);
-        if (!record) throw new Refusal('InvalidRequest', 403, 'its token was revoked');
-        token = record;
-      } else {
-        ({ job, token } = await takeIn(this.#intakeDeps(), object));
-      }
+      taken = early ? await this.#takeEarly(early.job, object) : await takeIn(this.#intakeDeps(), object);
     } catch (error) {
+      if (early) this.#letGo(early.job, 'cancelled');
       if (!(error instanceof Refusal)) throw error;
-      await this.#refuse(object, error);
+      // Not in the way of those behind it: this waits for Postgres and for the API server.
+      void this.#refuse(object, error);
       return;
     }
-    if (!this.#taking.has(object.metadata.name)) {
-      // Deleted while it was being taken in.
-      this.#releaseReservation(job);
+    const { job } = taken;
+    // Deleted while it was being taken in.
+    if (!this.#taking.has(name)) {
+      this.#letGo(job, 'cancelled');
       return;
     }
+    // A change of the limit during the awaits was told for tokens that had jobs: this one may have had none.
+    const token = this.#tokens.get(job.token)?.record ?? taken.token;
     this.#jobs.set(job.key, job);
     if (isAdmitted(object.status)) {
       job.state = 'running';
@@ -221,12 +246,23 @@ export class Leader {
       return;
     }
     if (this.#ledger.waiting >= this.#deps.maxQueued) {
-      await this.#end(job, { state: 'error', status: 429, reason: 'QueueFull', error: 'too many requests are waiting in the whole installation: try again later' });
+      void this.#end(job, { state: 'error', status: 429, reason: 'QueueFull', error: 'too many requests are waiting in the whole installation: try again later' });
       return;
     }
     this.#ledger.enqueue(job, token.limits.concurrency);
     this.#armQueue(job);
     this.#schedule(job.lane);
+    // It was prepared because it would run at once; if it does not, the runner is another's.
+    if (early) queueMicrotask(() => { if (job.state === 'waiting') this.#letGo(job, 'cancelled'); });
+  }
+
+  async #takeEarly(job: Job, object: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
+    job.uid = object.metadata.uid ?? '';
+    job.resourceVersion = object.metadata.resourceVersion ?? '';
+    job.status = object.status;
+    const token = await this.#tokenOf(job.token);
+    if (!token) throw new Refusal('InvalidRequest', 403, 'its token was revoked');
+    return { job, token };
   }
 
   #intakeDeps(): IntakeDeps {
@@ -236,7 +272,7 @@ export class Leader {
 
   async #refuse(object: ProbeJob, refusal: Refusal): Promise<void> {
     const end: End = { state: 'error', status: refusal.status, reason: refusal.reason, error: refusal.message };
-    const ended = { id: idOf(object), key: object.metadata.name, namespace: object.metadata.namespace ?? '', submittedAt: submittedAtOf(object), attempt: 0, status: object.status };
+    const ended = endableOf(object);
     const recorded = await endRequest(this.#deps, ended, end, this.#deps.term.signal);
     await writeFinish(this.#deps, ended, recorded, this.#deps.term.signal);
   }
@@ -255,8 +291,7 @@ export class Leader {
       // The watch event is some milliseconds away; where it does not come, the runner must not stay reserved.
       const timer = setTimeout(() => {
         this.#early.delete(name);
-        this.#releaseReservation(job);
-        this.#schedule(job.lane);
+        this.#letGo(job, 'cancelled');
       }, PREPARE_TTL_MS + 300);
       this.#early.set(name, { job, timer, at: now() });
       this.#prepare(job);
@@ -308,11 +343,16 @@ export class Leader {
     return true;
   }
 
-  #releaseReservation(job: Job): void {
-    if (!job.runner) return;
-    this.#deps.runners.release(job.runner.uid, job.key, now());
+  /** Gives back what the job has of a runner, and tells the runner, so that neither side waits for the other's patience to end. */
+  #letGo(job: Job, why: Cancel['why'], attempt = job.attempt + (job.state === 'running' ? 0 : 1)): void {
+    const { runner, prepared } = job;
+    if (!runner) return;
+    const { bus, runners, term } = this.#deps;
+    if (prepared || attempt === job.attempt) void orders.cancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why });
+    runners.release(runner.uid, job.key, now());
     job.runner = undefined;
     job.prepared = false;
+    this.#schedule(job.lane);
   }
 
   #order(job: Job) {
@@ -332,15 +372,15 @@ export class Leader {
     job.state = 'admitting';
     this.#prepare(job);
     const written = await this.#writeAdmission(job);
-    if (!this.#live) return;
-    if (written === 'deposed') {
-      this.#deps.onDeposed();
-      return;
-    }
+    // Ended while the write was on its way: nobody may begin it any more, and its end has let the runner go.
+    if (!this.#live || this.#stateOf(job) !== 'admitting') return;
     if (written === 'gone') {
       // Deleted or ended elsewhere: the watch says which; nothing of ours may stay.
-      this.#releaseReservation(job);
-      if (this.#jobs.get(job.key) === job) await this.#deleted(job);
+      await this.#deleted(job);
+      return;
+    }
+    if (written === 'refused') {
+      await this.#end(job, { state: 'error', status: 500, reason: 'InternalError', error: 'the job could not be admitted: the API server refuses its status' });
       return;
     }
     job.attempt += 1;
@@ -362,11 +402,14 @@ export class Leader {
   }
 
   /** Until it is known whether the write landed: a slot is given back only when it surely did not. */
-  async #writeAdmission(job: Job): Promise<'written' | 'gone' | 'deposed'> {
+  async #writeAdmission(job: Job): Promise<'written' | 'gone' | 'refused'> {
     const { term, kube, store, log } = this.#deps;
     const { holder, epoch } = term;
+    let refusals = 0;
     for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
-      if (!this.#live || !term.stillLeading(LEASE_MARGIN_MS)) return 'deposed';
+      // A renewal that is late is no end of the term: that one tells by its signal. Until then nothing is written.
+      while (this.#live && !term.stillLeading(LEASE_MARGIN_MS)) await delay(LEASE_LOOK_MS);
+      if (!this.#live || this.#stateOf(job) !== 'admitting') return 'gone';
       const status = admittedStatus(
         job.status,
         {
@@ -386,15 +429,15 @@ export class Leader {
         return 'written';
       } catch (error) {
         if (isKubeError(error, 'not-found')) return 'gone';
-        if (!isKubeError(error, 'conflict', 'too-many-requests') && !outcomeUnknown(error)) {
+        if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
           log.error({ err: error, job: job.key }, 'an admission was refused by the API server');
+          if (++refusals >= MAX_REFUSALS) return 'refused';
         }
       }
       await delay(pause * (0.5 + Math.random()));
       try {
         const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 1_000 });
         if (live.metadata.uid !== job.uid || isFinished(live.status)) return 'gone';
-        if ((live.status?.admittedBy?.epoch ?? 0) > epoch) return 'deposed';
         job.status = live.status;
         job.resourceVersion = live.metadata.resourceVersion ?? '';
         if (live.status?.admittedBy?.epoch === epoch && live.status.attempts === job.attempt + 1 && live.status.runner?.uid === job.runner?.uid) return 'written';
@@ -412,27 +455,41 @@ export class Leader {
     const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
     const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
     const said = await orders.go(bus, runner.uid, { ...this.#order(job), remainingMs });
+    if (said.ok) runners.trust(runner.uid);
     if (said.ok || !this.#live || job.attempt !== attempt || job.state !== 'running') return;
-    if (said.why === 'epoch') {
-      this.#deps.onDeposed();
-      return;
-    }
-    if (said.why === 'silent') {
-      runners.retire(runner.uid);
-      pools.endPod(runner.uid, 'silent');
-    }
+    if (said.why === 'silent') pools.endPod(runner.uid, 'silent');
+    // It heeds a later term. If there is one, ours ends by its lease within moments; if not, this runner will never obey anybody again.
+    else if (said.why === 'epoch') this.#replaceIfLeading(runner.uid);
+    else if (said.why === 'tools' || said.why === 'protocol') pools.endPod(runner.uid, 'unfit');
+    if (runners.doubt(runner.uid, now()) >= MOST_REFUSALS_IN_A_ROW) pools.endPod(runner.uid, 'refuses');
+    if (said.why !== 'silent') job.refusals += 1;
     await this.#lost(job, attempt, `the runner ${runner.pod} did not take it (${said.why})`);
   }
 
-  /** Jobs that came when no pool served their kind. */
+  #replaceIfLeading(uid: string): void {
+    const { runners, pools, term } = this.#deps;
+    runners.doubt(uid, now());
+    setTimeout(() => {
+      if (this.#live && term.stillLeading(0)) pools.endPod(uid, 'epoch');
+    }, EPOCH_PATIENCE_MS).unref();
+  }
+
+  /** The state may have moved on during an await; the compiler would believe the last assignment. */
+  #stateOf(job: Job): Job['state'] {
+    return job.state;
+  }
+
+  /** Jobs that came when no pool served their kind, or whose pool is gone. */
   #rerouteStranded(): void {
+    const lanes = new Set(this.#deps.pools.lanes());
+    for (const job of this.#retrying) if (!lanes.has(job.lane)) job.lane = this.#deps.pools.forKind(job.kind)?.name ?? '';
     for (const job of Array.from(this.#ledger.waitingEntries())) {
-      if (job.lane !== '') continue;
-      const pool = this.#deps.pools.forKind(job.kind);
-      if (!pool) continue;
+      if (lanes.has(job.lane)) continue;
+      const lane = this.#deps.pools.forKind(job.kind)?.name ?? '';
+      if (lane === job.lane) continue;
       const limit = this.#ledger.limitOf(job.token);
       this.#ledger.remove(job.key);
-      job.lane = pool.name;
+      job.lane = lane;
       this.#ledger.enqueue(job, limit);
     }
   }
@@ -444,7 +501,7 @@ export class Leader {
     if (!this.#live || job.attempt !== attempt || job.state !== 'running') return;
     job.state = 'retrying';
     this.#deps.log.warn({ request_id: job.id, job: job.key, pod: job.runner?.pod, attempt, why }, 'runner lost');
-    this.#releaseReservation(job);
+    this.#letGo(job, 'superseded', attempt);
     // Its result may have been recorded a moment before it went.
     const [ended] = await this.#deps.store.endsFor([job.id]).catch(() => []);
     if (this.#jobs.get(job.key) !== job || job.state !== 'retrying') return;
@@ -452,12 +509,13 @@ export class Leader {
       await this.#finish(job, recordedEnd(ended));
       return;
     }
-    if (attempt >= MAX_ATTEMPTS) {
-      await this.#end(job, { state: 'error', status: 500, reason: 'RunnerLost', error: `the analysis could not be completed: its runner was lost ${attempt} times` });
+    if (attempt - Math.min(job.refusals, MOST_REFUSED_GO) >= MAX_ATTEMPTS) {
+      await this.#end(job, { state: 'error', status: 500, reason: 'RunnerLost', error: `the analysis could not be completed: its runner was lost ${attempt - job.refusals} times` });
       return;
     }
     this.#deps.metrics.retried(job.lane);
     this.#retrying.add(job);
+    if (!this.#deps.pools.lanes().includes(job.lane)) this.#rerouteStranded();
     this.#schedule(job.lane);
   }
 
@@ -471,40 +529,44 @@ export class Leader {
     const { runners, term, pools } = this.#deps;
     const { freed, idleWithTask } = runners.heartbeat(beat, now());
     const runner = runners.get(beat.uid);
-    if (runner && beat.epoch > term.epoch) {
-      this.#deps.onDeposed();
-    }
+    if (runner && !runner.deleting && beat.epoch > term.epoch) this.#replaceIfLeading(beat.uid);
+    let released = false;
     if (idleWithTask) {
       // It was told to go and says that it has nothing, some heartbeats later: the order or the run was lost on the way.
       const job = this.#jobs.get(idleWithTask.job);
-      if (!job) runners.release(beat.uid, idleWithTask.job, now());
-      else if (job.state === 'running' && now() - job.goneAt > 3_000) void this.#lost(job, idleWithTask.attempt, 'the runner says that it does not run it');
+      if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt) {
+        runners.release(beat.uid, idleWithTask.job, now());
+        released = true;
+      } else if (job.state === 'running' && now() - job.goneAt > 3_000) void this.#lost(job, idleWithTask.attempt, 'the runner says that it does not run it');
     }
-    if (freed) {
+    if (freed || released) {
       pools.noticeFree(beat.pool);
       this.#schedule(beat.pool);
     }
-    const task = runner?.task;
-    const foreign = beat.job !== undefined && beat.attempt !== undefined && this.#ready && !this.#jobs.has(beat.job) && !this.#taking.has(beat.job) && !this.#early.has(beat.job);
+    const job = beat.job === undefined ? undefined : this.#jobs.get(beat.job);
+    const unknown = beat.job !== undefined && job === undefined && !this.#taking.has(beat.job) && !this.#early.has(beat.job);
+    const former = job !== undefined && (job.attempt !== beat.attempt || job.runner?.uid !== beat.uid);
     return {
       epoch: term.epoch,
       leaseMs: TASK_LEASE_MS,
-      ...(runner === undefined || runner.deleting ? { drain: true } : {}),
+      // One that the pod watch has not shown may be new, and the watch late; one that it never shows is nobody's.
+      ...((runner === undefined && beat.ageMs > STRANGER_MS) || runner?.deleting ? { drain: true } : {}),
       // A job that has no ProbeJob any more, or another attempt: nothing waits for it.
-      ...(foreign && (task === undefined || task.job === beat.job) && beat.phase === 'running' ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } } : {}),
+      ...(this.#ready && beat.phase === 'running' && (unknown || former) ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } } : {}),
     };
   }
 
   /** Once a second: what no event would tell. */
   async tick(): Promise<void> {
-    if (!this.#ready || !this.#live) return;
+    // After a pause of the whole process every runner seems to have been silent: without the lease that is for another to judge.
+    if (!this.#ready || !this.#live || !this.#deps.term.stillLeading(0)) return;
     const { runners, pools, store, log } = this.#deps;
     for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, pools.bootPatienceMs)) {
+      if (runner.task) this.podGone(runner.task);
+      // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
       if (runner.deleting) continue;
       log.warn({ pod: runner.pod }, runner.seenAt === undefined ? 'a runner never came up' : 'a runner fell silent');
-      runners.retire(runner.uid);
       pools.endPod(runner.uid, runner.seenAt === undefined ? 'never-ready' : 'silent');
-      if (runner.task) this.podGone(runner.task);
     }
     const unsure: Job[] = [];
     for (const job of this.#jobs.values()) {
@@ -531,38 +593,48 @@ export class Leader {
   /** A collector recorded the result. */
   closed(closed: Closed): void {
     const job = this.#jobs.get(closed.job);
-    if (job && job.id === closed.id) void this.#finish(job, { reason: closed.reason, summary: closed.summary, tools: closed.tools });
+    if (job && job.id === closed.id) void this.#finish(job, { reason: closed.reason, summary: closed.summary, tools: closed.tools }, closed.attempt);
   }
 
   /** Ends a job that has no result of its own. */
   async #end(job: Job, end: End): Promise<void> {
     if (job.state === 'ending') return;
     const { state, runner, attempt } = job;
-    job.state = 'ending';
-    this.#disarm(job);
-    this.#retrying.delete(job);
-    if (this.#ledger.isWaiting(job.key)) this.#ledger.remove(job.key);
+    this.#toEnding(job);
     const stopping = state === 'running' && runner ? orders.cancel(this.#deps.bus, runner.uid, { epoch: this.#deps.term.epoch, job: job.key, attempt, why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled' }) : undefined;
     const recorded = await endRequest(this.#deps, job, end, this.#deps.term.signal);
     await stopping;
     await this.#settle(job, recorded);
   }
 
-  async #finish(job: Job, finish: { reason: Reason; summary: string; tools: Closed['tools'] }): Promise<void> {
+  async #finish(job: Job, finish: Finish, attempt?: number): Promise<void> {
     if (job.state === 'ending') return;
+    // An earlier attempt's result was recorded after all: the one that runs now works for nothing, and past the limit once the slot is free.
+    if (job.state === 'running' && attempt !== undefined && attempt !== job.attempt) this.#letGo(job, 'superseded');
+    this.#toEnding(job);
+    await this.#settle(job, finish);
+  }
+
+  /** Nothing begins of it any more. What it held of a runner without running on it is given back. */
+  #toEnding(job: Job): void {
+    if (job.state !== 'running') this.#letGo(job, 'cancelled');
     job.state = 'ending';
     this.#disarm(job);
     this.#retrying.delete(job);
     if (this.#ledger.isWaiting(job.key)) this.#ledger.remove(job.key);
-    await this.#settle(job, finish);
   }
 
   /** The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many. */
-  async #settle(job: Job, finish: { reason: Reason; summary: string; tools: Closed['tools'] }): Promise<void> {
-    const done = await writeFinish(this.#deps, job, finish, this.#deps.term.signal);
+  async #settle(job: Job, finish: Finish): Promise<void> {
+    while (this.#live && !this.#deps.term.stillLeading(0)) await delay(LEASE_LOOK_MS);
+    // Of an object that is gone there is no status; and one of the same name may stand there by now.
+    const done = job.gone ? undefined : await writeFinish(this.#deps, job, finish, this.#deps.term.signal);
     if (!this.#live) return;
     this.#ledger.remove(job.key);
     if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
+    const successor = this.#successors.get(job.key);
+    this.#successors.delete(job.key);
+    if (successor) this.seen(successor);
     this.#deps.metrics.finished(job.lane, finish.reason);
     if (done) this.#deps.retention.finished(done);
     this.#scheduleAll();
@@ -573,15 +645,16 @@ export class Leader {
     const name = object.metadata.name;
     this.#taking.delete(name);
     this.#deps.retention.forget(name);
+    if (this.#successors.get(name)?.metadata.uid === object.metadata.uid) this.#successors.delete(name);
     const job = this.#jobs.get(name);
     if (job && job.uid === (object.metadata.uid ?? job.uid)) void this.#deleted(job);
     else if (!isFinished(object.status)) {
-      const ended = { id: idOf(object), key: name, namespace: object.metadata.namespace ?? '', submittedAt: submittedAtOf(object), attempt: 0, status: object.status };
-      void endRequest(this.#deps, ended, CANCELLED, this.#deps.term.signal);
+      void endRequest(this.#deps, endableOf(object), CANCELLED, this.#deps.term.signal);
     }
   }
 
   async #deleted(job: Job): Promise<void> {
+    job.gone = true;
     if (job.state === 'ending') return;
     await this.#end(job, CANCELLED);
   }
@@ -593,31 +666,35 @@ export class Leader {
     job.timers = [];
   }
 
+  /** Acts only while the lease is ours: after a pause of the whole process its timers go off before it hears that another leads. */
+  #later(job: Job, ms: number, act: () => void): void {
+    job.timers.push(setTimeout(() => {
+      if (!this.#live || job.state === 'ending') return;
+      if (this.#deps.term.stillLeading(0)) act();
+      else this.#later(job, LEASE_LOOK_MS, act);
+    }, ms));
+  }
+
   #armQueue(job: Job): void {
     const waited = this.#deps.store.clock.now() - job.submittedAt.getTime();
     const left = Math.max(0, job.queueTimeoutMs - waited);
     const marked = job.status?.conditions !== undefined;
-    job.timers.push(
-      setTimeout(() => {
-        if (!this.#live || job.state !== 'waiting') return;
-        const why = this.#whyWaiting(job);
-        void this.#end(job, { state: 'error', status: 429, reason: 'QueueTimeout', error: `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}` });
-      }, left),
-      ...(marked ? [] : [setTimeout(() => this.#mark(job), Math.max(0, MARK_AFTER_MS - waited))]),
-    );
+    this.#later(job, left, () => {
+      if (job.state !== 'waiting') return;
+      const why = this.#whyWaiting(job);
+      void this.#end(job, { state: 'error', status: 429, reason: 'QueueTimeout', error: `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}` });
+    });
+    if (!marked) this.#later(job, Math.max(0, MARK_AFTER_MS - waited), () => this.#mark(job));
   }
 
   #armDeadline(job: Job, startedAt: number): void {
     const left = startedAt + job.timeoutMs + DEADLINE_GRACE_MS - this.#deps.store.clock.now();
-    job.timers.push(
-      setTimeout(() => {
-        if (!this.#live || job.state === 'ending') return;
-        void this.#end(job, {
-          state: 'error', status: 200, reason: 'DeadlineExceeded', error: `the analysis did not end within ${job.timeoutMs} ms`,
-          timedOut: job.assignment.tools, timeoutMs: job.timeoutMs,
-        });
-      }, Math.max(0, left)),
-    );
+    this.#later(job, Math.max(0, left), () => {
+      void this.#end(job, {
+        state: 'error', status: 200, reason: 'DeadlineExceeded', error: `the analysis did not end within ${job.timeoutMs} ms`,
+        timedOut: job.assignment.tools, timeoutMs: job.timeoutMs,
+      });
+    });
   }
 
   #whyWaiting(job: Job): { reason: 'Queued' | 'TokenAtLimit' | 'NoRunner'; message: string } {
@@ -697,5 +774,10 @@ export class Leader {
     return { waiting: this.#ledger.waiting, running: this.#ledger.held, jobs: this.#jobs.size };
   }
 }
+
+const endableOf = (object: ProbeJob): Endable => ({
+  id: idOf(object), key: object.metadata.name, namespace: object.metadata.namespace ?? '', uid: object.metadata.uid ?? '', resourceVersion: object.metadata.resourceVersion ?? '',
+  submittedAt: submittedAtOf(object), attempt: 0, status: object.status,
+});
 
 const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was cancelled' };

@@ -102,6 +102,8 @@ export async function run(): Promise<void> {
   };
   const election = startElection({
     client: leaseClient, name: 'probeyard-controller', namespace: config.namespace, holder: config.podName,
+    // Where somebody deleted the Lease: runners refuse a term that is older than one that they have seen.
+    epochFloor: () => jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), 0),
     onLead: ({ epoch }) => {
       log.info({ epoch }, 'elected');
       metrics.lead(epoch);
@@ -112,7 +114,7 @@ export async function run(): Promise<void> {
         if (!mine()) return;
         term = await startTerm(
           { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys } },
-          { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin), onDeposed: () => log.warn({ epoch }, 'deposed') },
+          { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin) },
           (running) => { term = running; },
         );
       };

@@ -93,6 +93,8 @@ export class Pools {
   #regenerate(): void {
     const mounted = [...this.#tools.values()].filter((tool) => isAvailable(tool) && !isDegraded(tool)).map(({ spec }) => spec);
     this.#mounted = mounted;
+    const inUse = new Set([...this.#deps.runners.all()].map(({ generation }) => generation));
+    for (const generation of this.#coverage.keys()) if (!inUse.has(generation)) this.#coverage.delete(generation);
     for (const state of this.#pools.values()) this.#newGeneration(state);
     this.#deps.changed();
   }
@@ -138,7 +140,8 @@ export class Pools {
     if (!state) return;
     this.#pools.delete(name);
     clearTimeout(state.timer);
-    for (const runner of this.#deps.runners.inPool(name)) if (!runner.task) this.endPod(runner.uid, 'pool-gone');
+    this.#endStranded();
+    this.#deps.changed();
   }
 
   /** The caches are filled: from now on pods are made. */
@@ -274,7 +277,7 @@ export class Pools {
   }
 
   #plan(state: PoolState): void {
-    if (!this.#started || this.#deps.signal.aborted) return;
+    if (!this.#started || this.#deps.signal.aborted || this.#pools.get(state.pool.metadata.name) !== state) return;
     state.timer ??= setTimeout(() => {
       state.timer = undefined;
       void this.#carryOut(state);
@@ -299,11 +302,12 @@ export class Pools {
       state.again = true;
       return;
     }
+    if (!this.#deps.stillLeading()) return;
     state.planning = true;
     try {
       const { create, end } = this.#planned(state);
       for (const { runner, why } of end) this.endPod(runner.uid, why);
-      if (create > 0 && this.#deps.stillLeading()) await Promise.all(Array.from({ length: create }, () => this.#create(state)));
+      if (create > 0) await Promise.all(Array.from({ length: create }, () => this.#create(state)));
     } finally {
       state.planning = false;
       if (state.again) {
@@ -325,6 +329,7 @@ export class Pools {
     try {
       await kube.create(PODS, pod, { namespace: config.runnerNamespace, deadlineMs: 10_000 });
       metrics.podMade(pool.metadata.name);
+      if (now() > state.holdUntil) state.problem = undefined;
       log.info({ pool: pool.metadata.name, runner: pod.metadata.name, generation }, 'runner pod created');
     } catch (error) {
       if (isKubeError(error, 'timeout', 'unreachable', 'internal', 'unavailable')) {
@@ -340,7 +345,13 @@ export class Pools {
 
   // ------------------------------------------------------------------- status
 
+  /** Of pools that are gone, also while nobody led: a pod goes as soon as it has nothing to do. */
+  #endStranded(): void {
+    for (const runner of this.#deps.runners.all()) if (!this.#pools.has(runner.pool) && !runner.task && !runner.deleting) this.endPod(runner.uid, 'pool-gone');
+  }
+
   async #showAll(): Promise<void> {
+    if (this.#deps.stillLeading()) this.#endStranded();
     for (const state of this.#pools.values()) {
       this.#plan(state);
       await this.#show(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'a pool status could not be written yet'));

@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 
 export interface RetentionLimits { finishedSeconds: number; finishedMax: number; finishedMaxPerToken: number }
 
-interface Kept { name: string; token: string; completedAt: number }
+interface Kept { name: string; uid: string | undefined; token: string; completedAt: number }
 
 /** Pure: which of these, oldest first, have to go now. */
 export class KeptJobs {
@@ -31,8 +31,8 @@ export class KeptJobs {
     else this.#perToken.delete(kept.token);
   }
 
-  due(limits: RetentionLimits, now: number, most: number): string[] {
-    const out: string[] = [];
+  due(limits: RetentionLimits, now: number, most: number): Kept[] {
+    const out: Kept[] = [];
     let total = this.#byName.size;
     const perToken = new Map(this.#perToken);
     for (const kept of this.#byName.values()) {
@@ -40,7 +40,7 @@ export class KeptJobs {
       const ofToken = perToken.get(kept.token) ?? 0;
       const old = now - kept.completedAt > limits.finishedSeconds * 1000;
       if (!old && total <= limits.finishedMax && ofToken <= limits.finishedMaxPerToken) continue;
-      out.push(kept.name);
+      out.push(kept);
       total--;
       perToken.set(kept.token, ofToken - 1);
     }
@@ -57,15 +57,16 @@ export class Retention {
   readonly #kept = new KeptJobs();
   readonly #deleting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  readonly #deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number };
+  #stopped = false;
+  readonly #deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number; stillLeading: () => boolean };
 
-  constructor(deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number }) {
+  constructor(deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number; stillLeading: () => boolean }) {
     this.#deps = deps;
   }
 
   finished(job: ProbeJob): void {
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
-    this.#kept.add({ name: job.metadata.name, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
+    this.#kept.add({ name: job.metadata.name, uid: job.metadata.uid, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
   }
 
   forget(name: string): void {
@@ -82,21 +83,24 @@ export class Retention {
   }
 
   stop(): void {
+    this.#stopped = true;
     clearInterval(this.#timer);
   }
 
   async #sweep(): Promise<void> {
     const { kube, namespace, limits, log, now } = this.#deps;
-    const due = this.#kept.due(limits, now(), PER_SWEEP).filter((name) => !this.#deleting.has(name));
+    const due = this.#kept.due(limits, now(), PER_SWEEP).filter(({ name }) => !this.#deleting.has(name));
     const queue = due.values();
     const worker = async () => {
-      for (const name of queue) {
+      for (const { name, uid } of queue) {
+        if (this.#stopped || !this.#deps.stillLeading()) return;
         this.#deleting.add(name);
         try {
-          await kube.delete(PROBE_JOBS, name, { namespace });
+          // Never one that was made under the same name since.
+          await kube.delete(PROBE_JOBS, name, { namespace, uid });
           this.forget(name);
         } catch (error) {
-          if (isKubeError(error, 'not-found')) this.forget(name);
+          if (isKubeError(error, 'not-found', 'conflict')) this.forget(name);
           else {
             this.#deleting.delete(name);
             log.debug({ err: error, job: name }, 'a finished job could not be deleted yet');

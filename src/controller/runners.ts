@@ -22,9 +22,17 @@ export interface Runner {
   /** When its last heartbeat came; undefined for a pod that never sent one. */
   seenAt: number | undefined;
   deleting: boolean;
+  /** How often in a row it did not take a job; and until when it is not asked again (0: it may be). */
+  refusals: number;
+  shunnedUntil: number;
 }
 
 export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean }
+
+/** Half a heartbeat: the next one tells whether it serves again. */
+const SHUN_MS = 1_000;
+
+const isFree = ({ phase, task, deleting, shunnedUntil }: Runner): boolean => phase === 'idle' && !task && !deleting && shunnedUntil === 0;
 
 export class Runners {
   #all = new Map<string, Runner>();
@@ -64,7 +72,7 @@ export class Runners {
   #change(runner: Runner, change: () => void): void {
     this.#unindex(runner);
     change();
-    if (runner.phase === 'idle' && !runner.task && !runner.deleting) this.#index(runner);
+    if (isFree(runner)) this.#index(runner);
   }
 
   /** From the pod watch. Returns the runner's lost task when the pod is gone or ending. */
@@ -75,7 +83,7 @@ export class Runners {
       this.#all.set(facts.uid, {
         uid: facts.uid, pod: facts.pod, pool: facts.pool, generation: facts.generation,
         phase: 'starting', tenant: undefined, task: undefined, jobsDone: 0,
-        createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting,
+        createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting, refusals: 0, shunnedUntil: 0,
       });
     } else if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may still finish what it runs, and gets nothing new.
@@ -107,7 +115,8 @@ export class Runners {
       runner.seenAt = now;
       runner.readyAt ??= now;
       if (beat.tenant !== undefined) runner.tenant = beat.tenant;
-      const wasFree = runner.phase === 'idle' && !runner.task;
+      const wasFree = isFree(runner);
+      if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
       if (beat.phase === 'draining') runner.phase = 'draining';
       else if (beat.phase === 'idle') {
         if (runner.task && beat.jobsDone > runner.task.doneBefore) {
@@ -125,7 +134,7 @@ export class Runners {
         }
       }
       runner.jobsDone = beat.jobsDone;
-      freed = !wasFree && runner.phase === 'idle' && !runner.task && !runner.deleting;
+      freed = !wasFree && isFree(runner);
     });
     return idleWithTask ? { freed, idleWithTask } : { freed };
   }
@@ -174,6 +183,23 @@ export class Runners {
       runner.task = undefined;
       runner.idleSince = now;
     });
+  }
+
+  /** It did not take a job that it seemed free for: for a while it gets nothing, longer each time. Says how often in a row that was. */
+  doubt(uid: string, now: number): number {
+    const runner = this.#all.get(uid);
+    if (!runner) return 0;
+    this.#change(runner, () => {
+      runner.refusals += 1;
+      runner.shunnedUntil = now + SHUN_MS * runner.refusals;
+    });
+    return runner.refusals;
+  }
+
+  /** It took one. */
+  trust(uid: string): void {
+    const runner = this.#all.get(uid);
+    if (runner) runner.refusals = 0;
   }
 
   /** Gets nothing new from now on. */

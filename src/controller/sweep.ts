@@ -29,7 +29,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
     }
     await endRequest(
       deps,
-      { id: row.id, key: row.id, namespace, submittedAt: row.submittedAt, attempt: 0, status: undefined },
+      { id: row.id, key: row.id, submittedAt: row.submittedAt, attempt: 0, status: undefined },
       { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was lost before it could run: its job is gone from the cluster' },
       signal,
     );

@@ -15,7 +15,7 @@ import { sweep } from './sweep.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './tools.ts';
 import type { Config } from '../config.ts';
 
-export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'onDeposed'> {
+export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued'> {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;
@@ -35,13 +35,13 @@ const TICK_MS = 1_000;
 const SWEEP_MS = 5_000;
 const PROOF_WORKERS = 3;
 
-export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean; onDeposed(): void }, attach: (term: RunningTerm) => void): Promise<RunningTerm> {
+export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean }, attach: (term: RunningTerm) => void): Promise<RunningTerm> {
   const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
   const over = new AbortController();
   const term: Term = { holder: lease.holder, epoch: lease.epoch, stillLeading: (margin) => !over.signal.aborted && lease.stillLeading(margin), signal: over.signal };
   const runners = new Runners();
   const queue = workQueue();
-  const retention = new Retention({ kube, namespace: deps.namespace, limits: config, log, now: () => store.clock.now() });
+  const retention = new Retention({ kube, namespace: deps.namespace, limits: config, log, now: () => store.clock.now(), stillLeading: () => term.stillLeading(0) });
   const made: { leader?: Leader } = {};
 
   const pools = new Pools({
@@ -51,11 +51,7 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     podGone: (task) => made.leader?.podGone(task),
     changed: () => made.leader?.poolsChanged(),
   });
-  const onDeposed = () => {
-    over.abort();
-    lease.onDeposed();
-  };
-  const lead = new Leader({ ...deps, term, runners, pools, retention, maxQueued: config.maxQueued, onDeposed });
+  const lead = new Leader({ ...deps, term, runners, pools, retention, maxQueued: config.maxQueued });
   lead.tokensFresh = deps.tokensFresh;
   made.leader = lead;
 
@@ -93,16 +89,29 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
   const listeners = [beats, early, closed];
 
+  // One look at a time: with Postgres away each waits, and they would pile up.
+  const oneAtATime = (work: () => Promise<void>): (() => Promise<void>) => {
+    let under = false;
+    return async () => {
+      if (under) return;
+      under = true;
+      await work().finally(() => { under = false; });
+    };
+  };
+  const tick = oneAtATime(() => lead.tick());
+  const sweepOnce = oneAtATime(async () => {
+    if (!term.stillLeading(0)) return;
+    const count = await sweep({ ...deps, knows: (id) => lead.knows(id), cached: (id) => jobs.countBy('id', id) > 0 }, over.signal);
+    if (count > 0) log.warn({ count }, 'open requests without a job were ended');
+  });
+
   const timers = [
     setInterval(() => {
-      lead.tick().catch((error: unknown) => log.warn({ err: error }, 'a look at the running jobs failed'));
+      tick().catch((error: unknown) => log.warn({ err: error }, 'a look at the running jobs failed'));
       metrics.jobs('waiting', lead.figures.waiting);
       metrics.jobs('running', lead.figures.running);
     }, TICK_MS),
-    setInterval(() => {
-      sweep({ ...deps, knows: (id) => lead.knows(id), cached: (id) => jobs.countBy('id', id) > 0 }, over.signal)
-        .then((count) => count > 0 && log.warn({ count }, 'open requests without a job were ended'), (error: unknown) => log.warn({ err: error }, 'the sweep failed'));
-    }, SWEEP_MS),
+    setInterval(() => void sweepOnce().catch((error: unknown) => log.warn({ err: error }, 'the sweep failed')), SWEEP_MS),
   ];
 
   const workers = runWorkers(

@@ -93,7 +93,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   const attach = (running: RunningTerm) => { term = running; };
   const started = await startTerm(
     { kube: counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys } },
-    { holder: lease.holder, epoch, stillLeading, onDeposed: () => {} },
+    { holder: lease.holder, epoch, stillLeading },
     attach,
   );
   let stopped: Promise<void> | undefined;

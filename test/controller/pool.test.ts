@@ -5,7 +5,7 @@ import type { Runner } from '../../src/controller/runners.ts';
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({
   uid: `u${++serial}`, pod: `p${serial}`, pool: 'short', generation: 'g2', phase: 'idle', tenant: undefined, task: undefined, jobsDone: 0,
-  createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, ...more,
+  createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, refusals: 0, shunnedUntil: 0, ...more,
 });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;

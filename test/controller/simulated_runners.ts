@@ -67,7 +67,8 @@ function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string
     change(onRan(runner.state, now()));
     const stop = new AbortController();
     publications.set(`${job}/${attempt}`, stop);
-    await publishUntilCollected(bus, packed, stop.signal, () => {});
+    // Until it is collected, which may be never.
+    void publishUntilCollected(bus, packed, stop.signal, () => {});
   };
   const settled = (of: Collected, recorded: boolean): void => {
     publications.get(`${of.job}/${of.attempt}`)?.abort();

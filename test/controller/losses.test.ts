@@ -1,0 +1,190 @@
+/** What goes wrong with runners and results: another attempt, the right end, and only one. */
+import assert from 'node:assert/strict';
+import { SUBJECT } from '../../src/bus/messages.ts';
+import { packResult } from '../../src/bus/packing.ts';
+import { publishResult } from '../../src/bus/results.ts';
+import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+import { gateAt, isAdmission, losing } from './obstacles.ts';
+import { success } from './simulated_runners.ts';
+
+describe('losses', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
+    cluster = await startCluster(options);
+    return cluster;
+  };
+  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const remove = (id: string) => cluster.kube.delete(PROBE_JOBS, id, { namespace: cluster.namespace });
+  const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
+
+  for (const why of ['busy', 'tenant', 'draining', 'tools'] as const) {
+    it(`a runner that refuses to go (${why}) costs no attempt: another one takes the job`, async () => {
+      const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 2 } } });
+      await controller();
+      await ready(2);
+      let bad: string | undefined;
+      runners.behaviour.go = (_order, { uid }) => (uid === (bad ??= uid) ? why : { ms: 5 });
+      const jobs = [await submit(), await submit(), await submit()];
+      const records = await ended(...jobs.map(({ id }) => id));
+      assert.deepEqual(records.map(({ state }) => state), ['success', 'success', 'success']);
+      const refused = runners.all().find(({ uid }) => uid === bad)?.orders.filter(({ what }) => what === 'go').length ?? 1;
+      assert.ok(refused <= 3, `asked ${refused} times`);
+    });
+  }
+
+  it('a runner that does not answer is ended, and the job runs elsewhere', async () => {
+    const { submit, ended, controller, runners, pods, job } = await start({ pools: { short: { minReady: 2 } } });
+    await controller();
+    await ready(2);
+    let dead: string | undefined;
+    runners.behaviour.go = (_order, { uid }) => (uid === (dead ??= uid) ? 'silent' : { ms: 5 });
+    const { id } = await submit();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    assert.equal(job(id)?.status?.attempts, 2);
+    await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== dead));
+  });
+
+  it('a pod that is deleted while it works: attempt 2; a third loss is the end', async () => {
+    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({ pools: { short: { minReady: 1 } } });
+    await controller();
+    await ready();
+    let losses = 0;
+    runners.behaviour.go = (_order, { pod }) => {
+      losses += 1;
+      void kube.delete(PODS, pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
+      return 'hold';
+    };
+    const { id } = await submit();
+    const [record] = await ended(id);
+    assert.equal(losses, 3);
+    assert.deepEqual([record?.state, record?.status, record?.reason], ['error', 500, 'RunnerLost']);
+    await until('its status says so', () => cluster.reason(id) === 'RunnerLost');
+    assert.equal(job(id)?.status?.attempts, 3);
+  });
+
+  it('a runner whose heartbeats stop is lost; what is left of the first attempt changes nothing after the second was recorded', async () => {
+    const { submit, ended, controller, runners, servers: { bus }, told } = await start({ pools: { short: { minReady: 2 } } });
+    const { term } = await controller();
+    await ready(2);
+    runners.behaviour.go = (order) => (order.attempt === 1 ? 'hold' : { ms: 5 });
+    const { id } = await submit();
+    const first = await until('it runs', () => runners.of(id));
+    first.mute = true;
+    // As the pod watch would say of a node that is gone.
+    term.podGone({ metadata: { name: first.pod, uid: first.uid, labels: { 'app.kubernetes.io/component': 'runner', 'probeyard.dev/pool': 'short' } } });
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    const late = await packResult({ tools: [], ioUsage: 0 }, { job: id, attempt: 1, epoch: 1, podUid: first.uid });
+    const confirmed = Promise.withResolvers<void>();
+    const hearing = bus.subscribe(SUBJECT.collected(first.uid), () => confirmed.resolve());
+    await publishResult(bus, late);
+    await confirmed.promise;
+    hearing.stop();
+    const after = await cluster.record(id);
+    assert.deepEqual([after.state, after.status], ['success', 200]);
+    assert.equal(told.get(id)?.length, 1);
+  });
+
+  it('two results of one attempt are one end', async () => {
+    const { submit, ended, controller, runners, servers: { bus }, told } = await start();
+    await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    const runner = await until('it runs', () => runners.of(id));
+    const went = runner.orders.find(({ what }) => what === 'go');
+    const order = { job: id, attempt: 1, epoch: went?.epoch ?? 1, podUid: runner.uid };
+    const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
+    await Promise.all([publishResult(bus, await packResult(body, order)), publishResult(bus, await packResult({ ...body, ioUsage: 77 }, order))]);
+    await runner.finish();
+    const [record] = await ended(id);
+    assert.equal(record?.status, 200);
+    await until('the slot is free', () => cluster.reason(id) === 'Completed');
+    assert.ok((told.get(id)?.length ?? 0) >= 1);
+    assert.equal(new Set(told.get(id)?.map(({ status }) => status)).size, 1);
+  });
+
+  it('a lost notice of the collector: the leader finds the end by itself', async () => {
+    const { submit, ended, controller, servers: { bus } } = await start(one);
+    const { bus: collectorBus, lost } = losing(bus, SUBJECT.closed);
+    await controller({ collectorBus });
+    await ready();
+    const { id } = await submit();
+    await ended(id);
+    await until('its status says so', () => cluster.reason(id) === 'Completed');
+    assert.ok(lost.length > 0);
+  });
+
+  it('deleted while it waits: cancelled, and its place is free', async () => {
+    const { submit, ended, controller, runners, newToken } = await start(one);
+    await controller();
+    await ready();
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const running = await submit({ token });
+    await until('it runs', () => runners.of(running.id));
+    const [waits, next] = [await submit({ token }), await submit({ token })];
+    await remove(waits.id);
+    const [cancelled] = await ended(waits.id);
+    assert.equal(cancelled?.reason, 'Cancelled');
+    runners.behaviour.go = () => ({ ms: 5 });
+    await runners.of(running.id)?.finish();
+    const [last] = await ended(next.id);
+    assert.equal(last?.state, 'success');
+  });
+
+  it('deleted while it runs: the runner is told, the slot and the runner are free at once', async () => {
+    const { submit, ended, controller, runners, newToken } = await start(one);
+    await controller();
+    await ready();
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit({ token });
+    const runner = await until('it runs', () => runners.of(id));
+    await remove(id);
+    const [cancelled] = await ended(id);
+    assert.equal(cancelled?.reason, 'Cancelled');
+    await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
+    runners.behaviour.go = () => ({ ms: 5 });
+    const next = await submit({ token, queueTimeoutMs: 5_000 });
+    const [record] = await ended(next.id);
+    assert.equal(record?.state, 'success');
+  });
+
+  it('deleted while its admission is on its way: never begun, and the runner is free for the next', async () => {
+    const { submit, ended, controller, runners, kube, newToken } = await start(one);
+    const gate = gateAt(kube, isAdmission, 'after');
+    await controller({ writes: gate.kube });
+    await ready();
+    const token = await newToken(1);
+    const { id } = await submit({ token });
+    await until('its admission has landed', () => gate.arrived.length > 0);
+    await remove(id);
+    const [cancelled] = await ended(id);
+    assert.equal(cancelled?.reason, 'Cancelled');
+    gate.open();
+    const next = await submit({ token, queueTimeoutMs: 5_000 });
+    const [record] = await ended(next.id);
+    assert.equal(record?.state, 'success');
+    assert.deepEqual(runners.began.map(({ job }) => job), [next.id]);
+  });
+
+  it('a job of the same name, made right after the first was deleted, is another job', async () => {
+    const { controller, runners, kube, namespace } = await start(one);
+    await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe' as const, version: 'latest' }] };
+    await kube.create(PROBE_JOBS, { metadata: { name: 'mine', namespace }, spec });
+    await until('it runs', () => runners.of('mine'));
+    runners.behaviour.go = () => ({ ms: 5 });
+    await remove('mine');
+    await kube.create(PROBE_JOBS, { metadata: { name: 'mine', namespace }, spec });
+    await until('the second one is done', () => cluster.reason('mine') === 'Completed');
+  });
+});

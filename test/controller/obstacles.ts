@@ -1,0 +1,45 @@
+/** Ways to stand between the controller and its servers, on purpose and at a moment that the test chooses. */
+import type { Bus } from '../../src/bus/connect.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+
+type Patch = { conditions?: { type: string; reason: string; status: string }[]; attempts?: number };
+
+export const isAdmission = (status: object): boolean => (status as Patch).conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') === true && !isEnd(status);
+export const isEnd = (status: object): boolean => (status as Patch).conditions?.some(({ type, status: value }) => type === 'Succeeded' && value !== 'Unknown') ?? false;
+
+export interface Gate { kube: KubeClient; /** Status writes that came to the gate. */ arrived: { name: string; status: object }[]; open(): void }
+
+/** Status writes that match wait at the gate: `before` they are sent, or with their answer in hand (`after`). */
+export function gateAt(kube: KubeClient, matches: (status: object, name: string) => boolean, where: 'before' | 'after'): Gate {
+  const opened = Promise.withResolvers<void>();
+  const arrived: Gate['arrived'] = [];
+  const mergePatchStatus: KubeClient['mergePatchStatus'] = async (type, name, status, options) => {
+    if (!matches(status, name)) return kube.mergePatchStatus(type, name, status, options);
+    const send = () => kube.mergePatchStatus(type, name, status, options);
+    if (where === 'before') {
+      arrived.push({ name, status });
+      await opened.promise;
+      return send();
+    }
+    const answer = await send();
+    arrived.push({ name, status });
+    await opened.promise;
+    return answer;
+  };
+  return { kube: { ...kube, mergePatchStatus }, arrived, open: opened.resolve };
+}
+
+/** The bus, but messages of one subject are lost. */
+export function losing(bus: Bus, subject: string): { bus: Bus; lost: unknown[] } {
+  const lost: unknown[] = [];
+  return {
+    lost,
+    bus: {
+      ...bus,
+      publish(to, message) {
+        if (to === subject) lost.push(message);
+        else bus.publish(to, message);
+      },
+    },
+  };
+}

@@ -1,0 +1,180 @@
+/** From one term to the next, and through writes whose outcome nobody told. */
+import assert from 'node:assert/strict';
+import { makeClient, PROBE_JOBS } from '../../src/kube/client.ts';
+import { startRelay } from '../kube/relay.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
+import { gateAt, isAdmission } from './obstacles.ts';
+
+describe('takeover', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
+    cluster = await startCluster(options);
+    return cluster;
+  };
+  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
+
+  it('running jobs keep their slots and runners, recorded ones are finished, waiting ones their order', async () => {
+    const { submit, ended, controller, runners, newToken, most } = await start({ pools: { short: { minReady: 3, maxPods: 4 } } });
+    const first = await controller();
+    await ready(3);
+    runners.behaviour.go = () => 'hold';
+    const token = await newToken(2);
+    const jobs: Submitted[] = [];
+    for (let i = 0; i < 6; i++) jobs.push(await submit({ token }));
+    const [a, b, ...waiting] = jobs.map(({ id }) => id) as [string, string, ...string[]];
+    await until('two run', () => runners.of(a) && runners.of(b));
+    await first.stop();
+    // Nobody leads, and nobody collects.
+    await runners.of(a)!.finish();
+    runners.behaviour.go = () => ({ ms: 20 });
+    await controller({ epoch: 2 });
+    await ended(a, ...waiting);
+    assert.equal(most(token), 2);
+    assert.deepEqual(runners.began.slice(2).map(({ job }) => waiting.indexOf(job)).toSorted((x, y) => x - y), [0, 1, 2, 3]);
+    assert.equal(waiting.indexOf(runners.began[2]?.job ?? ''), 0);
+    await runners.of(b)!.finish();
+    await ended(b);
+    await until('all say so', () => jobs.every(({ id }) => cluster.reason(id) === 'Completed'));
+    assert.ok(jobs.every(({ id }) => cluster.job(id)?.status?.attempts === 1));
+  });
+
+  it('a job that is made while the next leader reads its lists is not refused for tools that it has not read yet', async () => {
+    const { submit, ended, controller } = await start();
+    const first = await controller();
+    await ready();
+    await first.stop();
+    const made: Promise<Submitted>[] = [];
+    const making = setInterval(() => made.push(submit()), 10);
+    try {
+      await controller({ epoch: 2 });
+    } finally {
+      clearInterval(making);
+    }
+    const jobs = await Promise.all(made);
+    assert.ok(jobs.length > 0);
+    const records = await ended(...jobs.map(({ id }) => id));
+    assert.deepEqual([...new Set(records.map(({ reason }) => reason))], ['Completed']);
+  });
+
+  it('a renewal that is late stops admissions only until it is there', async () => {
+    const { submit, ended, controller, runners } = await start(one);
+    const { lease, calls } = await controller();
+    await ready();
+    // Ours for another second and a half: too short for a write that must not land in another term.
+    lease.ageMs = 4_500;
+    const { id } = await submit();
+    await until('a runner is prepared', () => runners.all().some(({ orders }) => orders.some(({ job }) => job === id)));
+    assert.deepEqual(calls.filter(({ name }) => name === id), []);
+    lease.ageMs = 100;
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+  });
+
+  it('one that was deposed without knowing admits nothing and ends nothing', async () => {
+    const { submit, ended, controller, runners, newToken, most } = await start(one);
+    const old = await controller({ collects: false });
+    await ready();
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const running = await submit({ token });
+    await until('it runs', () => runners.of(running.id));
+    const waiting = await submit({ token, queueTimeoutMs: 600 });
+    // As after a pause: its lease is long another's, and its timers go off before anything tells it so.
+    old.lease.ageMs = 60_000;
+    const before = old.calls.length;
+    await controller({ epoch: 2 });
+    const [record] = await ended(waiting.id);
+    assert.equal(record?.reason, 'QueueTimeout');
+    await runners.of(running.id)!.finish();
+    await ended(running.id);
+    const after = await submit({ token });
+    runners.behaviour.go = () => ({ ms: 5 });
+    await until('the new one goes on', async () => {
+      await runners.of(after.id)?.finish();
+      return cluster.reason(after.id) === 'Completed';
+    });
+    assert.deepEqual(old.calls.slice(before), []);
+    assert.equal(old.log.filter(({ msg }) => msg === 'request ended').length, 0);
+    assert.equal(most(token), 1);
+    assert.ok(runners.all().flatMap(({ orders }) => orders).filter(({ job }) => job === after.id).every(({ epoch }) => epoch === 2));
+  });
+
+  it('a runner that claims to have seen a later term deposes nobody: it is replaced', async () => {
+    const { submit, ended, controller, runners, pods } = await start({ pools: { short: { minReady: 1, maxPods: 2 } } });
+    await controller({ epoch: 3 });
+    await ready();
+    const liar = runners.all()[0]!;
+    liar.state = { ...liar.state, epoch: 99 };
+    await liar.beat();
+    const { id } = await submit();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== liar.uid));
+  });
+
+  it('an admission that meets a foreign patch is written again, once', async () => {
+    const { submit, ended, controller, runners, kube, namespace, job } = await start(one);
+    const gate = gateAt(kube, isAdmission, 'before');
+    await controller({ writes: gate.kube });
+    await ready();
+    const { id } = await submit();
+    await until('its admission is about to be sent', () => gate.arrived.length > 0);
+    await kube.mergePatch(PROBE_JOBS, id, { metadata: { annotations: { seen: 'yes' } } }, { namespace });
+    gate.open();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    assert.equal(runners.began.length, 1);
+    assert.equal(job(id)?.status?.attempts, 1);
+  });
+
+  it('an admission whose answer is cut off is looked up, not written twice', async () => {
+    const { submit, ended, controller, runners, namespace, job, servers: { api } } = await start(one);
+    const relay = await startRelay(api.host, api.port);
+    const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
+    try {
+      await controller({ writes });
+      await ready();
+      relay.cutAfter(1);
+      const { id } = await submit();
+      const [record] = await ended(id);
+      assert.equal(record?.state, 'success');
+      assert.equal(runners.began.length, 1);
+      assert.equal(job(id)?.status?.attempts, 1);
+    } finally {
+      await cluster.stop();
+      await writes.close();
+      await relay.close();
+    }
+  });
+
+  it('the API server is away for three seconds: everything that came meanwhile gets its end', async () => {
+    const { submit, ended, controller, runners, namespace, newToken, most, servers: { api } } = await start({ pools: { short: { minReady: 2, maxPods: 4 } } });
+    const relay = await startRelay(api.host, api.port);
+    const kube = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
+    try {
+      const { lease } = await controller({ kube });
+      await ready(2);
+      const token = await newToken(2);
+      runners.behaviour.go = () => ({ ms: 100 });
+      const jobs: Submitted[] = [];
+      const away = performance.now();
+      relay.refuse(true);
+      relay.cut();
+      lease.ageMs = 4_500;
+      while (performance.now() - away < 3_000) jobs.push(await submit({ token }));
+      relay.refuse(false);
+      lease.ageMs = 0;
+      const records = await ended(...jobs.slice(0, 20).map(({ id }) => id));
+      assert.deepEqual([...new Set(records.map(({ state }) => state))], ['success']);
+      assert.ok(most(token) <= 2);
+    } finally {
+      await cluster.stop();
+      await kube.close();
+      await relay.close();
+    }
+  });
+});
