@@ -39,8 +39,8 @@ export class PageCache {
     this.#most = Math.max(16, Math.floor(maxBytes / pageSize));
   }
 
-  get size(): number {
-    return this.#pages.size;
+  get maxBytes(): number {
+    return this.#most * pageSize;
   }
 
   has(key: string): boolean {

@@ -5,9 +5,8 @@ import type { Reader } from './origin_file.ts';
 
 export type StreamContext = { cache: PageCache; idleMs: number; count: { bytes(count: number): void } };
 
-/** How far a stream runs ahead of its fastest reader, and of its slowest. */
+/** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
 const ahead = 1 << 20;
-const spread = 48 << 20;
 
 /** A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read one transfer. */
 export class OriginStream {
@@ -95,7 +94,7 @@ export class OriginStream {
   #flow(): void {
     if (this.#ended) return;
     const places = [...this.#readers].map(({ at }) => at);
-    const full = this.#at - Math.max(0, ...places) >= ahead || (places.length > 0 && this.#at - Math.min(...places) >= spread);
+    const full = this.#at - Math.max(0, ...places) >= ahead || (places.length > 0 && this.#at - Math.min(...places) >= this.#context.cache.maxBytes * 0.75);
     if (full && !this.#response.isPaused()) {
       this.#response.pause();
       clearTimeout(this.#idle);

@@ -96,7 +96,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     port,
     open(job) {
       const made = new Job(job, {
-        port, pool, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 64 << 20,
+        port, pool, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
       });
       jobs.set(made.secret, made);

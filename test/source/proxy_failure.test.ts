@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { parseSource } from '../../src/source/parse.ts';
 import { startProxy, type Failure, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
@@ -226,6 +226,34 @@ describe('source proxy: what can go wrong', () => {
     assert.ok(reply === undefined || reply.cut || reply.status >= 400);
     assert.equal(job.stats().failure, undefined);
   });
+
+  it('any nonsense from a tool: an answer or a broken connection, and the next tool is served', async () => {
+    const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response)));
+    const proxy = cleanup.add(await startProxy({ ...quick }));
+    const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a.mp4`), limits: { maxBytes: 1e10 } }));
+    const { pathname } = new URL(job.address('a'));
+    const next = random(77);
+    const pick = <T,>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
+    const login = Buffer.from(new URL(job.environment('a')['http_proxy']!).username + ':a').toString('base64');
+    const paths = [pathname, `${pathname}?x`, `${pathname}/../..`, '/', '*', 'http://[', 'http://10.0.0.1/', `${origin.url}/b`, '10.0.0.1:443', 'x:1', pathname.replace('a.mp4', 'x/http/'), pathname.replace('a.mp4', `x/http/127.0.0.1:${origin.port}/%00`), pathname.replace('a.mp4', 'refused/x'), '/%', 'a'.repeat(9000)];
+    for (let i = 0; i < 300; i++) {
+      const fields = ['range: bytes=0-', 'range: bytes=5-1', 'range: bytes=-', 'range: bytes=99999999999999999999-', 'range: bytes=0-1,2-3', 'range: items=1', 'content-length: 5', 'transfer-encoding: chunked', 'expect: 100-continue', 'connection: upgrade', 'upgrade: websocket', `proxy-authorization: Basic ${login}`, 'proxy-authorization: x', 'host: y', `x: ${'z'.repeat(20_000)}`];
+      const lines = [`${pick(['GET', 'HEAD', 'POST', 'CONNECT', 'OPTIONS', 'PUT', 'get', 'PRI', ''])} ${pick(paths)} ${pick(['HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''])}`];
+      for (let n = Math.floor(next() * 4); n > 0; n--) lines.push(pick(fields));
+      await new Promise<void>((resolve, reject) => {
+        const socket = connect(proxy.port, '127.0.0.1', () => socket.write(`${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${pick(['', 'body', '5\r\nhello\r\n'])}`));
+        const late = setTimeout(() => reject(new Error(`no end to ${lines.join(' | ').slice(0, 300)}`)), 8000);
+        socket.on('error', () => {});
+        socket.on('data', () => socket.end());
+        socket.on('close', () => {
+          clearTimeout(late);
+          resolve();
+        });
+        setTimeout(() => socket.destroy(), 50 + Math.floor(next() * 50)).unref();
+      });
+    }
+    assert.ok((await ask(job.address('b'))).body.equals(body));
+  }).timeout(60_000);
 
   it('any nonsense from an origin: an answer or a broken connection, never a crash', async function () {
     this.timeout(30_000);
