@@ -22,18 +22,18 @@ async function failover(c: Cluster, token: string, url: string, signal: 'SIGKILL
   if (warm.status !== 200) throw new Error(`${warm.status} ${warm.text}`);
   const endedAt = Date.now();
   for (const pid of pids) process.kill(pid, signal);
-  // One every 50 ms: the first that is admitted after the end tells.
-  const requests: Promise<number>[] = [];
+  // One every 50 ms. After a SIGKILL the first that is admitted tells; a leader that is told to end still admits some itself, so there
+  // the one that waited longest tells.
+  const requests: Promise<{ sentAt: number; queued: number }>[] = [];
   const stop = performance.now() + 500;
   while (performance.now() < stop) {
     const sentAt = Date.now();
-    requests.push(c.probe({ url, only: 'ffprobe' }, { token }).then(({ status, json }) => (status === 200 ? sentAt + (json.metadata?.queue_time ?? 0) : Infinity)));
+    requests.push(c.probe({ url, only: 'ffprobe' }, { token }).then(({ status, json }) => ({ sentAt, queued: status === 200 ? (json.metadata?.queue_time ?? 0) : Infinity })));
     await delay(50);
   }
-  // A SIGTERM does not end it at once: what it still admits itself is no failover, so the longest wait counts, as a caller sees it.
-  const admitted = (await Promise.all(requests)).filter((at) => at < Infinity);
+  const admitted = (await Promise.all(requests)).filter(({ queued }) => queued < Infinity);
   if (admitted.length === 0) throw new Error('no request was answered');
-  return signal === 'SIGKILL' ? Math.min(...admitted) - endedAt : Math.max(...admitted.map((at, index) => at - endedAt - index * 50));
+  return signal === 'SIGKILL' ? Math.min(...admitted.map(({ sentAt, queued }) => sentAt + queued)) - endedAt : Math.max(...admitted.map(({ queued }) => queued));
 }
 
 export const failovers: Measurement = {
