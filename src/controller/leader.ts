@@ -9,7 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PREPARE_TTL_MS, TASK_LEASE_MS, RUNNER_SILENCE_MS, SUBJECT, type Cancel, type Closed, type Early, type Heartbeat, type Lease as TaskLease } from '../bus/messages.ts';
 import type { Bus } from '../bus/connect.ts';
 import { PROBE_JOBS, outcomeUnknown, isKubeError, type KubeClient } from '../kube/client.ts';
-import type { ProbeJob } from '../kube/resources.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import type { ProbeJob, Reason } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -37,6 +38,8 @@ const MARKS_AT_ONCE = 4;
 const MOST_REFUSED_GO = 20;
 const MOST_REFUSALS_IN_A_ROW = 3;
 const STRANGER_MS = 30_000;
+/** Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up. */
+const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 /** Longer than a lease: by then a leader that was deposed knows. */
 const EPOCH_PATIENCE_MS = 7_000;
 /** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
@@ -58,6 +61,7 @@ export interface LeaderDeps {
   pools: Pools;
   retention: Retention;
   metrics: ControllerMetrics;
+  events: EventRecorder;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools'>;
   maxQueued: number;
 }
@@ -514,6 +518,7 @@ export class Leader {
       return;
     }
     this.#deps.metrics.retried(job.lane);
+    this.#explain(job, 'Retrying', `attempt ${attempt} came to nothing: ${why}`);
     this.#retrying.add(job);
     if (!this.#deps.pools.lanes().includes(job.lane)) this.#rerouteStranded();
     this.#schedule(job.lane);
@@ -601,6 +606,7 @@ export class Leader {
     if (job.state === 'ending') return;
     const { state, runner, attempt } = job;
     this.#toEnding(job);
+    if (EXPLAINED.has(end.reason)) this.#explain(job, end.reason, end.error);
     const stopping = state === 'running' && runner ? orders.cancel(this.#deps.bus, runner.uid, { epoch: this.#deps.term.epoch, job: job.key, attempt, why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled' }) : undefined;
     const recorded = await endRequest(this.#deps, job, end, this.#deps.term.signal);
     await stopping;
@@ -613,6 +619,10 @@ export class Leader {
     if (job.state === 'running' && attempt !== undefined && attempt !== job.attempt) this.#letGo(job, 'superseded');
     this.#toEnding(job);
     await this.#settle(job, finish);
+  }
+
+  #explain({ key: name, namespace, uid }: Job, reason: string, message: string): void {
+    this.#deps.events.record(PROBE_JOBS, { metadata: { name, namespace, uid } }, { type: 'Warning', reason, message });
   }
 
   /** Nothing begins of it any more. What it held of a runner without running on it is given back. */

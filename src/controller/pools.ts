@@ -4,6 +4,7 @@ import type { AssignedTool } from '../bus/messages.ts';
 import type { Config } from '../config.ts';
 import { PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
 import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type ReuseScope } from '../kube/resources.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import type { Logger } from '../log.ts';
 import type { AvailableTool } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -16,6 +17,7 @@ export interface PoolsDeps {
   config: Config<'controller'>;
   log: Logger;
   metrics: ControllerMetrics;
+  events: EventRecorder;
   runners: Runners;
   signal: AbortSignal;
   stillLeading: () => boolean;
@@ -272,6 +274,7 @@ export class Pools {
     state.holdUntil = now() + state.holdMs;
     state.holdMs = Math.min(state.holdMs * 2, HOLD_BACK_MS[1]);
     this.#deps.log.warn({ pool: state.pool.metadata.name, reason, message }, 'no more runners for now');
+    this.#deps.events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason, message: state.problem.message });
     // Nothing else may happen in a quiet cluster: look again when the time is over.
     setTimeout(() => this.#plan(state), state.holdUntil - now() + 1).unref();
   }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
 import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
+import { eventRecorder } from '../kube/events.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
@@ -15,7 +16,7 @@ import { sweep } from './sweep.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './tools.ts';
 import type { Config } from '../config.ts';
 
-export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued'> {
+export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'events'> {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;
@@ -42,16 +43,20 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   const runners = new Runners();
   const queue = workQueue();
   const retention = new Retention({ kube, namespace: deps.namespace, limits: config, log, now: () => store.clock.now(), stillLeading: () => term.stillLeading(0) });
+  const events = eventRecorder({
+    client: kube, component: 'probeyard-controller', instance: config.podName,
+    onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
+  });
   const made: { leader?: Leader } = {};
 
   const pools = new Pools({
-    kube, config, log, metrics, runners, signal: over.signal,
+    kube, config, log, metrics, events, runners, signal: over.signal,
     stillLeading: () => term.stillLeading(0),
     demand: (lane) => made.leader?.demand(lane) ?? { byTenant: new Map(), longestWaitMs: 0 },
     podGone: (task) => made.leader?.podGone(task),
     changed: () => made.leader?.poolsChanged(),
   });
-  const lead = new Leader({ ...deps, term, runners, pools, retention, maxQueued: config.maxQueued });
+  const lead = new Leader({ ...deps, term, runners, pools, retention, events, maxQueued: config.maxQueued });
   lead.tokensFresh = deps.tokensFresh;
   made.leader = lead;
 
@@ -70,7 +75,7 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
 
   const proofOf = new Map<string, string>();
   const proof: ProofDeps = {
-    kube, config, log, queue,
+    kube, config, log, events, queue,
     getTool: (name) => tools.get(`${deps.namespace}/${name}`),
     getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
     proofsRunning: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,

@@ -1,5 +1,6 @@
 /** Proves each ProbeTool in a pod of its own, mounted and executed, before any pool mounts it. A broken image hurts nothing but itself. */
 import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import type { WorkQueue } from '../kube/queue.ts';
 import { LABEL, type ProbeTool, type ProbeToolStatus } from '../kube/resources.ts';
 import type { Config } from '../config.ts';
@@ -11,6 +12,7 @@ export interface ProofDeps {
   kube: KubeClient;
   config: Config<'controller'>;
   log: Logger;
+  events: EventRecorder;
   queue: WorkQueue;
   getTool: (name: string) => ProbeTool | undefined;
   /** Proof pods by name, and how many there are. */
@@ -46,7 +48,7 @@ async function removePod(deps: ProofDeps, pod: Pod): Promise<void> {
 
 /** One step for one tool; called again whenever it, its proof pod or time changed. */
 export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
-  const { kube, config, log, queue } = deps;
+  const { kube, config, log, queue, events } = deps;
   const tool = deps.getTool(name);
   if (!tool || !deps.stillLeading()) return;
   const generation = tool.metadata.generation ?? 0;
@@ -60,6 +62,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
     if (condition?.reason !== 'RegistryNotAllowed' || tool.status?.proof !== proof) {
       const message = `${tool.spec.image} is from a registry that is not on the operator's list: ${config.allowedRegistries.join(', ')}`;
       await setStatus(deps, tool, { proof, observedGeneration: generation, conditions: availability(tool.status?.conditions, 'False', 'RegistryNotAllowed', message, generation, now.toISOString()) });
+      events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'RegistryNotAllowed', message });
     }
     return;
   }
@@ -103,7 +106,10 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   }
   await setStatus(deps, tool, provenStatus(tool.status, proof, verdict, generation, now.toISOString()));
   if (verdict.state === 'proven') log.info({ tool: name, version: verdict.line.version, startupMs: verdict.line.startupMs }, 'tool proven');
-  else log.warn({ tool: name, reason: verdict.reason, message: verdict.message }, 'tool refused');
+  else {
+    log.warn({ tool: name, reason: verdict.reason, message: verdict.message }, 'tool refused');
+    events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: verdict.reason, message: verdict.message });
+  }
   await removePod(deps, pod);
   queue.addAfter(name, LOOK_MS, { low: true });
 }

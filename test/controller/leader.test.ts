@@ -1,5 +1,7 @@
 /** The leader on real servers: who runs, in which order, how many at once, and what it costs. */
 import assert from 'node:assert/strict';
+import { EVENTS, PROBE_JOBS } from '../../src/kube/client.ts';
+import { uuidv7 } from '../../src/store/uuid.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
 
@@ -38,5 +40,186 @@ describe('the leader', function () {
     const order = runners.began.map(({ job }) => jobs.findIndex(({ id }) => id === job));
     // Two at once may change places by one; no more.
     for (const [place, index] of order.entries()) assert.ok(Math.abs(place - index) <= 1, `order ${order.join(' ')}`);
+  });
+
+  it('takes turns between tokens: the one job of a quiet token does not wait behind a long queue', async () => {
+    const { submit, ended, controller, newToken, runners } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    await controller();
+    await ready();
+    const [busy, quiet] = [await newToken(50), await newToken(50)];
+    const many: Submitted[] = [];
+    runners.behaviour.go = () => 'hold';
+    for (let i = 0; i < 10; i++) many.push(await submit({ token: busy }));
+    await until('the first runs', () => runners.of(many[0]!.id));
+    const single = await submit({ token: quiet });
+    await until('it is seen', () => cluster.job(single.id));
+    runners.behaviour.go = () => ({ ms: 1 });
+    await runners.of(many[0]!.id)!.finish();
+    await ended(single.id, ...many.map(({ id }) => id));
+    const place = runners.began.findIndex(({ job }) => job === single.id);
+    assert.ok(place >= 1 && place <= 2, `it ran as number ${place + 1} of 11`);
+  });
+
+  for (const who of ['token', 'user'] as const) {
+    it(`a limit that is lowered (of the ${who}) holds from the next admission on`, async () => {
+      const { submit, ended, controller, newToken, runners, servers: { stored } } = await start({ pools: { short: { minReady: 4 } } });
+      const { term } = await controller();
+      await ready(4);
+      const token = await newToken(3);
+      runners.behaviour.go = () => 'hold';
+      const jobs: Submitted[] = [];
+      for (let i = 0; i < 6; i++) jobs.push(await submit({ token }));
+      await until('three run', () => term.leader.figures.running === 3 && runners.began.length === 3);
+      try {
+        await stored.sql(who === 'token' ? 'update tokens set concurrency = 1 where id = $1' : 'update users set concurrency = 1 where id = (select user_id from tokens where id = $1)', [token]);
+        // The notice goes over the same server before this one: once a waiting job says it, the leader knows.
+        await until('the leader knows', () => jobs.some(({ id }) => cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of its 1 at once/.test(message))) || term.leader.figures.waiting < 3, 5_000);
+        let most = 0;
+        for (const { id } of jobs) {
+          await until(`job ${id} runs`, () => runners.of(id));
+          await runners.of(id)!.finish();
+          await ended(id);
+          await until('its slot is free', () => cluster.reason(id) === 'Completed');
+          if (jobs.findIndex((job) => job.id === id) >= 2) most = Math.max(most, term.leader.figures.running);
+        }
+        assert.equal(most, 1);
+      } finally {
+        await stored.sql('update users set concurrency = 100000');
+      }
+    });
+  }
+
+  it('an early word prepares the runner that the job then runs on, and costs no write', async () => {
+    const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 2 } } });
+    const { calls } = await controller();
+    await ready(2);
+    const { id } = await submit({ early: true });
+    await ended(id);
+    await until('it is shown', () => cluster.reason(id) === 'Completed');
+    const orders = runners.all().flatMap(({ uid, orders: given }) => given.map((order) => ({ ...order, uid }))).filter(({ job }) => job === id);
+    assert.deepEqual(orders.map(({ what }) => what), ['prepare', 'go']);
+    assert.equal(new Set(orders.map(({ uid }) => uid)).size, 1);
+    assert.equal(calls.filter(({ name }) => name === id).length, 2);
+  });
+
+  it('a runner that was prepared for a job that never came is free again', async () => {
+    const { submit, ended, controller, runners } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    await controller();
+    await ready();
+    const never = await submit({ early: true, create: false });
+    await until('it is prepared', () => runners.all()[0]?.orders.some(({ job }) => job === never.id));
+    const { id } = await submit({ queueTimeoutMs: 8_000 });
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+  });
+
+  it('a runner that was prepared for a job that has to wait after all is another token\'s', async () => {
+    const { submit, ended, controller, runners, newToken, kube, namespace } = await start({ pools: { short: { minReady: 2, maxPods: 2 } } });
+    await controller();
+    await ready(2);
+    const [mine, other] = [await newToken(1), await newToken(1)];
+    const late = await submit({ token: mine, early: true, create: false });
+    await until('it is prepared', () => runners.all().some(({ orders }) => orders.some(({ job }) => job === late.id)));
+    runners.behaviour.go = () => 'hold';
+    const running = await submit({ token: mine });
+    await until('the other one runs', () => runners.of(running.id));
+    const spec = cluster.job(running.id)!.spec;
+    await kube.create(PROBE_JOBS, { metadata: { name: late.id, namespace }, spec: { ...spec, submittedAt: late.submittedAt.toISOString() } });
+    runners.behaviour.go = () => ({ ms: 5 });
+    const { id } = await submit({ token: other, queueTimeoutMs: 5_000 });
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+  });
+
+  it('says in time why a job that waited too long did not run', async () => {
+    const { submit, ended, controller, runners, newToken, told, kube, namespace } = await start();
+    await controller();
+    await ready();
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const running = await submit({ token });
+    await until('it runs', () => runners.of(running.id));
+    const { id } = await submit({ token, queueTimeoutMs: 1_500 });
+    await until('its status says why it waits', () => cluster.reason(id) === 'TokenAtLimit');
+    const [record] = await ended(id);
+    assert.deepEqual([record?.status, record?.reason], [429, 'QueueTimeout']);
+    assert.match(record?.error ?? '', /waited 1\.5 s in the queue: token \d+ runs 1 of its 1 at once/);
+    await until('the caller is told', () => told.get(id)?.[0]?.status === 429);
+    const events = await until('an Event explains it', async () => {
+      const { items } = await kube.listAll(EVENTS, { namespace });
+      return items.some(({ reason }) => reason === 'QueueTimeout') ? items : undefined;
+    });
+    assert.deepEqual(events.map(({ reason, involvedObject: { kind, name } }) => [reason, kind, name]), [['QueueTimeout', 'ProbeJob', id]]);
+  });
+
+  it('a job that no runner ends in time has an end all the same', async () => {
+    const { submit, ended, controller, runners } = await start();
+    await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit({ timeoutMs: 100 });
+    const runner = await until('it runs', () => runners.of(id));
+    const [record] = await ended(id);
+    assert.deepEqual([record?.status, record?.reason, record?.hasBody], [200, 'DeadlineExceeded', true]);
+    await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
+  });
+
+  it('refuses what cannot run, at once and with the words for its caller', async () => {
+    const { submit, ended, controller, kube, namespace } = await start();
+    await controller({ env: { PY_MAX_QUEUED: '1' } });
+    await ready();
+    const unknown = await submit({ spec: { tools: [{ name: 'ffprobe', version: '1.1' }] } });
+    const unsealed = await submit({ spec: { source: { display: 'x', sealed: 'not.a.jwe' } } });
+    const revoked = await submit({ token: 999_999, open: false });
+    const [noTool, noSeal] = await ended(unknown.id, unsealed.id);
+    assert.deepEqual([noTool?.status, noTool?.reason], [400, 'ToolUnavailable']);
+    assert.match(noTool?.error ?? '', /ffprobe 1\.1 is not there: the cluster has 7\.0/);
+    assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
+    await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'InvalidRequest');
+    // Written past the API by somebody who may do anything: it has no row, and must stand in nobody's way.
+    await kube.create(PROBE_JOBS, { metadata: { name: 'no-request-id', namespace }, spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, token: { id: 1, user: 1 } } });
+    await until('it is refused', () => cluster.reason('no-request-id') === 'InvalidRequest');
+    const { id } = await submit();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+  });
+
+  it('refuses more than may wait in all', async () => {
+    const { submit, ended, controller, runners, newToken } = await start();
+    await controller({ env: { PY_MAX_QUEUED: '1' } });
+    await ready();
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const running = await submit({ token });
+    await until('it runs', () => runners.of(running.id));
+    await submit({ token });
+    const third = await submit({ token });
+    const [record] = await ended(third.id);
+    assert.deepEqual([record?.status, record?.reason], [429, 'QueueFull']);
+  });
+
+  it('a job made by hand runs on the default token and is recorded under its uid', async () => {
+    const { controller, kube, namespace, ended } = await start();
+    await controller();
+    await ready();
+    const { metadata } = await kube.create(PROBE_JOBS, { metadata: { name: 'by-hand', namespace }, spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe', version: 'latest' }] } });
+    const [record] = await ended(metadata.uid ?? '');
+    assert.equal(record?.state, 'success');
+    await until('it is shown', () => cluster.reason('by-hand') === 'Completed');
+  });
+
+  it('a row whose job never came is ended, one whose job is there is not', async () => {
+    const { submit, controller, record, servers: { stored: { store, admin } } } = await start();
+    const { log } = await controller();
+    await ready();
+    const long = Math.floor(store.clock.now()) - 100_000;
+    const [orphan, fresh] = [uuidv7(long), await submit({ create: false })];
+    await store.openRequest({
+      id: orphan, submittedAt: new Date(long), tokenId: admin.tokenId, userId: admin.userId, kind: 'file', display: 'x', scheme: 'https', request: {}, tools: [],
+      queueTimeoutMs: 60_000, timeoutMs: 65_000, waiter: null, webhookUrl: null, idempotency: null, requestsPerMinute: 0,
+    });
+    await until('it is ended', async () => (await record(orphan)).state !== 'open');
+    assert.deepEqual([(await record(orphan)).reason, (await record(fresh.id)).state], ['Cancelled', 'open']);
+    assert.ok(log.some(({ msg }) => msg === 'open requests without a job were ended'));
   });
 });

@@ -36,6 +36,18 @@ describe('losses', function () {
     });
   }
 
+  it('the only runner refuses some times before it goes: the job is not lost for that', async () => {
+    const { submit, ended, controller, runners, job } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    await controller();
+    await ready();
+    let refusals = 4;
+    runners.behaviour.go = () => (refusals-- > 0 ? 'busy' : { ms: 5 });
+    const { id } = await submit();
+    const [record] = await ended(id);
+    assert.equal(record?.state, 'success');
+    assert.equal(job(id)?.status?.attempts, 5);
+  });
+
   it('a runner that does not answer is ended, and the job runs elsewhere', async () => {
     const { submit, ended, controller, runners, pods, job } = await start({ pools: { short: { minReady: 2 } } });
     await controller();

@@ -151,6 +151,7 @@ export interface SimulatedRunners {
   all(): SimulatedRunner[];
   /** In the order in which they were begun, over all runners. */
   began: { job: string; attempt: number; uid: string }[];
+  /** Where it runs; prepared is not running. */
   of(job: string): SimulatedRunner | undefined;
   stop(): Promise<void>;
 }
@@ -176,7 +177,7 @@ export async function simulateRunners(kube: KubeClient, bus: Bus, namespace: str
   return {
     behaviour, began,
     all: () => [...runners.values()],
-    of: (job) => [...runners.values()].find(({ state }) => state.task?.job === job),
+    of: (job) => [...runners.values()].find(({ state: { task } }) => task?.job === job && task.stage === 'running'),
     async stop() {
       await pods.stop();
       for (const runner of runners.values()) runner.stop();

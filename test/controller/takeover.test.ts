@@ -1,6 +1,6 @@
 /** From one term to the next, and through writes whose outcome nobody told. */
 import assert from 'node:assert/strict';
-import { makeClient, PROBE_JOBS } from '../../src/kube/client.ts';
+import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
@@ -47,17 +47,23 @@ describe('takeover', function () {
     const first = await controller();
     await ready();
     await first.stop();
-    const made: Promise<Submitted>[] = [];
-    const making = setInterval(() => made.push(submit()), 10);
-    try {
-      await controller({ epoch: 2 });
-    } finally {
-      clearInterval(making);
-    }
-    const jobs = await Promise.all(made);
-    assert.ok(jobs.length > 0);
-    const records = await ended(...jobs.map(({ id }) => id));
-    assert.deepEqual([...new Set(records.map(({ reason }) => reason))], ['Completed']);
+    const opened = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const list: KubeClient['list'] = async (type, options) => {
+      if (type.kind === 'ProbeTool') {
+        asked.resolve();
+        await opened.promise;
+      }
+      return cluster.kube.list(type, options);
+    };
+    const second = controller({ epoch: 2, writes: { ...cluster.kube, list } });
+    await asked.promise;
+    const [early, late] = [await submit(), await submit()];
+    await until('a watch has shown both', () => cluster.job(late.id));
+    opened.resolve();
+    await second;
+    const records = await ended(early.id, late.id);
+    assert.deepEqual(records.map(({ reason }) => reason), ['Completed', 'Completed']);
   });
 
   it('a renewal that is late stops admissions only until it is there', async () => {
