@@ -158,6 +158,14 @@ describe('source proxy: what can go wrong', () => {
     assert.equal(reply.body.length, 500);
     assert.equal(job.stats().failure?.code, 'cut');
   });
+  it('a body of unknown length that breaks off', async () => {
+    const job = await open((_request, response) => {
+      response.writeHead(200);
+      response.write(Buffer.alloc(500), () => response.destroy());
+    });
+    assert.ok((await ask(job.address('a'))).cut);
+    assert.equal(job.stats().failure?.code, 'cut');
+  });
   it('ranges that always break off', async () => {
     const job = await open((request, response) => {
       const [, from = '0', to = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
@@ -174,7 +182,7 @@ describe('source proxy: what can go wrong', () => {
     const later = await open((request, response) => {
       const from = Number(/\d+/.exec(request.headers.range!)![0]);
       if (from === 0) sendFile(body, request, response);
-      else response.writeHead(206, part(from + 1, from + 100, body.length)).end(Buffer.alloc(100));
+      else response.writeHead(206, { ...part(from + 1, from + 100, body.length), etag: '"one"' }).end(Buffer.alloc(100));
     });
     assert.ok((await ask(later.address('a'))).cut);
     assert.deepEqual([later.stats().failure?.code, later.stats().failure?.reason], ['cut', 'changed']);
