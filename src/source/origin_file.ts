@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { SourceError } from './error.ts';
 import { drop, exchange, refusedStatus, type Exchange } from './exchange.ts';
+import { contentRange, markOf, readHead, type Head } from './head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
@@ -16,16 +17,6 @@ export type FileContext = Exchange & {
   maxFetches: number;
 };
 
-/** What the origin said of the file. */
-export type Head = {
-  url: string;
-  /** undefined: the origin does not say */
-  size: number | undefined;
-  ranged: boolean;
-  headers: Record<string, string>;
-  type: string;
-};
-
 export type Reader = {
   /** The next piece; undefined at the end. */
   next(): Promise<Buffer | undefined>;
@@ -36,9 +27,6 @@ export type Reader = {
 const headPages = 8;
 const large = 2 << 20;
 const mostTries = 4;
-/** Answers of the origin that tools show something of. */
-const kept = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
-
 let files = 0;
 
 /** One file on an origin: opened once, read in pages by any number of readers, each page fetched once. */
@@ -326,40 +314,4 @@ function worthAnotherTry(error: unknown): boolean {
   if (!(error instanceof SourceError)) return true;
   if (error.code === 'origin-unreachable') return error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429;
   return error.code === 'cut' && error.reason === 'protocol';
-}
-
-function readHead(response: IncomingMessage, target: Target, context: FileContext): Head {
-  const status = response.statusCode ?? 0;
-  const { headers } = response;
-  const given = contentRange(response);
-  const common = { url: urlOf(target), headers: keptHeaders(response), type: (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase() };
-  if (status === 416 && (given?.size ?? 0) === 0) return { ...common, headers: {}, size: 0, ranged: true };
-  if (status === 206 && given?.from === 0 && given.size !== undefined) return { ...common, size: given.size, ranged: true };
-  if (status === 200) {
-    const length = headers['content-length'];
-    return { ...common, size: length === undefined ? undefined : Number(length), ranged: false };
-  }
-  drop(response, context);
-  if (status >= 400) throw refusedStatus(status);
-  throw new SourceError('cut', 'The host answered a request for a part of the file with another part.', { reason: 'protocol', detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}` });
-}
-
-function keptHeaders(response: IncomingMessage): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
-    if (typeof value === 'string' && (kept.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint'))) result[name] = value;
-  }
-  return result;
-}
-
-/** What must stay the same from one part to the next. */
-function markOf(response: IncomingMessage): string {
-  const { etag, 'last-modified': modified } = response.headers;
-  return etag ?? modified ?? '';
-}
-
-function contentRange(response: IncomingMessage): { from?: number; size?: number } | undefined {
-  const match = /^bytes\s+(?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/.exec(response.headers['content-range'] ?? '');
-  if (match === null) return undefined;
-  return { ...(match[1] === undefined ? {} : { from: Number(match[1]) }), ...(match[3] === undefined ? {} : { size: Number(match[3]) }) };
 }

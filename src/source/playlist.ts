@@ -1,7 +1,8 @@
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { promisify } from 'node:util';
 import { SourceError } from './error.ts';
-import type { Head, OriginFile } from './origin_file.ts';
+import type { Head } from './head.ts';
+import type { OriginFile } from './origin_file.ts';
 import type { Place, Roots } from './mapping.ts';
 
 /** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */

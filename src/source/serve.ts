@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isSourceError } from './error.ts';
 import type { Failure, Job } from './job.ts';
 import { fromPath, rootsOf } from './mapping.ts';
-import type { Head, OriginFile } from './origin_file.ts';
+import type { Head } from './head.ts';
+import type { OriginFile } from './origin_file.ts';
 import { playlistKind, readPlaylist, type Playlist } from './playlist.ts';
 
 /** Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the agent lives. */

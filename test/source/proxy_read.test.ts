@@ -192,7 +192,7 @@ describe('source proxy: reading', () => {
   it('sends a request again when a kept connection turns out to be closed', async () => {
     const used = new Set<unknown>();
     let refused = 0;
-    const { job } = await open((request, response) => {
+    const { job, origin, proxy } = await open((request, response) => {
       if (used.has(request.socket)) {
         refused++;
         request.socket.destroy();
@@ -202,6 +202,9 @@ describe('source proxy: reading', () => {
       sendFile(body, request, response);
     });
     assert.ok((await ask(job.address('a'))).body.equals(body));
+    const again = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/b`), limits: { maxBytes: 1e10 } }));
+    refused = 0;
+    assert.equal((await again.prepare()).ok, true);
     assert.ok(refused > 0);
     assert.equal(job.stats().failure, undefined);
   });
