@@ -1,12 +1,14 @@
 /** How a result travels: one JSON, compressed, inline where it is small, else cut into chunks that go ahead of their header. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { zstdCompress, zstdDecompress } from 'node:zlib';
+import { zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { BusError } from './errors.ts';
 import { CHUNK_BYTES, type Result, type ResultBody, RUNNER_PROTOCOL } from './messages.ts';
 
 const compress = promisify(zstdCompress);
 const inflate = promisify(zstdDecompress);
+/** Inflated at once: a turn of the thread pool would take longer. */
+const SMALL = 64 * 1024;
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 export interface PackedResult { header: Result; chunks: Buffer[] }
@@ -33,7 +35,8 @@ export async function unpackBody(packed: Uint8Array, maxBytes: number, declared 
   if (declared > maxBytes) throw new BusError('bad-result', `a body of ${declared} bytes is over the limit of ${maxBytes}`);
   let text: Buffer;
   try {
-    text = await inflate(packed, { maxOutputLength: Math.max(1, declared) });
+    const limit = { maxOutputLength: Math.max(1, declared) };
+    text = declared <= SMALL ? zstdDecompressSync(packed, limit) : await inflate(packed, limit);
   } catch (error) {
     throw new BusError('bad-result', 'the body cannot be inflated within its declared size', { cause: error });
   }

@@ -8,7 +8,7 @@ import type { Logger } from '../log.ts';
 import { startHeartbeats } from './heartbeat.ts';
 import { type RunSettings, runJob } from './job.ts';
 import type { Launcher } from './launcher.ts';
-import { type Decision, type Effect, heartbeatOf, type Identity, initialState, isFinished, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, settle, type State } from './orders.ts';
+import { type Decision, type Effect, heartbeatOf, type Identity, initialState, isFinished, isNews, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, settle, type State } from './orders.ts';
 import { packBody, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
 import type { JobSource, OpenSource } from './source.ts';
@@ -53,7 +53,7 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
   const change = (next: State): void => {
     const before = state;
     state = next;
-    if (before.task !== next.task || before.publishing !== next.publishing || before.draining !== next.draining || before.tenant !== next.tenant) heartbeats.beat();
+    if (isNews(before, next)) heartbeats.beat();
     if (isFinished(state)) ended.resolve();
   };
   const take = ({ state: next, effects }: Pick<Decision, 'state' | 'effects'>): void => {

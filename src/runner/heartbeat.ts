@@ -1,11 +1,11 @@
-/** Tells the leader what the agent does, every two seconds and at each change; the answers renew the lease of the running job. */
+/** Tells the leader what the agent does, every two seconds and when it has news; the answers renew the lease of the running job. */
 import type { Bus } from '../bus/connect.ts';
 import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from '../bus/messages.ts';
 
 const ANSWER_MS = 1_500;
 
 export interface Heartbeats {
-  /** Now, because something changed. */
+  /** Now, because there is news. */
   beat(): void;
   /** A leader has just given an order: that is as good as an answer. */
   renew(): void;

@@ -53,6 +53,13 @@ export function phaseOf(state: State): RunnerPhase {
   return state.publishing.length > 0 ? 'publishing' : 'idle';
 }
 
+/**
+ * What the leader has to hear at once, because no order of its own says so: that the pod can take a job again, or will take none.
+ * Beats at a prepare, a go and a publication told it what it knew, and each was a round trip over the same threads as the job's own way.
+ */
+export const isNews = (before: State, after: State): boolean =>
+  before.draining !== after.draining || (phaseOf(after) === 'idle' && phaseOf(before) !== 'idle');
+
 /** What is refused before anything else is looked at. */
 function gate(state: State, order: Prepare): Extract<OrderAnswer, { ok: false }>['why'] | undefined {
   if (order.epoch < state.epoch) return 'epoch';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
-import { createZstdCompress, zstdCompress } from 'node:zlib';
+import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { CHUNK_BYTES, type Result, type ResultBody, RUNNER_PROTOCOL, type ToolResult } from '../bus/messages.ts';
 import type { PackedResult } from '../bus/packing.ts';
 
@@ -17,6 +17,8 @@ const PIECE = 1024 * 1024;
 const LONGEST_LINE = 8 * PIECE;
 /** Below this one call is quicker than a stream. */
 const SMALL = 256 * 1024;
+/** Compressed at once, in some tenths of a millisecond: a turn of the thread pool takes longer, above all on a busy node. */
+const TINY = 64 * 1024;
 const LINE_END = 10;
 
 /** Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut anyway. */
@@ -67,7 +69,7 @@ export async function packBody(body: RawBody, redact: (text: string) => string, 
 
 async function packSmall(texts: Iterable<string>): Promise<{ packed: Buffer; size: number }> {
   const text = Buffer.from([...texts].join(''));
-  return { packed: await compress(text), size: text.length };
+  return { packed: text.length <= TINY ? zstdCompressSync(text) : await compress(text), size: text.length };
 }
 
 async function packLarge(texts: Iterable<string>): Promise<{ packed: Buffer; size: number }> {

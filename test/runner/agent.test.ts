@@ -47,7 +47,6 @@ describe('agent', function () {
     assert.ok(!JSON.stringify(body).includes('verysecret') && !JSON.stringify(body).includes('127.0.0.1:' + rig.proxy.port));
     assert.deepEqual([header.podUid, header.attempt, header.epoch, header.chunks], [rig.uid, 1, 1, 0]);
     await rig.phase('idle');
-    assert.deepEqual([...new Set(rig.beats.map(({ phase }) => phase))], ['idle', 'running', 'publishing']);
     assert.deepEqual([rig.beats.at(-1)?.jobsDone, rig.beats.at(-1)?.tenant], [1, 'account/1']);
   });
 
@@ -255,6 +254,7 @@ describe('agent', function () {
       { failure: 'out-of-memory', error: 'mediainfo ran out of memory (exit code 137)' },
     ]);
     assert.equal(outcome(body, body.tools).status, 200);
+    await rig.launcher.whenConnected(5_000);
     assert.equal((await rig.run(rig.go([rig.script(ok('{}'))]))).body.tools[0]?.success, true);
   });
 

@@ -13,6 +13,7 @@ import { INBOX } from '../../src/bus/permissions.ts';
 import { fetchBody, managerOf } from '../../src/bus/results.ts';
 import { ensureStreams } from '../../src/bus/streams.ts';
 import { type Agent, startAgent } from '../../src/runner/agent.ts';
+import { phaseOf } from '../../src/runner/orders.ts';
 import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
 import { type SourceProxy, startProxy } from '../../src/source/proxy.ts';
@@ -155,6 +156,10 @@ export class Rig {
   }
 
   phase(phase: Heartbeat['phase'], deadlineMs = 5_000): Promise<unknown> {
-    return until(`an agent that is ${phase}`, () => this.beats.at(-1)?.phase === phase, deadlineMs);
+    return until(`an agent that is ${phase}, and has said so`, () => {
+      const state = this.agent.state();
+      const beat = this.beats.at(-1);
+      return phaseOf(state) === phase && beat?.phase === phase && beat.jobsDone === state.jobsDone;
+    }, deadlineMs);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Assignment, Go, OrderAnswer } from '../../src/bus/messages.ts';
-import { type Decision, heartbeatOf, initialState, isFinished, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, phaseOf, settle, type State } from '../../src/runner/orders.ts';
+import { type Decision, heartbeatOf, initialState, isFinished, isNews, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, phaseOf, settle, type State } from '../../src/runner/orders.ts';
 
 const assignment: Assignment = { kind: 'file', source: 'http://origin/a.mp4', tools: [], timeoutMs: 1000, maxBytes: 1000, allow: [], report: { enabled: false, diff: false, prefer: null } };
 const order = (job: string, more: Partial<Go> = {}): Go => ({ epoch: 5, job, attempt: 1, tenant: 'account/1', assignment, remainingMs: 1000, ...more });
@@ -116,4 +116,19 @@ describe('orders', () => {
     assert.deepEqual(heartbeatOf(publishing, identity, 50, 1050), { ...identity, phase: 'publishing', epoch: 5, tenant: 'account/1', job: 'a', attempt: 1, jobsDone: 0, ageMs: 1000, idleMs: 0 });
     assert.deepEqual(heartbeatOf(idle, identity, 50, 1050), { ...identity, phase: 'idle', epoch: 5, jobsDone: 0, ageMs: 1000, idleMs: 1050 });
   });
+
+  const news: [string, State, State, boolean][] = [
+    ['a prepare: the leader gave it', idle, prepared, false],
+    ['a go: the leader gave it', prepared, running, false],
+    ['a result on its way: a collector tells', running, publishing, false],
+    ['free again', publishing, done, true],
+    ['free again, because no go followed', prepared, onTime(prepared, 5_000).state, true],
+    ['free again, because it was cancelled', running, onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 300).state, true],
+    ['a drain while it runs', running, onDrain(running), true],
+    ['a drain while it is idle', idle, draining, true],
+    ['a newer term', idle, { ...idle, epoch: 6 }, false],
+  ];
+  for (const [title, before, after, expected] of news) {
+    it(`${expected ? 'is' : 'is not'} told at once: ${title}`, () => assert.equal(isNews(before, after), expected));
+  }
 });
