@@ -128,7 +128,9 @@ export class Pools {
     if (state) {
       const changed = state.pool.metadata.generation !== pool.metadata.generation;
       state.pool = pool;
-      if (changed) this.#newGeneration(state);
+      if (!changed) return;
+      this.#newGeneration(state);
+      this.#deps.changed();
       return;
     }
     const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', userNamespaces: undefined };
@@ -176,7 +178,9 @@ export class Pools {
     const { runners } = this.#deps;
     const most = state.pool.spec.maxPodsPerTenant;
     const mayBind = () => most === undefined || [...runners.inPool(lane)].filter((runner) => runner.tenant === tenant).length < most;
-    const runner = runners.choose(lane, tenant, (generation) => this.#covers(generation, tools), mayBind);
+    const covers = (generation: string) => this.#covers(generation, tools);
+    // The current generation first, even where an older pod is bound to the tenant already: else that one would never be idle, and never leave.
+    const runner = runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), mayBind) ?? runners.choose(lane, tenant, covers, mayBind);
     if (runner && runner.tenant === undefined) state.taken.push(now());
     return runner;
   }

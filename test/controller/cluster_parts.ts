@@ -88,10 +88,10 @@ const isRunning = (job: ProbeJob): boolean => {
 
 export async function makeTool(kube: KubeClient, namespace: string, spec: ProbeToolSpec, settled = true): Promise<void> {
   const name = `${spec.tool}-${spec.version}`;
-  await kube.create(PROBE_TOOLS, { metadata: { name, namespace }, spec });
+  const made = await kube.create(PROBE_TOOLS, { metadata: { name, namespace }, spec });
   if (!settled) return;
   const conditions = [{ type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() }];
-  await kube.mergePatchStatus(PROBE_TOOLS, name, { proof: verifyName(spec, RUNNER_IMAGE), observedGeneration: 1, conditions }, { namespace });
+  await kube.mergePatchStatus(PROBE_TOOLS, name, { proof: verifyName(made.spec, RUNNER_IMAGE), observedGeneration: 1, conditions }, { namespace });
 }
 
 export interface ClusterOptions { pools?: Record<string, Partial<ProbePoolSpec>>; runners?: Partial<Behaviour>; tools?: ProbeToolSpec[] }

@@ -1,0 +1,143 @@
+/** The pods of a pool on a real API server: how many there are, and what happens when there may not be more. */
+import assert from 'node:assert/strict';
+import { EVENTS, PROBE_POOLS, PROBE_TOOLS, type Pod, type KubeClient, type ResourceType } from '../../src/kube/client.ts';
+import { LABEL } from '../../src/kube/resources.ts';
+import { until } from '../until.ts';
+import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+
+const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
+
+describe('pools', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
+    cluster = await startCluster(options);
+    return cluster;
+  };
+  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const condition = async (name: string) => (await cluster.kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
+
+  it('keeps as many untouched as asked, and says so', async () => {
+    const { controller, pods, kube } = await start({ pools: { short: { minReady: 3 } } });
+    await controller();
+    await ready(3);
+    await until('the status says so', async () => (await condition('short'))?.reason === 'Serving');
+    assert.equal((await kube.get(PROBE_POOLS, 'short')).status?.ready, 3);
+    assert.equal((await pods()).length, 3);
+  });
+
+  it('makes no more than asked while the watch of pods lags', async () => {
+    const { controller, kube, pods, runnerNamespace } = await start({ pools: { short: { minReady: 3, maxPods: 8 } } });
+    const opened = Promise.withResolvers<void>();
+    // The watch shows nothing until it is let go; creates and lists go through.
+    const watch: KubeClient['watch'] = async (type, options, onEvent) => {
+      if (type.kind !== 'Pod' || options.namespace !== runnerNamespace) return kube.watch(type, options, onEvent);
+      const held: Parameters<typeof onEvent>[0][] = [];
+      let open = false;
+      void opened.promise.then(() => {
+        open = true;
+        for (const event of held) onEvent(event);
+      });
+      return kube.watch(type, options, (event) => { if (open) onEvent(event); else held.push(event); });
+    };
+    const { calls } = await controller({ kube: { ...kube, watch } });
+    await until('three are made', async () => (await pods()).length === 3);
+    // Some plans later: each status that the pool shows comes after one.
+    const made = () => calls.filter(({ what, name }) => what === 'create Pod' && name.startsWith('runner-')).length;
+    for (const size of [4, 3]) {
+      await cluster.setPool('short', { minReady: size });
+      await until('it has planned anew', async () => (await kube.get(PROBE_POOLS, 'short')).status?.observedGeneration === (await kube.get(PROBE_POOLS, 'short')).metadata.generation);
+    }
+    assert.equal(made(), 4);
+    opened.resolve();
+    await until('they are seen', async () => ((await kube.get(PROBE_POOLS, 'short')).status?.starting ?? 9) === 0);
+    assert.equal((await pods()).length, 4);
+  });
+
+  it('holds back when a quota says so, says why, and goes on when there is room', async () => {
+    const { controller, pods, kube, namespace, runnerNamespace } = await start({ pools: { short: { minReady: 3 } } });
+    const hard = (count: number) => ({ pods: String(count) });
+    await kube.create(QUOTAS, { metadata: { name: 'few', namespace: runnerNamespace }, spec: { hard: hard(1) } } as never);
+    // No controller counts what is used here: the API server refuses until a status is there, and by it afterwards.
+    await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(1), used: { pods: '0' } }, { namespace: runnerNamespace });
+    const { calls } = await controller();
+    await until('the status says why', async () => (await condition('short'))?.reason === 'QuotaExceeded');
+    assert.match((await condition('short'))?.message ?? '', /exceeded quota/);
+    assert.equal((await pods()).length, 1);
+    const tried = calls.filter(({ what }) => what === 'create Pod').length;
+    assert.ok(tried <= 10, `${tried} tries`);
+    await until('an Event says it, too', async () => (await kube.listAll(EVENTS, { namespace })).items.some(({ reason, involvedObject: { kind } }) => reason === 'QuotaExceeded' && kind === 'ProbePool'));
+    await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(10), used: { pods: '1' } }, { namespace: runnerNamespace });
+    await kube.mergePatch(QUOTAS, 'few', { spec: { hard: hard(10) } }, { namespace: runnerNamespace });
+    await ready(3);
+    await until('the status is well again', async () => (await condition('short'))?.reason === 'Serving');
+  });
+
+  it('a pool that goes takes its idle pods with it, the busy one when it is done; waiting jobs go where their kind is served', async () => {
+    const { controller, submit, ended, runners, pods, kube, namespace } = await start({ pools: { a: { minReady: 1, maxPods: 1 }, b: { minReady: 1, maxPods: 1, serves: { kinds: ['c2pa'] } } } });
+    await controller();
+    await ready(2);
+    runners.behaviour.go = () => 'hold';
+    const running = await submit();
+    const runner = await until('it runs', () => runners.of(running.id));
+    const waiting = await submit();
+    await until('it waits', () => stateOf(cluster.job(waiting.id)) === 'NoRunner');
+    runners.behaviour.go = () => ({ ms: 5 });
+    await kube.delete(PROBE_POOLS, 'a', { namespace });
+    await cluster.setPool('b', { serves: { kinds: ['file', 'c2pa'] } });
+    const [moved] = await ended(waiting.id);
+    assert.equal(moved?.state, 'success');
+    assert.ok((await pods()).some(({ metadata }) => metadata.uid === runner.uid), 'the busy one was ended');
+    await runner.finish();
+    const [record] = await ended(running.id);
+    assert.equal(record?.state, 'success');
+    await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== runner.uid));
+  });
+
+  it('pods of a pool that went while nobody led are ended', async () => {
+    const { controller, pods, kube, namespace } = await start({ pools: { a: { minReady: 1 } } });
+    const first = await controller();
+    await ready();
+    await first.stop();
+    await kube.delete(PROBE_POOLS, 'a', { namespace });
+    await controller({ epoch: 2 });
+    await until('they are gone', async () => (await pods()).length === 0);
+  });
+
+  it('a new tool version rolls the pods once, and fails no job', async () => {
+    const { controller, submit, ended, pods, kube, namespace, runners } = await start({ pools: { short: { minReady: 2, maxPods: 6 } }, runners: { go: () => ({ ms: 20 }) } });
+    await controller();
+    await ready(2);
+    const generations = async () => new Set((await pods()).map(({ metadata }: Pod) => metadata.labels?.[LABEL.generation]));
+    const [before] = await generations();
+    const jobs: string[] = [];
+    let going = true;
+    const load = (async () => {
+      while (going) {
+        const { id } = await submit();
+        jobs.push(id);
+        await ended(id);
+      }
+    })();
+    await makeTool(kube, namespace, { ...TOOLS[0]!, version: '8.0', image: 'tools/ffprobe:8.0', latest: false });
+    await until('the new generation alone is there', async () => {
+      const now = await generations();
+      return now.size === 1 && !now.has(before);
+    }, 20_000);
+    going = false;
+    await load;
+    const records = await ended(...jobs);
+    assert.deepEqual([...new Set(records.map(({ state }) => state))], ['success']);
+    assert.ok(runners.all().length >= 2);
+    await kube.delete(PROBE_TOOLS, 'ffprobe-8.0', { namespace });
+  });
+
+  it('does not drain a runner that speaks before the watch has shown its pod', async () => {
+    const { controller, runnerNamespace } = await start({ pools: { short: { minReady: 0 } } });
+    const { term } = await controller();
+    const stranger = { protocol: 1, pod: 'new', uid: 'new', namespace: runnerNamespace, pool: 'short', generation: 'g', phase: 'idle' as const, epoch: 0, jobsDone: 0, ageMs: 200, idleMs: 0 };
+    assert.equal(term.leader.heartbeat(stranger).drain, undefined);
+    assert.equal(term.leader.heartbeat({ ...stranger, ageMs: 60_000 }).drain, true);
+  });
+});
