@@ -11,6 +11,7 @@ import type { Bus } from '../bus/connect.ts';
 import { PROBE_JOBS, outcomeUnknown, isKubeError, type KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ProbeJob, Reason } from '../kube/resources.ts';
+import { slimJob } from '../kube/slim.ts';
 import type { Logger } from '../log.ts';
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -102,10 +103,8 @@ export class Leader {
 
   /** Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it admit. */
   async start(): Promise<void> {
-    const { kube, store, bus, log, namespace } = this.#deps;
-    const { items } = await kube.listAll(PROBE_JOBS, { namespace });
-    const unfinished = items.filter((job) => !isFinished(job.status)).sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
-    for (const job of items) if (isFinished(job.status)) this.#deps.retention.finished(job);
+    const { store, bus, log } = this.#deps;
+    const unfinished = await this.#unfinished();
     await this.#loadTokens([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
     bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
     this.#listed = true;
@@ -126,6 +125,22 @@ export class Leader {
     this.#ready = true;
     log.info({ epoch: this.#deps.term.epoch, unfinished: unfinished.length, running: this.#ledger.held }, 'leading');
     this.#scheduleAll();
+  }
+
+  /** Oldest first. Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */
+  async #unfinished(): Promise<ProbeJob[]> {
+    const { kube, namespace, retention } = this.#deps;
+    const found: ProbeJob[] = [];
+    for (let next: string | undefined, first = true; first || next !== undefined; first = false) {
+      const page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
+      for (const item of page.items) {
+        const job = slimJob(item);
+        if (isFinished(job.status)) retention.finished(job);
+        else found.push(job);
+      }
+      next = page.continue;
+    }
+    return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
   }
 
   stop(): void {

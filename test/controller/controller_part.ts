@@ -36,6 +36,8 @@ export interface ControllerOptions {
   collects: boolean;
   /** What the collector publishes through. */
   collectorBus: Bus;
+  /** Keeps no lines of the log and no list of calls: for measurements of memory. */
+  quiet: boolean;
 }
 
 export interface Controller {
@@ -62,10 +64,10 @@ export function counting(kube: KubeClient, calls: Controller['calls']): KubeClie
   };
 }
 
-export async function startController(options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus'> & Partial<ControllerOptions>): Promise<Controller> {
-  const { kube, bus, store, namespace, runnerNamespace, epoch = 1, collects = true, collectorBus = bus } = options;
+export async function startController(options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'quiet'> & Partial<ControllerOptions>): Promise<Controller> {
+  const { kube, bus, store, namespace, runnerNamespace, epoch = 1, collects = true, collectorBus = bus, quiet = false } = options;
   const lines: Controller['log'] = [];
-  const log = pino({ level: 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Controller['log'][number]); } });
+  const log = pino({ level: quiet ? 'silent' : 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Controller['log'][number]); } });
   const config = loadConfig('controller', {
     PY_NAMESPACE: namespace, PY_RUNNER_NAMESPACE: runnerNamespace, PY_RUNNER_IMAGE: RUNNER_IMAGE, PY_NATS_URL: options.natsUrl, PY_POSTGRES_URL: options.postgresUrl,
     PY_NATS_NKEY_FILE: '/none', PY_NATS_ISSUER_FILE: '/none', PY_SEAL_PRIVATE_FILE: '/none', PY_CATALOG_FILE: '/none', PY_POOLS_FILE: '/none', ...options.env,
@@ -92,7 +94,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   });
   const attach = (running: RunningTerm) => { term = running; };
   const started = await startTerm(
-    { kube: counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys } },
+    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys } },
     { holder: lease.holder, epoch, stillLeading },
     attach,
   );
