@@ -1,16 +1,14 @@
 import { execFile, fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parseSource } from '../../src/source/parse.ts';
-import { startProxy } from '../../src/source/proxy.ts';
 import { files, makeCertificate, makeMedia } from './media.ts';
+import type { Answer, Order } from './proxy_process.ts';
 
 /**
  * Both tools on an HTTPS origin 40 ms away: bare, and through the source proxy, side by side in the same run.
- * A new proxy per run: no connection is open, nothing is cached. `node bench/source/far.ts [runs] [file …]`
+ * The proxy runs in a process of its own, as in a pod; it is new for each run: no connection is open, nothing is cached. `node bench/source/far.ts [runs] [file …]`
  */
 
 const run = promisify(execFile);
@@ -22,6 +20,13 @@ makeMedia(folder);
 const { cert, key } = makeCertificate(join(folder, 'tls'));
 const origin: ChildProcess = fork(join(import.meta.dirname, 'far_origin.ts'), [folder, cert, key]);
 const [{ port }] = (await once(origin, 'message')) as [{ port: number }];
+
+const agent: ChildProcess = fork(join(import.meta.dirname, 'proxy_process.ts'), [cert]);
+async function order<T extends Answer>(what: Order): Promise<T> {
+  const answered = once(agent, 'message');
+  agent.send(what);
+  return ((await answered) as [T])[0];
+}
 
 type Counters = { sent: number; delivered: number; connections: number; requests: number };
 async function counters(): Promise<Counters> {
@@ -35,6 +40,7 @@ const ffprobe: Tool = async (address, env) =>
 const mediainfo: Tool = async (address, env) =>
   (await run('mediainfo', ['--Output=JSON', '--Ssl_IgnoreSecurity', '--Language=raw', address], { maxBuffer: 64 << 20, env: { ...process.env, ...env } })).stdout;
 
+const memory: number[] = [];
 type Result = Counters & { ms: number; outputs: string[] };
 
 async function bare(name: string, tools: Tool[]): Promise<Result> {
@@ -47,20 +53,17 @@ async function bare(name: string, tools: Tool[]): Promise<Result> {
 }
 
 async function proxied(name: string, tools: Tool[]): Promise<Result> {
-  const proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32', port }], ca: readFileSync(cert, 'utf8') });
   await counters();
   const begin = performance.now();
-  const job = proxy.open({ source: parseSource(`https://127.0.0.1:${port}/${name}`), limits: { maxBytes: 1e10 } });
-  const prepared = job.prepare();
-  const outputs = await Promise.all(tools.map((tool, i) => tool(job.address(`t${i}`), job.environment(`t${i}`))));
+  const { addresses, environments } = await order<Extract<Answer, { addresses: string[] }>>({ open: `https://127.0.0.1:${port}/${name}`, port, tools: tools.length });
+  const outputs = await Promise.all(tools.map((tool, i) => tool(addresses[i]!, environments[i]!)));
   const ms = performance.now() - begin;
   await settled();
   const counted = await counters();
-  if (!(await prepared).ok) throw new Error('the source could not be prepared');
-  const clean = outputs.map((output) => job.redact(output));
-  job.close();
-  await proxy.close();
-  return { ms, outputs: clean, ...counted };
+  const end = await order<Extract<Answer, { outputs: string[] }>>({ close: outputs });
+  if (!end.prepared) throw new Error('the source could not be prepared');
+  memory.push(end.rss);
+  return { ms, outputs: end.outputs, ...counted };
 }
 
 /** What was on its way when the tools ended still counts. */
@@ -89,4 +92,6 @@ for (const name of chosen) {
     if (!equal && process.env['BENCH_SHOW'] !== undefined) console.log(without[0]!.outputs, through[0]!.outputs);
   }
 }
+console.log(`memory of the proxy's process after a run: ${spread(memory, mb)} MB`);
 origin.kill();
+agent.kill();

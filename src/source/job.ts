@@ -46,7 +46,11 @@ export type JobStats = {
 
 export type Prepared = { ok: true; size: number | undefined; type: string } | { ok: false; failure: Failure };
 
+/** Our own log: what a message to the caller leaves out. Never an address as a whole, never a credential. */
+export type SourceLog = { debug(fields: object, message: string): void; warn(fields: object, message: string): void };
+
 export type JobSettings = {
+  log: SourceLog | undefined;
   port: number;
   guard: GuardOptions;
   s3: S3Settings;
@@ -154,6 +158,8 @@ export class Job {
   /** Notes why an address could not be read. */
   failed(error: unknown, url: string, tool: string): Failure {
     const known = isSourceError(error) ? error : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+    if (!isSourceError(error)) this.#settings.log?.warn({ error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool }, 'reading a source failed in an unexpected way');
+    else if (known.reason !== 'closed') this.#settings.log?.debug({ code: known.code, reason: known.reason, status: known.status, detail: known.detail, tool }, 'a source could not be read');
     const failure: Failure = {
       code: known.code, message: known.message,
       ...(known.reason === undefined ? {} : { reason: known.reason }), ...(known.status === undefined ? {} : { status: known.status }),

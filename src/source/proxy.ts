@@ -4,13 +4,13 @@ import type { Duplex } from 'node:stream';
 import { openSocket, trustedContext, type ConnectOptions } from './connect.ts';
 import { egressRoute, type Egress } from './egress.ts';
 import type { Guard, GuardOptions } from './guard.ts';
-import { Job, type JobOptions, type JobStats, type Prepared } from './job.ts';
+import { Job, type JobOptions, type JobStats, type Prepared, type SourceLog } from './job.ts';
 import { Pool } from './pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import type { S3Settings } from './target.ts';
 import { answer, challenge, loginOf, serveAbsolute, serveConnect } from './tunnel.ts';
 
-export type { JobOptions, JobStats, Prepared, Failure } from './job.ts';
+export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job.ts';
 
 /** What holds for the whole installation. */
 export type ProxyOptions = GuardOptions & {
@@ -18,6 +18,7 @@ export type ProxyOptions = GuardOptions & {
   ca?: string;
   egress?: Egress;
   s3?: S3Settings;
+  log?: SourceLog;
   /** Pages kept for one job. */
   cacheBytes?: number;
   connectTimeoutMs?: number;
@@ -96,7 +97,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     port,
     open(job) {
       const made = new Job(job, {
-        port, pool, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
+        port, pool, log: options.log, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
       });
       jobs.set(made.secret, made);

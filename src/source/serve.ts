@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isSourceError } from './error.ts';
 import type { Failure, Job } from './job.ts';
 import { fromPath, rootsOf } from './mapping.ts';
 import type { Head } from './head.ts';
@@ -34,7 +33,6 @@ export async function serveUrl(job: Job, tool: string, url: string, request: Inc
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
     else await send(file, head, request, response);
   } catch (error) {
-    if (!isSourceError(error)) job.failed(error, url, tool);
     const failure = job.failed(error, url, tool);
     if (response.headersSent) response.destroy();
     else refuse(response, statusOf(failure), failure.message);
