@@ -102,6 +102,25 @@ describe('source proxy: reading', () => {
     assert.ok(job.stats().ioUsage > body.length);
   });
 
+  it('reads a live playlist anew, and one that has ended once', async () => {
+    let version = 0;
+    const { job, origin } = await open((request, response, path) => {
+      const end = path.includes('ended') ? '#EXT-X-ENDLIST\n' : '';
+      sendFile(Buffer.from(`#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:${++version}\n#EXTINF:1,\na.ts\n${end}`), request, response, { etag: `"${version}"` });
+    });
+    const live = job.address('a').replace('file.mp4', 'live');
+    const first = await ask(live);
+    assert.equal((await ask(live)).body.toString(), first.body.toString(), 'both tools see one');
+    await until('a newer one', async () => (await ask(live)).body.toString() !== first.body.toString());
+    const ended = job.address('a').replace('file.mp4', 'ended');
+    await ask(ended);
+    const asked = origin.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await ask(ended);
+    await ask(ended.replace('/a/', '/b/'));
+    assert.equal(origin.requests.length, asked);
+  });
+
   it('answers HEAD from what a GET has told', async () => {
     const { job, origin } = await open(file);
     const reply = await ask(job.address('a'), { method: 'HEAD' });
