@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PREPARE_TTL_MS, TASK_LEASE_MS, RUNNER_SILENCE_MS, SUBJECT, type Cancel, type Closed, type Early, type Heartbeat, type Lease as TaskLease } from '../bus/messages.ts';
 import type { Bus } from '../bus/connect.ts';
-import { PROBE_JOBS, outcomeUnknown, isKubeError, type KubeClient } from '../kube/client.ts';
+import { PROBE_JOBS, outcomeUnknown, isKubeError, type KubeClient, type Page } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ProbeJob, Reason } from '../kube/resources.ts';
 import { slimJob } from '../kube/slim.ts';
@@ -130,15 +130,26 @@ export class Leader {
   /** Oldest first. Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */
   async #unfinished(): Promise<ProbeJob[]> {
     const { kube, namespace, retention } = this.#deps;
-    const found: ProbeJob[] = [];
-    for (let next: string | undefined, first = true; first || next !== undefined; first = false) {
-      const page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
+    let found: ProbeJob[] = [];
+    let next: string | undefined;
+    for (;;) {
+      let page: Page<ProbeJob>;
+      try {
+        page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
+      } catch (error) {
+        // The server has forgotten the state that the pages are of: a mix of two would be no list.
+        if (next === undefined || !isKubeError(error, 'gone')) throw error;
+        found = [];
+        next = undefined;
+        continue;
+      }
       for (const item of page.items) {
         const job = slimJob(item);
         if (isFinished(job.status)) retention.finished(job);
         else found.push(job);
       }
       next = page.continue;
+      if (next === undefined) break;
     }
     return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
   }
@@ -767,7 +778,6 @@ export class Leader {
   /** Waiting jobs by tenant in a lane that only lack a runner; and how long the longest of a tenant without a pod has waited. */
   demand(lane: string): { byTenant: Map<string, number>; longestWaitMs: number } {
     const byTenant = new Map<string, number>();
-    const room = new Map<number, number>();
     let longestWaitMs = 0;
     const clock = this.#deps.store.clock.now();
     const count = (job: Job) => {
@@ -775,12 +785,7 @@ export class Leader {
       longestWaitMs = Math.max(longestWaitMs, clock - job.submittedAt.getTime());
     };
     for (const job of this.#retrying) if (job.lane === lane) count(job);
-    for (const job of this.#ledger.waitingEntries()) {
-      if (job.lane !== lane) continue;
-      const left = room.get(job.token) ?? Math.max(0, this.#ledger.limitOf(job.token) - this.#ledger.heldBy(job.token));
-      room.set(job.token, left - 1);
-      if (left > 0) count(job);
-    }
+    for (const job of this.#ledger.nextUp(lane)) count(job);
     return { byTenant, longestWaitMs };
   }
 

@@ -38,6 +38,15 @@ class Fifo<T> {
   shift(): void {
     this.#advance();
   }
+  /** The first so many that `alive` still wants, oldest first. */
+  *first(count: number, alive: (item: T) => boolean): Iterable<T> {
+    for (let at = this.#head, left = count; at < this.#items.length && left > 0; at++) {
+      const item = this.#items[at] as T;
+      if (!alive(item)) continue;
+      left--;
+      yield item;
+    }
+  }
   #advance(): void {
     this.#items[this.#head++] = undefined;
     this.size--;
@@ -165,6 +174,14 @@ export class Ledger<E extends Entry> {
       return head;
     }
     return undefined;
+  }
+
+  /** The jobs in a lane that their token's limit would let run now: what is asked of runners, however long the queues behind them. */
+  *nextUp(lane: string): Iterable<E> {
+    for (const id of this.#turns.get(lane) ?? []) {
+      const token = this.#tokens.get(id);
+      if (token) yield* token.lanes.get(lane)?.first(token.limit - token.held, (entry) => this.#waiting.get(entry.key) === entry) ?? [];
+    }
   }
 
   /** A job that is known to hold a slot already (a new leader's list). */

@@ -139,4 +139,16 @@ describe('ledger', () => {
       assert.equal(ledger.held, held.size);
     }
   });
+
+  it('tells what would run but for a runner: of each token as many as it has slots left, of no other lane', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 1000; i++) ledger.enqueue(entry(`a${i}`, 1), 3);
+    for (const key of ['b0', 'b1']) ledger.enqueue(entry(key, 2), 10);
+    ledger.enqueue(entry('long', 2, 'long'), 10);
+    ledger.take('short', any);
+    ledger.remove('a1');
+    assert.deepEqual([...ledger.nextUp('short')].map(({ key }) => key).sort(), ['a2', 'a3', 'b0', 'b1']);
+    drain(ledger);
+    assert.deepEqual([...ledger.nextUp('short')], []);
+  });
 });

@@ -112,9 +112,9 @@ describe('pools', function () {
     const generations = async () => new Set((await pods()).map(({ metadata }: Pod) => metadata.labels?.[LABEL.generation]));
     const [before] = await generations();
     const jobs: string[] = [];
-    let going = true;
+    const done = new AbortController();
     const load = (async () => {
-      while (going) {
+      while (!done.signal.aborted) {
         const { id } = await submit();
         jobs.push(id);
         await ended(id);
@@ -125,7 +125,7 @@ describe('pools', function () {
       const now = await generations();
       return now.size === 1 && !now.has(before);
     }, 20_000);
-    going = false;
+    done.abort();
     await load;
     const records = await ended(...jobs);
     assert.deepEqual([...new Set(records.map(({ state }) => state))], ['success']);
