@@ -1,4 +1,5 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
+import { printable } from '../kube/printable.ts';
 import type { Condition, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
 
 type Change = Omit<Condition, 'lastTransitionTime'>;
@@ -64,7 +65,7 @@ export interface Finish {
 }
 
 export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Finish, now: string): ProbeJobStatus {
-  const changes = [succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, finish.summary)];
+  const changes = [succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, printable(finish.summary, 4096))];
   const wasAdmitted = previous?.conditions?.some(({ type, status }) => type === 'Admitted' && status === 'True') ?? false;
   if (!wasAdmitted) changes.unshift(admitted('False', finish.reason, 'ended before it was admitted'));
   const startedAt = previous?.startedAt;
@@ -73,7 +74,7 @@ export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Fin
     completedAt: now,
     ...(startedAt ? { durationMs: Math.max(0, Date.parse(now) - Date.parse(startedAt)) } : {}),
     ...(finish.tools.length > 0 ? { tools: finish.tools } : {}),
-    summary: finish.summary.slice(0, 1024),
+    summary: printable(finish.summary, 1024),
     resultPath: finish.resultPath,
   };
 }

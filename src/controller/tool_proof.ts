@@ -1,5 +1,6 @@
 /** What a proof pod's end says of a tool image. Pure: from the pod and its log to the conditions of the ProbeTool. */
 import type { Pod } from '../kube/kinds.ts';
+import { printable } from '../kube/printable.ts';
 import type { Condition, ProbeToolStatus } from '../kube/resources.ts';
 
 /** The one line that the `verify` role prints. */
@@ -66,7 +67,7 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number): Verd
 export function availability(previous: Condition[] | undefined, status: 'True' | 'False' | 'Unknown', reason: string, message: string, generation: number, now: string): Condition[] {
   const before = previous?.find(({ type }) => type === 'Available');
   const condition: Condition = {
-    type: 'Available', status, reason, message: message.slice(0, 4096), observedGeneration: generation,
+    type: 'Available', status, reason, message: printable(message, 4096), observedGeneration: generation,
     lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
   };
   return [...(previous ?? []).filter(({ type }) => type !== 'Available'), condition];
@@ -79,12 +80,12 @@ export function provenStatus(previous: ProbeToolStatus | undefined, proof: strin
   const { version, startupMs, options, protocols, arch } = verdict.line;
   const architectures = [
     ...(previous?.architectures ?? []).filter((other) => other.arch !== arch),
-    { arch, version: version.slice(0, 256), startupMs: Math.round(startupMs), options: options.slice(0, 512), protocols: protocols.slice(0, 128) },
+    { arch, version: printable(version, 256), startupMs: Math.round(startupMs), options: options.slice(0, 512), protocols: protocols.slice(0, 128) },
   ];
   return {
     proof,
     observedGeneration: generation,
-    reported: version.slice(0, 256),
+    reported: printable(version, 256),
     architectures,
     conditions: availability(previous?.conditions, 'True', 'Proven', `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`, generation, now),
   };

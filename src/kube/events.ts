@@ -1,6 +1,7 @@
 /** Events on our objects, for `kubectl describe`. Repeats raise a count; a flood is thinned, never the controller slowed. */
 import { createHash } from 'node:crypto';
 import { apiVersionOf, EVENTS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from './client.ts';
+import { printable } from './printable.ts';
 
 export interface EventRecorder {
   /** Never waits and never throws. Text must be fit for everyone who may list events: no source, no credential. */
@@ -62,7 +63,7 @@ export function eventRecorder({ client, component, instance, perSecond = 20, bur
   return {
     record(type, object, { type: severity, reason, message }) {
       const { name, namespace = client.namespace, uid = '', resourceVersion } = object.metadata;
-      const note = message.slice(0, 1024);
+      const note = printable(message, 1024);
       const key = `${namespace}/${type.plural}/${name}/${uid}/${severity}/${reason}/${note}`;
       const known = series.get(key);
       const entry = known ?? {
