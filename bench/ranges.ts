@@ -6,7 +6,7 @@ import Value from 'typebox/value';
 import { parse } from 'yaml';
 import { ratioOf, type Row } from './measurement.ts';
 
-const Bound = Type.Object({ of: Type.Enum(['p50', 'p99', 'ratio', 'least']), atMost: Type.Optional(Type.Number()), atLeast: Type.Optional(Type.Number()) }, { additionalProperties: false });
+const Bound = Type.Object({ of: Type.Enum(['p50', 'p99', 'most', 'ratio']), atMost: Type.Optional(Type.Number()), atLeast: Type.Optional(Type.Number()) }, { additionalProperties: false });
 const Range = Type.Object({
   aim: Type.String(),
   /** All must hold; none: the figure is reported only. */

@@ -14,6 +14,7 @@ import { tenants } from './cluster/tenants.ts';
 import { throughput } from './cluster/throughput.ts';
 import { warm } from './cluster/warm.ts';
 import { apiWrites } from './cluster/writes.ts';
+import { syncTimes } from './disk.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
@@ -28,18 +29,21 @@ if (unknown.length > 0) {
 }
 const chosen = MEASUREMENTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 const ranges = readRanges();
-const load = () => loadavg().map((value) => value.toFixed(1)).join(' ');
+const load = () => {
+  const sync = syncTimes();
+  return `load ${loadavg().map((value) => value.toFixed(1)).join(' ')}; a sync of 2 KB to disk ${sync.p50.toFixed(1)} ms (p99 ${sync.p99.toFixed(1)})`;
+};
 const sections: string[] = [];
 let failed = false;
 
 for (const { name, title, measure } of chosen) {
   const before = load();
-  console.log(`\n== ${name}: ${title} (load of the machine ${before})`);
+  console.log(`\n== ${name}: ${title} (${before})`);
   try {
     const rows: Row[] = await measure((line) => console.log(`   ${line}`));
     const text = table(rows, ranges);
     console.log(text);
-    sections.push(`## ${name}: ${title}\n\nLoad of the machine before and after (1, 5, 15 min): ${before}; ${load()}.\n\n${text}\n`);
+    sections.push(`## ${name}: ${title}\n\nThe machine before: ${before}. After: ${load()}.\n\n${text}\n`);
   } catch (error) {
     failed = true;
     console.error(`${name}: could not be measured:`, error);
