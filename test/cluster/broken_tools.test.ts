@@ -98,6 +98,11 @@ describe('broken tool images', function () {
     assert.match(json.error ?? '', /0\.6 is not available.*9\.0/);
   });
 
+  it('whatever they printed, kubectl shows what we say of them', async () => {
+    assert.match(await c.kubectl('-n', NAMESPACE, 'get', 'events', '-o', 'yaml'), /kind: ProbeTool/);
+    assert.match(await c.kubectl('-n', NAMESPACE, 'get', 'pt', '-o', 'yaml'), /reason: BadOutput/);
+  });
+
   it('no pod is left of their proofs', async () => {
     await eventually('the proof pods are gone', 30, async () => (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=verify` })).items.every(({ metadata }) => !metadata.name.startsWith('verify-ffprobe-0-')));
   });

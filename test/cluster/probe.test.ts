@@ -130,7 +130,7 @@ describe('a probe, from the request to the envelope', function () {
     assert.doesNotMatch(text, new RegExp(secret));
     const id = json.metadata?.request_id ?? '';
     assert.doesNotMatch(await c.kubectl('-n', 'probeyard', 'get', 'pj', id, '-o', 'yaml'), new RegExp(secret));
-    assert.doesNotMatch(await c.kubectl('get', 'events', '-A', '-o', 'yaml'), new RegExp(secret));
+    assert.doesNotMatch(await c.kubectl('get', 'events', '-A', '-o', 'json'), new RegExp(secret));
     for (const component of ['api', 'controller']) {
       assert.doesNotMatch(await c.kubectl('-n', 'probeyard', 'logs', '-l', `app.kubernetes.io/component=${component}`, '--tail=2000'), new RegExp(secret));
     }
