@@ -6,7 +6,7 @@ interface Line { time: string; msg: string; request?: string; request_id?: strin
 export interface Hops { sent: number; arrived: number; admitted: number; started: number; done: number; recorded: number; answered: number; returned: number; toolMs: number }
 
 async function lines(c: Cluster, namespace: string, component: string, since: string): Promise<Line[]> {
-  const text = await c.kubectl('-n', namespace, 'logs', '-l', `app.kubernetes.io/component=${component}`, '--tail=-1', '--max-log-requests=50', `--since-time=${since}`, ...(component === 'runner' ? ['-c', 'agent'] : []));
+  const text = await c.kubectl('-n', namespace, 'logs', '-l', `app.kubernetes.io/component=${component}`, '--tail=-1', '--max-log-requests=50', '--ignore-errors', `--since-time=${since}`, ...(component === 'runner' ? ['-c', 'agent'] : []));
   return text.split('\n').flatMap((line) => {
     try {
       return [JSON.parse(line) as Line];

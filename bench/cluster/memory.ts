@@ -1,5 +1,6 @@
 /** What one idle warm pod holds: its agent and its launcher, by the kernel's own account. */
 import { readFileSync } from 'node:fs';
+import { RUNNERS } from '../../test/cluster/fixture.ts';
 import { pidsOf } from '../../test/faults/load.ts';
 import type { Measurement } from '../measurement.ts';
 import { summary } from '../statistics.ts';
@@ -35,17 +36,19 @@ function cgroupMb(pid: number): number | undefined {
 
 export const memory: Measurement = {
   name: 'memory',
-  title: 'memory of one idle warm pod',
+  title: 'memory of one warm pod that no tenant has touched',
   measure: (report) => withCluster(async (c) => {
     await ready(c, 1);
     const found: { rss: number; pss: number; cgroup: number | undefined }[] = [];
     for (const pod of await runnerPods(c)) {
+      // One that has served holds what its jobs needed: told apart, because it is the untouched ones that stand by.
+      const served = (await c.kubectl('-n', RUNNERS, 'logs', pod.metadata.name, '-c', 'agent').catch(() => 'job done')).includes('job done');
       const [agent] = pidsOf('PY_POD_NAME', pod.metadata.name);
       const launcher = launcherOf(pod.metadata.uid ?? '');
       if (agent === undefined || launcher === undefined) continue;
       const [a, l] = [memoryOf(agent), memoryOf(launcher)];
-      found.push({ rss: a.rss + l.rss, pss: a.pss + l.pss, cgroup: cgroupMb(agent) });
-      report(`${pod.metadata.name}: agent ${a.rss.toFixed(1)} MB resident (${a.pss.toFixed(1)} its share), launcher ${l.rss.toFixed(1)} (${l.pss.toFixed(1)}), cgroup of the pod ${cgroupMb(agent)?.toFixed(1) ?? 'not accounted'}`);
+      if (!served) found.push({ rss: a.rss + l.rss, pss: a.pss + l.pss, cgroup: cgroupMb(agent) });
+      report(`${pod.metadata.name}${served ? ' (has served)' : ''}: agent ${a.rss.toFixed(1)} MB resident (${a.pss.toFixed(1)} its share), launcher ${l.rss.toFixed(1)} (${l.pss.toFixed(1)}), cgroup of the pod ${cgroupMb(agent)?.toFixed(1) ?? 'not accounted'}`);
     }
     const cgroups = found.flatMap(({ cgroup }) => (cgroup === undefined ? [] : [cgroup]));
     return [
