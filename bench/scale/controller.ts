@@ -11,6 +11,8 @@ export interface Cost { cpuMs: number; rssMb: number; peakMb: number; waiting: n
 
 const status = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1024;
 
+// Whoever asked for the measurement is gone.
+process.once('disconnect', () => process.exit(0));
 process.once('message', (given: Given) => {
   void (async () => {
     const kube = await makeClient({ kubeconfig: given.kubeconfig, namespace: given.namespace });

@@ -203,6 +203,8 @@ export class Leader {
   seen(job: ProbeJob): void {
     // Until the term has its list; what came before that is in it, in its order.
     if (!this.#listed) return;
+    // Whoever wrote that, and whether its answer came back.
+    if (isFinished(job.status)) this.#deps.retention.finished(job);
     const known = this.#jobs.get(job.metadata.name);
     if (known) {
       // The one that we hold was deleted, and its end is not written yet: this one's turn comes then.
@@ -216,11 +218,7 @@ export class Leader {
       }
       return;
     }
-    if (isFinished(job.status)) {
-      this.#deps.retention.finished(job);
-      return;
-    }
-    this.#take(job);
+    if (!isFinished(job.status)) this.#take(job);
   }
 
   #take(job: ProbeJob): void {

@@ -86,10 +86,12 @@ const isRunning = (job: ProbeJob): boolean => {
   return condition('Admitted') === 'True' && condition('Succeeded') === 'Unknown';
 };
 
-export async function makeTool(kube: KubeClient, namespace: string, spec: ProbeToolSpec, settled = true): Promise<void> {
+/** A tool that is proven already; beside a controller at work, once that has begun to prove it. */
+export async function makeTool(kube: KubeClient, namespace: string, spec: ProbeToolSpec, proving = false): Promise<void> {
   const name = `${spec.tool}-${spec.version}`;
   const made = await kube.create(PROBE_TOOLS, { metadata: { name, namespace }, spec });
-  if (!settled) return;
+  const isProving = async () => (await kube.get(PROBE_TOOLS, name, { namespace })).status?.conditions?.some(({ reason }) => reason === 'Proving');
+  if (proving) await until(`${name} is being proven`, isProving);
   const conditions = [{ type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() }];
   await kube.mergePatchStatus(PROBE_TOOLS, name, { proof: verifyName(made.spec, RUNNER_IMAGE), observedGeneration: 1, conditions }, { namespace });
 }

@@ -120,7 +120,7 @@ describe('pools', function () {
         await ended(id);
       }
     })();
-    await makeTool(kube, namespace, { ...TOOLS[0]!, version: '8.0', image: 'tools/ffprobe:8.0', latest: false });
+    await makeTool(kube, namespace, { ...TOOLS[0]!, version: '8.0', image: 'tools/ffprobe:8.0', latest: false }, true);
     await until('the new generation alone is there', async () => {
       const now = await generations();
       return now.size === 1 && !now.has(before);
