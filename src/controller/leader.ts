@@ -569,7 +569,7 @@ export class Leader {
       } else if (job.state === 'running' && now() - job.goneAt > 3_000) void this.#lost(job, idleWithTask.attempt, 'the runner says that it does not run it');
     }
     if (freed || released) {
-      pools.noticeFree(beat.pool);
+      pools.noticeFree(beat.pool, runner);
       this.#schedule(beat.pool);
     }
     const job = beat.job === undefined ? undefined : this.#jobs.get(beat.job);

@@ -240,14 +240,24 @@ export class Pools {
     void this.#delete(runner.pod, uid, runner.pool, why);
   }
 
-  noticeFree(lane: string): void {
+  noticeFree(lane: string, runner: Runner | undefined): void {
     const state = this.#pools.get(lane);
     if (state) {
+      if (runner) this.#replaceWorn(state, runner);
       state.userNamespaces ??= true;
       state.holdMs = HOLD_BACK_MS[0];
       if (state.problem && now() > state.holdUntil) state.problem = undefined;
       this.#plan(state);
     }
+  }
+
+  /** Under a queue a runner has its next job at once, and the plan never sees it free: it is looked at in between. One after the other, so that the work goes on. */
+  #replaceWorn(state: PoolState, runner: Runner): void {
+    if (runner.tenant === undefined || runner.task || runner.deleting || !this.#deps.stillLeading()) return;
+    const worn = now() - runner.createdAt > (state.pool.spec.reuse?.maxAgeSeconds ?? 3600) * 1000;
+    if (!worn && runner.generation === state.generation) return;
+    const coming = state.unseen.size > 0 || [...this.#deps.runners.inPool(state.pool.metadata.name)].some(({ phase, deleting }) => phase === 'starting' && !deleting);
+    if (!coming) this.endPod(runner.uid, worn ? 'age' : 'old-generation');
   }
 
   demandChanged(lane: string): void {

@@ -20,9 +20,12 @@ const LOCK_WAIT = '120s';
 
 export function readMigrations(folder = FOLDER): Migration[] {
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql')).sort();
-  return files.map((name, index) => {
+  let last = 0;
+  return files.map((name) => {
     const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
-    if (version !== index + 1) throw new StoreError('invalid', `${name}: migrations are named 0001_name.sql, 0002_name.sql and so on, without a gap`);
+    // Gaps are for work side by side: each part has its numbers.
+    if (!(version > last)) throw new StoreError('invalid', `${name}: migrations are named 0001_name.sql, 0002_name.sql and so on, each number once`);
+    last = version;
     const sql = readFileSync(join(folder, name), 'utf8');
     return { version, name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
   });

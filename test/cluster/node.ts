@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { Resolver } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Built } from './build.ts';
@@ -103,7 +104,15 @@ async function startDns(built: Built, settings: Settings, image: string): Promis
   const items = dnsManifests(settings, image, nameServers(hostResolvConf()));
   const args = ['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'];
   await kubectl(built, args, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  const ready = async (): Promise<boolean> => Number(await kubectl(built, ['-n', 'kube-system', 'get', 'deployment', 'coredns', '-o', 'jsonpath={.status.readyReplicas}'])) > 0;
+  // After a reboot the API server still has what was true before it: the name service is asked, then its pods.
+  const names = new Resolver({ timeout: 1_000, tries: 1 });
+  names.setServers([settings.dnsAddress]);
+  const answered = () => names.resolve4('kubernetes.default.svc.cluster.local').then(() => true, () => false);
+  const shown = async (): Promise<boolean> => {
+    const states = await kubectl(built, ['-n', 'kube-system', 'get', 'pods', '-l', 'k8s-app=kube-dns', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}']);
+    return /^True( True)*$/.test(states.trim());
+  };
+  const ready = async (): Promise<boolean> => await answered() && await shown();
   if (await ready()) return;
   await timed('CoreDNS is ready', () => until({ what: 'CoreDNS is ready', timeoutMs: 120_000, everyMs: 250 }, ready));
 }
