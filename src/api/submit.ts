@@ -16,7 +16,7 @@ export interface Submission {
   kind: Kind;
   url: string;
   source: Source;
-  selection: Selection;
+  selection: Pick<Selection, 'tools' | 'report'>;
   queueTimeoutMs: number;
   timeoutMs: number;
   /** For the log and for reading the result back: everything but the addresses. */
