@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import type { Ended, ResultBody } from '../bus/messages.ts';
 import { assemble, type Shown } from '../envelope/assemble.ts';
+import { assembleSingle, type SingleTool } from '../envelope/assemble_single.ts';
 import type { ToolName } from '../kube/resources.ts';
 import type { Context } from './context.ts';
 import type { Deps } from './deps.ts';
@@ -10,6 +11,8 @@ import { GatewayError, inside } from './errors.ts';
 
 /** How a caller wants the result. */
 export interface Wanted {
+  /** An endpoint of one tool, whose answers have a form of their own. */
+  single?: SingleTool;
   asked: readonly { name: ToolName }[];
   shown: readonly Shown[];
   injectOutput: boolean;
@@ -50,7 +53,8 @@ export async function answer(deps: Pick<Deps, 'store' | 'metrics'>, ctx: Context
   if (!end.hasBody) throw endError(end);
   const began = performance.now();
   const result = await resultOf(deps, end, submittedAt);
-  const made = assemble(result, { requestId: end.id, queueTimeMs: end.queueTimeMs, ...wanted });
+  const about = { requestId: end.id, queueTimeMs: end.queueTimeMs };
+  const made = wanted.single === undefined ? assemble(result, { ...about, ...wanted }) : assembleSingle(result, { ...about, ...wanted, tool: wanted.single });
   ctx.status = made.status;
   ctx.type = made.contentType;
   ctx.body = made.body;

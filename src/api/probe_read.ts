@@ -1,9 +1,10 @@
 /** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
+import { SINGLE_DEFAULTS } from '../envelope/assemble_single.ts';
 import { isKubeError, PROBE_JOBS } from '../kube/client.ts';
 import { WAITING, type ProbeJob } from '../kube/resources.ts';
 import type { RequestRecord } from '../store/records.ts';
 import { isUuid } from '../store/uuid.ts';
-import { answer, endError } from './answer.ts';
+import { answer, endError, type Wanted } from './answer.ts';
 import { auth } from './auth.ts';
 import { tokenOf, type Handler } from './context.ts';
 import type { Deps } from './deps.ts';
@@ -42,10 +43,14 @@ async function jobOf({ kube, settings, log }: Pick<Deps, 'kube' | 'settings' | '
   }
 }
 
-/** Requests that no API made (kubectl) keep no wishes: they show everything. */
-function wishes(record: RequestRecord): Pick<Kept, 'asked' | 'shown' | 'inject_json'> | null {
-  const kept = record.request as Partial<Kept> | null;
-  return kept?.asked && kept.shown ? { asked: kept.asked, shown: kept.shown, inject_json: kept.inject_json ?? false } : null;
+/** Always enveloped. Requests that no API made (kubectl) keep no wishes: they show everything. */
+function wishes({ kind, request }: RequestRecord): Wanted {
+  const kept = (request ?? {}) as Partial<Kept>;
+  if (kind !== 'file') {
+    return { single: kind, asked: [{ name: kind }], shown: [], injectOutput: false, injectJson: kept.inject_json ?? SINGLE_DEFAULTS[kind].injectJson };
+  }
+  const { asked = [], shown = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] } = kept;
+  return { asked, shown, injectOutput: false, injectJson: kept.inject_json ?? false };
 }
 
 const readBack = (deps: Deps): Handler =>
@@ -67,9 +72,7 @@ const readBack = (deps: Deps): Handler =>
       ...(record.error === null ? {} : { error: record.error }),
     };
     if (!end.hasBody) throw endError(end);
-    const wished = wishes(record);
-    const shown = wished?.shown ?? (['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const);
-    await answer(deps, ctx, end, record.submittedAt, { asked: wished?.asked ?? [], shown, injectOutput: false, injectJson: wished?.inject_json ?? false });
+    await answer(deps, ctx, end, record.submittedAt, wishes(record));
   };
 
 export const probeRead = (deps: Deps): Handler[] => [

@@ -6,7 +6,11 @@ import type { State } from './context.ts';
 import type { Deps } from './deps.ts';
 import { errorHandler } from './error_handler.ts';
 import { healthz, readyz, type Checks } from './health.ts';
+import { mountManagement } from './management/endpoint.ts';
+import { MANAGEMENT } from './management/endpoints.ts';
+import { probeC2pa } from './probe_c2pa.ts';
 import { probeFile } from './probe_file.ts';
+import { probeMsv } from './probe_msv.ts';
 import { probeRead } from './probe_read.ts';
 import { requestId } from './request_id.ts';
 
@@ -30,7 +34,10 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   router.all('/healthz', ...healthz);
   router.all('/readyz', ...readyz(checks, deps.drain));
   router.all('/v1/probe/file', ...probeFile(deps));
+  router.all('/v1/probe/mediastreamvalidator', ...probeMsv(deps));
+  router.all('/v1/probe/c2pa', ...probeC2pa(deps));
   router.all('/v1/probe/:id', ...probeRead(deps));
+  mountManagement(router, deps, MANAGEMENT);
   app.use(router.routes());
   return app;
 }

@@ -24,7 +24,7 @@ export interface AnswerOptions {
 
 export interface Answer { status: number; contentType: string; body: string }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Also HTML and XML go out as plain text: they hold what stands in the media, and must not run in a browser. */
 const TEXT_TYPE = 'text/plain; charset=utf-8';

@@ -12,6 +12,9 @@ export interface Outcome {
   error?: string;
 }
 
+/** The validator did its work, and its report says that the stream breaks the rules. */
+const isVerdict = ({ name, failure, output }: ToolResult): boolean => name === 'msv' && failure === 'failed' && output !== null;
+
 const MAX_SUMMARY = 1000;
 
 /** `asked`: the tools of the job; what gave no result at all counts as failed. */
@@ -21,6 +24,7 @@ export function outcome(body: ResultBody, asked: readonly { name: ToolName }[]):
   const failed = tools.filter(({ success }) => !success);
   if (tools.length > 0 && failed.length === 0) return { status: 200, state: 'success', reason: 'Completed', summary };
   if (failed.length < tools.length) return { status: 200, state: 'with-errors', reason: 'Completed', summary };
+  if (failed.length > 0 && failed.every(isVerdict)) return { status: 200, state: 'with-errors', reason: 'Completed', summary, error: failed[0]?.error ?? 'failed' };
   return { ...failure(body, failed), state: 'error', summary };
 }
 

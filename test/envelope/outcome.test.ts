@@ -37,6 +37,17 @@ describe('outcome', () => {
     });
   }
 
+  const msv = (result: ResultBody) => {
+    const { summary: _, ...rest } = outcome(result, [{ name: 'msv' }]);
+    return rest;
+  };
+
+  it('takes a report of broken rules for what it is: the validator did its work', () => {
+    assert.deepEqual(msv(body([bad('msv', 'failed', '2 must-fix: first', { output: '{}' })])), { status: 200, state: 'with-errors', reason: 'Completed', error: '2 must-fix: first' });
+    assert.deepEqual(msv(body([bad('msv', 'failed', 'no report')])), { status: 200, state: 'error', reason: 'ToolFailed', error: 'no report' });
+    assert.deepEqual(msv(body([bad('msv', 'timeout', 'late', { output: '{}' })])), { status: 200, state: 'error', reason: 'ToolFailed', error: 'late' });
+  });
+
   it('keeps the summary to one line that fits the resource', () => {
     const { summary } = outcome(body([bad('ffprobe', 'failed', `a\nb\r\n${'x'.repeat(5000)}`), fine]), BOTH);
     assert.ok(summary.length <= 1000);

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { assembleSingle, type SingleOptions } from '../../src/envelope/assemble_single.ts';
+import type { ResultBody } from '../../src/bus/messages.ts';
+import { bad, body, good } from './result_samples.ts';
+
+const ID = '0192f0c1-0000-7000-8000-000000000001';
+const JSON_TYPE = 'application/json; charset=utf-8';
+const C2PA = '{\n  "active_manifest": null, "n": 1e2, "dup": 1, "dup": 2 }\n';
+const MSV = '{"success":true,"cli_output":"all is well\\n","tool":"probeyard-hls","messages":[]}';
+const METADATA = { request_id: ID, queue_time: 4, io_usage: 1234, duration: 12, usage: 12 };
+const answer = (result: ResultBody, more: Partial<SingleOptions>) => assembleSingle(result, { tool: 'c2pa', requestId: ID, queueTimeMs: 3.6, injectOutput: false, injectJson: false, ...more });
+
+describe('the answer of an endpoint of one tool', () => {
+  it('is what the tool printed, byte for byte', () => {
+    for (const injectJson of [true, false]) {
+      assert.deepEqual(answer(body([good('c2pa', C2PA)]), { injectOutput: true, injectJson }), { status: 200, contentType: JSON_TYPE, body: C2PA });
+    }
+  });
+
+  it('is an envelope with the output as a text, or as an object', () => {
+    const text = answer(body([good('c2pa', C2PA)]), {}).body;
+    assert.deepEqual(JSON.parse(text), { success: true, output: C2PA, metadata: METADATA });
+    const object = answer(body([good('c2pa', C2PA)]), { injectJson: true }).body;
+    assert.ok(object.includes(`"output":${C2PA},"metadata"`));
+    assert.deepEqual(JSON.parse(object), { success: true, output: { active_manifest: null, n: 100, dup: 2 }, metadata: METADATA });
+  });
+
+  it('of the validator carries its text for people, null where there is none', () => {
+    assert.deepEqual(JSON.parse(answer(body([good('msv', MSV)]), { tool: 'msv', injectJson: true }).body), {
+      success: true, output: JSON.parse(MSV), cli_output: 'all is well\n', metadata: METADATA,
+    });
+    for (const output of ['{"cli_output":null}', '{}', '[]', 'null', '{"cli_output":{"a":1}}']) {
+      const envelope = JSON.parse(answer(body([good('msv', output)]), { tool: 'msv' }).body);
+      assert.deepEqual([envelope.output, envelope.cli_output], [output, null]);
+    }
+  });
+
+  it('says that a stream breaks the rules, with the report', () => {
+    const report = '{"success":false,"error":"1 must-fix: x","cli_output":null}';
+    const result = body([bad('msv', 'failed', '1 must-fix: x', { output: report })]);
+    const { status, body: text } = answer(result, { tool: 'msv', injectJson: true });
+    const envelope = JSON.parse(text);
+    assert.deepEqual([status, envelope.success, envelope.error, envelope.output], [200, false, '1 must-fix: x', JSON.parse(report)]);
+    assert.equal(answer(result, { tool: 'msv', injectOutput: true }).body, report);
+  });
+
+  const failures: [string, ResultBody, string][] = [
+    ['a failure without output', body([bad('c2pa', 'crashed', 'c2pa was ended by SIGSEGV (exit code 139)')]), 'c2pa was ended by SIGSEGV (exit code 139)'],
+    ['a failure that printed no JSON', body([bad('c2pa', 'failed', 'no JSON', { format: 'text', output: 'panic' })]), 'no JSON'],
+    ['no result of the tool', body([]), 'c2pa gave no result'],
+  ];
+  for (const [what, result, error] of failures) {
+    it(`is 200 with success:false for ${what}`, () => {
+      const bare = answer(result, { injectOutput: true });
+      assert.deepEqual([bare.status, bare.contentType, JSON.parse(bare.body)], [200, JSON_TYPE, { success: false, error }]);
+      const { metadata, ...rest } = JSON.parse(answer(result, {}).body);
+      assert.deepEqual(rest, { success: false, error, output: null });
+      assert.equal(metadata.request_id, ID);
+    });
+  }
+
+  it('follows the outcome where there is no 200', () => {
+    for (const injectOutput of [true, false]) {
+      const gone = answer(body([bad('c2pa', 'origin-unreachable', 'the origin answered 404')]), { injectOutput });
+      assert.deepEqual([gone.status, JSON.parse(gone.body)], [404, { error: 'the origin answered 404' }]);
+      const refused = answer(body([bad('c2pa', 'source-forbidden', 'x')], { source: { failure: 'source-forbidden', message: 'not allowed' } }), { injectOutput });
+      assert.deepEqual([refused.status, JSON.parse(refused.body)], [400, { error: 'not allowed' }]);
+    }
+  });
+});
