@@ -13,7 +13,7 @@ export interface Outcome {
 }
 
 /** The validator did its work, and its report says that the stream breaks the rules. */
-const isVerdict = ({ name, failure, output }: ToolResult): boolean => name === 'msv' && failure === 'failed' && output !== null;
+const isVerdict = (tool: ToolResult): boolean => tool.name === 'msv' && tool.failure === 'failed' && tool.output !== null;
 
 const MAX_SUMMARY = 1000;
 
