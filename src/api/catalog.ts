@@ -1,4 +1,5 @@
 /** Which tool versions the cluster can run now, from its ProbeTools; and what a caller's version means. */
+import { HLS_VERSION } from '../hls/version.ts';
 import type { ProbeTool, ToolName } from '../kube/resources.ts';
 import { GatewayError, invalid } from './errors.ts';
 
@@ -39,6 +40,8 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
 
 export function catalogOf(tools: readonly ProbeTool[]): Catalog {
   const byTool = new Map<ToolName, { latest: string | undefined; versions: Map<string, ToolVersion> }>();
+  // Comes with the product.
+  byTool.set('msv', { latest: HLS_VERSION, versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]) });
   for (const tool of tools.filter(isAvailable).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);

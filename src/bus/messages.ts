@@ -72,6 +72,8 @@ export interface AssignedTool {
   options: Record<string, string>;
   /** From the ProbeTool: `{root}` and `{node}` still in it. */
   command: string[];
+  /** The tools (`tool/version`) that must be mounted for it, where that is not its own image: set for a tool that comes with the product. */
+  uses?: string[];
 }
 
 /** Names the leader's term: agents refuse an older epoch than they have seen. */

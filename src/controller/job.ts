@@ -56,7 +56,7 @@ export class Refusal extends Error {
   }
 }
 
-export interface AvailableTool { tool: ToolName; version: string; latest: boolean; command: string[] }
+export interface AvailableTool { tool: ToolName; version: string; latest: boolean; command: string[]; /** What it needs mounted, where that is not its own image. */ uses?: string[] }
 
 const DEFAULT_TOOLS: Record<Kind, ToolName[]> = { file: ['ffprobe', 'mediainfo'], c2pa: ['c2pa'], msv: ['msv'] };
 
@@ -73,9 +73,10 @@ export function resolveTools(job: ProbeJob, available: readonly AvailableTool[])
     return {
       name: request.name,
       version: found.version,
-      timeoutMs: Math.min(request.timeoutMs ?? DEFAULT_TOOL_MS, timeoutOf(job)),
+      timeoutMs: Math.min(request.timeoutMs ?? (job.spec.kind === 'msv' ? timeoutOf(job) : DEFAULT_TOOL_MS), timeoutOf(job)),
       options: request.options ?? {},
       command: found.command,
+      ...(found.uses ? { uses: found.uses } : {}),
     };
   });
 }

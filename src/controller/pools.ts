@@ -6,6 +6,7 @@ import { PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../ku
 import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type ReuseScope } from '../kube/resources.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Logger } from '../log.ts';
+import { builtInMsv } from '../hls/built_in.ts';
 import type { AvailableTool } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { ANNOTATION, generationOf, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
@@ -112,12 +113,14 @@ export class Pools {
   }
 
   availableTools(): AvailableTool[] {
-    return [...this.#tools.values()].filter(isAvailable).map(({ spec }) => ({ tool: spec.tool, version: spec.version, latest: spec.latest === true, command: spec.command }));
+    const tools = [...this.#tools.values()].filter(isAvailable).map(({ spec }) => ({ tool: spec.tool, version: spec.version, latest: spec.latest === true, command: spec.command }));
+    // Only what pods mount can be used by another tool.
+    return [...tools, builtInMsv(this.#mounted)];
   }
 
   #covers(generation: string, tools: readonly AssignedTool[]): boolean {
     const has = this.#coverage.get(generation);
-    return has !== undefined && tools.every(({ name, version }) => has.has(`${name}/${version}`));
+    return has !== undefined && tools.every(({ name, version, uses }) => (uses ?? [`${name}/${version}`]).every((key) => has.has(key)));
   }
 
   // ------------------------------------------------------------------- pools

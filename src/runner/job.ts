@@ -1,5 +1,6 @@
 /** Runs the tools of one assignment side by side, and says what became of each. */
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
 import { isJson } from '../envelope/json.ts';
 import { OptionError } from '../tools/option.ts';
@@ -61,7 +62,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   const wallMs = Math.max(1, Math.min(asked.timeoutMs, remainingMs));
   let argv: string[];
   try {
-    argv = [...commandOf(asked, settings), ...tool.args(asked.options, source.address(asked.name))];
+    argv = [...commandOf(asked, settings), ...tool.args(asked.options, source.address(asked.name), { wallMs })];
   } catch (error) {
     if (error instanceof OptionError) return fail('failed', error.message);
     throw error;
@@ -111,6 +112,8 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
   if (output === null && format === 'json') return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
   if (format === 'json' && !isJson(stdout)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
+  const verdict = tool.verdict?.(text);
+  if (verdict !== undefined) return end({ ...facts, failure: 'failed', error: source.redact(verdict), output });
   return end({ ...facts, success: true, output });
 }
 
@@ -120,8 +123,11 @@ const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0)
 const signalName = (signal: number | null): string | null =>
   (signal === null ? null : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`));
 
+/** The product's sources: the tools' container is of the same image. */
+const APP = join(import.meta.dirname, '..');
+
 /** Each part is one argument, whatever is in it; placeholders stand anywhere in a part. */
 export function commandOf({ name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>, { toolsDir, nodePath }: Pick<RunSettings, 'toolsDir' | 'nodePath'>): string[] {
   const root = `${toolsDir}/${name}/${version}`;
-  return command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', nodePath));
+  return command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', nodePath).replaceAll('{tools}', toolsDir).replaceAll('{app}', APP));
 }

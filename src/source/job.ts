@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { PageCache } from './cache.ts';
 import { isSourceError, SourceError } from './error.ts';
 import type { Access, Exchange } from './exchange.ts';
@@ -9,9 +10,13 @@ import { OriginFile, type FileContext } from './origin_file.ts';
 import { outputRedactor } from './output.ts';
 import type { Playlist } from './playlist.ts';
 import type { Pool } from './pool.ts';
+import type { RelayContext } from './relay.ts';
 import { redactUrl } from './redact.ts';
 import type { Source } from './source.ts';
-import { originUrl, targetOf, type S3Settings } from './target.ts';
+import { recordingTransport } from './stream/recording.ts';
+import { relayTransport } from './stream/open.ts';
+import { isWeb, originUrl, targetOf, type S3Settings } from './target.ts';
+import { webTransport } from './transport.ts';
 
 export type Limits = {
   /** Of one file as declared, and of everything that the request reads. */
@@ -25,6 +30,8 @@ export type JobOptions = {
   limits: Limits;
   /** Whether a tool wants the origin's certificate to be good. A tool that is not named does. */
   tls?: { verify?: Readonly<Record<string, boolean>> };
+  /** Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a file. */
+  live?: readonly string[];
 };
 
 /** Why the source could not be read, for the outcome of the request. The message may be shown. */
@@ -58,6 +65,11 @@ export type JobSettings = {
   idleMs: number;
   maxFetches: number;
   pool(guard: Guard, verify: boolean): Pool;
+  dial(guard: Guard, verify: boolean, host: string, port: number, secure: boolean): Promise<Socket>;
+  throughEgress(host: string): boolean;
+  offlineMs: number;
+  /** How much of a stream a tool gets that reads files alone. */
+  recording: { ms: number; bytes: number };
 };
 
 const mostFiles = 1024;
@@ -76,6 +88,7 @@ export class Job {
   readonly #limits: Limits;
   readonly #verify: Readonly<Record<string, boolean>>;
   readonly #access: Access | undefined;
+  readonly #live: readonly string[];
   readonly #cache: PageCache;
   readonly #abort = new AbortController();
   readonly #files = new Map<string, OriginFile>();
@@ -87,7 +100,9 @@ export class Job {
     this.#limits = options.limits;
     this.#verify = options.tls?.verify ?? {};
     this.main = originUrl(options.source, settings.s3);
-    this.name = nameOf(options.source.url);
+    this.#live = options.live ?? [];
+    // The last segment of a stream's path is often its key.
+    this.name = options.source.class === 'stream' ? 'stream' : nameOf(options.source.url);
     this.guard = makeGuard({ ...settings.guard, allow: [...(settings.guard.allow ?? []), ...(options.allow ?? [])] });
     this.#access = accessOf(options.source, this.main, settings.s3);
     this.#cache = new PageCache(settings.cacheBytes);
@@ -120,9 +135,10 @@ export class Job {
   /** Resolves, connects and reads the head ahead of the tools. Never rejects: what fails here fails again, cached, when a tool reads. */
   async prepare(tools: readonly string[] = Object.keys(this.#verify)): Promise<Prepared> {
     const wanted = tools.length === 0 ? [''] : tools;
-    const target = targetOf(this.main);
+    // RTSP is spoken by the tool; a stream that is opened too early runs past it.
+    if (this.source.class === 'stream') return { ok: true, size: undefined, type: '' };
     // A playlist is read by one; a file is read ahead over several, which take two or three round trips to open.
-    this.#settings.pool(this.guard, true).warm(target, this.source.class === 'file' ? this.#settings.maxFetches : 2);
+    if (isWeb(this.main)) this.#settings.pool(this.guard, true).warm(targetOf(this.main), this.source.class === 'file' ? this.#settings.maxFetches : 2);
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {
@@ -140,12 +156,13 @@ export class Job {
    * certificate is good, so that the origin is read once; only where it is not, it gets one of its own.
    */
   async file(url: string, tool: string, anonymous = false): Promise<{ file: OriginFile; head: Head }> {
-    const file = this.#file(url, true, anonymous);
+    const recorded = this.source.class === 'stream' && url === this.main && !this.#live.includes(tool);
+    const file = this.#file(url, true, anonymous, recorded);
     try {
       return { file, head: await file.open() };
     } catch (error) {
       if (this.#verify[tool] !== false || !isSourceError(error) || error.reason !== 'certificate') throw error;
-      const trusting = this.#file(url, false, anonymous);
+      const trusting = this.#file(url, false, anonymous, recorded);
       return { file: trusting, head: await trusting.open() };
     }
   }
@@ -153,6 +170,11 @@ export class Job {
   /** A live playlist is read anew each time. */
   forget(file: OriginFile): void {
     for (const [key, value] of this.#files) if (value === file) this.#files.delete(key);
+  }
+
+  /** Read anew by whoever asks next; who reads it now reads on. */
+  forgetUrl(url: string): void {
+    for (const key of [`vc ${url}`, `uc ${url}`]) this.#files.delete(key);
   }
 
   /** Notes why an address could not be read. */
@@ -183,6 +205,14 @@ export class Job {
     return structuredClone(this.#stats);
   }
 
+  relay(verify: boolean): RelayContext {
+    return {
+      source: this.source, guard: this.guard, signal: this.#abort.signal, count: this.count, idleMs: this.#settings.idleMs, offlineMs: this.#settings.offlineMs,
+      dial: (host, port, { secure, guard }) => this.#settings.dial(guard ?? this.guard, verify, host, port, secure),
+      throughEgress: this.#settings.throughEgress,
+    };
+  }
+
   /** Counts bytes of a tunnel, which nothing but its ends can read. */
   readonly count: Exchange['count'] = {
     request: (fresh) => {
@@ -205,9 +235,9 @@ export class Job {
     this.#cache.clear();
   }
 
-  #file(url: string, verify: boolean, anonymous: boolean): OriginFile {
+  #file(url: string, verify: boolean, anonymous: boolean, recorded = false): OriginFile {
     if (this.closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
-    const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'} ${url}`;
+    const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;
     const known = this.#files.get(key);
     if (known !== undefined) return known;
     if (this.#files.size >= mostFiles) this.#files.delete(this.#files.keys().next().value!);
@@ -215,13 +245,17 @@ export class Job {
       pool: this.#settings.pool(this.guard, verify), access: anonymous ? undefined : this.#access, signal: this.#abort.signal, count: this.count,
       cache: this.#cache, maxBytes: this.#limits.maxBytes, idleMs: this.#settings.idleMs, maxFetches: this.#settings.maxFetches,
     };
-    const file = new OriginFile(url, context);
+    const file = recorded
+      // What is read of a recording was counted when it was recorded.
+      ? new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), { ...context, count: { request() {}, bytes() {} } })
+      : new OriginFile(isWeb(url) ? webTransport(url, context) : relayTransport(this.relay(verify)), context);
     this.#files.set(key, file);
     return file;
   }
 }
 
 function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
+  if (!isWeb(url)) return undefined;
   const home = targetOf(url);
   const region = source.s3?.region ?? settings.region ?? 'us-east-1';
   if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined) return { home, keys: { accessKey: source.s3.accessKey, secret: source.s3.secret }, region };

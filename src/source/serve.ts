@@ -28,8 +28,10 @@ export async function serveTool(job: Job, tool: string, path: string, request: I
 /** With the path that was asked for, playlists are rewritten; without one the address was asked for as it is, and gets no credential. */
 export async function serveUrl(job: Job, tool: string, url: string, request: IncomingMessage, response: ServerResponse, path?: string): Promise<void> {
   try {
+    if (isPlain(tool) && request.headers['cache-control'] === 'no-cache') job.forgetUrl(url);
     const { file, head } = await job.file(url, tool, path === undefined);
-    const playlist = path === undefined ? undefined : await playlistOf(job, tool, url, path, file, head);
+    if (isPlain(tool)) tellPlace(head, request, response);
+    const playlist = path === undefined || isPlain(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
     else await send(file, head, request, response);
   } catch (error) {
@@ -37,6 +39,19 @@ export async function serveUrl(job: Job, tool: string, url: string, request: Inc
     if (response.headersSent) response.destroy();
     else refuse(response, statusOf(failure), failure.message);
   }
+}
+
+/** It judges playlists as they are: nothing in them is rewritten, and what it asks for with `no-cache` is read anew. */
+const isPlain = (tool: string): boolean => tool === 'msv';
+
+/** Where the text came from, for its references: without the query, but for the parameters that a playlist takes from it by name. */
+function tellPlace({ url }: Head, request: IncomingMessage, response: ServerResponse): void {
+  const [place = '', query = ''] = url.split('?');
+  response.setHeader('x-source-place', place.replace(/[^\x21-\x7e]/gu, (letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : '')));
+  const names = String(request.headers['x-source-parameters'] ?? '').split(',').filter((name) => name !== '').slice(0, 16);
+  if (names.length === 0) return;
+  const given = new URLSearchParams(query);
+  response.setHeader('x-source-parameters', new URLSearchParams(names.flatMap((name): [string, string][] => (given.has(name) ? [[name, given.get(name) ?? '']] : []))).toString());
 }
 
 /** How long a playlist that may change is good for both tools. */

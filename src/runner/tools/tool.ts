@@ -10,12 +10,14 @@ export interface Printed {
 
 export interface Tool {
   /** Everything after the command. The address is never the real one. Throws an OptionError. */
-  args(options: Record<string, string>, address: string): string[];
+  args(options: Record<string, string>, address: string, run?: { wallMs: number }): string[];
   format(options: Record<string, string>): 'json' | 'text';
   /** False where the source's certificate need not verify. */
   verifiesTls(options: Record<string, string>): boolean;
   /** The tool's own message, where what it printed is a failure. */
   failure(printed: Printed): string | undefined;
+  /** What a tool that did its work holds against the source: its result is a failure whose output stands. Given the output's beginning. */
+  verdict?(output: string): string | undefined;
 }
 
 /** The last line that says something. */
