@@ -8,6 +8,8 @@ import { errorHandler } from './error_handler.ts';
 import { healthz, readyz, type Checks } from './health.ts';
 import { mountManagement } from './management/endpoint.ts';
 import { MANAGEMENT } from './management/endpoints.ts';
+import { openapi } from './openapi/endpoint.ts';
+import { OPERATIONS } from './openapi/operations.ts';
 import { probeC2pa } from './probe_c2pa.ts';
 import { probeFile } from './probe_file.ts';
 import { probeMsv } from './probe_msv.ts';
@@ -33,6 +35,9 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const router = new Router<State>({ strict: false });
   router.all('/healthz', ...healthz);
   router.all('/readyz', ...readyz(checks, deps.drain));
+  const description = openapi(OPERATIONS);
+  router.all('/openapi.json', ...description);
+  router.all('/frontend/api/v1/openapi.json', ...description);
   router.all('/v1/probe/file', ...probeFile(deps));
   router.all('/v1/probe/mediastreamvalidator', ...probeMsv(deps));
   router.all('/v1/probe/c2pa', ...probeC2pa(deps));

@@ -1,15 +1,31 @@
 /** What an endpoint says of itself: one value beside its middlewares, from which its part of the OpenAPI description is made. */
 import type { TSchema } from 'typebox';
 
+export type Examples = Record<string, { summary?: string; value: unknown }>;
+
 export interface Response {
   description: string;
   /** None: an empty body. */
   schema?: TSchema;
   /** `application/json` where nothing is said. */
   mediaType?: string;
+  /** Further forms of the body, each with its schema. */
+  otherTypes?: Record<string, TSchema>;
   headers?: Record<string, { description: string; schema: TSchema }>;
-  examples?: Record<string, { summary?: string; value: unknown }>;
+  examples?: Examples;
 }
+
+export const TAGS = {
+  probe: 'Media analysis. These endpoints take an API token.',
+  log: 'The log of requests.',
+  statistics: 'What was used, by whom and when.',
+  webhooks: 'Deliveries of results to the addresses that callers named.',
+  auth: 'Accounts, sessions and tokens.',
+  users: 'Users and their sub-users.',
+  description: 'This description.',
+  health: 'Whether the service answers.',
+} as const;
+export type Tag = keyof typeof TAGS;
 
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';
@@ -17,7 +33,7 @@ export interface Operation {
   path: string;
   /** Unique, in camel case. */
   id: string;
-  tag: 'probe' | 'log' | 'statistics' | 'webhooks' | 'auth' | 'users' | 'description' | 'health';
+  tag: Tag;
   summary: string;
   description?: string;
   /** `gateway`: an API token. `management`: an API token or a JWT. `none`: nobody needs to be known. */
@@ -26,9 +42,15 @@ export interface Operation {
   permission?: string;
   /** Path parameters by name. */
   params?: Record<string, TSchema>;
-  /** Query parameters, nested ones in bracket notation. */
+  /** Query parameters, nested ones in bracket notation: the schema that validates them. */
   query?: TSchema;
-  body?: { schema: TSchema; mediaTypes: readonly string[]; required?: boolean; examples?: Record<string, { summary?: string; value: unknown }> };
+  /** Whole queries: name of the example, then its parameters (nested ones as objects). */
+  queryExamples?: Examples;
+  body?: { schema: TSchema; mediaTypes: readonly string[]; required?: boolean; examples?: Examples };
   headers?: Record<string, { description: string; schema: TSchema }>;
+  /**
+   * What can come back. Left out, the builder adds: 400 where there is a query or a body, 404 where there are path
+   * parameters, 401, 403 and 429 where somebody must be known, and 500; each with the error body of its side.
+   */
   responses: Record<number, Response>;
 }

@@ -1,0 +1,55 @@
+/** What the probe endpoints answer with. Members that tools print are theirs: no schema holds them. */
+import Type from 'typebox';
+
+const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const MetadataSchema = Type.Object(
+  {
+    request_id: Type.String({ format: 'uuid' }),
+    queue_time: milliseconds('Milliseconds in the queue.'),
+    io_usage: Type.Integer({ minimum: 0, description: 'Bytes that all tools together read from the origin.' }),
+  },
+  { title: 'Metadata', additionalProperties: false },
+);
+
+const ToolResultSchema = Type.Object(
+  {
+    success: Type.Boolean(),
+    duration: milliseconds('Milliseconds that the tool ran.'),
+    usage: milliseconds('Milliseconds that are billed.'),
+    error: Type.Optional(Type.String({ description: 'On failure only: the tool\'s own message and its exit code.' })),
+    response: Type.Unsafe<unknown>({ description: 'The tool\'s own output: a JSON value where its format is JSON, else a string; null where it printed nothing.' }),
+  },
+  { title: 'ToolResult', additionalProperties: false },
+);
+
+export const EnvelopeSchema = Type.Object(
+  {
+    success: Type.Boolean({ description: 'At least one tool that ran succeeded.' }),
+    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    metadata: MetadataSchema,
+    ffprobe: Type.Optional(ToolResultSchema),
+    mediainfo: Type.Optional(ToolResultSchema),
+    probe_report: Type.Optional(ToolResultSchema),
+    c2pa: Type.Optional(ToolResultSchema),
+  },
+  { title: 'Envelope', additionalProperties: false },
+);
+
+/** Never taken for an envelope: what has a success and metadata must be one. */
+export const BareOutputSchema = Type.Unsafe<object>({
+  title: 'BareOutput', type: 'object', not: { required: ['success', 'metadata'] },
+  description: 'With `only` and `inject_output`: what that tool printed, and nothing around it. A tool that failed without output: `{success: false, error}`.',
+});
+
+export const AnswerSchema = Type.Unsafe<object>({ anyOf: [EnvelopeSchema, BareOutputSchema] });
+
+export const AcceptedSchema = Type.Object(
+  { success: Type.Literal(true), metadata: Type.Object({ request_id: Type.String({ format: 'uuid' }) }, { additionalProperties: false }) },
+  { title: 'Accepted', additionalProperties: false },
+);
+
+export const StandingSchema = Type.Object(
+  { success: Type.Literal(true), metadata: MetadataSchema, state: Type.Unsafe<'queued' | 'running'>({ type: 'string', enum: ['queued', 'running'] }) },
+  { title: 'Standing', additionalProperties: false },
+);

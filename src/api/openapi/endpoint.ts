@@ -1,0 +1,22 @@
+/** `GET /openapi.json`, and the same at `/frontend/api/v1/openapi.json`. Needs no authentication. */
+import { createHash } from 'node:crypto';
+import type { Handler } from '../context.ts';
+import { methods } from '../methods.ts';
+import { openapiDocument } from './document.ts';
+import type { Operation } from './operation.ts';
+
+export function openapi(operations: readonly Operation[]): Handler[] {
+  const text = JSON.stringify(openapiDocument(operations));
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+  return [
+    methods('GET', 'HEAD'),
+    (ctx) => {
+      ctx.set('Cache-Control', 'no-cache');
+      ctx.set('ETag', etag);
+      ctx.type = 'application/json';
+      ctx.status = 200;
+      if (ctx.fresh) ctx.status = 304;
+      else ctx.body = text;
+    },
+  ];
+}

@@ -1,0 +1,54 @@
+/** The error bodies of both sides, and the errors that every operation shares. */
+import Type, { type TSchema } from 'typebox';
+import type { Operation, Response } from './operation.ts';
+
+export const GatewayErrorSchema = Type.Object(
+  { error: Type.String({ description: 'What is wrong, for people.' }) },
+  { title: 'GatewayError', additionalProperties: false },
+);
+
+export const ManagementErrorSchema = Type.Object(
+  {
+    code: Type.Integer({ description: 'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000.' }),
+    context: Type.Object(
+      { field: Type.Optional(Type.String({ description: 'The field that is wrong.' })), 'request-id': Type.Optional(Type.String({ description: 'To be named to the operator.' })) },
+      { additionalProperties: false },
+    ),
+    error: Type.String({ description: 'What is wrong, for people.' }),
+    status: Type.String({ description: 'The reason phrase of the status.' }),
+  },
+  { title: 'ManagementError', additionalProperties: false },
+);
+
+const isManagement = (path: string): boolean => path.startsWith('/frontend/api/');
+const seconds = Type.String({ description: 'Seconds.', pattern: '^[0-9]+$' });
+
+const TEXTS: Record<number, string> = {
+  400: 'A field is wrong, unknown or missing; the text names it.',
+  401: 'The credential is missing, malformed, expired or revoked.',
+  403: 'The credential lacks the permission, its account is not active, or its quota is used up.',
+  404: 'There is nothing here, or nothing of the caller\'s.',
+  429: 'Too many requests.',
+  500: 'Something went wrong on our side.',
+};
+
+/** The error answer of a status, in the body of the side that the path is on. */
+export function errorResponse(path: string, status: number, description = TEXTS[status] ?? 'An error.', headers: Response['headers'] = {}): Response {
+  const schema: TSchema = isManagement(path) ? ManagementErrorSchema : GatewayErrorSchema;
+  const own: NonNullable<Response['headers']> =
+    status === 401 ? { 'WWW-Authenticate': { description: 'Bearer', schema: Type.String() } }
+    : status === 429 ? { 'Retry-After': { description: 'When to come back.', schema: seconds } }
+    : {};
+  return { description, schema, headers: { ...own, ...headers } };
+}
+
+/** The errors that an operation can have without saying so. */
+export function commonErrors({ path, security, query, body, params }: Operation): Record<number, Response> {
+  const statuses = [
+    ...(query || body ? [400] : []),
+    ...(security === 'none' ? [] : [401, 403, 429]),
+    ...(params ? [404] : []),
+    500,
+  ];
+  return Object.fromEntries(statuses.map((status) => [status, errorResponse(path, status)]));
+}

@@ -1,0 +1,20 @@
+/** How reading a request back is described. */
+import Type from 'typebox';
+import { EnvelopeSchema, StandingSchema } from './answers.ts';
+import { errorResponse } from './errors.ts';
+import type { Operation } from './operation.ts';
+
+const PATH = '/v1/probe/:id';
+
+export const probeReadOperation: Operation = {
+  method: 'get', path: PATH, id: 'readProbe', tag: 'probe', summary: 'Read a request back',
+  description: 'How a request of the caller\'s own stands, and its result for as long as the log keeps it, enveloped also where the request asked for the bare output. A request that ended without an envelope answers with its own status.',
+  security: 'gateway', permission: 'read:media',
+  params: { id: Type.String({ format: 'uuid', description: 'The request\'s id.' }) },
+  responses: {
+    200: { description: 'The request has ended.', schema: EnvelopeSchema },
+    202: { description: 'The request waits or runs.', schema: StandingSchema },
+    400: errorResponse(PATH, 400, 'The request ended with this.'),
+    404: errorResponse(PATH, 404, 'There is no such request of the caller\'s; or its source was not accessible.'),
+  },
+};

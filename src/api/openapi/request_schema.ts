@@ -1,0 +1,24 @@
+/** A schema that validates requests, as callers see it: what has a default need not be sent, what is lowered is said. */
+import { LOWERED_TO } from '../input/check.ts';
+
+export interface Schema {
+  [keyword: string]: unknown;
+  type?: string | string[];
+  required?: string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  description?: string;
+}
+
+export function requestSchema(schema: Schema): Schema {
+  const { required, properties, items, [LOWERED_TO]: lowered, description, ...rest } = schema;
+  const needed = (required ?? []).filter((name) => properties?.[name] !== undefined && !('default' in properties[name]));
+  const said = [description, ...(lowered === undefined ? [] : [`A larger value is lowered to ${String(lowered)}.`])].filter((text) => text !== undefined).join(' ');
+  return {
+    ...rest,
+    ...(said === '' ? {} : { description: said }),
+    ...(needed.length > 0 ? { required: needed } : {}),
+    ...(properties ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, requestSchema(field)])) } : {}),
+    ...(items ? { items: requestSchema(items) } : {}),
+  };
+}
