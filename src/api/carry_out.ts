@@ -1,6 +1,7 @@
 /** What every probe endpoint does once its request is read: open it, follow it to its end, answer. */
 import type { Kind } from '../kube/resources.ts';
-import { answer, type Wanted } from './answer.ts';
+import type { Wanted } from '../envelope/wanted.ts';
+import { answer } from './answer.ts';
 import { tokenOf, type Context } from './context.ts';
 import type { Deps } from './deps.ts';
 import { invalid } from './errors.ts';

@@ -1,17 +1,15 @@
 /** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
-import { SINGLE_DEFAULTS } from '../envelope/assemble_single.ts';
+import { keptWishes } from '../envelope/wanted.ts';
 import { isKubeError, PROBE_JOBS } from '../kube/client.ts';
 import { WAITING, type ProbeJob } from '../kube/resources.ts';
-import type { RequestRecord } from '../store/records.ts';
 import { isUuid } from '../store/uuid.ts';
-import { answer, endError, type Wanted } from './answer.ts';
+import { answer, endError } from './answer.ts';
 import { auth } from './auth.ts';
 import { tokenOf, type Handler } from './context.ts';
 import type { Deps } from './deps.ts';
 import { notFound } from './errors.ts';
 import { methods } from './methods.ts';
 import { noCache } from './no_cache.ts';
-import type { Kept } from './probe_file.ts';
 import { rateLimitHeaders } from './rate_headers.ts';
 import { rateLimited } from './submit.ts';
 
@@ -43,16 +41,6 @@ async function jobOf({ kube, settings, log }: Pick<Deps, 'kube' | 'settings' | '
   }
 }
 
-/** Always enveloped. Requests that no API made (kubectl) keep no wishes: they show everything. */
-function wishes({ kind, request }: RequestRecord): Wanted {
-  const kept = (request ?? {}) as Partial<Kept>;
-  if (kind !== 'file') {
-    return { single: kind, asked: [{ name: kind }], shown: [], injectOutput: false, injectJson: kept.inject_json ?? SINGLE_DEFAULTS[kind].injectJson };
-  }
-  const { asked = [], shown = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] } = kept;
-  return { asked, shown, injectOutput: false, injectJson: kept.inject_json ?? false };
-}
-
 const readBack = (deps: Deps): Handler =>
   async (ctx) => {
     const { store } = deps;
@@ -72,7 +60,7 @@ const readBack = (deps: Deps): Handler =>
       ...(record.error === null ? {} : { error: record.error }),
     };
     if (!end.hasBody) throw endError(end);
-    await answer(deps, ctx, end, record.submittedAt, wishes(record));
+    await answer(deps, ctx, end, record.submittedAt, keptWishes(record));
   };
 
 export const probeRead = (deps: Deps): Handler[] => [

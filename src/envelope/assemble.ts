@@ -20,6 +20,8 @@ export interface AnswerOptions {
   /** With one tool shown: the body is its bare output. */
   injectOutput?: boolean;
   injectJson?: boolean;
+  /** The members `response` are left out. */
+  withoutOutputs?: boolean;
 }
 
 export interface Answer { status: number; contentType: string; body: string }
@@ -62,7 +64,7 @@ function bare({ tool, response }: Part): Answer {
   return { status: 200, contentType: json ? JSON_TYPE : TEXT_TYPE, body: tool.output };
 }
 
-function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs }: AnswerOptions): string {
+function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): string {
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
@@ -71,7 +73,7 @@ function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTime
   };
   return [
     JSON.stringify(head).slice(0, -1),
-    ...parts.map(({ name, tool, response }) => `,${JSON.stringify(name)}:${section(tool).slice(0, -1)},"response":${response}}`),
+    ...parts.map(({ name, tool, response }) => `,${JSON.stringify(name)}:${section(tool).slice(0, -1)}${withoutOutputs ? '' : `,"response":${response}`}}`),
     '}',
   ].join('');
 }

@@ -17,6 +17,8 @@ export interface SingleOptions {
   injectOutput: boolean;
   /** Where enveloped: `output` is an object, not a text that holds one. */
   injectJson: boolean;
+  /** The members `output` and `cli_output` are left out. */
+  withoutOutputs?: boolean;
 }
 
 /** What the endpoints do where a caller does not say. */
@@ -36,12 +38,13 @@ export function assembleSingle(result: ResultBody, options: SingleOptions): Answ
   return { status, contentType: JSON_TYPE, body };
 }
 
-function envelope({ ioUsage }: ResultBody, ran: ToolResult | undefined, text: string | null, head: object, { tool, requestId, queueTimeMs, injectJson }: SingleOptions): string {
+function envelope({ ioUsage }: ResultBody, ran: ToolResult | undefined, text: string | null, head: object, { tool, requestId, queueTimeMs, injectJson, withoutOutputs = false }: SingleOptions): string {
   const output = text === null ? 'null' : injectJson ? text : JSON.stringify(text);
   const metadata = {
     request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage,
     duration: Math.round(ran?.durationMs ?? 0), usage: Math.round(ran?.usageMs ?? 0),
   };
+  if (withoutOutputs) return JSON.stringify({ ...head, metadata });
   const rest = { ...(tool === 'msv' ? { cli_output: cliOutputOf(text) } : {}), metadata };
   return `${JSON.stringify(head).slice(0, -1)},"output":${output},${JSON.stringify(rest).slice(1)}`;
 }
