@@ -1,4 +1,4 @@
-/** Tells of changed tokens and users, so that caches of them hold no longer than the change. Over a connection of its own: LISTEN does not pass a pooler. */
+/** Notices of Postgres: of changed tokens and users, so that caches of them hold no longer than the change, and of webhooks that are due. Over a connection of its own: LISTEN does not pass a pooler. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
@@ -17,6 +17,24 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
 export function listenTokens(settings: ConnectionSettings, onChange: (change: TokenChange) => void, onError: (error: unknown) => void = () => {}): Listener {
+  const heard = (payload: string): void => {
+    try {
+      onChange(JSON.parse(payload) as TokenChange);
+    } catch (error) {
+      onError(error);
+      onChange({ all: true });
+    }
+  };
+  return listen(settings, 'py_tokens', { heard, missed: () => onChange({ all: true }) }, onError);
+}
+
+export interface Ears {
+  heard(payload: string): void;
+  /** Some may have been missed: at the beginning, and after each time that the connection was away. */
+  missed(): void;
+}
+
+export function listen(settings: ConnectionSettings, channel: 'py_tokens' | 'py_webhooks', { heard, missed }: Ears, onError: (error: unknown) => void = () => {}): Listener {
   let listening = false;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -31,19 +49,12 @@ export function listenTokens(settings: ConnectionSettings, onChange: (change: To
       client.on('end', () => reject(new Error('the connection for notices ended')));
     });
     lost.catch(() => {});
-    client.on('notification', ({ payload }) => {
-      try {
-        onChange(JSON.parse(payload ?? '') as TokenChange);
-      } catch (error) {
-        onError(error);
-        onChange({ all: true });
-      }
-    });
+    client.on('notification', ({ payload }) => heard(payload ?? ''));
     try {
       await client.connect();
-      await client.query('listen py_tokens');
+      await client.query(`listen ${channel}`);
       // Only now: what changed before this was in nobody's ears.
-      onChange({ all: true });
+      missed();
       listening = true;
       // A connection that died without a word is found by asking.
       while (!signal.aborted) {

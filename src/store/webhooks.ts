@@ -1,0 +1,184 @@
+/** The webhook outbox: rows are written by the transaction that closes a request, claimed under a lease, and kept with what came of each attempt. */
+import type { Database } from './connection.ts';
+import { StoreError } from './errors.ts';
+
+export interface WebhookAttempt {
+  /** RFC 3339. */
+  at: string;
+  /** Null: there was no answer. */
+  status: number | null;
+  /** Public; absent where it was delivered. */
+  error?: string;
+  durationMs: number;
+}
+
+export type WebhookState = 'pending' | 'delivered' | 'failed';
+
+/** A webhook to be sent now, and all that its sender needs to know. */
+export interface DueWebhook {
+  id: string;
+  requestId: string;
+  submittedAt: Date;
+  tokenId: number;
+  url: string;
+  /** Retries of the schedule that are used up. */
+  step: number;
+  /** As it is kept with the token; null: the token is gone. */
+  secret: Buffer | null;
+  allow: { cidr?: string; host?: string; port?: number }[];
+}
+
+export interface WebhookRecord {
+  id: string;
+  requestId: string;
+  tokenId: number;
+  userId: number;
+  url: string;
+  state: WebhookState;
+  attempts: WebhookAttempt[];
+  nextAt: Date | null;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+export interface WebhookClaim {
+  /** Whose lease it is. */
+  holder: string;
+  leaseMs: number;
+  /** At most so many, and of one token no more than `perToken`, `busy` counted in. */
+  limit: number;
+  perToken: number;
+  /** What the claimer has in hand, by token. */
+  busy: ReadonlyMap<number, number>;
+}
+
+export type WebhookVerdict =
+  | { state: 'delivered' | 'failed' }
+  | { state: 'pending'; afterMs: number };
+
+export interface WebhookFilter {
+  /** Null: everyone's (an administrator). Else these users' alone. */
+  userIds: readonly number[] | null;
+  state?: WebhookState | undefined;
+  tokenId?: number | undefined;
+  requestId?: string | undefined;
+  sort: 'created' | 'state' | 'next-at';
+  order: 'asc' | 'desc';
+  limit: number;
+  offset: number;
+}
+
+interface DueRow { id: string; request_id: string; submitted_at: Date; token_id: number; url: string; step: number; secret: Buffer | null; allow: DueWebhook['allow'] | null }
+interface Row { id: string; request_id: string; token_id: number; user_id: number; url: string; state: WebhookState; attempts: WebhookAttempt[]; next_at: Date; created_at: Date; ended_at: Date | null; total: number }
+
+/** Of a webhook that is sent again and again by hand, the last ones are kept. */
+const KEPT_ATTEMPTS = 50;
+/** Due rows that a claim looks through: a token with a long list must not hide the others for long. */
+const LOOK = 2_000;
+
+const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
+const CLAIM = `
+  with due as (
+    select id, token_id, row_number() over (partition by token_id order by next_at) n
+      from (select id, token_id, next_at from webhook_outbox where ${SENDABLE} and token_id <> all($5::bigint[]) order by next_at limit ${LOOK}) first),
+  mine as (
+    select o.id from webhook_outbox o join due on due.id = o.id
+        left join unnest($6::bigint[], $7::int[]) as busy (token_id, held) on busy.token_id = o.token_id
+      where ${SENDABLE.replaceAll(/\b(state|next_at|lease_until)\b/g, 'o.$1')} and due.n <= $4 - coalesce(busy.held, 0)
+      order by due.n, o.next_at limit $3 for update of o skip locked)
+  update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine where o.id = mine.id
+  returning o.id, o.request_id, o.submitted_at, o.token_id, o.url, o.step,
+    (select t.webhook_secret from tokens t where t.id = o.token_id) secret, (select t.allow from tokens t where t.id = o.token_id and t.revoked_at is null) allow`;
+
+const COLUMNS = 'id, request_id, token_id, user_id, url, state, attempts, next_at, created_at, ended_at';
+const SORTS = { created: 'created_at', state: 'state', 'next-at': 'next_at' } as const;
+
+const toRecord = (row: Omit<Row, 'total'>): WebhookRecord => ({
+  id: row.id, requestId: row.request_id, tokenId: row.token_id, userId: row.user_id, url: row.url, state: row.state, attempts: row.attempts,
+  nextAt: row.state === 'pending' ? row.next_at : null, createdAt: row.created_at, endedAt: row.ended_at,
+});
+
+export function webhookCalls(database: Database) {
+  return {
+    async claimWebhooks({ holder, leaseMs, limit, perToken, busy }: WebhookClaim): Promise<DueWebhook[]> {
+      const full = [...busy].filter(([, held]) => held >= perToken).map(([token]) => token);
+      const rows = await database.rows<DueRow>({ name: 'claim_webhooks', text: CLAIM, values: [holder, leaseMs, limit, perToken, full, [...busy.keys()], [...busy.values()]] });
+      return rows.map((row) => ({
+        id: row.id, requestId: row.request_id, submittedAt: row.submitted_at, tokenId: row.token_id, url: row.url, step: row.step, secret: row.secret, allow: row.allow ?? [],
+      }));
+    },
+
+    /** Milliseconds until the next one is due; null: none waits. Those under a lease count from its end. */
+    async nextWebhookInMs(): Promise<number | null> {
+      const [row] = await database.rows<{ ms: number | null }>({
+        name: 'next_webhook',
+        text: `select (extract(epoch from min(greatest(next_at, coalesce(lease_until, next_at))) - now()) * 1000)::float8 ms from (select next_at, lease_until from webhook_outbox where state = 'pending' order by next_at limit 200) soon`,
+        values: [],
+      });
+      return row?.ms ?? null;
+    },
+
+    /** Writes what came of an attempt, and gives the lease back. False: the lease had run out and the row is another's now; its verdict counts. */
+    async recordWebhook(id: string, holder: string, attempt: WebhookAttempt, verdict: WebhookVerdict): Promise<boolean> {
+      const again = verdict.state === 'pending';
+      const rows = await database.rows<{ id: string }>({
+        name: 'record_webhook',
+        text: `update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]') from (select one, at from jsonb_array_elements(attempts || $3::jsonb) with ordinality all_of (one, at) order by at desc limit ${KEPT_ATTEMPTS}) kept),
+            state = $4, step = step + $5, next_at = now() + make_interval(secs => $6 / 1000.0), ended_at = case when $4 = 'pending' then null else now() end, lease_until = null, leased_by = null
+          where id = $1 and leased_by = $2 returning id`,
+        values: [id, holder, JSON.stringify([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
+      });
+      return rows.length > 0;
+    },
+
+    /** Gives a claimed one back without an attempt. */
+    async releaseWebhook(id: string, holder: string, afterMs: number): Promise<void> {
+      await database.rows({
+        name: 'release_webhook',
+        text: 'update webhook_outbox set lease_until = null, leased_by = null, next_at = now() + make_interval(secs => $3 / 1000.0) where id = $1 and leased_by = $2',
+        values: [id, holder, afterMs],
+      });
+    },
+
+    async listWebhooks(filter: WebhookFilter): Promise<{ webhooks: WebhookRecord[]; total: number }> {
+      const where = `($1::bigint[] is null or user_id = any($1)) and ($2::text is null or state = $2) and ($3::bigint is null or token_id = $3) and ($4::uuid is null or request_id = $4)`;
+      const { sort, order } = filter;
+      const values = [filter.userIds, filter.state ?? null, filter.tokenId ?? null, filter.requestId ?? null];
+      const [rows, [count]] = await Promise.all([
+        database.rows<Row>({
+          name: `list_webhooks_${sort}_${order}`,
+          text: `select ${COLUMNS} from webhook_outbox where ${where} order by ${SORTS[sort]} ${order}, id ${order} limit $5 offset $6`,
+          values: [...values, filter.limit, filter.offset],
+        }),
+        database.rows<{ total: number }>({ name: 'count_webhooks', text: `select count(*) total from webhook_outbox where ${where}`, values }),
+      ]);
+      return { webhooks: rows.map(toRecord), total: count?.total ?? 0 };
+    },
+
+    /** Due now, its schedule from the beginning where it had ended. Null: there is none, or it is not theirs. One that is being sent stays as it is. */
+    async retryWebhook(id: string, userIds: readonly number[] | null): Promise<WebhookRecord | null> {
+      const values = [id, userIds];
+      const mine = `id = $1 and ($2::bigint[] is null or user_id = any($2))`;
+      await database.rows({
+        name: 'retry_webhook',
+        text: `update webhook_outbox set step = case when state = 'pending' then step else 0 end, state = 'pending', next_at = now(), ended_at = null
+          where ${mine} and (lease_until is null or lease_until < now())`,
+        values,
+      });
+      const [row] = await database.rows<Row>({ name: 'read_webhook', text: `select ${COLUMNS} from webhook_outbox where ${mine}`, values });
+      return row ? toRecord(row) : null;
+    },
+
+    /** What a token signs its webhooks with, as it is kept. */
+    async webhookSecret(tokenId: number): Promise<Buffer> {
+      const [row] = await database.rows<{ webhook_secret: Buffer | null }>({ name: 'webhook_secret', text: 'select webhook_secret from tokens where id = $1', values: [tokenId] });
+      if (!row?.webhook_secret) throw new StoreError('invalid', 'there is no such token');
+      return row.webhook_secret;
+    },
+
+    /** Ended ones are forgotten after this; those that wait never are. */
+    async forgetWebhooks(olderThanDays: number): Promise<void> {
+      await database.rows({ name: 'forget_webhooks', text: `delete from webhook_outbox where state <> 'pending' and ended_at < now() - make_interval(days => $1)`, values: [olderThanDays] });
+    },
+  };
+}
