@@ -30,7 +30,17 @@ export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 
   };
 }
 
-export interface Query { name: string; text: string; values: unknown[] }
+export interface Query {
+  name: string;
+  text: string;
+  values: unknown[];
+  /** False: planned each time, for its values. For queries whose plan depends on them (partitions), or that come in many forms. */
+  prepared?: boolean;
+  /** Rows as arrays: two columns of the same name, and less work where they are many. */
+  array?: boolean;
+}
+
+const sent = ({ name, text, values, prepared = true, array = false }: Query) => ({ ...(prepared ? { name } : {}), text, values, ...(array ? { rowMode: 'array' } : {}) });
 
 export interface Database {
   /** One round trip as a named prepared statement. Only for calls that may be repeated: it tries again when the connection fails, for as long as `retryMs`. */
@@ -59,7 +69,7 @@ export function openDatabase(settings: PoolSettings): Database {
 
   const once = async <T>(query: Query): Promise<T[]> => {
     try {
-      return (await pool.query(query)).rows as T[];
+      return (await pool.query(sent(query))).rows as T[];
     } catch (error) {
       throw asStoreError(error, query.name);
     }
@@ -69,7 +79,7 @@ export function openDatabase(settings: PoolSettings): Database {
     const giveUp = performance.now() + retryMs;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
-        return (await pool.query(query)).rows as T[];
+        return (await pool.query(sent(query))).rows as T[];
       } catch (error) {
         const wait = pause * (0.5 + Math.random());
         if (ended || !isConnectionFailure(error) || performance.now() + wait > giveUp) throw asStoreError(error, query.name);

@@ -1,12 +1,17 @@
 /** The record: every call that the other parts may make of Postgres. */
+import { accountCalls } from './accounts.ts';
 import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { StoreError } from './errors.ts';
-import { type Listener, listenTokens, type TokenChange } from './listen.ts';
+import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import { DEFAULT_LIMITS, type Limits } from './records.ts';
 import { requestCalls } from './requests.ts';
+import { retentionCalls } from './retention.ts';
+import { rollupCalls } from './rollups.ts';
+import { statisticsCalls } from './statistics.ts';
 import { tokenCalls } from './tokens.ts';
 import { uuidv7 } from './uuid.ts';
+import { webhookCalls } from './webhooks.ts';
 
 export interface StoreSettings extends PoolSettings {
   /** For LISTEN, past any pooler; empty: the same as `url`. */
@@ -33,9 +38,15 @@ export async function openStore(settings: StoreSettings) {
     throw error;
   }
 
+  const retention = retentionCalls(database);
   return {
     ...tokenCalls(database, settings.defaultLimits ?? DEFAULT_LIMITS),
     ...requestCalls(database),
+    ...rollupCalls(database),
+    ...retention,
+    ...statisticsCalls(database, retention.requestsSince),
+    ...accountCalls(database),
+    ...webhookCalls(database),
     clock,
 
     /** A new request's id and submission time, by the store's clock: the time is in the id. */
@@ -46,6 +57,13 @@ export async function openStore(settings: StoreSettings) {
 
     listenTokens(onChange: (change: TokenChange) => void): Listener {
       const listener = listenTokens({ ...settings, url: settings.directUrl || settings.url }, onChange, (error) => settings.onError?.(error as Error));
+      listeners.push(listener);
+      return listener;
+    },
+
+    /** Calls when a webhook may be due that was not before. */
+    listenWebhooks(onDue: () => void): Listener {
+      const listener = listen({ ...settings, url: settings.directUrl || settings.url }, 'py_webhooks', { heard: onDue, missed: onDue }, (error) => settings.onError?.(error as Error));
       listeners.push(listener);
       return listener;
     },

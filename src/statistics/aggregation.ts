@@ -1,0 +1,54 @@
+/** What may be asked of a range, and which rollups answer it. */
+import type { Grain } from './cover.ts';
+
+export const AGGREGATIONS = ['no-aggregation', 'yearly', 'monthly', 'weekly', 'daily', 'hourly', 'minutely', 'secondly'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+/** `unit`: as Postgres truncates to it (UTC, ISO weeks); null: one bucket. `coarsest`: null is the requests themselves. */
+export const BUCKET: Record<Aggregation, { unit: string | null; coarsest: Grain | null }> = {
+  'no-aggregation': { unit: null, coarsest: 'day' },
+  yearly: { unit: 'year', coarsest: 'day' },
+  monthly: { unit: 'month', coarsest: 'day' },
+  weekly: { unit: 'week', coarsest: 'day' },
+  daily: { unit: 'day', coarsest: 'day' },
+  hourly: { unit: 'hour', coarsest: 'hour' },
+  minutely: { unit: 'minute', coarsest: 'minute' },
+  secondly: { unit: 'second', coarsest: null },
+};
+
+const HOUR_MS = 3_600_000;
+const LONGEST: Partial<Record<Aggregation, { ms: number; words: string }>> = {
+  secondly: { ms: 24 * HOUR_MS, words: '24 hours' },
+  minutely: { ms: 31 * 24 * HOUR_MS, words: '31 days' },
+};
+
+/** Why this cannot be asked; null: it can. */
+export function rangeProblem(aggregation: Aggregation, { from, to }: { from: Date; to: Date }): { field: string; text: string } | null {
+  if (from.getTime() > to.getTime()) return { field: 'date.from', text: 'must not be after date.to' };
+  const longest = LONGEST[aggregation];
+  if (!longest || to.getTime() - from.getTime() <= longest.ms) return null;
+  return { field: 'aggregation', text: `${aggregation} is over at most ${longest.words}` };
+}
+
+/** `to` where nothing is said is now; `from` a month before it, on the same day or the last one that the month has. */
+export function periodOf(asked: { from: Date | null; to: Date | null }, now: Date): { from: Date; to: Date } {
+  const to = asked.to ?? now;
+  return { from: asked.from ?? monthBefore(to), to };
+}
+
+function monthBefore(time: Date): Date {
+  const out = new Date(time);
+  out.setUTCDate(1);
+  out.setUTCMonth(out.getUTCMonth() - 1);
+  const days = new Date(Date.UTC(out.getUTCFullYear(), out.getUTCMonth() + 1, 0)).getUTCDate();
+  out.setUTCDate(Math.min(time.getUTCDate(), days));
+  return out;
+}
+
+/** A month of UTC; of a year alone the whole of it; of a month alone this year's. */
+export function summaryPeriod(asked: { month: number | null; year: number | null }, now: Date): { from: Date; to: Date } {
+  const year = asked.year ?? now.getUTCFullYear();
+  if (asked.year !== null && asked.month === null) return { from: new Date(Date.UTC(year, 0)), to: new Date(Date.UTC(year + 1, 0)) };
+  const month = asked.month ?? now.getUTCMonth() + 1;
+  return { from: new Date(Date.UTC(year, month - 1)), to: new Date(Date.UTC(year, month)) };
+}

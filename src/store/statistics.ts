@@ -1,0 +1,91 @@
+/**
+ * Figures of usage: one statement each, so that what is folded meanwhile is counted once. It adds up the rollups (in the widest pieces that
+ * fit, cover.ts), what was not folded yet, and the requests of the two broken minutes at the ends of the range.
+ */
+import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
+import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
+import type { Database, Query } from './connection.ts';
+import { crossed, MEASURES, type Measure, type Statistic } from './measures.ts';
+
+export interface Figures {
+  userId: number;
+  /** Start of the bucket; null: there is one, of the whole range. */
+  at: Date | null;
+  /** In the order of the measures. */
+  values: (number | string)[];
+}
+
+/** Null: of all tokens. */
+export interface Owners { userIds: readonly number[] | 'everyone'; tokenIds: readonly number[] | null }
+
+const EVERYONE = 0;
+const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
+  sum: (column) => `coalesce(sum(${column}), 0)::float8`,
+  max: (column) => `max(${column})`,
+  histogram: (column) => `string_agg(${column}, ',')`,
+};
+
+type Place = 'kept' | 'live' | 'raw';
+
+/** The statement for these measures. Times are given as numbers of two per piece: it has the same text for every range, so it is prepared once. */
+function statement(measures: readonly Measure[], unit: string | null, pieces: { day: number; hour: number; minute: number; raw: number; live: boolean }, everyone: boolean): string {
+  let next = 3;
+  const columns = (place: Place) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
+  const part = (place: Place, table: string, time: string) => {
+    const user = everyone ? `${place === 'kept' ? 'user_id' : EVERYONE} user_id` : 'user_id';
+    const owner = everyone && place !== 'kept' ? '$1::bigint[] is not null' : 'user_id = any($1::bigint[])';
+    const token = everyone && place === 'kept' ? '$2::bigint[] is null' : '($2::bigint[] is null or token_id = any($2::bigint[]))';
+    const text = `select ${user}, ${time} as at, ${columns(place)} from ${table} where ${owner} and ${token} and ${time} >= $${next} and ${time} < $${next + 1}${place === 'raw' ? ` and state <> 'open'` : ''}`;
+    next += 2;
+    return text;
+  };
+  const parts = [
+    ...(['day', 'hour', 'minute'] as const).flatMap((grain) => Array.from({ length: pieces[grain] }, () => part('kept', `rollup_${grain}`, 'at'))),
+    ...(pieces.live ? [part('live', 'usage_minute', 'minute')] : []),
+    ...Array.from({ length: pieces.raw }, () => part('raw', 'requests', 'submitted_at')),
+  ];
+  const bucket = unit === null ? 'null::float8' : `extract(epoch from date_trunc('${unit}', at, 'UTC'))::float8 * 1000`;
+  return `select user_id, ${bucket} bucket, ${measures.map(({ aggregate }, index) => SQL_OF[aggregate](`m${index}`)).join(', ')} from (${parts.join(' union all ')}) u group by 1, 2 order by 1, 2`;
+}
+
+const times = (ranges: Range[]) => ranges.flatMap(({ from, to }) => [new Date(from), new Date(to)]);
+
+export function usageQuery(name: string, measures: readonly Measure[], owners: Owners, range: Range, { unit, coarsest }: { unit: string | null; coarsest: Cover | null }): Query | null {
+  const pieces: Cover = coarsest ?? { day: [], hour: [], minute: [], raw: range.from < range.to ? [range] : [], folded: { from: 0, to: 0 } };
+  const live = pieces.folded.from < pieces.folded.to;
+  const counts = { day: pieces.day.length, hour: pieces.hour.length, minute: pieces.minute.length, raw: pieces.raw.length, live };
+  if (!live && counts.raw === 0) return null;
+  const everyone = owners.userIds === 'everyone';
+  return {
+    name: `${name}_${unit ?? 'one'}_${counts.day}${counts.hour}${counts.minute}${counts.raw}${everyone ? '_all' : ''}`,
+    text: statement(measures, unit, counts, everyone),
+    values: [owners.userIds === 'everyone' ? [EVERYONE] : owners.userIds, owners.tokenIds, ...times(pieces.day), ...times(pieces.hour), ...times(pieces.minute), ...(live ? times([pieces.folded]) : []), ...times(pieces.raw)],
+    // Their times are in them: a plan that is made for them reads only the partitions it needs.
+    ...(counts.raw > 0 ? { prepared: false } : {}),
+    array: true,
+  };
+}
+
+export function statisticsCalls(database: Database, requestsSince: () => Promise<number>) {
+  return {
+    /** In the order of users and time; only buckets that hold something. */
+    async usageFigures(statistic: Statistic, owners: Owners, period: { from: Date; to: Date }, aggregation: Aggregation): Promise<Figures[]> {
+      const { unit, coarsest } = BUCKET[aggregation];
+      const asked = { from: period.from.getTime(), to: period.to.getTime() };
+      const range = coarsest === null ? asked : widened(asked, await requestsSince());
+      const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, { unit, coarsest: coarsest && cover(range, coarsest) });
+      if (!query) return [];
+      const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);
+      return rows.map(([userId, at, ...values]) => ({ userId, at: at === null ? null : new Date(at), values }));
+    },
+
+    /** How many requests ended in this range, of these kinds and ends (none given: of all). Like every figure it is exact. */
+    async countEnded(owners: Owners, range: Range, kinds: readonly string[], states: readonly string[]): Promise<number> {
+      const exact = widened(range, await requestsSince());
+      const name = `count_${[...kinds].sort().join('')}_${[...states].sort().join('')}`;
+      const query = usageQuery(name, [crossed(kinds, states)], owners, exact, { unit: null, coarsest: cover(exact, 'day') });
+      const rows = query ? await database.rows<[number, null, number]>(query) : [];
+      return rows.reduce((total, [, , count]) => total + count, 0);
+    },
+  };
+}
