@@ -95,10 +95,18 @@ export const VALUES: TSchema = object({
   admissionPolicy: object({ enabled: flag }),
   api: object({
     ...deployment,
+    publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
+    trustedProxies: whole(0, 20),
     drainSeconds: whole(0, 3600),
     service: object({ type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']), port, nodePort: whole(0, 65535), annotations: textMap }),
   }),
   controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }),
+  accounts: object({ signUp: flag }),
+  tokens: object({ viewable: flag }),
+  mail: object({
+    host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }), port, tls: oneOf(['starttls', 'implicit', 'opportunistic', 'none']), from: text(),
+    existingSecret: optionalName, usernameKey: text({ minLength: 1 }), passwordKey: text({ minLength: 1 }),
+  }),
   jobs: object({
     maxQueued: whole(1, 10_000_000),
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), maxPerToken: whole(0, 100_000) }),
@@ -148,7 +156,7 @@ export const VALUES: TSchema = object({
     ...placement,
   }),
   setup: object({ enabled: flag, adminEmail: text({ pattern: '^[^@\\s]+@[^@\\s]+$' }) }),
-  secrets: object({ natsTls: objectName, natsAuth: objectName, postgres: objectName, sealPublic: objectName, sealPrivate: objectName, admin: objectName }),
+  secrets: object({ natsTls: objectName, natsAuth: objectName, postgres: objectName, sealPublic: objectName, sealPrivate: objectName, admin: objectName, box: objectName }),
   networkPolicy: object({
     enabled: flag,
     dns: object({ namespace: objectName, podLabels: textMap, ports: Type.Array(port, { minItems: 1 }) }),

@@ -34,6 +34,24 @@ const integer = (variable: string, minimum: number, maximum: number, fallback?: 
   },
 });
 
+const flag = (variable: string, fallback: boolean): Setting<boolean> => ({
+  variable,
+  fallback,
+  parse: (value) => {
+    if (value !== 'true' && value !== 'false') throw new Error('must be true or false');
+    return value === 'true';
+  },
+});
+
+const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
+  variable,
+  fallback,
+  parse: (value) => {
+    if (!/^https?:\/\/[^/?#@\s]+\/?$/.test(value) || !URL.canParse(value)) throw new Error('must be http:// or https:// with a host, and nothing after it');
+    return value.replace(/\/$/, '');
+  },
+});
+
 const json = <T>(variable: string, what: string, check: (value: unknown) => value is T, fallback?: T): Setting<T> => ({
   variable,
   fallback,
@@ -106,6 +124,17 @@ const api = {
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  boxFile: text('PY_BOX_FILE'),
+  publicUrl: httpUrl('PY_PUBLIC_URL', ''),
+  trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
+  signUp: flag('PY_SIGN_UP', true),
+  tokensViewable: flag('PY_TOKENS_VIEWABLE', true),
+  smtpHost: text('PY_SMTP_HOST', ''),
+  smtpPort: integer('PY_SMTP_PORT', 1, 65_535, 587),
+  smtpTls: oneOf('PY_SMTP_TLS', ['starttls', 'implicit', 'opportunistic', 'none'], 'starttls'),
+  smtpFrom: text('PY_SMTP_FROM', ''),
+  smtpUserFile: text('PY_SMTP_USER_FILE', ''),
+  smtpPasswordFile: text('PY_SMTP_PASSWORD_FILE', ''),
 };
 
 const controller = {

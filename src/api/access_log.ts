@@ -23,6 +23,6 @@ export const accessLog = (log: Logger, metrics: Metrics): Handler =>
       metrics.request(route, status, ms);
       // Kubelets and load balancers ask every few seconds.
       const level = HEALTH.has(route) ? 'debug' : 'info';
-      log[level]({ request: ctx.state.requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, token: ctx.state.token?.id }, 'request');
+      log[level]({ request: ctx.state.requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, token: ctx.state.token?.id ?? ctx.state.caller?.tokenId ?? undefined, user: ctx.state.caller?.userId }, 'request');
     }
   };

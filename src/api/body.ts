@@ -58,14 +58,14 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
   return pairs;
 }
 
-/** `token` is a credential wherever it stands in a query, and no field. */
-const withoutToken = (pairs: Pair[]): Pair[] => pairs.filter(([name]) => name !== 'token');
+/** A credential is one wherever it stands in a query, and no field. */
+const without = (credentials: readonly string[], pairs: Pair[]): Pair[] => pairs.filter(([name]) => !credentials.includes(name));
 
-async function inputOf(ctx: Context): Promise<Input> {
-  const query = withoutToken(parsePairs(ctx.querystring, 'query'));
+async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
+  const query = without(credentials, parsePairs(ctx.querystring, 'query'));
   if (ctx.method === 'GET') return { form: 'query', pairs: query };
   const [stray] = query;
-  if (stray) throw new GatewayError(400, 'invalid-field', `"${shown(stray[0])}": a POST takes its fields from the body; only token may stand in the query`);
+  if (stray) throw new GatewayError(400, 'invalid-field', `"${shown(stray[0])}": a ${ctx.method} takes its fields from the body; only ${credentials.join(' or ')} may stand in the query`);
   const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
   if (!type) throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, { headers: { Accept: `${JSON_TYPE}, ${FORM}, ${MULTIPART}` } });
   const charset = ctx.request.charset.toLowerCase();
@@ -76,10 +76,16 @@ async function inputOf(ctx: Context): Promise<Input> {
   return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
 }
 
-export const body: Handler[] = [
-  read as Handler,
+const reading = (credentials: readonly string[]): Handler =>
   async (ctx, next) => {
-    ctx.state.input = await inputOf(ctx);
+    ctx.state.input = await inputOf(ctx, credentials);
     return next();
-  },
-];
+  };
+
+export const body: Handler[] = [read as Handler, reading(['token'])];
+
+/** The same where other credentials may stand in the query, as one step. */
+export function bodyBeside(credentials: readonly string[]): Handler {
+  const after = reading(credentials);
+  return (ctx, next) => (read as Handler)(ctx, () => after(ctx, next));
+}

@@ -1,5 +1,6 @@
 /** What a request carries from one middleware to the next. */
 import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
+import type { Caller } from '../accounts/caller.ts';
 import type { Rate, TokenRecord } from '../store/records.ts';
 import type { Pair } from './input/pairs.ts';
 
@@ -11,6 +12,10 @@ export interface State {
   rate?: Rate;
   /** Set by body: what was sent, before it is checked. */
   input?: Input;
+  /** On the management side: who asks, whether by a cookie, and what was sent, checked. */
+  caller?: Caller;
+  byCookie?: boolean;
+  checked?: unknown;
 }
 
 /** Texts (queries, forms) are turned into the types of the schema; JSON is taken as it is. */
@@ -23,4 +28,10 @@ export type Context = ParameterizedContext<State, DefaultContext>;
 export function tokenOf(ctx: Context): TokenRecord {
   if (!ctx.state.token) throw new Error('this middleware must stand behind auth');
   return ctx.state.token;
+}
+
+/** For middlewares of the management side that stand behind its authentication. */
+export function callerOf(ctx: Context): Caller {
+  if (!ctx.state.caller) throw new Error('this middleware must stand behind authenticate');
+  return ctx.state.caller;
 }

@@ -1,5 +1,6 @@
 /** What the endpoints work with. All of it is handed in, so that tests put real servers and their own ends together. */
 import type { JSONWebKeySet } from 'jose';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Early } from '../bus/messages.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
@@ -7,6 +8,7 @@ import type { Allow } from '../source/guard.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import type { Drain } from './drain.ts';
+import type { HandOver } from './hand_over.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './token_cache.ts';
 import type { Waiting } from './waiting.ts';
@@ -26,7 +28,8 @@ export interface Settings {
 export const DEFAULTS = { onlyReturnsRaw: false, graceMs: 60_000 } as const;
 
 export interface Deps {
-  store: Pick<Store, 'newRequest' | 'openRequest' | 'closeRequest' | 'endsFor' | 'readRequest' | 'readBody' | 'takeRate' | 'clock'>;
+  store: Store;
+  accounts: Accounts;
   kube: Pick<KubeClient, 'create' | 'delete' | 'get'>;
   /** Tells the leader of a job that is being created. Lost or not: nothing depends on it. */
   tellEarly(early: Early): void;
@@ -35,6 +38,7 @@ export interface Deps {
   sealKeys(): JSONWebKeySet;
   waiting: Waiting;
   drain: Drain;
+  handOver: HandOver;
   metrics: Metrics;
   log: Logger;
   settings: Settings;

@@ -1,6 +1,7 @@
 /** The one place where an error becomes an answer. */
 import type { Logger } from '../log.ts';
 import { GatewayError, inside } from './errors.ts';
+import { errorBody, isManagement } from './management/error_body.ts';
 import type { Handler } from './context.ts';
 
 /** Koa and its parts throw errors with a status for what the caller did wrong; anything else is ours. */
@@ -18,7 +19,7 @@ export const errorHandler = (log: Logger): Handler =>
       const error = gatewayErrorOf(thrown);
       ctx.status = error.status;
       ctx.set(error.headers);
-      ctx.body = { error: error.message };
+      ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };
       const line = { request: ctx.state.requestId, code: error.code, status: error.status, detail: error.detail };
       if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
       else log.debug(line, 'request refused');

@@ -7,6 +7,8 @@ export interface GatewayErrorOptions {
   detail?: string;
   headers?: Record<string, string>;
   cause?: unknown;
+  /** The one that is wrong. */
+  field?: string;
 }
 
 export class GatewayError extends Error {
@@ -14,6 +16,7 @@ export class GatewayError extends Error {
   readonly code: string;
   readonly detail: string | undefined;
   readonly headers: Record<string, string>;
+  readonly field: string | undefined;
 
   constructor(status: number, code: string, text: string, options: GatewayErrorOptions = {}) {
     super(text, options.cause === undefined ? undefined : { cause: options.cause });
@@ -22,10 +25,11 @@ export class GatewayError extends Error {
     this.code = code;
     this.detail = options.detail;
     this.headers = options.headers ?? {};
+    this.field = options.field;
   }
 }
 
-export const invalid = (field: string, text: string): GatewayError => new GatewayError(400, 'invalid-field', `${field}: ${text}`);
+export const invalid = (field: string, text: string): GatewayError => new GatewayError(400, 'invalid-field', `${field}: ${text}`, { field });
 export const unreadable = (text: string, options?: GatewayErrorOptions): GatewayError => new GatewayError(400, 'unreadable-body', `body: ${text}`, options);
 export const unauthorized = (code: 'no-credential' | 'bad-credential', text: string): GatewayError =>
   new GatewayError(401, code, text, { headers: { 'WWW-Authenticate': 'Bearer' } });

@@ -6,6 +6,7 @@ import { loadConfig } from '../config.ts';
 import { makeClient } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
+import { accountSettings } from './account_settings.ts';
 import { DEFAULTS } from './deps.ts';
 import { listen } from './http_server.ts';
 import { makeMetricsApp } from './metrics_server.ts';
@@ -41,6 +42,7 @@ export async function run(): Promise<void> {
   const wired = wire({
     store, bus, kube, log, processMetrics: true,
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
+    accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
     settings: { ...DEFAULTS, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs },
   });
   const { deps, checks } = wired;

@@ -1,14 +1,14 @@
-/** The public keys that sources are sealed with, read again when their file changes: a rotation needs no restart. */
+/** Key sets in files, read again when their file changes: a rotation needs no restart. */
 import { readFileSync, statSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { sealingKey } from '../seal/seal.ts';
 
-/** One object per content: jose imports a key once per object. Throws where the file has no key; once there was one, that goes on. */
-export function watchSealKeys(file: string, onError: (error: unknown) => void = () => {}): () => JSONWebKeySet {
+/** One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once there was one, that goes on. */
+export function watchKeys(file: string, check: (keys: JSONWebKeySet) => unknown, onError: (error: unknown) => void = () => {}): () => JSONWebKeySet {
   const CHECK_MS = 10_000;
   const read = (): JSONWebKeySet => {
     const keys = JSON.parse(readFileSync(file, 'utf8')) as JSONWebKeySet;
-    sealingKey(keys);
+    check(keys);
     return keys;
   };
   let keys = read();
@@ -26,3 +26,6 @@ export function watchSealKeys(file: string, onError: (error: unknown) => void = 
     return keys;
   };
 }
+
+/** The public keys that sources are sealed with. */
+export const watchSealKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) => watchKeys(file, sealingKey, onError);

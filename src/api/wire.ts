@@ -1,15 +1,19 @@
 /** The API's own parts, put together on connections that are handed in. */
 import type { JSONWebKeySet } from 'jose';
+import { makeAccounts, type AccountSettings } from '../accounts/accounts.ts';
 import type { Bus } from '../bus/connect.ts';
-import { SUBJECT, type Ended } from '../bus/messages.ts';
+import { SUBJECT, type Early, type Ended } from '../bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
 import { startReflector } from '../kube/reflector.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
+import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
+import { webhookMetrics } from '../webhooks/metrics.ts';
 import { catalogOf, type Catalog } from './catalog.ts';
 import type { Deps, Settings } from './deps.ts';
 import { makeDrain } from './drain.ts';
 import { endOf } from './ends.ts';
+import { makeHandOver } from './hand_over.ts';
 import type { Checks } from './health.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeTokenCache } from './token_cache.ts';
@@ -22,13 +26,15 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
+  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs'>;
+  accounts: AccountSettings;
   /** Metrics of the process too. */
   processMetrics?: boolean;
 }
 
 export interface Wired { deps: Deps; checks: Checks; toolsRead: Promise<void>; stop(): Promise<void> }
 
-export function wire({ store, bus, kube, sealKeys, log, settings, processMetrics = false }: Connections): Wired {
+export function wire({ store, bus, kube, sealKeys, log, settings, accounts: accountSettings, webhooks = {}, processMetrics = false }: Connections): Wired {
   const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map(endOf), log });
   const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
@@ -44,17 +50,24 @@ export function wire({ store, bus, kube, sealKeys, log, settings, processMetrics
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening(), onLookup: metrics.tokenLookup });
   const listener = store.listenTokens(tokens.flush);
 
+  const accounts = makeAccounts({ store, log, settings: accountSettings });
+
+  const tellEarly = (early: Early): void => {
+    try {
+      bus.publish(SUBJECT.early, early);
+    } catch (error) {
+      log.debug({ err: error }, 'the leader was not told early');
+    }
+  };
+  const handOver = makeHandOver({ store, kube, metrics, log, settings, tellEarly });
+  const delivery = startDelivery({ store, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
+
   const deps: Deps = {
-    store, kube, tokens, waiting, metrics, log, sealKeys, settings,
+    store, accounts, kube, tokens, waiting, metrics, log, sealKeys, settings,
     drain: makeDrain(),
     catalog: () => (catalog ??= catalogOf(tools.list())),
-    tellEarly: (early) => {
-      try {
-        bus.publish(SUBJECT.early, early);
-      } catch (error) {
-        log.debug({ err: error }, 'the leader was not told early');
-      }
-    },
+    tellEarly,
+    handOver,
   };
   const checks: Checks = {
     postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
@@ -67,7 +80,7 @@ export function wire({ store, bus, kube, sealKeys, log, settings, processMetrics
     async stop() {
       waiting.stop();
       told.stop();
-      await Promise.allSettled([tools.stop(), listener.stop()]);
+      await Promise.allSettled([handOver.stop(), delivery.stop(), tools.stop(), listener.stop(), accounts.stop()]);
     },
   };
 }

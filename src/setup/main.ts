@@ -3,7 +3,7 @@ import { loadConfig } from '../config.ts';
 import { SECRETS, isKubeError, makeClient, type KubeClient, type Secret } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { natsTls, renewed } from './certificates.ts';
-import { admin, natsAuth, natsAuthConf, postgres, sealKeys, type SecretData } from './secrets.ts';
+import { admin, boxKeys, natsAuth, natsAuthConf, postgres, sealKeys, type SecretData } from './secrets.ts';
 
 const read = (secret: Secret): SecretData => Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]));
 
@@ -56,6 +56,7 @@ export async function setup(kube: KubeClient, settings: { names: Record<string, 
   });
   await ensure(nameOf('postgres', 'probeyard-postgres'), () => postgres(postgresHost));
   await ensure(nameOf('admin', 'probeyard-admin'), () => admin(adminEmail));
+  await ensure(nameOf('box', 'probeyard-box'), boxKeys);
 
   // Two Secrets that only fit together: the private one is made first, and the public one can always be made from it.
   const [publicName, privateName] = [nameOf('sealPublic', 'probeyard-seal-public'), nameOf('sealPrivate', 'probeyard-seal-private')];

@@ -50,3 +50,9 @@ export async function sealKeys(): Promise<{ public: SecretData; private: SecretD
 }
 
 export const admin = (email: string): SecretData => ({ email, password: randomText(24), token: randomText(64) });
+
+/** Seals what is kept and must be shown again: tokens, webhook secrets, signing keys. */
+export function boxKeys(): SecretData {
+  const key = { kty: 'oct', k: randomBytes(32).toString('base64url'), kid: randomBytes(8).toString('hex'), use: 'enc', alg: 'dir' };
+  return { 'box.jwks': JSON.stringify({ keys: [key] }) };
+}

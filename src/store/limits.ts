@@ -15,11 +15,12 @@ export function effectiveLimits(token: GivenLimits, user: GivenLimits, root: Giv
   return limits;
 }
 
-export function effectivePermissions(token: string[] | null, user: string[], restrictions: string[]): string[] {
-  return user.filter((name) => !restrictions.includes(name) && (token === null || token.includes(name)));
+/** A sub-user never may what his root user may not. */
+export function effectivePermissions(token: string[] | null, user: string[], restrictions: string[], root: string[] | null = null): string[] {
+  return user.filter((name) => !restrictions.includes(name) && (token === null || token.includes(name)) && (root === null || root.includes(name)));
 }
 
 /** Who is suspended takes his sub-users with him. */
-export function effectiveStatus(user: TokenRecord['userStatus'], root: TokenRecord['userStatus']): TokenRecord['userStatus'] {
-  return root === 'suspended' ? 'suspended' : user;
+export function effectiveStatus(user: TokenRecord['userStatus'], aboveSuspended: boolean): TokenRecord['userStatus'] {
+  return aboveSuspended ? 'suspended' : user;
 }

@@ -17,6 +17,8 @@ export interface TokenRecord {
   userId: number;
   rootUserId: number;
   name: string;
+  role: 'root' | 'admin' | 'user' | 'sub';
+  /** Suspended, too, where an account above is. */
   userStatus: 'anonymous' | 'pending' | 'active' | 'suspended';
   permissions: string[];
   expiresAt: Date | null;
@@ -90,6 +92,8 @@ export interface RequestRecord {
   queueTimeMs: number | null;
   request: unknown;
   hasBody: boolean;
+  ioBytes: number;
+  endedAt: Date | null;
 }
 
 /** A row that is still open, for the sweeper and for a new leader. */

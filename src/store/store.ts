@@ -42,6 +42,7 @@ export async function openStore(settings: StoreSettings) {
   return {
     ...tokenCalls(database, settings.defaultLimits ?? DEFAULT_LIMITS),
     ...requestCalls(database),
+    ...accountCalls(database),
     ...rollupCalls(database),
     ...retention,
     ...statisticsCalls(database, retention.requestsSince),

@@ -9,8 +9,10 @@ interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
   user_id: number;
   root_id: number;
   name: string;
+  role: TokenRecord['role'];
   user_status: TokenRecord['userStatus'];
-  root_status: TokenRecord['userStatus'];
+  above_suspended: boolean;
+  root_permissions: string[] | null;
   token_permissions: string[] | null;
   user_permissions: string[];
   restrictions: string[];
@@ -21,7 +23,9 @@ interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
 const limitColumns = (alias: 't' | 'u' | 'r') =>
   `${alias}.requests_per_minute ${alias}_per_minute, ${alias}.concurrency ${alias}_concurrency, ${alias}.queue_timeout_ms ${alias}_queue, ${alias}.file_bytes ${alias}_bytes`;
 
-const SELECT = `select t.id, t.user_id, r.id root_id, t.name, u.status user_status, r.status root_status,
+const SELECT = `select t.id, t.user_id, r.id root_id, t.name, u.role, u.status user_status,
+    exists (select from users a where a.status = 'suspended' and (a.id = r.id or a.id = any(u.parent_ids))) above_suspended,
+    case when r.id <> u.id then (select array_agg(p) from unnest(r.permissions) p where p <> all(r.restrictions)) end root_permissions,
     t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
     ${limitColumns('t')}, ${limitColumns('u')}, ${limitColumns('r')}
   from tokens t join users u on u.id = t.user_id join users r on r.id = coalesce(u.root_id, u.id)
@@ -36,8 +40,9 @@ const toRecord = (defaults: Limits) => (row: TokenRow): TokenRecord => ({
   userId: row.user_id,
   rootUserId: row.root_id,
   name: row.name,
-  userStatus: effectiveStatus(row.user_status, row.root_status),
-  permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions),
+  role: row.role,
+  userStatus: effectiveStatus(row.user_status, row.above_suspended),
+  permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.root_permissions),
   expiresAt: row.expires_at,
   limits: effectiveLimits(given(row, 't'), given(row, 'u'), given(row, 'r'), defaults),
   allow: row.allow,

@@ -1,6 +1,7 @@
 /** The API on real servers: Postgres, NATS and an API server. What a controller would do, the tests do, through the same calls. */
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
+import type { AccountSettings } from '../../src/accounts/settings.ts';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
@@ -70,7 +71,12 @@ async function createTools(kube: KubeClient, namespace: string): Promise<void> {
   }
 }
 
-export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean } = {}): Promise<ApiFixture> {
+export const accountSettings = (change: Partial<AccountSettings> = {}): AccountSettings => {
+  const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
+  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, trustedHops: 0, ...change };
+};
+
+export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean; accounts?: Partial<AccountSettings> } = {}): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's own account may make these jobs.
   const apiServer = await testApiServer({ own: true });
   const [stored, nats] = await Promise.all([startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
@@ -88,6 +94,7 @@ export async function startApi(change: Partial<Settings> = {}, options: { relay?
   const wired = wire({
     store: stored.store, bus, kube: ownKube, sealKeys: () => publicKeys,
     log: pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } }),
+    accounts: accountSettings(options.accounts),
     settings: { ...DEFAULTS, namespace, replica, allowSources: [], denyCidrs: [], ...change },
   });
   const { deps, checks } = wired;

@@ -25,12 +25,13 @@ describe('the role api', function () {
     const { publicKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
     writeFileSync(join(folder, 'api.nk'), user.getSeed());
     writeFileSync(join(folder, 'public.jwks'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
+    writeFileSync(join(folder, 'box.jwks'), JSON.stringify({ keys: [{ kty: 'oct', kid: 'box', k: Buffer.alloc(32, 1).toString('base64url') }] }));
     const [port, metricsPort] = [await freePort(), await freePort()];
     const child = spawn(process.execPath, [main, 'api'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         PATH: process.env['PATH'], KUBECONFIG: apiServer.kubeconfig, PY_NAMESPACE: await apiServer.namespace('role'), PY_POSTGRES_URL: stored.server.url, PY_NATS_URL: nats.url,
-        PY_NATS_NKEY_FILE: join(folder, 'api.nk'), PY_SEAL_PUBLIC_FILE: join(folder, 'public.jwks'), PY_LISTEN: `127.0.0.1:${port}`, PY_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, PY_DRAIN_MS: '1000',
+        PY_NATS_NKEY_FILE: join(folder, 'api.nk'), PY_SEAL_PUBLIC_FILE: join(folder, 'public.jwks'), PY_BOX_FILE: join(folder, 'box.jwks'), PY_LISTEN: `127.0.0.1:${port}`, PY_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, PY_DRAIN_MS: '1000',
       },
     });
     let log = '';

@@ -5,10 +5,12 @@ export const EVERYTHING = {
   commonLabels: { team: 'media' },
   arch: 'amd64',
   api: {
+    publicUrl: 'https://probe.example', trustedProxies: 1,
     priorityClassName: 'high', podAnnotations: { a: 'b' }, podLabels: { c: 'd' }, tolerations: [{ operator: 'Exists' }], affinity: { podAffinity: {} },
     extraEnv: [{ name: 'A', value: 'b' }], service: { type: 'NodePort', nodePort: 30_080, annotations: { e: 'f' } },
   },
   controller: { priorityClassName: 'high', extraEnv: [{ name: 'A', value: 'b' }], nodeSelector: { disk: 'ssd' } },
+  mail: { host: 'smtp.example', port: 465, tls: 'implicit', from: 'probe@example.org', existingSecret: 'smtp' },
   jobs: { secretRefs: { enabled: true } },
   sources: {
     allow: [{ cidr: '10.88.0.1/32' }, { host: 'origin.example', port: 443 }, { cidr: 'fd00::1/128', port: 8080 }],

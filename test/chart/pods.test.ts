@@ -97,7 +97,7 @@ describe('every pod', function () {
   it('holds only the secrets of its role', () => {
     const sources = (name: string) => (only(render(), 'Deployment', name)['spec'].template.spec.volumes as { name: string; projected?: { sources: { secret?: { name: string; items: { key: string }[] } }[] } }[])
       .flatMap(({ projected }) => projected?.sources ?? []).flatMap(({ secret }) => (secret ? secret.items.map(({ key }) => `${secret.name}/${key}`) : [])).sort();
-    assert.deepEqual(sources('probeyard-api'), ['probeyard-nats-auth/api.nk', 'probeyard-nats-tls/ca.crt', 'probeyard-seal-public/public.jwks']);
+    assert.deepEqual(sources('probeyard-api'), ['probeyard-box/box.jwks', 'probeyard-nats-auth/api.nk', 'probeyard-nats-tls/ca.crt', 'probeyard-seal-public/public.jwks']);
     assert.deepEqual(sources('probeyard-controller'), ['probeyard-nats-auth/controller.nk', 'probeyard-nats-auth/issuer.nk', 'probeyard-nats-tls/ca.crt', 'probeyard-seal-private/private.jwks']);
     for (const name of ['api', 'controller']) assert.ok(!container(render(), name).volumeMounts?.some((mount) => mount.name === 'admin'), 'the first administrator is the migration\'s alone');
   });

@@ -51,7 +51,7 @@ const EXPECTED = {
   ],
   'Role/probeyard-setup': [
     'secrets: create',
-    'secrets [probeyard-admin probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-seal-private probeyard-seal-public]: get patch',
+    'secrets [probeyard-admin probeyard-box probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-seal-private probeyard-seal-public]: get patch',
   ],
   'ClusterRole/probeyard-view': ['probejobs.probeyard.dev: get list watch', 'probetools.probeyard.dev: get list watch', 'probepools.probeyard.dev: get list watch'],
   'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],

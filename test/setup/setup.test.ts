@@ -89,7 +89,7 @@ describe('setup: the Secrets of an installation', function () {
   let server: TestApiServer;
   let kube: KubeClient;
   const settings = { names: {}, natsHosts: ['nats'], postgresHost: 'postgres', adminEmail: 'admin@example.org' };
-  const NAMES = ['probeyard-admin', 'probeyard-nats-auth', 'probeyard-nats-tls', 'probeyard-postgres', 'probeyard-seal-private', 'probeyard-seal-public'];
+  const NAMES = ['probeyard-admin', 'probeyard-box', 'probeyard-nats-auth', 'probeyard-nats-tls', 'probeyard-postgres', 'probeyard-seal-private', 'probeyard-seal-public'];
 
   before(async () => { server = await testApiServer({ own: true }); });
   beforeEach(async () => { kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') }); });

@@ -26,11 +26,12 @@ describe('store: limits of a token', () => {
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], []), ['a', 'b']);
     assert.deepEqual(effectivePermissions(['b', 'c'], ['a', 'b'], []), ['b']);
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], ['b']), ['a']);
+    assert.deepEqual(effectivePermissions(null, ['a', 'b'], [], ['b', 'c']), ['b']);
   });
 
   it('a suspended root user suspends', () => {
-    assert.equal(effectiveStatus('active', 'suspended'), 'suspended');
-    assert.equal(effectiveStatus('pending', 'active'), 'pending');
+    assert.equal(effectiveStatus('active', true), 'suspended');
+    assert.equal(effectiveStatus('pending', false), 'pending');
   });
 });
 
@@ -42,7 +43,7 @@ describe('store: tokens', function () {
 
   it('finds the administrator\'s token by its hash', async () => {
     assert.deepEqual(await fixture.store.findToken(sha256(ADMIN.token)), {
-      id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', userStatus: 'active', permissions: [...PERMISSIONS], expiresAt: null,
+      id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', role: 'root', userStatus: 'active', permissions: [...PERMISSIONS], expiresAt: null,
       limits: DEFAULT_LIMITS, allow: [],
     });
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);

@@ -136,6 +136,37 @@ prometheus.io/path: /metrics
     items: [{ key: ca.crt, path: nats/ca.crt }]
 {{- end -}}
 
+{{- define "probeyard.accountsEnv" -}}
+- name: PY_BOX_FILE
+  value: /etc/probeyard/accounts/box.jwks
+- name: PY_PUBLIC_URL
+  value: {{ .Values.api.publicUrl | quote }}
+- name: PY_TRUSTED_HOPS
+  value: {{ .Values.api.trustedProxies | quote }}
+- name: PY_SIGN_UP
+  value: {{ .Values.accounts.signUp | quote }}
+- name: PY_TOKENS_VIEWABLE
+  value: {{ .Values.tokens.viewable | quote }}
+{{- with .Values.mail }}
+{{- if .host }}
+- name: PY_SMTP_HOST
+  value: {{ .host | quote }}
+- name: PY_SMTP_PORT
+  value: {{ .port | quote }}
+- name: PY_SMTP_TLS
+  value: {{ .tls | quote }}
+- name: PY_SMTP_FROM
+  value: {{ .from | quote }}
+{{- if .existingSecret }}
+- name: PY_SMTP_USER_FILE
+  value: /etc/probeyard/mail/username
+- name: PY_SMTP_PASSWORD_FILE
+  value: /etc/probeyard/mail/password
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "probeyard.sourcesEnv" -}}
 - name: PY_ALLOW_SOURCES
   value: {{ toJson .Values.sources.allow | quote }}

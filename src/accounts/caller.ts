@@ -1,0 +1,44 @@
+/** Who calls the management side, and whose data he may see. Pure. */
+import type { TokenRecord } from '../store/records.ts';
+
+export const PERMISSIONS = [
+  'read:admin', 'read:billing', 'read:invite', 'read:media', 'read:profile', 'read:statistics', 'read:sub-user', 'read:user',
+  'write:admin', 'write:billing', 'write:invite', 'write:media', 'write:sub-user', 'write:user',
+] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** What who signs up gets; an administrator has all of them. */
+export const USER_PERMISSIONS: readonly Permission[] = PERMISSIONS.filter((name) => !name.endsWith(':admin'));
+
+export const ROLES = ['root', 'admin', 'user', 'sub'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const STATUSES = ['anonymous', 'pending', 'active', 'suspended'] as const;
+export type Status = (typeof STATUSES)[number];
+
+export interface Caller {
+  userId: number;
+  rootUserId: number;
+  role: Role;
+  /** Suspended where an account above is. */
+  status: Status;
+  /** What he may by this credential: a narrowed token narrows all that is reached by it. */
+  permissions: readonly string[];
+  by: 'token' | 'jwt';
+  tokenId: number | null;
+  /** Of a JWT. */
+  sessionId: string | null;
+  /** When the credential ends by itself. */
+  expiresAt: Date | null;
+}
+
+export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'root' || role === 'admin';
+
+/** An administrator by a token that lacks the permission is a user like any other. */
+export const seesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean => isAdmin(caller) && caller.permissions.includes('read:admin');
+export const changesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean => isAdmin(caller) && caller.permissions.includes('write:admin');
+
+export const callerOfToken = (token: TokenRecord): Caller => ({
+  userId: token.userId, rootUserId: token.rootUserId, role: token.role, status: token.userStatus, permissions: token.permissions,
+  by: 'token', tokenId: token.id, sessionId: null, expiresAt: token.expiresAt,
+});

@@ -1,0 +1,26 @@
+/** What an operator decides of accounts. */
+import type { JSONWebKeySet } from 'jose';
+
+export interface MailSettings {
+  host: string;
+  port: number;
+  /** `starttls` refuses a server without it, `opportunistic` takes it where it is offered, `implicit` speaks TLS from the first byte. */
+  tls: 'starttls' | 'implicit' | 'opportunistic' | 'none';
+  user: string;
+  password: string;
+  from: string;
+}
+
+export interface AccountSettings {
+  /** Seals what is kept and must be shown again: tokens, webhook secrets, private halves of signing keys, mails. */
+  boxKeys(): JSONWebKeySet;
+  /** Where people reach this installation: in mails, and the issuer of JWTs. Empty: not known. */
+  publicUrl: string;
+  /** Null: no mail is sent, so nobody can sign up by himself. */
+  mail: MailSettings | null;
+  /** Whether an owner can see his token again. */
+  tokensViewable: boolean;
+  signUp: boolean;
+  /** How many proxies in front add to X-Forwarded-For. */
+  trustedHops: number;
+}

@@ -1,0 +1,66 @@
+/**
+ * Who may call what on the management side: the one table. The frame judges by it, OpenAPI and docs/permissions.md are made of it,
+ * and the tests call every line of it as every role.
+ */
+import { isAdmin, type Caller, type Permission } from '../../accounts/caller.ts';
+
+export interface Access {
+  /** `anyone`: nobody needs to be known. `caller`: whoever is known. `admin`: administrators only. */
+  who: 'anyone' | 'caller' | 'admin';
+  /** Needed beside it. */
+  permission?: Permission;
+}
+
+const anyone: Access = { who: 'anyone' };
+const caller: Access = { who: 'caller' };
+const having = (permission: Permission): Access => ({ who: 'caller', permission });
+const admin = (permission: Permission): Access => ({ who: 'admin', permission });
+
+export const ACCESS = {
+  'POST auth/sign-up': anyone,
+  'POST auth/verify': anyone,
+  'POST auth/sign-in': anyone,
+  'POST auth/reset': anyone,
+  'POST auth/reset/confirm': anyone,
+  'DELETE auth/sign-out': caller,
+  'GET auth/session': caller,
+  'DELETE auth/session': caller,
+  'DELETE auth/session/:id': caller,
+  'POST auth/jwt': caller,
+  'PUT auth/current/password': caller,
+  'PUT auth/:id/password': having('write:sub-user'),
+  'GET auth/api-token': having('read:profile'),
+  'POST auth/api-token': having('write:user'),
+  'GET auth/api-token/:id': having('read:profile'),
+  'PUT auth/api-token/:id': having('write:user'),
+  'DELETE auth/api-token/:id': having('write:user'),
+  'GET user': having('read:sub-user'),
+  'GET user/current': having('read:profile'),
+  'PUT user/current': having('write:user'),
+  'POST user/current': having('write:sub-user'),
+  'GET user/:id': having('read:user'),
+  'PUT user/:id': having('write:user'),
+  'POST user/:id': having('write:sub-user'),
+  'DELETE user/:id': admin('write:admin'),
+  'PUT user/:id/status': admin('write:admin'),
+  'GET user/:id/limits': admin('read:admin'),
+  'PUT user/:id/limits': admin('write:admin'),
+  'GET media/log': having('read:media'),
+  'GET media/log/:id': having('read:media'),
+  'GET media/webhook': having('read:media'),
+  'POST media/webhook/:id/retry': having('read:media'),
+  'GET statistics/usage': having('read:statistics'),
+  'GET statistics/queue': having('read:statistics'),
+  'GET statistics/requests': having('read:statistics'),
+  'GET statistics/sources': having('read:statistics'),
+  'GET statistics/summary': having('read:statistics'),
+} as const satisfies Record<string, Access>;
+
+export type EndpointName = keyof typeof ACCESS;
+
+/** Null: he may. */
+export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
+  if (access.who === 'admin' && !isAdmin(who)) return 'this is for administrators';
+  if (access.permission !== undefined && !who.permissions.includes(access.permission)) return `the permission ${access.permission} is needed`;
+  return null;
+}
