@@ -41,7 +41,7 @@ function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }
   const source = parseSource(text);
   if (!isFetchable(source)) throw new SourceError('source-scheme', `${source.scheme}:// sources cannot be read yet`);
   const verify = Object.fromEntries(tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]));
-  const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify } });
+  const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify }, live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name) });
   const redact = open.redact;
   return {
     address: (tool) => open.address(tool),

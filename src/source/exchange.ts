@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { OriginAnswer } from './answer.ts';
 import { SourceError } from './error.ts';
 import { StaleConnection, type Answer, type Pool } from './pool.ts';
 import { s3Host } from './s3_address.ts';
@@ -97,7 +98,7 @@ function inRegion(target: Target, region: string): Target {
 }
 
 /** Lets go of an answer without its body: read out where that is short, so that the connection can be used again. */
-export function drop(response: IncomingMessage, context: Pick<Exchange, 'count'>): void {
+export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): void {
   const length = Number(response.headers['content-length'] ?? Infinity);
   if (!(length <= 16384)) {
     response.destroy();

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { OriginAnswer } from './answer.ts';
 import { SourceError } from './error.ts';
 import { drop, refusedStatus, type Exchange } from './exchange.ts';
-import { urlOf, type Target } from './target.ts';
 
 /** What the origin said of the file. */
 export type Head = {
@@ -16,11 +15,11 @@ export type Head = {
 /** Answers of the origin that tools show something of. */
 const kept = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
 
-export function readHead(response: IncomingMessage, target: Target, context: Pick<Exchange, 'count'>): Head {
+export function readHead(response: OriginAnswer, url: string, context: Pick<Exchange, 'count'>): Head {
   const status = response.statusCode ?? 0;
   const { headers } = response;
   const given = contentRange(response);
-  const common = { url: urlOf(target), headers: keptHeaders(response), type: (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase() };
+  const common = { url, headers: keptHeaders(response), type: (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase() };
   if (status === 416 && (given?.size ?? 0) === 0) return { ...common, headers: {}, size: 0, ranged: true };
   if (status === 206 && given?.from === 0 && given.size !== undefined) return { ...common, size: given.size, ranged: true };
   if (status === 200) {
@@ -32,7 +31,7 @@ export function readHead(response: IncomingMessage, target: Target, context: Pic
   throw new SourceError('cut', 'The host answered a request for a part of the file with another part.', { reason: 'protocol', detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}` });
 }
 
-function keptHeaders(response: IncomingMessage): Record<string, string> {
+function keptHeaders(response: OriginAnswer): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers)) {
     if (typeof value === 'string' && (kept.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint'))) result[name] = value;
@@ -41,12 +40,12 @@ function keptHeaders(response: IncomingMessage): Record<string, string> {
 }
 
 /** What must stay the same from one part to the next. */
-export function markOf(response: IncomingMessage): string {
+export function markOf(response: OriginAnswer): string {
   const { etag, 'last-modified': modified } = response.headers;
   return etag ?? modified ?? '';
 }
 
-export function contentRange(response: IncomingMessage): { from?: number; size?: number } | undefined {
+export function contentRange(response: OriginAnswer): { from?: number; size?: number } | undefined {
   const match = /^bytes\s+(?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/.exec(response.headers['content-range'] ?? '');
   if (match === null) return undefined;
   return { ...(match[1] === undefined ? {} : { from: Number(match[1]) }), ...(match[3] === undefined ? {} : { size: Number(match[3]) }) };

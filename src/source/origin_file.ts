@@ -1,13 +1,13 @@
-import type { IncomingMessage } from 'node:http';
+import type { OriginAnswer } from './answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { SourceError } from './error.ts';
-import { drop, exchange, refusedStatus, type Exchange } from './exchange.ts';
+import { drop, refusedStatus, type Exchange } from './exchange.ts';
 import { contentRange, markOf, readHead, type Head } from './head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
 import { pipeBody } from './transfer.ts';
-import { targetOf, urlOf, type Target } from './target.ts';
+import type { Transport } from './transport.ts';
 
 export type FileContext = Exchange & {
   cache: PageCache;
@@ -34,7 +34,7 @@ export class OriginFile {
   readonly url: string;
   readonly #context: FileContext;
   readonly #id = `${++files}:`;
-  #target: Target;
+  readonly #transport: Transport;
   #opening: Promise<Head> | undefined;
   #head: Head | undefined;
   #mark: string | undefined;
@@ -48,10 +48,10 @@ export class OriginFile {
   #plain = false;
   #error: SourceError | undefined;
 
-  constructor(url: string, context: FileContext) {
-    this.url = url;
+  constructor(transport: Transport, context: FileContext) {
+    this.url = transport.url;
     this.#context = context;
-    this.#target = targetOf(url);
+    this.#transport = transport;
   }
 
   get error(): SourceError | undefined {
@@ -101,7 +101,7 @@ export class OriginFile {
   /** Fetches what is worth having before it is asked for. */
   ahead(): void {
     // Over the connections that there are: what waited for a new one would hold up what comes after it on the others.
-    const most = Math.min(this.#context.maxFetches, Math.max(1, this.#context.pool.ready(this.#target)));
+    const most = Math.min(this.#context.maxFetches, Math.max(1, this.#transport.ready()));
     while (this.#running < most && !this.#error && !this.#plain) {
       const run = nextRun(this.#readers, this.#wanted, this.#has);
       if (run === undefined) {
@@ -122,9 +122,8 @@ export class OriginFile {
   async #open(): Promise<Head> {
     try {
       const run = { first: 0, count: headPages };
-      const { response, target } = await exchange(this.#context, this.#target, { range: `bytes=0-${headPages * pageSize - 1}` });
-      this.#target = target;
-      const head = readHead(response, target, this.#context);
+      const { response, url } = await this.#transport.ask({ range: `bytes=0-${headPages * pageSize - 1}` });
+      const head = readHead(response, url, this.#context);
       this.#head = head;
       this.#mark = markOf(response);
       if (head.size !== undefined && head.size > this.#context.maxBytes) {
@@ -132,7 +131,7 @@ export class OriginFile {
         throw new SourceError('too-large', `The file is larger than ${this.#context.maxBytes} bytes.`, { reason: 'limit', detail: String(head.size) });
       }
       // A large file will be read over several connections: they take two or three round trips each to open.
-      if (head.ranged && (head.size ?? 0) > large) this.#context.pool.warm(target, this.#context.maxFetches);
+      if (head.ranged && (head.size ?? 0) > large) this.#transport.warm(this.#context.maxFetches);
       if (head.size === 0) drop(response, this.#context);
       else if (head.ranged) this.#fetch({ first: 0, count: Math.min(run.count, Math.ceil(head.size! / pageSize)) }, { demanded: true, opened: response });
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
@@ -148,7 +147,7 @@ export class OriginFile {
     if (this.#stream?.complete() !== true) {
       // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for ever.
       if (++this.#restarts > mostTries) throw new SourceError('cut', 'The host cannot send parts of the file, and it was read too often.', { reason: 'limit' });
-      const { response } = await exchange(this.#context, this.#target, {});
+      const { response } = await this.#transport.ask({});
       if (response.statusCode !== 200) {
         drop(response, this.#context);
         throw this.#fail(refusedStatus(response.statusCode ?? 0));
@@ -158,7 +157,7 @@ export class OriginFile {
     return this.#stream!.read();
   }
 
-  #fetch(run: Run, { demanded, opened }: { demanded: boolean; opened?: IncomingMessage }): void {
+  #fetch(run: Run, { demanded, opened }: { demanded: boolean; opened?: OriginAnswer }): void {
     const { cache } = this.#context;
     const size = this.#head!.size!;
     const pages: Page[] = [];
@@ -180,7 +179,7 @@ export class OriginFile {
       });
   }
 
-  async #load(run: Run, pages: Page[], opened: IncomingMessage | undefined): Promise<void> {
+  async #load(run: Run, pages: Page[], opened: OriginAnswer | undefined): Promise<void> {
     const from = run.first * pageSize;
     const end = Math.min((run.first + run.count) * pageSize, this.#head!.size!);
     let at = from;
@@ -214,14 +213,13 @@ export class OriginFile {
     throw failed ?? new SourceError('cut', 'The host sent less of the file than it announced.', { reason: 'protocol', detail: `at ${at} of ${this.#head!.size}` });
   }
 
-  async #ask(at: number, end: number): Promise<IncomingMessage> {
+  async #ask(at: number, end: number): Promise<OriginAnswer> {
     const range = { range: `bytes=${at}-${end - 1}` };
-    let { response, target } = await exchange(this.#context, this.#target, range);
+    let { response } = await this.#transport.ask(range);
     // What the redirect led to may have been good for a while only.
-    if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && urlOf(this.#target) !== this.url) {
+    if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
       drop(response, this.#context);
-      ({ response, target } = await exchange(this.#context, targetOf(this.url), range));
-      this.#target = target;
+      ({ response } = await this.#transport.ask(range));
     }
     const status = response.statusCode ?? 0;
     const given = contentRange(response);

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { OriginAnswer } from './answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { SourceError } from './error.ts';
 import type { Reader } from './origin_file.ts';
@@ -10,7 +10,7 @@ const ahead = 1 << 20;
 
 /** A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read one transfer. */
 export class OriginStream {
-  readonly #response: IncomingMessage;
+  readonly #response: OriginAnswer;
   readonly #context: StreamContext;
   readonly #key: string;
   readonly #readers = new Set<{ at: number }>();
@@ -21,7 +21,7 @@ export class OriginStream {
   #idle: NodeJS.Timeout | undefined;
   #waiters: (() => void)[] = [];
 
-  constructor(response: IncomingMessage, context: StreamContext, key: string, size: number | undefined) {
+  constructor(response: OriginAnswer, context: StreamContext, key: string, size: number | undefined) {
     this.#response = response;
     this.#context = context;
     this.#key = key;

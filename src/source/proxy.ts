@@ -8,6 +8,7 @@ import { Job, type JobOptions, type JobStats, type Prepared, type SourceLog } fr
 import { Pool } from './pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import type { S3Settings } from './target.ts';
+import { recordingBytes, recordingMs } from './stream/recording.ts';
 import { answer, challenge, loginOf, serveAbsolute, serveConnect } from './tunnel.ts';
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job.ts';
@@ -29,6 +30,10 @@ export type ProxyOptions = GuardOptions & {
   keepAliveMs?: number;
   /** Connections to one host at once. */
   maxPerHost?: number;
+  /** How long a stream may send nothing at its beginning. */
+  offlineMs?: number;
+  /** How much of a stream is given to a tool that reads files alone. */
+  recording?: { ms: number; bytes: number };
 };
 
 /** A source that tools can read. */
@@ -61,14 +66,14 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   // Now, and not while the first job waits.
   context();
   const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
-  const connecting = (guard: Guard, verify: boolean): ConnectOptions => ({ guard, verify, context, egress, timeoutMs: options.connectTimeoutMs ?? 10_000 });
+  const connecting = (guard: Guard, verify: boolean, alpn?: readonly string[]): ConnectOptions => ({ guard, verify, context, egress, alpn, timeoutMs: options.connectTimeoutMs ?? 10_000 });
 
   // Connections are shared only among jobs for which the guard decides alike.
   const pool = (guard: Guard, verify: boolean): Pool => {
     const key = `${verify} ${guard.key}`;
     const known = pools.get(key);
     if (known !== undefined) return known;
-    const made = new Pool({ ...connecting(guard, verify), maxPerHost: options.maxPerHost ?? 6, idleMs: options.keepAliveMs ?? 15_000, headersTimeoutMs: options.headersTimeoutMs ?? 20_000 });
+    const made = new Pool({ ...connecting(guard, verify, ['http/1.1']), maxPerHost: options.maxPerHost ?? 6, idleMs: options.keepAliveMs ?? 15_000, headersTimeoutMs: options.headersTimeoutMs ?? 20_000 });
     pools.set(key, made);
     return made;
   };
@@ -99,6 +104,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       const made = new Job(job, {
         port, pool, log: options.log, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
+        dial: (guard, verify, host, at, secure) => openSocket(host, at, secure, connecting(guard, verify)),
+        throughEgress: (host) => egress?.applies(host) ?? false,
+        offlineMs: options.offlineMs ?? 10_000,
+        recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },
       });
       jobs.set(made.secret, made);
       return {

@@ -28,8 +28,8 @@ export type Source = {
   class: SourceClass;
 };
 
-/** What the source proxy can fetch today. The others need the relay, which is not there yet. */
-const fetched: ReadonlySet<Scheme> = new Set<Scheme>(['http', 'https', 's3']);
+/** What the source proxy can fetch. */
+const fetched: ReadonlySet<Scheme> = new Set<Scheme>(schemes.filter((scheme) => !scheme.startsWith('rtsp')));
 export const isFetchable = (source: Pick<Source, 'scheme'>): boolean => fetched.has(source.scheme);
 
 export const holdsCredentials = (source: Source): boolean =>

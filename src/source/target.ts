@@ -50,12 +50,11 @@ export function resolveReference(base: string, reference: string): string | unde
   return url.href;
 }
 
-/** The web address that a source is fetched from. */
+export const isWeb = (url: string): boolean => /^https?:/.test(url);
+
+/** The address that a source is fetched from: a web address for s3://, else its own. */
 export function originUrl(source: Source, settings: S3Settings = {}): string {
-  if (source.scheme === 'http' || source.scheme === 'https') return source.url;
-  if (source.scheme !== 's3' || source.s3 === undefined) {
-    throw new SourceError('source-scheme', `${source.scheme}:// sources cannot be read yet.`);
-  }
+  if (source.s3 === undefined || source.scheme !== 's3') return source.url;
   const { bucket, key, region } = source.s3;
   const query = source.url.includes('?') ? source.url.slice(source.url.indexOf('?')) : '';
   const name = `${encodeKey(key)}${query}`;

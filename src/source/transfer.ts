@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { OriginAnswer } from './answer.ts';
 import { SourceError } from './error.ts';
 
 export type Transfer = { idleMs: number; count: { bytes(count: number): void } };
@@ -7,7 +7,7 @@ export type Transfer = { idleMs: number; count: { bytes(count: number): void } }
  * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks or
  * stays silent too long. A body that is left early costs its connection.
  */
-export function pipeBody(response: IncomingMessage, { idleMs, count }: Transfer, take: (chunk: Buffer) => boolean): Promise<void> {
+export function pipeBody(response: OriginAnswer, { idleMs, count }: Transfer, take: (chunk: Buffer) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (error?: Error): void => {
       clearTimeout(idle);

@@ -9,6 +9,7 @@ const LIBRARY_BOOLEANS = new Set(['skip_estimate_duration_from_pts']);
 const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
 
 export const ffprobe: Tool = {
+  readsStreams: true,
   args(options, address) {
     const args = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', PROTOCOLS];
     for (const [spec, value] of readOptions(FFPROBE_OPTIONS, options)) {
@@ -20,6 +21,8 @@ export const ffprobe: Tool = {
       else if (LIBRARY_BOOLEANS.has(spec.flag)) args.push(`-${spec.flag}`, '1');
       else args.push(`-${spec.flag}`);
     }
+    // Over the one connection that the source proxy relays.
+    if (address.startsWith('rtsp:')) args.push('-rtsp_transport', 'tcp');
     return [...args, '-i', address];
   },
   format: (options) => ((options['output_format'] ?? 'json') === 'json' ? 'json' : 'text'),

@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+
+/** What an origin answers, over whatever protocol: the part of an HTTP response that is looked at. Node's own responses are of this shape. */
+export type OriginAnswer = Readable & { statusCode?: number | undefined; headers: IncomingHttpHeaders; complete: boolean };
+
+/** The answer of an origin that does not speak HTTP. */
+export class RelayedAnswer extends Readable implements OriginAnswer {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  complete = false;
+  readonly #hooks: { resume?: () => void; gone?: () => void };
+
+  constructor(statusCode: number, headers: IncomingHttpHeaders, hooks: { resume?: () => void; gone?: () => void } = {}) {
+    super({ highWaterMark: 1 << 18 });
+    this.statusCode = statusCode;
+    this.headers = headers;
+    this.#hooks = hooks;
+  }
+
+  /** False where nothing more should come until `resume` is called. */
+  give(chunk: Buffer): boolean {
+    return this.destroyed || this.push(chunk);
+  }
+
+  finish(): void {
+    if (this.destroyed || this.complete) return;
+    this.complete = true;
+    this.push(null);
+  }
+
+  override _read(): void {
+    this.#hooks.resume?.();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#hooks.gone?.();
+    done(error);
+  }
+}

@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+
+/** The keys of an encrypted SRT stream: made by the caller, wrapped with what the passphrase gives, renewed by the sender. */
+
+const derive = promisify(pbkdf2);
+const wrapIv = Buffer.from('a6a6a6a6a6a6a6a6', 'hex');
+const fixed = 16;
+const saltBytes = 16;
+
+/** By the flag that data packets carry: 1 even, 2 odd. */
+export type Keys = { salt: Buffer; byFlag: Map<number, Buffer> };
+
+const kekOf = (passphrase: string, salt: Buffer, length: number): Promise<Buffer> => derive(passphrase, salt.subarray(saltBytes - 8), 2048, length, 'sha1');
+const wrapName = (length: number): string => `id-aes${length * 8}-wrap`;
+
+export async function makeKeys(passphrase: string, length: 16 | 24 | 32): Promise<{ keys: Keys; message: Buffer }> {
+  const salt = randomBytes(saltBytes);
+  const key = randomBytes(length);
+  const cipher = createCipheriv(wrapName(length), await kekOf(passphrase, salt, length), wrapIv);
+  const wrapped = Buffer.concat([cipher.update(key), cipher.final()]);
+  const head = Buffer.from([0x12, 0x20, 0x29, 1, 0, 0, 0, 0, 2, 0, 2, 0, 0, 0, saltBytes / 4, length / 4]);
+  return { keys: { salt, byFlag: new Map([[1, key]]) }, message: Buffer.concat([head, salt, wrapped]) };
+}
+
+/** The keys in the other side's message; undefined where it cannot be read or the passphrase does not open it. */
+export async function openKeys(passphrase: string, message: Buffer): Promise<Keys | undefined> {
+  if (message.length < fixed + saltBytes + 24 || message[0] !== 0x12 || message[8] !== 2 || message[14] !== saltBytes / 4) return undefined;
+  const flags = message[3]! & 3;
+  const length = message[15]! * 4;
+  if (![16, 24, 32].includes(length)) return undefined;
+  const salt = Buffer.from(message.subarray(fixed, fixed + saltBytes));
+  const decipher = createDecipheriv(wrapName(length), await kekOf(passphrase, salt, length), wrapIv);
+  try {
+    const wrapped = message.subarray(fixed + saltBytes, fixed + saltBytes + 8 + length * (flags === 3 ? 2 : 1));
+    const plain = Buffer.concat([decipher.update(wrapped), decipher.final()]);
+    const byFlag = new Map<number, Buffer>();
+    if (flags === 3) byFlag.set(1, plain.subarray(0, length)).set(2, plain.subarray(length, 2 * length));
+    else byFlag.set(flags, plain.subarray(0, length));
+    return { salt, byFlag };
+  } catch {
+    return undefined;
+  }
+}
+
+export function decryptPayload({ salt, byFlag }: Keys, flag: number, seq: number, payload: Buffer): Buffer | undefined {
+  const key = byFlag.get(flag);
+  if (key === undefined) return undefined;
+  const iv = Buffer.alloc(16);
+  iv.writeUInt32BE(seq, 10);
+  for (let i = 0; i < 14; i++) iv[i]! ^= salt[i]!;
+  return createDecipheriv(`aes-${key.length * 8}-ctr`, key, iv).update(payload);
+}

@@ -1,0 +1,72 @@
+import { nextSeq, seqDistance } from './packet.ts';
+
+/** How far ahead of what is missing packets are kept. */
+const widest = 8192;
+
+export type Loss = { from: number; to: number };
+
+/** Puts packets back into their order, and knows what is missing. Pure but for what it holds. */
+export class PacketOrder<T> {
+  /** The first that has not come. */
+  next: number;
+  readonly #held = new Map<number, T>();
+  #newest: number;
+
+  constructor(first: number) {
+    this.next = first;
+    this.#newest = (first - 1) & 0x7fffffff;
+  }
+
+  /** What is in order now; `lost` is what this packet shows to be missing. */
+  add(seq: number, packet: T): { ready: T[]; lost: Loss | undefined } {
+    const ahead = seqDistance(seq, this.next);
+    if (ahead < 0) return { ready: [], lost: undefined };
+    if (ahead > widest) {
+      // So far away that the stream begins anew for us.
+      this.#held.clear();
+      this.next = seq;
+      this.#newest = (seq - 1) & 0x7fffffff;
+    }
+    const gap = seqDistance(seq, this.#newest);
+    const lost = gap > 1 ? { from: nextSeq(this.#newest), to: (seq - 1) & 0x7fffffff } : undefined;
+    if (gap > 0) this.#newest = seq;
+    this.#held.set(seq, packet);
+    return { ready: this.#take(), lost };
+  }
+
+  /** Whether something waits behind a gap. */
+  get waits(): boolean {
+    return this.#held.size > 0;
+  }
+
+  /** The first gap. */
+  missing(): Loss | undefined {
+    if (!this.waits) return undefined;
+    let to = this.next;
+    while (!this.#held.has(nextSeq(to))) to = nextSeq(to);
+    return { from: this.next, to };
+  }
+
+  /** Gives up on the first gap, or on all up to a number. */
+  skip(to = this.missing()?.to): T[] {
+    if (to === undefined || seqDistance(to, this.next) < 0 || seqDistance(to, this.next) > widest) return [];
+    const ready: T[] = [];
+    for (; seqDistance(to, this.next) >= 0; this.next = nextSeq(this.next)) {
+      const held = this.#held.get(this.next);
+      if (held !== undefined) ready.push(held);
+      this.#held.delete(this.next);
+    }
+    if (seqDistance(this.#newest, to) < 0) this.#newest = to;
+    return [...ready, ...this.#take()];
+  }
+
+  #take(): T[] {
+    const ready: T[] = [];
+    for (let packet = this.#held.get(this.next); packet !== undefined; packet = this.#held.get(this.next)) {
+      ready.push(packet);
+      this.#held.delete(this.next);
+      this.next = nextSeq(this.next);
+    }
+    return ready;
+  }
+}
