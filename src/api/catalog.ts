@@ -30,12 +30,13 @@ export function byNewest(a: string, b: string): number {
 const isAvailable = (tool: ProbeTool): boolean =>
   tool.metadata.deletionTimestamp === undefined && (tool.status?.conditions ?? []).some(({ type, status }) => type === 'Available' && status === 'True');
 
-/** A pool may have nodes of several architectures: an option counts as known where each of them knows it. */
+/** A pool may have nodes of several architectures: an option counts as known where each of them knows it, as lacking (`!name`) where one lacks it. */
 function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
   const lists = (tool.status?.architectures ?? []).map(({ options }) => options ?? []).filter((options) => options.length > 0);
   const [first, ...rest] = lists.map((options) => new Set(options.map((option) => option.replace(/^-+/, ''))));
   if (!first) return null;
-  return new Set([...first].filter((option) => rest.every((other) => other.has(option))));
+  const lacking = [first, ...rest].flatMap((options) => [...options].filter((option) => option.startsWith('!')));
+  return new Set([...[...first].filter((option) => rest.every((other) => other.has(option))), ...lacking]);
 }
 
 export function catalogOf(tools: readonly ProbeTool[]): Catalog {

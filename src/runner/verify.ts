@@ -7,11 +7,12 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { FFPROBE_OPTIONS } from '../tools/ffprobe.ts';
+import { lackedIn, outputsIn } from '../tools/mediainfo.ts';
 import { commandOf } from './job.ts';
 import { TOOL_TABLE } from './tools/table.ts';
 import { serveSample } from './verify_sample.ts';
 
-export interface VerifyInput { tool: 'ffprobe' | 'mediainfo'; version: string; command: string[] }
+export interface VerifyInput { tool: 'ffprobe' | 'mediainfo' | 'c2pa'; version: string; command: string[] }
 
 export type Reason = 'NotExecutable' | 'FileMissing' | 'WrongArchitecture' | 'Hangs' | 'Crashed' | 'VersionMismatch' | 'BadOutput';
 export type Proof =
@@ -29,7 +30,7 @@ class Refused extends Error {
 const STEP_MS = 20_000;
 const OUTPUT_BYTES = 8 * 1024 * 1024;
 const MOST = { options: 512, option: 64, protocols: 128, protocol: 32, version: 256, message: 1024 };
-const ASK = { ffprobe: { version: '-version', help: '-h' }, mediainfo: { version: '--Version', help: '--Help' } } as const;
+const ASK = { ffprobe: { version: '-version', help: '-h' }, mediainfo: { version: '--Version', help: '--Help' }, c2pa: { version: '--version', help: '--help' } } as const;
 
 interface Ran { stdout: string; stderr: string; code: number | null; ms: number }
 
@@ -78,10 +79,11 @@ async function checkArchitecture(file: string): Promise<void> {
   if (own !== undefined && machine !== own) throw new Refused('WrongArchitecture', `${file} is for another architecture (ELF machine ${machine}) than ${process.arch}`);
 }
 
+const SAYS = { ffprobe: /^ffprobe version (\S+).*$/m, mediainfo: /^MediaInfoLib - v?(\S+).*$/m, c2pa: /^c2pa (\S+)$/m } as const;
+
 /** The line in which the tool names itself, and the version in it. */
 function versionOf(tool: VerifyInput['tool'], { stdout, stderr, code }: Ran): { line: string; number: string } {
-  const pattern = tool === 'ffprobe' ? /^ffprobe version (\S+).*$/m : /^MediaInfoLib - v?(\S+).*$/m;
-  const match = pattern.exec(stdout);
+  const match = SAYS[tool].exec(stdout);
   if (!match) {
     const reason = /shared librar|No such file|not found/.test(stderr) ? 'FileMissing' : code === 0 ? 'BadOutput' : 'Crashed';
     throw new Refused(reason, `it does not tell its version (exit code ${code}): ${(stderr || stdout).slice(0, 300)}`);
@@ -103,6 +105,12 @@ export function optionsOf(help: string): string[] {
   return [...new Set([...ours, ...found])].slice(0, MOST.options).sort();
 }
 
+/** Which formats this build of mediainfo writes, and which options change nothing in it: what it was compiled with, not its number, decides. */
+async function builtWith(argv: string[], help: string): Promise<string[]> {
+  const { stdout } = await execute([...argv, '--Info_OutputFormats']);
+  return [...outputsIn(stdout).map((output) => `Output=${output}`), ...lackedIn(help).map((name) => `!${name}`)];
+}
+
 export function protocolsOf(text: string): string[] {
   const input = /^Input:\s*$([\s\S]*?)(?:^Output:|(?![\s\S]))/m.exec(text)?.[1] ?? '';
   return input.split(/\s+/).filter((name) => name !== '' && name.length <= MOST.protocol).slice(0, MOST.protocols).sort();
@@ -117,7 +125,9 @@ async function readsSample(tool: VerifyInput['tool'], command: string[]): Promis
     const failure = definition.failure({ code, stdout, stderr, format: 'json' });
     if (failure !== undefined) throw new Refused('BadOutput', `it cannot read a WAV over HTTP: ${failure}`);
     const said = JSON.stringify(JSON.parse(stdout)).toLowerCase();
-    if (!said.includes('pcm')) throw new Refused('BadOutput', 'it does not find the PCM stream of a WAV');
+    if (tool === 'c2pa') {
+      if (!said.startsWith('{"active_manifest":null,')) throw new Refused('BadOutput', 'it does not say that a WAV without a manifest has none');
+    } else if (!said.includes('pcm')) throw new Refused('BadOutput', 'it does not find the PCM stream of a WAV');
   } catch (error) {
     if (error instanceof SyntaxError) throw new Refused('BadOutput', 'what it prints is no JSON');
     throw error;
@@ -136,12 +146,13 @@ export async function verify({ tool, version, command }: VerifyInput, settings: 
     const again = [await execute([...argv, ASK[tool].version]), await execute([...argv, ASK[tool].version])];
     const help = await execute([...argv, ASK[tool].help]);
     const protocols = tool === 'ffprobe' ? protocolsOf((await execute([...argv, '-protocols'])).stdout) : [];
+    const built = tool === 'mediainfo' ? await builtWith(argv, help.stdout) : [];
     await readsSample(tool, argv);
     return {
       ok: true,
       version: told.line,
       startupMs: Math.round(Math.min(first.ms, ...again.map(({ ms }) => ms))),
-      options: optionsOf(help.stdout),
+      options: [...built, ...optionsOf(help.stdout)].slice(0, MOST.options),
       protocols,
       arch: process.arch === 'x64' ? 'amd64' : process.arch,
     };

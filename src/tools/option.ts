@@ -8,6 +8,8 @@ export interface OptionSpec {
   default: string | number | boolean | null;
   /** The tool's own name for it, without dashes. Absent where nothing of the kind is passed, or the tool does not list it in its help. */
   flag?: string;
+  /** The name by which a version reports which values it has (`Output=XML`), or that it lacks the option (`!Language`). */
+  reported?: string;
   minimum?: number;
   maximum?: number;
   /** What the whole text must match. */

@@ -10,6 +10,7 @@ const known = ['of', 'show_frames', 'show_streams', 'probesize'];
 const catalog = catalogOf([
   aTool('ffprobe', '7.0', { latest: true, options: [[...known, 'max_probe_packets', 'show_stream_groups']] }), aTool('ffprobe', '3.3', { options: [known] }), aTool('ffprobe', '4.0'),
   aTool('mediainfo', '24.06', { latest: true }),
+  aTool('mediainfo', '21.09', { options: [['Full', 'Output=JSON', 'Output=EBUCore_1.6', '!Language', '!ParseSpeed'], ['Output=JSON', 'Output=EBUCore_1.6', '!Full']] }),
 ]);
 const select = (fields: object) => selectTools(read({ form: 'json', value: JSON.parse(JSON.stringify({ url: 'u', ...fields })) }), catalog);
 const off = { enabled: false };
@@ -49,12 +50,20 @@ describe('the tools of a request', () => {
     [{ ffprobe: { version: '3.3', max_probe_packets: 10 } }, 'ffprobe.max_probe_packets: ffprobe 3.3 does not have this option'],
     [{ ffprobe: { version: '3.3', show_stream_groups: true } }, 'ffprobe.show_stream_groups: ffprobe 3.3 does not have this option'],
     [{ ffprobe: { version: '4.0', show_stream_groups: true } }, 'ffprobe.show_stream_groups: ffprobe 4.0 does not have this option'],
-    [{ mediainfo: { version: '18.12' } }, 'mediainfo.version: 18.12 is not available; there are: latest, 24.06'],
+    [{ mediainfo: { version: '18.12' } }, 'mediainfo.version: 18.12 is not available; there are: latest, 24.06, 21.09'],
+    [{ mediainfo: { version: '21.09', output: 'MPEG-7_Strict' } }, 'mediainfo.output: mediainfo 21.09 does not have MPEG-7_Strict'],
+    [{ mediainfo: { version: '21.09', language: 'de' } }, 'mediainfo.language: mediainfo 21.09 does not have this option'],
+    [{ mediainfo: { version: '21.09', parse_speed: 1 } }, 'mediainfo.parse_speed: mediainfo 21.09 does not have this option'],
+    [{ mediainfo: { version: '21.09', full: true } }, 'mediainfo.full: mediainfo 21.09 does not have this option'],
     [{ c2pa: { enabled: true } }, 'c2pa: is not available in this cluster'],
     [{ only: 'c2pa' }, 'c2pa: is not available in this cluster'],
   ] as const) {
     it(`are refused: ${message}`, () => assert.throws(() => select(fields), { status: 400, message }));
   }
+  it('may have an output that the version reported, and any of a version that reported none', () => {
+    assert.deepEqual(select({ only: 'mediainfo', mediainfo: { version: '21.09', output: 'EBUCore_1.6', language: 'raw' } }).tools[0]?.options, { output: 'EBUCore_1.6' });
+    assert.deepEqual(select({ only: 'mediainfo', mediainfo: { output: 'MPEG-7_Strict' } }).tools[0]?.options, { output: 'MPEG-7_Strict' });
+  });
   it('may have a documented option of a version that reported none', () => {
     assert.equal(select({ ffprobe: { version: '4.0', max_probe_packets: 10 } }).tools[0]?.options?.['max_probe_packets'], '10');
   });

@@ -3,7 +3,7 @@
  * those that the compiled library has no entry for are accepted and change nothing (--Help says which).
  * Unlike the real one it ends with 1 when nothing could be read; what it prints then is the same.
  */
-import { loadLibrary } from './library.mjs';
+import { loadLibrary, outputFormats, withoutEffect } from './library.mjs';
 import { openOrigin } from './origin.mjs';
 import { emptyOutput, withAddress } from './output.mjs';
 
@@ -12,14 +12,18 @@ const USAGE = `Usage: mediainfo [options] FILE_OR_HTTP_ADDRESS
   --Inform=TEMPLATE  the same option, by its other name
   --Full, -f         everything, internal fields too
   --Cover_Data=base64
-  --Language=raw, --ParseSpeed=0..1 and others: passed on where the library takes options (19.09), else without effect
+  --Language=raw, --ParseSpeed=0..1 and others: passed on where the library takes options, else without effect
   --Version, --Help
+  --Info_OutputFormats
 `;
+
+const lacking = () => (withoutEffect().length > 0 ? `Without effect: ${withoutEffect().join(', ')}\n` : '');
 
 process.exitCode = await main(readArguments(process.argv.slice(2)));
 
-async function main({ help, version, address, ...options }) {
-  if (help) return print(USAGE, 0);
+async function main({ help, version, formats, address, ...options }) {
+  if (help) return print(`${USAGE}${lacking()}`, 0);
+  if (formats) return print(`${(await outputFormats()).join('\n')}\n`, 0);
   if (version) return print(`MediaInfo Command line, \nMediaInfoLib - v${await (await loadLibrary(options)).version()}\n`, 0);
   if (address === undefined) return print(USAGE, 1);
   const library = await loadLibrary(options);
@@ -59,11 +63,12 @@ async function analyse(library, origin) {
 }
 
 function readArguments(args) {
-  const settings = { output: '', full: false, cover: false, others: [], address: undefined, help: false, version: false };
+  const settings = { output: '', full: false, cover: false, others: [], address: undefined, help: false, version: false, formats: false };
   for (const arg of args) {
     const [, name, value = ''] = /^--?([A-Za-z_]+)(?:=(.*))?$/s.exec(arg) ?? [];
     if (name === undefined) settings.address = arg;
     else if (/^(help|h)$/i.test(name)) settings.help = true;
+    else if (/^info_outputformats$/i.test(name)) settings.formats = true;
     else if (/^version$/i.test(name)) settings.version = true;
     else if (/^(full|f)$/i.test(name)) settings.full = value !== '0';
     else if (/^(output|inform)$/i.test(name)) settings.output = /^text$/i.test(value) ? '' : value;

@@ -16,6 +16,32 @@ export async function loadLibrary(options) {
   return plain(options);
 }
 
+/** Formats that a build may have been made without, beside Text, HTML, XML and JSON. */
+const EXPORTS = [
+  'EBUCore_1.8_ps', 'EBUCore_1.8_sp', 'EBUCore_1.8_ps_JSON', 'EBUCore_1.8_sp_JSON', 'EBUCore_1.6', 'FIMS_1.3',
+  'MPEG-7_Strict', 'MPEG-7_Relaxed', 'MPEG-7_Extended', 'PBCore_2.1', 'PBCore_2.0', 'PBCore_1.2', 'NISO_Z39.87',
+];
+
+/** The output formats of this build. One that is missing prints text instead, which begins with neither bracket. */
+export async function outputFormats() {
+  const found = ['Text', 'HTML', 'XML', 'JSON'];
+  // Each load leaves listeners behind.
+  process.setMaxListeners(0);
+  for (const output of EXPORTS) {
+    const library = await loadLibrary({ output, cover: false, full: false, others: [] });
+    library.begin(0, 0);
+    library.end();
+    if (/^\s*[<{]/.test(library.inform())) found.push(output);
+  }
+  return found;
+}
+
+/** Options of the command line that this build has no entry for. */
+export function withoutEffect() {
+  if (existsSync(join(folder, 'official.cjs'))) return [];
+  return [...(existsSync(join(folder, 'bundle.cjs')) ? ['Full'] : []), 'Language', 'ParseSpeed', 'ReadByHuman'];
+}
+
 const quiet = { print: () => {}, printErr: () => {}, locateFile: () => wasm };
 
 /** The bare module: its object takes the output's format, cover data and completeness when it is made, and no other option. */

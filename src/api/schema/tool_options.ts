@@ -36,16 +36,26 @@ export const optionFields = (tool: Tool): Record<string, TSchema> => Object.from
 const textOf = (value: unknown): string =>
   typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(12).replace(/\.?0+$/, '') : String(value);
 
+/** Whether the chosen version can do what the caller wants with an option. One that reported nothing is trusted with the documented ones alone. */
+function lacks({ flag, extra, reported }: OptionSpec, value: string, options: ReadonlySet<string> | null): 'option' | 'value' | undefined {
+  if (options === null) return extra === true ? 'option' : undefined;
+  if (flag !== undefined && !options.has(flag)) return 'option';
+  if (reported === undefined) return undefined;
+  if (options.has(`!${reported}`)) return 'option';
+  const values = [...options].filter((option) => option.startsWith(`${reported}=`));
+  return values.length > 0 && !values.includes(`${reported}=${value}`) ? 'value' : undefined;
+}
+
 /** What a caller set to something else than the default, as texts for the ProbeJob. Refused where the chosen version lacks the option. */
 export function optionTexts(tool: Tool, wanted: Record<string, unknown>, { version, options }: ToolVersion): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const spec of TOOL_OPTIONS[tool]) {
     const value = wanted[spec.name];
     if (value === undefined || value === null || value === spec.default) continue;
-    // A version that reported no options is trusted with the documented ones alone.
-    const known = options === null ? spec.extra !== true : spec.flag === undefined || options.has(spec.flag);
-    if (!known) throw invalid(`${tool}.${spec.name}`, `${tool} ${version} does not have this option`);
-    texts[spec.name] = textOf(value);
+    const text = textOf(value);
+    const lacking = lacks(spec, text, options);
+    if (lacking !== undefined) throw invalid(`${tool}.${spec.name}`, `${tool} ${version} does not have ${lacking === 'value' ? text : 'this option'}`);
+    texts[spec.name] = text;
   }
   return texts;
 }
