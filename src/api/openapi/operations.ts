@@ -2,11 +2,13 @@
 import type { Operation } from './operation.ts';
 import { probeFileGet, probeFilePost } from './probe_file.ts';
 import { probeReadOperation } from './probe_read.ts';
+import { PROBE_SINGLE } from './probe_single.ts';
 import { SERVICE } from './service.ts';
 
 export const OPERATIONS: readonly Operation[] = [
   probeFileGet,
   probeFilePost,
+  ...PROBE_SINGLE,
   probeReadOperation,
   ...SERVICE,
 ];

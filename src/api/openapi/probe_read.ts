@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { EnvelopeSchema, StandingSchema } from './answers.ts';
 import { errorResponse } from './errors.ts';
 import type { Operation } from './operation.ts';
+import { C2paEnvelopeSchema, MsvEnvelopeSchema } from './probe_single.ts';
 
 const PATH = '/v1/probe/:id';
 
@@ -12,7 +13,7 @@ export const probeReadOperation: Operation = {
   security: 'gateway', permission: 'read:media',
   params: { id: Type.String({ format: 'uuid', description: 'The request\'s id.' }) },
   responses: {
-    200: { description: 'The request has ended.', schema: EnvelopeSchema },
+    200: { description: 'The request has ended.', schema: Type.Unsafe<object>({ anyOf: [EnvelopeSchema, C2paEnvelopeSchema, MsvEnvelopeSchema] }) },
     202: { description: 'The request waits or runs.', schema: StandingSchema },
     400: errorResponse(PATH, 400, 'The request ended with this.'),
     404: errorResponse(PATH, 404, 'There is no such request of the caller\'s; or its source was not accessible.'),
