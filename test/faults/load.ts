@@ -13,9 +13,9 @@ import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluste
 export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number }
 const PLAN: LoadPlan = { jobs: 200, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
 
-interface Told { id: string | null; status: number; ms: number; error?: string }
+interface Told { id: string | null; status: number; ms: number; token: string; error?: string }
 
-export interface Reckoning { told: Told[]; statuses: Record<string, number>; most: Record<string, number>; ms: number }
+export interface Reckoning { told: Told[]; total: number; statuses: Record<string, number>; most: Record<string, number>; ms: number }
 
 /** Processes of this node by an environment variable of theirs: how a test finds the one that it kills. */
 export function pidsOf(variable: string, value: string): number[] {
@@ -60,21 +60,30 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   const told: Told[] = [];
   const started = performance.now();
   let left = plan.jobs;
+  let over = false;
+  // As long as the fault lasts, and so many at least.
   const caller = async (token: string): Promise<void> => {
-    while (left-- > 0) {
+    while (left-- > 0 || (!over && told.length < 20 * plan.jobs)) {
       const began = performance.now();
       try {
         const { status, json, headers } = await c.probe({ url: `${origin.url}/clip.mp4`, only: 'ffprobe' }, { token });
-        told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began });
+        told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began, token });
+        // Not in a tight loop while every request is refused.
+        if (status >= 500) await delay(250);
       } catch (error) {
         // The way to an API replica broke: the caller knows no more than that.
-        told.push({ id: null, status: 0, ms: performance.now() - began, error: String((error as Error).cause ?? error) });
+        told.push({ id: null, status: 0, ms: performance.now() - began, error: String((error as Error).cause ?? error), token });
+        await delay(250);
       }
     }
   };
   const callers = tokens.flatMap(({ token }) => Array.from({ length: plan.callersPerToken }, () => caller(token)));
   await eventually('the load runs', 60, () => told.length >= plan.jobs / 10);
-  await fault();
+  try {
+    await fault();
+  } finally {
+    over = true;
+  }
   await Promise.all(callers);
 
   const list = [...ids].join(',');
@@ -97,6 +106,12 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
     }
     if (status === 200) assert.equal(row.status, 200, `${id}: the caller was told 200, the record says ${row.status} ${row.reason}`);
   }
+  // Whoever was told 429 or 500 can read what became of the request in the end.
+  for (const { id, token } of told.filter(({ id, status }) => status >= 429 && id !== null && byId.has(id)).slice(0, 10)) {
+    const row = byId.get(id ?? '');
+    const { status } = await c.get(`/v1/probe/${id}`, token);
+    assert.equal(status, row?.status, `${id} read back`);
+  }
   const usage = await c.sql(`select coalesce(sum(requests), 0) from usage_minute where token_id in (${list})`);
   assert.equal(Number(usage), rows.length, 'usage equals the recorded requests');
   for (const [token, count] of Object.entries(most)) assert.ok(count <= plan.limit, `token ${token} had ${count} running, its limit is ${plan.limit}`);
@@ -107,7 +122,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   await watch.stop();
   const statuses: Record<string, number> = {};
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1;
-  return { told, statuses, most, ms: performance.now() - started };
+  return { told, total: told.length, statuses, most, ms: performance.now() - started };
 }
 
 const TEXT = 'not a media file, and quickly seen to be none';

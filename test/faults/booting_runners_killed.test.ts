@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { bootingRunnersKilled } from './injections.ts';
+import { settled, underLoad } from './load.ts';
+
+describe('runner pods are killed while they boot', function () {
+  this.timeout(400_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  it('the pool makes others, and every request has its end', async () => {
+    const { statuses, total, ms } = await underLoad(c, () => bootingRunnersKilled(c));
+    // Without a runner for long enough, requests are out of the queue in time.
+    const { 200: good = 0, 429: late = 0, 500: lost = 0 } = statuses;
+    assert.equal(good + late + lost, total, JSON.stringify(statuses));
+    assert.ok(lost <= 8 && good >= total * 0.5, JSON.stringify(statuses));
+    console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
+    await settled(c);
+  });
+});

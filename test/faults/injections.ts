@@ -1,0 +1,216 @@
+/**
+ * Every fault that a test or the soak may cause, once. Each returns when what it broke is whole again, or on its way to be; what is
+ * expected of the product meanwhile stands in the tests.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { LEASES, PODS, PROBE_JOBS, type Pod } from '../../src/kube/client.ts';
+import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
+import { run } from '../cluster/command.ts';
+import { recordOf } from '../cluster/daemon.ts';
+import { NODE } from '../cluster/layout.ts';
+import { readRunning } from '../cluster/processes.ts';
+import { containerdSocket } from '../cluster/runtime.ts';
+import { killPod, leaderPod, moment, pidsOf } from './load.ts';
+
+export type Injection = (c: Cluster) => Promise<void>;
+
+const isReady = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+
+async function podsOf(c: Cluster, namespace: string, component: string): Promise<Pod[]> {
+  return (await c.kube.listAll(PODS, { namespace, labelSelector: `app.kubernetes.io/component=${component}` })).items;
+}
+
+export async function replicasReady(c: Cluster, component: 'api' | 'controller', count = 2): Promise<void> {
+  await eventually(`${count} pods of the ${component} are ready`, 150, async () => (await podsOf(c, NAMESPACE, component)).filter(isReady).length >= count);
+}
+
+async function processesOf(pod: string): Promise<number[]> {
+  const pids = pidsOf('PY_POD_NAME', pod);
+  if (pids.length === 0) throw new Error(`no process of ${pod} on this node`);
+  return pids;
+}
+
+/** A signal may find that the process has ended by itself meanwhile. */
+function signal(pids: readonly number[], name: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+async function anotherLeads(c: Cluster, before: string, seconds = 40): Promise<void> {
+  await eventually('another leads', seconds, async () => {
+    const { spec } = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
+    const now = (spec?.holderIdentity ?? '').split('_')[0] ?? '';
+    return now !== '' && now !== before;
+  });
+}
+
+export const leaderKilled: Injection = async (c) => {
+  const before = await leaderPod(c);
+  signal(await processesOf(before), 'SIGKILL');
+  await anotherLeads(c, before);
+};
+
+/** Past its lease and beyond the moment when another leads; then it goes on where it stood, believing that it leads. */
+export const leaderPaused: Injection = async (c) => {
+  const before = await leaderPod(c);
+  const pids = await processesOf(before);
+  signal(pids, 'SIGSTOP');
+  try {
+    await anotherLeads(c, before);
+    await moment(1_000);
+  } finally {
+    signal(pids, 'SIGCONT');
+  }
+};
+
+export const apiReplicasReplaced: Injection = async (c) => {
+  const before = (await podsOf(c, NAMESPACE, 'api')).filter(isReady);
+  for (const { metadata } of before) {
+    await c.kube.delete(PODS, metadata.name, { namespace: NAMESPACE });
+    await eventually('two others are ready', 120, async () => (await podsOf(c, NAMESPACE, 'api')).filter((pod) => isReady(pod) && pod.metadata.uid !== metadata.uid).length >= 2);
+  }
+};
+
+const runners = (c: Cluster): Promise<Pod[]> => podsOf(c, RUNNERS, 'runner');
+
+export const runnersKilled: Injection = async (c) => {
+  for (let round = 0; round < 3; round++) {
+    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 2)) await killPod(c, RUNNERS, metadata.name);
+    await moment(500);
+  }
+};
+
+export const bootingRunnersKilled: Injection = async (c) => {
+  // Those that are ready go too, so that others have to boot.
+  for (const { metadata } of (await runners(c)).filter(isReady)) await killPod(c, RUNNERS, metadata.name);
+  for (let round = 0; round < 4; round++) {
+    const booting = await eventually('a runner boots', 60, async () => {
+      const found = (await runners(c)).filter((pod) => pod.metadata.deletionTimestamp === undefined && !isReady(pod));
+      return found.length > 0 && found;
+    });
+    for (const { metadata } of booting) await killPod(c, RUNNERS, metadata.name);
+  }
+};
+
+async function statefulPodReplaced(c: Cluster, name: string): Promise<void> {
+  const { metadata: { uid } } = await c.kube.get(PODS, name, { namespace: NAMESPACE });
+  await killPod(c, NAMESPACE, name);
+  await eventually(`${name} is back`, 120, async () => {
+    const pod = await c.kube.get(PODS, name, { namespace: NAMESPACE });
+    return pod.metadata.uid !== uid && isReady(pod);
+  });
+}
+
+/** Its streams lie on an emptyDir: they go with the pod. */
+export const natsWiped: Injection = (c) => statefulPodReplaced(c, 'probeyard-nats-0');
+export const postgresReplaced: Injection = (c) => statefulPodReplaced(c, 'probeyard-postgres-0');
+
+/** In the network of a pod, from the node: connections that stand are cut, too. */
+async function blocked(pid: number, rule: readonly string[], ms: number): Promise<void> {
+  const iptables = (action: '-I' | '-D') => run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
+  await iptables('-I');
+  try {
+    await moment(ms);
+  } finally {
+    await iptables('-D');
+  }
+}
+
+export const postgresRefuses: Injection = async (c) => {
+  const pod = await c.kube.get(PODS, 'probeyard-postgres-0', { namespace: NAMESPACE });
+  // What runs inside the pod itself may go on: the reckoning reads there.
+  const pid = anyProcessOf(pod);
+  await blocked(pid, ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'], 20_000);
+};
+
+export const runnerCutOffFromNats: Injection = async (c) => {
+  const busy = await eventually('a runner works', 60, async () => {
+    const { items } = await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE });
+    return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner?.pod;
+  });
+  const [pid] = await processesOf(busy);
+  // Longer than the leader lets a runner be silent: its job goes elsewhere, and what it then says comes too late.
+  await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch((error: unknown) => {
+    // The pod was ended meanwhile, as it should be, and its network with it.
+    if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
+  });
+};
+
+/** By its cgroup, which bears the pod's uid: some programs write over their environment. */
+function anyProcessOf(pod: Pod): number {
+  const uid = pod.metadata.uid ?? '';
+  const names = [uid, uid.replaceAll('-', '_')];
+  const pid = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).find((name) => {
+    try {
+      const text = readFileSync(`/proc/${name}/cgroup`, 'utf8');
+      return names.some((part) => text.includes(`pod${part}`));
+    } catch {
+      return false;
+    }
+  });
+  if (pid === undefined) throw new Error(`no process of ${pod.metadata.name} on this node`);
+  return Number(pid);
+}
+
+function apiServerPid(): number {
+  const running = readRunning(recordOf(NODE, 'kube-apiserver'));
+  if (!running) throw new Error('the API server does not run');
+  return running.pid;
+}
+
+export const apiServerUnreachable: Injection = async () => {
+  const pid = apiServerPid();
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await moment(20_000);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+};
+
+export const apiServerRestarted: Injection = async () => {
+  process.kill(apiServerPid(), 'SIGKILL');
+  const up = fork(join(import.meta.dirname, '..', 'cluster', 'up.ts'), ['--node-only'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  let said = '';
+  up.stderr?.on('data', (text: Buffer) => { said += text.toString(); });
+  const [code] = await once(up, 'exit') as [number | null];
+  if (code !== 0) throw new Error(`the API server could not be started again: ${said}`);
+};
+
+export const jobsDeletedWithoutController: Injection = async (c) => {
+  const scale = (replicas: number) => c.kubectl('-n', NAMESPACE, 'scale', 'deployment/probeyard-controller', `--replicas=${replicas}`);
+  await scale(0);
+  try {
+    await eventually('no controller is left', 90, async () => (await podsOf(c, NAMESPACE, 'controller')).length === 0);
+    await moment(2_000);
+    await c.kubectl('-n', NAMESPACE, 'delete', 'probejobs', '--all', '--wait=false');
+  } finally {
+    await scale(2);
+  }
+  await replicasReady(c, 'controller');
+};
+
+/** The images of all tools leave the node; runners that are there still have theirs mounted, new ones cannot start. */
+export const toolImagesGone: Injection = async (c) => {
+  const ctr = (...args: string[]) => run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), ['-a', containerdSocket(NODE), '-n', 'k8s.io', ...args]);
+  const names = (await ctr('images', 'ls', '-q')).split('\n').filter((name) => /^localhost\/probeyard\/(ffprobe|mediainfo)[:@-]/.test(name));
+  if (names.length === 0) throw new Error('no image of a tool is on the node');
+  const kept = names.map((name) => `kept.invalid/${name.replaceAll(/[@:]/g, '/')}:kept`);
+  for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', name, kept[index]!);
+  await ctr('images', 'rm', ...names);
+  try {
+    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 1)) await killPod(c, RUNNERS, metadata.name);
+    await moment(8_000);
+  } finally {
+    for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', kept[index]!, name);
+    await ctr('images', 'rm', ...kept);
+  }
+};

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { leaderPaused } from './injections.ts';
+import { settled, underLoad } from './load.ts';
+
+describe('the leader is paused past its lease, and goes on believing that it leads', function () {
+  this.timeout(400_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  it('another leads meanwhile; no request has two ends and no token is above its limit', async () => {
+    const { statuses, total, ms } = await underLoad(c, () => leaderPaused(c));
+    assert.equal(statuses[200], total, JSON.stringify(statuses));
+    console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
+    await settled(c);
+  });
+});

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { runnerCutOffFromNats } from './injections.ts';
+import { settled, underLoad } from './load.ts';
+
+describe('a runner is cut off from NATS while it works', function () {
+  this.timeout(400_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  it('its job runs elsewhere, and what it says afterwards changes nothing', async () => {
+    const { statuses, total, ms } = await underLoad(c, () => runnerCutOffFromNats(c));
+    const { 200: good = 0, 500: lost = 0 } = statuses;
+    assert.equal(good + lost, total, JSON.stringify(statuses));
+    assert.ok(lost <= 8, JSON.stringify(statuses));
+    console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
+    await settled(c);
+  });
+});
