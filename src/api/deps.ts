@@ -19,13 +19,15 @@ export interface Settings {
   replica: string;
   allowSources: readonly Allow[];
   denyCidrs: readonly string[];
+  /** Names that speak S3 beside Amazon's. */
+  s3Hosts: readonly string[];
   /** `inject_output` where a caller does not say. */
   onlyReturnsRaw: boolean;
   /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
   graceMs: number;
 }
 
-export const DEFAULTS = { onlyReturnsRaw: false, graceMs: 60_000 } as const;
+export const DEFAULTS = { s3Hosts: [], onlyReturnsRaw: false, graceMs: 60_000 } as const;
 
 export interface Deps {
   store: Store;

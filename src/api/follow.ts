@@ -31,7 +31,7 @@ const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something we
 const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request did not end in time' } as const;
 
 /** Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the request. */
-async function create(deps: Deps, request: Followed, job: ProbeJob, signal: AbortSignal): Promise<Ended | null> {
+export async function create(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log'>, request: Omit<Followed, 'timeoutMs'>, job: ProbeJob, signal: AbortSignal): Promise<Ended | null> {
   const began = performance.now();
   try {
     await createJob(deps.kube, job, { withinMs: request.queueTimeoutMs, signal });

@@ -1,7 +1,7 @@
 /** Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end, whatever happens. */
 import type { Kind, ProbeJob } from '../kube/resources.ts';
 import { sealSource } from '../seal/seal.ts';
-import { displaySource, redactUrl } from '../source/redact.ts';
+import { displaySource, hideQuery } from '../source/redact.ts';
 import type { Source } from '../source/source.ts';
 import type { OpenInput } from '../store/records.ts';
 import { timeOf } from '../store/uuid.ts';
@@ -22,6 +22,10 @@ export interface Submission {
   /** For the log and for reading the result back: everything but the addresses. */
   kept: unknown;
   idempotency: OpenInput['idempotency'];
+  /** Nobody waits: the result is sent there. */
+  webhookUrl: string | null;
+  /** The same call tries once more: it is counted already. */
+  again: boolean;
 }
 
 export interface Opened {
@@ -44,16 +48,16 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
   const began = performance.now();
   const opened = await store.openRequest({
     id, submittedAt, tokenId: token.id, userId: token.userId, kind,
-    display: redactUrl(url), scheme: schemeOf(source), request: submission.kept,
+    display: hideQuery(source.url), scheme: schemeOf(source), request: submission.kept,
     tools: selection.tools.map(({ name, version }) => ({ name, version })),
     queueTimeoutMs, timeoutMs,
-    waiter: settings.replica,
-    webhookUrl: null,
+    waiter: submission.webhookUrl === null ? settings.replica : null,
+    webhookUrl: submission.webhookUrl,
     idempotency: submission.idempotency,
-    requestsPerMinute: token.limits.requestsPerMinute,
+    requestsPerMinute: submission.again ? 0 : token.limits.requestsPerMinute,
   });
   deps.metrics.step('open', performance.now() - began);
-  ctx.state.rate = opened.rate;
+  if (!submission.again) ctx.state.rate = opened.rate;
 
   switch (opened.outcome) {
     case 'rate-limited':

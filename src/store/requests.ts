@@ -15,12 +15,13 @@ interface CloseRow { closed: boolean; waiter: string | null; queue_time_ms: numb
 interface RequestRow {
   id: string; submitted_at: Date; token_id: number; user_id: number; kind: Kind; display: string; state: RequestState;
   status: number | null; reason: Reason | null; error: string | null; queue_time_ms: number | null; request: unknown; has_body: boolean;
+  io_bytes: number | null; ended_at: Date | null;
 }
 
 const parameters = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
 const CLOSE = `select * from close_request(${parameters(1, 16)})`;
-const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body from requests';
+const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, io_bytes, ended_at from requests';
 const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body from requests';
 
 /** Of a tool that was asked for: how it ended, for the log's filters. */
@@ -69,6 +70,11 @@ export function requestCalls(database: Database) {
       return { outcome: row.outcome, rate };
     },
 
+    /** The key is free for another request, unless one has taken it since. */
+    async releaseKey(tokenId: number, key: string, requestId: string): Promise<void> {
+      await database.rows({ name: 'release_key', text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3', values: [tokenId, key, requestId] });
+    },
+
     /** Counts a call that opens no request: a bad one at the gateway (scope `token`), one of the management side (scope `user`). */
     async takeRate(scope: 'token' | 'user', id: number, perMinute: number): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
       const [row] = await database.rows<RateRow>({ name: 'take_rate', text: 'select * from take_rate($1, $2, $3)', values: [scope, id, perMinute] });
@@ -106,7 +112,7 @@ export function requestCalls(database: Database) {
       if (!row) return null;
       return {
         id: row.id, submittedAt: row.submitted_at, tokenId: row.token_id, userId: row.user_id, kind: row.kind, display: row.display, state: row.state, status: row.status,
-        reason: row.reason, error: row.error, queueTimeMs: row.queue_time_ms, request: row.request, hasBody: row.has_body,
+        reason: row.reason, error: row.error, queueTimeMs: row.queue_time_ms, request: row.request, hasBody: row.has_body, ioBytes: row.io_bytes ?? 0, endedAt: row.ended_at,
       };
     },
 

@@ -1,0 +1,87 @@
+/** One POST to an address of a caller's own: only to a checked address, never through a redirect, and never for longer than its time. */
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import { checkForEgress, openSocket, type ConnectOptions } from '../source/connect.ts';
+import { dialEgress } from '../source/egress.ts';
+import { isSourceError } from '../source/error.ts';
+import { parseSource } from '../source/parse.ts';
+import { authority, targetOf, urlOf } from '../source/target.ts';
+
+export interface Sent {
+  /** Null: no answer. */
+  status: number | null;
+  /** Public; absent where it was delivered. */
+  error?: string;
+  retryAfter?: string | undefined;
+  durationMs: number;
+}
+
+export interface Message { url: string; headers: Record<string, string>; body: Buffer }
+
+const AGENT = 'Probeyard-Webhooks/1.0';
+
+export async function send({ url, headers, body }: Message, connect: ConnectOptions, timeoutMs: number): Promise<Sent> {
+  const began = performance.now();
+  const signal = AbortSignal.timeout(timeoutMs);
+  const end = (status: number | null, error?: string, retryAfter?: string): Sent =>
+    ({ status, durationMs: Math.round(performance.now() - began), ...(error === undefined ? {} : { error }), ...(retryAfter === undefined ? {} : { retryAfter }) });
+  try {
+    // A name that is looked up for ever must not hold the place either.
+    const response = await within(signal, post(url, headers, body, connect, signal));
+    const status = response.statusCode ?? 0;
+    // The status says all: what else is said is not waited for.
+    response.on('error', () => {});
+    response.destroy();
+    if (status >= 200 && status <= 299) return end(status);
+    const error = status >= 300 && status <= 399 ? `The receiver answered ${status}; redirects are not followed.` : `The receiver answered ${status}.`;
+    return end(status, error, response.headers['retry-after']);
+  } catch (error) {
+    if (isSourceError(error)) return end(null, error.message);
+    if (signal.aborted) return end(null, `The receiver did not answer within ${timeoutMs / 1000} s.`);
+    return end(null, (error as NodeJS.ErrnoException).code?.startsWith('HPE_') ? 'The receiver does not answer with HTTP.' : 'The receiver closed the connection without an answer.');
+  }
+}
+
+async function post(url: string, headers: Record<string, string>, body: Buffer, connect: ConnectOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  const address = parseSource(url);
+  const target = targetOf(address.url);
+  const secure = target.scheme === 'https';
+  const options: RequestOptions = {
+    method: 'POST', path: target.path, signal,
+    headers: {
+      host: authority(target), 'user-agent': AGENT, accept: '*/*', 'content-type': 'application/json', 'content-length': body.length, connection: 'close',
+      ...(address.credentials ? { authorization: `Basic ${Buffer.from(`${address.credentials.user}:${address.credentials.password}`).toString('base64')}` } : {}),
+      ...headers,
+    },
+  };
+  let socket: Socket;
+  if (!secure && connect.egress?.applies(target.host)) {
+    // Many proxies tunnel to port 443 alone, so plain HTTP is asked of the proxy itself.
+    await checkForEgress(connect.guard, target.host, target.port);
+    socket = await dialEgress(connect.egress, signal);
+    socket.on('error', () => {});
+    options.path = urlOf(target);
+    if (connect.egress.authorization !== undefined) options.headers = { ...options.headers as Record<string, string>, 'proxy-authorization': connect.egress.authorization };
+  } else {
+    socket = await openSocket(target.host, target.port, secure, connect);
+  }
+  if (signal.aborted) {
+    socket.destroy();
+    throw signal.reason;
+  }
+  const request = httpRequest({ ...options, createConnection: () => socket });
+  request.once('close', () => socket.destroy());
+  return new Promise((resolve, reject) => {
+    request.once('error', reject).once('response', resolve);
+    request.end(body);
+  });
+}
+
+function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  work.catch(() => {});
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', late, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', late));
+  });
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { keptWishes } from '../../src/envelope/wanted.ts';
+import { MAX_BODY_BYTES, webhookBody, type Ended } from '../../src/webhooks/body.ts';
+import { bad, body, good } from '../envelope/result_samples.ts';
+
+const ID = '0192f0c1-0000-7000-8000-000000000001';
+const AT = new Date('2026-03-01T12:00:00.123Z');
+const ended: Ended = { requestId: ID, queueTimeMs: 7, ioBytes: 0, endedAt: AT, status: 200, error: null };
+const asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
+const wanted = (more: object = {}) => keptWishes({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } });
+const sent = (...given: Parameters<typeof webhookBody>) => JSON.parse(webhookBody(...given).toString()) as Record<string, any>;
+const metadata = { request_id: ID, queue_time: 7, io_usage: 1234 };
+
+describe('the body of a webhook', () => {
+  it('is the envelope itself, byte for byte, with type and timestamp beside its members', () => {
+    const text = webhookBody(ended, body([good('ffprobe', '{"n": 1e3, "n": 2}'), good('mediainfo', '{}')]), wanted()).toString();
+    assert.ok(text.includes('"response":{"n": 1e3, "n": 2}}'));
+    const { ffprobe, mediainfo, ...rest } = JSON.parse(text) as Record<string, any>;
+    assert.deepEqual(rest, { success: true, metadata, type: 'probe.completed', timestamp: '2026-03-01T12:00:00.123Z' });
+    assert.deepEqual([ffprobe.success, mediainfo.response], [true, {}]);
+  });
+  it('of a partial failure is completed, of a total one failed', () => {
+    assert.equal(sent(ended, body([good('ffprobe', '{}'), bad('mediainfo', 'timeout', 'late')]), wanted())['type'], 'probe.completed');
+    const failed = sent(ended, body([bad('ffprobe', 'crashed', 'a'), bad('mediainfo', 'timeout', 'late')]), wanted());
+    assert.deepEqual([failed['type'], failed['success'], failed['error'], failed['mediainfo'].error], ['probe.failed', false, 'a', 'late']);
+  });
+  it('has the form that was asked for: one tool, or one document', () => {
+    const both = body([good('ffprobe', '{"a":1}'), good('mediainfo', '{"m":1}')]);
+    assert.deepEqual(Object.keys(sent(ended, both, wanted({ shown: ['mediainfo'] }))), ['success', 'metadata', 'mediainfo', 'type', 'timestamp']);
+    assert.deepEqual(sent(ended, both, wanted({ inject_json: true }))['ffprobe'].response, { a: 1, mediainfo: { m: 1 } });
+  });
+  it('of the endpoints of one tool is their envelope, also where the answer would have been bare', () => {
+    const text = sent(ended, body([good('c2pa', '{"active_manifest":null}')]), keptWishes({ kind: 'c2pa', request: { inject_json: true, inject_output: true } }));
+    assert.deepEqual([text['type'], text['output'], text['metadata'].request_id], ['probe.completed', { active_manifest: null }, ID]);
+  });
+  it('without an envelope tells the error', () => {
+    const expected = { type: 'probe.failed', timestamp: '2026-03-01T12:00:00.123Z', success: false, metadata: { ...metadata, io_usage: 0 } };
+    assert.deepEqual(sent({ ...ended, status: 429, error: 'full' }, null, wanted()), { ...expected, error: 'full' });
+    for (const [status, error] of [[429, 'the request waited too long in the queue'], [500, 'something went wrong on our side'], [499, 'the request was cancelled']] as const) {
+      assert.deepEqual(sent({ ...ended, status }, null, wanted()), { ...expected, error });
+    }
+    const gone = body([bad('ffprobe', 'origin-unreachable', 'The host answered 404.'), bad('mediainfo', 'origin-unreachable', 'x')]);
+    assert.deepEqual(sent({ ...ended, status: 404 }, gone, wanted()), { ...expected, error: 'The host answered 404.' });
+  });
+  it('above a megabyte leaves the outputs out and says so', () => {
+    const filler = (bytes: number) => JSON.stringify('é'.repeat(bytes / 2));
+    const large = body([good('ffprobe', filler(MAX_BODY_BYTES)), good('mediainfo', '{}')]);
+    const text = webhookBody(ended, large, wanted());
+    assert.ok(text.length < 1_000);
+    assert.deepEqual(JSON.parse(text.toString()), {
+      success: true, metadata, ffprobe: { success: true, duration: 12, usage: 12 }, mediainfo: { success: true, duration: 12, usage: 12 },
+      type: 'probe.completed', timestamp: '2026-03-01T12:00:00.123Z', truncated: true,
+    });
+    // The largest that fits: nothing is left out, and it is at the limit to the byte.
+    const frame = webhookBody(ended, body([good('ffprobe', '""'), good('mediainfo', '{}')]), wanted()).length;
+    const room = MAX_BODY_BYTES - frame;
+    assert.equal(webhookBody(ended, body([good('ffprobe', JSON.stringify('x'.repeat(room))), good('mediainfo', '{}')]), wanted()).length, MAX_BODY_BYTES);
+    assert.equal(sent(ended, body([good('ffprobe', JSON.stringify('x'.repeat(room + 1))), good('mediainfo', '{}')]), wanted())['truncated'], true);
+    const single = body([good('c2pa', filler(MAX_BODY_BYTES))]);
+    assert.deepEqual(Object.keys(sent(ended, single, keptWishes({ kind: 'c2pa', request: {} }))), ['success', 'metadata', 'type', 'timestamp', 'truncated']);
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { connect as dial, createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import type { ConnectOptions } from '../../src/source/connect.ts';
+import { trustedContext } from '../../src/source/connect.ts';
+import { egressRoute } from '../../src/source/egress.ts';
+import { makeGuard, type GuardOptions } from '../../src/source/guard.ts';
+import { send } from '../../src/webhooks/send.ts';
+import { makeCertificate } from '../source/certificate.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+
+const LOOPBACK = { allow: [{ cidr: '127.0.0.0/8' }] };
+const options = (guard: GuardOptions = LOOPBACK, more: Partial<ConnectOptions> = {}): ConnectOptions =>
+  ({ guard: makeGuard(guard), verify: true, context: trustedContext(undefined), egress: undefined, timeoutMs: 2_000, ...more });
+const message = (url: string) => ({ url, headers: { 'webhook-id': 'one' }, body: Buffer.from('{"a":"é"}') });
+
+describe('sending a webhook', function () {
+  this.timeout(20_000);
+  let receiver: Receiver;
+  before(async () => { receiver = await startReceiver(); });
+  after(() => receiver.close());
+  beforeEach(() => {
+    receiver.received.length = 0;
+    receiver.answer = (response) => void response.writeHead(204).end();
+  });
+  const timeless = ({ durationMs, ...rest }: Awaited<ReturnType<typeof send>>) => rest;
+
+  it('is one POST of JSON, to path and query as they were given, with user info as basic authentication', async () => {
+    const sent = await send(message(`http://us%40er:pa%3Ass@127.0.0.1:${receiver.port}/hook/a?x=1&y=%20`), options(), 2_000);
+    assert.deepEqual(timeless(sent), { status: 204 });
+    const [{ headers, ...rest }] = receiver.received as [Receiver['received'][0]];
+    assert.deepEqual(rest, { method: 'POST', path: '/hook/a?x=1&y=%20', body: '{"a":"é"}' });
+    assert.deepEqual([headers['content-type'], headers['content-length'], headers['webhook-id'], headers.host], ['application/json', '10', 'one', `127.0.0.1:${receiver.port}`]);
+    assert.equal(headers.authorization, `Basic ${Buffer.from('us@er:pa:ss').toString('base64')}`);
+  });
+
+  it('follows no redirect', async () => {
+    receiver.answer = (response) => void response.writeHead(302, { location: `${receiver.url}/other` }).end();
+    assert.deepEqual(timeless(await send(message(`${receiver.url}/one`), options(), 2_000)), { status: 302, error: 'The receiver answered 302; redirects are not followed.' });
+    assert.deepEqual(receiver.received.map(({ path }) => path), ['/one']);
+  });
+
+  it('tells the status and the pause that the receiver asks for', async () => {
+    receiver.answer = (response) => void response.writeHead(503, { 'retry-after': '17' }).end('busy');
+    assert.deepEqual(timeless(await send(message(receiver.url), options(), 2_000)), { status: 503, error: 'The receiver answered 503.', retryAfter: '17' });
+  });
+
+  it('does not wait for what is said after a status', async () => {
+    receiver.answer = (response) => void response.writeHead(200).write('and on it goes');
+    assert.deepEqual(timeless(await send(message(receiver.url), options(), 15_000)), { status: 200 });
+  });
+
+  it('gives up a receiver that is silent, before and after the connection', async () => {
+    receiver.answer = () => {};
+    assert.deepEqual(timeless(await send(message(receiver.url), options(), 300)), { status: null, error: 'The receiver did not answer within 0.3 s.' });
+    const never = { ...LOOPBACK, lookup: () => new Promise<never>(() => {}) };
+    assert.deepEqual(timeless(await send(message('http://slow.test/'), options(never), 300)), { status: null, error: 'The receiver did not answer within 0.3 s.' });
+  });
+
+  it('connects to nothing that is private, whatever name it hides behind, and asks for the name once', async () => {
+    let asked = 0;
+    const lookup = async () => { asked++; return [{ address: '127.0.0.1', family: 4 as const }]; };
+    const refused = { status: null, error: 'The address is not allowed: it is private, local or reserved.' };
+    for (const url of [`http://hidden.test:${receiver.port}/`, receiver.url, 'http://169.254.169.254/latest', `http://[::ffff:127.0.0.1]:${receiver.port}/`, 'http://0x7f.1/']) {
+      assert.deepEqual(timeless(await send(message(url), options({ lookup }), 2_000)), refused, url);
+    }
+    assert.deepEqual([asked, receiver.received.length], [1, 0]);
+  });
+
+  it('says what is wrong where nobody answers with HTTP', async () => {
+    const server = createTcpServer((socket) => { socket.on('error', () => {}); socket.end('220 mail.test ESMTP\r\n'); }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 2_000)), { status: null, error: 'The receiver does not answer with HTTP.' });
+    server.close();
+    assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 2_000)), { status: null, error: 'The host does not accept connections.' });
+  });
+
+  it('takes no certificate that cannot be trusted, and one of the operator\'s own authority', async () => {
+    const tls = await makeCertificate({ ip: ['127.0.0.1'] });
+    const secure = await startReceiver(tls);
+    try {
+      assert.deepEqual(timeless(await send(message(secure.url), options(), 2_000)), { status: null, error: 'The certificate of the host cannot be trusted.' });
+      assert.deepEqual(timeless(await send(message(secure.url), options(LOOPBACK, { context: trustedContext(tls.cert) }), 2_000)), { status: 204 });
+    } finally {
+      await secure.close();
+    }
+  });
+
+  it('goes through the egress proxy where there is one: HTTP asked of it, HTTPS through a tunnel', async () => {
+    const seen: string[] = [];
+    const proxy = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
+      request.resume().on('end', () => response.writeHead(202).end());
+    });
+    proxy.on('connect', (request, socket) => {
+      seen.push(`CONNECT ${request.url}`);
+      const through = dial(Number(request.url!.split(':')[1]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        through.pipe(socket).pipe(through);
+      });
+      for (const end of [socket, through]) end.on('error', () => { socket.destroy(); through.destroy(); });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const tls = await makeCertificate({ dns: ['hook.test'] });
+    const secure = await startReceiver(tls);
+    const egress = egressRoute({ url: `http://user:pass@127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+    const unknown = { lookup: async () => { throw new Error('unknown here'); } };
+    try {
+      assert.deepEqual(timeless(await send(message('http://hook.test/a'), options(unknown, { egress }), 2_000)), { status: 202 });
+      assert.deepEqual(timeless(await send(message(`https://hook.test:${secure.port}/b`), options(unknown, { egress, context: trustedContext(tls.cert) }), 2_000)), { status: 204 });
+      assert.deepEqual(timeless(await send(message('http://10.0.0.1/'), options({}, { egress }), 2_000)).status, null);
+      assert.deepEqual(seen, [`POST http://hook.test/a Basic ${Buffer.from('user:pass').toString('base64')}`, `CONNECT hook.test:${secure.port}`]);
+    } finally {
+      await secure.close();
+      proxy.close();
+      proxy.closeAllConnections();
+    }
+  });
+});
