@@ -59,6 +59,7 @@ export type SourceLog = { debug(fields: object, message: string): void; warn(fie
 export type JobSettings = {
   log: SourceLog | undefined;
   port: number;
+  rtspPort: number;
   guard: GuardOptions;
   s3: S3Settings;
   cacheBytes: number;
@@ -106,7 +107,7 @@ export class Job {
     this.guard = makeGuard({ ...settings.guard, allow: [...(settings.guard.allow ?? []), ...(options.allow ?? [])] });
     this.#access = accessOf(options.source, this.main, settings.s3);
     this.#cache = new PageCache(settings.cacheBytes);
-    this.redact = outputRedactor(options.source, { port: settings.port, secret: this.secret, main: this.main, name: this.name });
+    this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, secret: this.secret, main: this.main, name: this.name });
   }
 
   get closed(): boolean {
@@ -123,7 +124,13 @@ export class Job {
 
   /** The address that a tool is started with. */
   address(tool: string): string {
+    if (this.source.scheme.startsWith('rtsp') && this.#live.includes(tool)) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.secret}/${tool}/${this.name}`;
     return `${this.prefix(tool)}/${this.name}`;
+  }
+
+  /** Whether the origin's certificate must be good for this tool. */
+  verifies(tool: string): boolean {
+    return this.#verify[tool] !== false;
   }
 
   /** For what a tool asks for past its address: the same guard as an HTTP proxy. */

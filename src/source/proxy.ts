@@ -8,6 +8,7 @@ import { Job, type JobOptions, type JobStats, type Prepared, type SourceLog } fr
 import { Pool } from './pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import type { S3Settings } from './target.ts';
+import { startRtspRelay } from './rtsp/relay.ts';
 import { recordingBytes, recordingMs } from './stream/recording.ts';
 import { answer, challenge, loginOf, serveAbsolute, serveConnect } from './tunnel.ts';
 
@@ -97,12 +98,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
+  const rtsp = await startRtspRelay((secret) => jobs.get(secret));
 
   return {
     port,
     open(job) {
       const made = new Job(job, {
-        port, pool, log: options.log, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
+        port, rtspPort: rtsp.port, pool, log: options.log, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
         dial: (guard, verify, host, at, secure) => openSocket(host, at, secure, connecting(guard, verify)),
         throughEgress: (host) => egress?.applies(host) ?? false,
@@ -129,7 +131,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       closePools();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
-      await closed;
+      await Promise.all([closed, rtsp.close()]);
     },
   };
 }

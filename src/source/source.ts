@@ -29,7 +29,7 @@ export type Source = {
 };
 
 /** What the source proxy can fetch. */
-const fetched: ReadonlySet<Scheme> = new Set<Scheme>(schemes.filter((scheme) => !scheme.startsWith('rtsp')));
+const fetched: ReadonlySet<Scheme> = new Set<Scheme>(schemes);
 export const isFetchable = (source: Pick<Source, 'scheme'>): boolean => fetched.has(source.scheme);
 
 export const holdsCredentials = (source: Source): boolean =>
