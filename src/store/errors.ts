@@ -8,6 +8,8 @@ export class StoreError extends Error {
   }
 }
 
+export const isStoreError = (error: unknown, ...codes: StoreError['code'][]): error is StoreError => error instanceof StoreError && (codes.length === 0 || codes.includes(error.code));
+
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNABORTED']);
 // 57P01-57P05: the server ends or starts; 53300: too many connections; 25006: a standby after a failover.
 const SERVER_CODES = /^(08...|57P0[1-5]|53300|25006)$/;

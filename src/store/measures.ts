@@ -1,4 +1,5 @@
 /** What a statistic counts, as it reads in each place that holds usage: the rollups, what was not folded yet, the requests themselves. */
+import type { Statistic } from '../statistics/resources.ts';
 
 export interface Measure {
   /** In the answer. */
@@ -50,8 +51,7 @@ export const MEASURES = {
   ],
   requests: [...KINDS.map(kind), ...ENDS.map(end)],
   sources: [scheme('hls'), scheme('dash'), scheme('http'), scheme('https'), scheme('s3'), scheme('ftp'), scheme('rtmp', ['rtmps']), scheme('rtsp', ['rtsps']), scheme('srt')],
-} as const satisfies Record<string, readonly Measure[]>;
-export type Statistic = keyof typeof MEASURES;
+} as const satisfies Record<Statistic, readonly Measure[]>;
 
 /** Counted by kind and end, for the log's totals. */
 export const crossed = (kinds: readonly string[], states: readonly string[]): Measure => {

@@ -5,7 +5,8 @@
 import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
 import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
-import { crossed, MEASURES, type Measure, type Statistic } from './measures.ts';
+import type { Statistic } from '../statistics/resources.ts';
+import { crossed, MEASURES, type Measure } from './measures.ts';
 
 export interface Figures {
   userId: number;

@@ -5,6 +5,8 @@ import { startClock, type StoreClock } from './clock.ts';
 import { StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
 import { DEFAULT_LIMITS, type Limits } from './records.ts';
+import { logCalls } from './log.ts';
+import { ownerCalls } from './owners.ts';
 import { requestCalls } from './requests.ts';
 import { retentionCalls } from './retention.ts';
 import { rollupCalls } from './rollups.ts';
@@ -42,10 +44,11 @@ export async function openStore(settings: StoreSettings) {
   return {
     ...tokenCalls(database, settings.defaultLimits ?? DEFAULT_LIMITS),
     ...requestCalls(database),
-    ...accountCalls(database),
     ...rollupCalls(database),
     ...retention,
     ...statisticsCalls(database, retention.requestsSince),
+    ...ownerCalls(database),
+    ...logCalls(database, retention.requestsSince),
     ...accountCalls(database),
     ...webhookCalls(database),
     clock,

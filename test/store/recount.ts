@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Store } from '../../src/store/store.ts';
 import type { Aggregation } from '../../src/statistics/aggregation.ts';
 import { readHistogram } from '../../src/statistics/histogram.ts';
-import type { Statistic } from '../../src/store/measures.ts';
+import type { Statistic } from '../../src/statistics/resources.ts';
 
 const filtered = (where: string) => `(count(*) filter (where ${where}))::float8`;
 const RECOUNT: Record<Statistic, string> = {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { AGGREGATIONS, rangeProblem } from '../../src/statistics/aggregation.ts';
-import { MEASURES, type Statistic } from '../../src/store/measures.ts';
+import { NAMES, type Statistic } from '../../src/statistics/resources.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { uuidv7 } from '../../src/store/uuid.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 import { assertEqualsRecount } from './recount.ts';
 
-const STATISTICS = Object.keys(MEASURES) as Statistic[];
+const STATISTICS = Object.keys(NAMES) as Statistic[];
 const SECOND = 1_000;
 const DAY = 86_400_000;
 const USERS = [701, 702];
@@ -98,10 +98,10 @@ describe('store: figures equal a recount of the requests', function () {
 
   it('at every moment, while requests end, folding runs in two replicas and connections are killed', async () => {
     const throwDice = dice(99);
-    let working = true;
+    const working = { on: true };
     let killed = 0;
     let looks = 0;
-    const background = async (work: () => Promise<unknown>) => { while (working) await work(); };
+    const background = async (work: () => Promise<unknown>) => { while (working.on) await work(); };
     const workers = Array.from({ length: 8 }, async (_, index) => {
       for (let round = 0; round < 60; round++) await record(index % 2 ? store : other, Math.floor(store.clock.now()) - throwDice(120) * SECOND, throwDice);
     });
@@ -124,7 +124,7 @@ describe('store: figures equal a recount of the requests', function () {
     ];
     const watched = Promise.all(others);
     await Promise.race([Promise.all(workers), watched]);
-    working = false;
+    working.on = false;
     await watched;
     assert.ok(killed > 5 && looks > 5, `${killed} connections were killed, ${looks} looks`);
     const now = Math.floor(store.clock.now());

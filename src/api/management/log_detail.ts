@@ -1,0 +1,75 @@
+/** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
+import Type from 'typebox';
+import type { ResultBody, ToolResult } from '../../bus/messages.ts';
+import { unpackResult } from '../../envelope/unpack.ts';
+import { isUuid } from '../../store/uuid.ts';
+import { callerOf, type Handler } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { endpoint } from './endpoint.ts';
+import { LOG_ROW, rowOf } from './log_list.ts';
+import { visibleUsers } from './visible.ts';
+
+const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const RESPONSE = 'What the tool printed, as it printed it; null where it did not run or printed nothing, or the result is kept no longer.';
+const TYPE = 'What that is: json, or the format that was asked for.';
+
+const Answer = Type.Object({
+  ...LOG_ROW,
+  request: Type.String({ description: 'What was asked, as JSON; the address as the log shows it.' }),
+  'ffprobe-response': text(RESPONSE), 'ffprobe-response-type': text(TYPE),
+  'mediainfo-response': text(RESPONSE), 'mediainfo-response-type': text(TYPE),
+  'probe-report-response': text(RESPONSE), 'probe-report-response-type': text(TYPE),
+  'c2pa-response': text(RESPONSE), 'msv-response': text(RESPONSE),
+});
+
+/** What the gateway kept for itself beside what was asked. */
+const INSIDE = ['asked', 'shown', 'single'];
+
+function requestOf(kept: unknown, display: string): string {
+  const asked = Object.entries((kept ?? {}) as Record<string, unknown>).filter(([name]) => !INSIDE.includes(name));
+  return JSON.stringify({ url: display, ...Object.fromEntries(asked) });
+}
+
+function formatOf(tool: ToolResult, kept: unknown): string | null {
+  if (tool.output === null) return null;
+  if (tool.format === 'json') return 'json';
+  const options = (kept as Record<string, Record<string, unknown> | undefined> | null)?.[tool.name];
+  const asked = options?.['output_format'] ?? options?.['output'];
+  return typeof asked === 'string' ? asked : 'text';
+}
+
+/** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
+export function responsesOf(result: ResultBody | null, kept: unknown) {
+  const tools = new Map<string, ToolResult>(result?.tools.map((tool) => [tool.name, tool]));
+  if (result?.report) tools.set('probe_report', result.report);
+  const output = (name: string) => tools.get(name)?.output ?? null;
+  const type = (name: string) => { const tool = tools.get(name); return tool ? formatOf(tool, kept) : null; };
+  return {
+    'ffprobe-response': output('ffprobe'), 'ffprobe-response-type': type('ffprobe'),
+    'mediainfo-response': output('mediainfo'), 'mediainfo-response-type': type('mediainfo'),
+    'probe-report-response': output('probe_report'), 'probe-report-response-type': type('probe_report'),
+    'c2pa-response': output('c2pa'), 'msv-response': output('msv'),
+  };
+}
+
+const read = (deps: Deps): Handler =>
+  async function answerLogDetail(ctx) {
+    const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+    if (!isUuid(id)) throw notFound();
+    const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+    if (!row) throw notFound();
+    const packed = row.hasBody ? await deps.store.readBody(row.id, row.submittedAt) : null;
+    const result = packed ? await unpackResult(packed) : null;
+    ctx.body = { ...rowOf(row), request: requestOf(row.request, row.display), ...responsesOf(result, row.request) };
+  };
+
+export const logDetail = endpoint(
+  'GET media/log/:id',
+  {
+    id: 'readLog', tag: 'log', summary: 'One request of the log', also: [404], params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+    description: 'Results are kept for a shorter time than the log: their responses are null afterwards.',
+    answer: { description: 'The request, what was asked and what came of it.', schema: Answer },
+  },
+  (deps) => [read(deps)],
+);

@@ -1,0 +1,28 @@
+/** Ranges of time in queries: `send[from]=2026-11-01T00:00:00Z`. From is inside, to is not. */
+import Type, { type Static } from 'typebox';
+import { invalid } from '../errors.ts';
+
+/** RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. */
+const TIME = String.raw`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]([01]\d|2[0-3]):[0-5]\d))?$`;
+
+const time = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: TIME, default: null, description });
+
+export const timeRange = (description: string, from: string) =>
+  Type.Object(
+    { from: time(`The first moment: RFC 3339, or a day. Default: ${from}.`), to: time('The moment after the last: RFC 3339, or a day. Default: now.') },
+    { additionalProperties: false, default: {}, description },
+  );
+export type TimeRange = Static<ReturnType<typeof timeRange>>;
+
+function timeOf(text: string, field: string): Date {
+  const day = Number(text.slice(8, 10));
+  const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
+  const out = new Date(text.length === 10 ? `${text}T00:00:00Z` : `${text.slice(0, 10)}T${text.slice(11).replace(' ', '+').toUpperCase()}`);
+  if (day > days || Number.isNaN(out.getTime())) throw invalid(field, 'is no time that exists');
+  return out;
+}
+
+export const timesOf = (field: string, { from, to }: TimeRange): { from: Date | null; to: Date | null } => ({
+  from: from === null ? null : timeOf(from, `${field}.from`),
+  to: to === null ? null : timeOf(to, `${field}.to`),
+});

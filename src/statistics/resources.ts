@@ -1,0 +1,54 @@
+/** Figures as they are told: by name, in the order of the interface. */
+import { quantileOf, readHistogram } from './histogram.ts';
+
+export const NAMES = {
+  usage: ['request-count', 'processing-time', 'data-processed', 'queue-time'],
+  queue: ['request-count', 'queue-time-average', 'queue-time-p95', 'queue-time-maximum', 'timed-out'],
+  requests: ['file', 'msv', 'c2pa', 'success', 'with-errors', 'error'],
+  sources: ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'],
+} as const;
+export type Statistic = keyof typeof NAMES;
+
+const rounded = (value: number) => Math.round(value * 1000) / 1000;
+
+/** Of the queue: how many, their time in all, the longest, how many were too late, the histogram. */
+function queue([count, total, longest, late, histogram]: readonly (number | string)[]): number[] {
+  const most = Number(longest);
+  return [Number(count), rounded(Number(total) / Number(count)), quantileOf(readHistogram(String(histogram)), 0.95, most), most, Number(late)];
+}
+
+export function resourcesOf(statistic: Statistic, values: readonly (number | string)[]): Record<string, number> {
+  const figures = statistic === 'queue' ? queue(values) : values.map(Number);
+  return Object.fromEntries(NAMES[statistic].map((name, index) => [name, figures[index] ?? 0]));
+}
+
+export interface Bucket { userId: number; at: Date | null; values: readonly (number | string)[] }
+export interface UserUsage { 'user-id': number; 'aggregated-usage': { 'aggregation-time': string; resources: Record<string, number> }[] }
+
+/** Buckets come in the order of users and time. `from`: the time of the one bucket, where there is one. */
+export function usersUsage(statistic: Statistic, buckets: readonly Bucket[], from: Date): UserUsage[] {
+  const users: UserUsage[] = [];
+  const whole = from.toISOString();
+  for (const { userId, at, values } of buckets) {
+    let user = users.at(-1);
+    if (user?.['user-id'] !== userId) users.push(user = { 'user-id': userId, 'aggregated-usage': [] });
+    user['aggregated-usage'].push({ 'aggregation-time': at === null ? whole : at.toISOString(), resources: resourcesOf(statistic, values) });
+  }
+  return users;
+}
+
+export type ValueType = 'ms' | 'request' | 'byte';
+export interface SummaryResource { name: string; title: string; value: number; 'value-type': ValueType | null; amount: number; price: number }
+
+const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueType }[] = [
+  { name: 'request-count', title: 'Requests', type: 'request' },
+  { name: 'processing-time', title: 'Processing time', type: 'ms' },
+  { name: 'data-processed', title: 'Data processed', type: 'byte' },
+  { name: 'queue-time', title: 'Time in the queue', type: 'ms' },
+];
+
+/** Nothing is billed here: amount and price are 0. */
+export function summaryOf(values: readonly (number | string)[]): SummaryResource[] {
+  const resources = resourcesOf('usage', values);
+  return SUMMARY.map(({ name, title, type }) => ({ name, title, value: resources[name] ?? 0, 'value-type': type, amount: 0, price: 0 }));
+}

@@ -1,0 +1,179 @@
+/**
+ * The log: requests that have ended, page by page. A page's ids come from the indexes alone (requests_log_user, requests_log), then its few
+ * rows are read. Where only owners, kinds and ends are filtered, the total comes from the rollups, and so does the place where a deep page begins.
+ */
+import type { Kind } from '../kube/resources.ts';
+import { cover, SIZE, type Range } from '../statistics/cover.ts';
+import type { Database, Query } from './connection.ts';
+import { crossed } from './measures.ts';
+import type { RequestState } from './records.ts';
+import { timeOf } from './uuid.ts';
+import { usageQuery, type Owners } from './statistics.ts';
+
+export type LogState = Exclude<RequestState, 'open'>;
+export type ToolState = 'success' | 'error' | 'skipped';
+
+export interface LogFilter {
+  owners: Owners;
+  /** From is inside, to is not. */
+  period: { from: Date; to: Date };
+  /** None: all. */
+  kinds: readonly Kind[];
+  states: readonly LogState[];
+  ffprobe: readonly ToolState[];
+  mediainfo: readonly ToolState[];
+  report: readonly ToolState[];
+  /** Part of the address as it is shown, in any case. */
+  url: string | null;
+  id: string | null;
+}
+export type LogSort = 'send' | 'user-id' | 'url' | 'status' | 'status-ffprobe' | 'status-mediainfo' | 'status-probe-report';
+export interface LogPage { filter: LogFilter; sort: { field: LogSort; order: 'asc' | 'desc' }; offset: number; limit: number }
+
+export interface LogRow {
+  id: string;
+  submittedAt: Date;
+  kind: Kind;
+  state: LogState;
+  ffprobe: ToolState;
+  mediainfo: ToolState;
+  report: ToolState;
+  display: string;
+  userId: number;
+  tokenId: number;
+}
+
+export interface LogDetail extends LogRow { request: unknown; hasBody: boolean }
+
+/** Further in than this, the rollups say where to begin. */
+const DEEP = 2_000;
+/** With more users than this their rows are taken from the log of all. */
+const FEW_USERS = 50;
+
+const tool = (column: string) => `coalesce(${column}, 'skipped')`;
+const COLUMN: Record<LogSort, string> = {
+  send: 'submitted_at', 'user-id': 'user_id', url: 'display', status: 'state',
+  'status-ffprobe': tool('ffprobe_state'), 'status-mediainfo': tool('mediainfo_state'), 'status-probe-report': tool('report_state'),
+};
+
+const ROW = (alias: string) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe, ${tool(`${alias}.mediainfo_state`)} mediainfo,
+  ${tool(`${alias}.report_state`)} report, ${alias}.display, ${alias}.user_id, ${alias}.token_id`;
+
+/** Values of a statement, in the order in which they are mentioned. */
+function parameters() {
+  const values: unknown[] = [];
+  return { values, add: (value: unknown, type = ''): string => `$${values.push(value)}${type}` };
+}
+type Parameters = ReturnType<typeof parameters>;
+
+/** All but the users, who are named where the plan wants them. */
+function conditions({ owners, period, kinds, states, ffprobe, mediainfo, report, url, id }: LogFilter, { add }: Parameters): string[] {
+  const some = (column: string, values: readonly string[]) => (values.length === 0 ? [] : [`${column} = any(${add(values, '::text[]')})`]);
+  return [
+    `submitted_at >= ${add(period.from)} and submitted_at < ${add(period.to)}`,
+    // Spelt out: any of them is indexed, `<> 'open'` is not seen to exclude the open ones' index.
+    ...some('state', states.length === 0 ? ['success', 'with-errors', 'error'] : states),
+    ...(owners.tokenIds === null ? [] : [`token_id = any(${add(owners.tokenIds, '::bigint[]')})`]),
+    ...some('kind', kinds), ...some(tool('ffprobe_state'), ffprobe), ...some(tool('mediainfo_state'), mediainfo), ...some(tool('report_state'), report),
+    ...(url === null ? [] : [`display ilike ${add(`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)}`]),
+    ...(id === null ? [] : [`id = ${add(id, '::uuid')}`]),
+  ];
+}
+
+const ofUsers = ({ userIds }: Owners, { add }: Parameters): string[] =>
+  (userIds === 'everyone' ? [] : userIds.length === 1 ? [`user_id = ${add(userIds[0], '::bigint')}`] : [`user_id = any(${add(userIds, '::bigint[]')})`]);
+
+export function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
+  const given = parameters();
+  const { userIds } = filter.owners;
+  const order = sort.field === 'send' ? `submitted_at ${sort.order}, id ${sort.order}` : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
+  // Of each user the first ones in the order of his index: no row beyond them can be on the page.
+  const each = userIds !== 'everyone' && userIds.length > 1 && userIds.length <= FEW_USERS && sort.field === 'send' && offset < DEEP;
+  const ids = each
+    ? `select r.id, r.submitted_at from unnest(${given.add(userIds, '::bigint[]')}) u (id) cross join lateral (
+        select id, submitted_at from requests where user_id = u.id and ${conditions(filter, given).join(' and ')} order by ${order} limit ${given.add(offset + limit)}) r`
+    : `select id, submitted_at from requests where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`;
+  const window = `limit ${given.add(limit)} offset ${given.add(offset)}`;
+  return {
+    name: 'log_page',
+    text: `with page as materialized (select id, submitted_at, row_number() over () n from (${ids} order by ${order} ${window}) s)
+      select ${ROW('r')}
+      from page p cross join lateral (select * from requests q where q.id = p.id and q.submitted_at = p.submitted_at) r order by p.n`,
+    values: given.values,
+    prepared: false,
+  };
+}
+
+export function countQuery(filter: LogFilter): Query {
+  const given = parameters();
+  return { name: 'log_count', text: `select count(*)::float8 n from requests where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`, values: given.values, prepared: false };
+}
+
+/** Whether the rollups know how many these are. */
+const isCounted = ({ ffprobe, mediainfo, report, url, id }: LogFilter): boolean => ffprobe.length + mediainfo.length + report.length === 0 && url === null && id === null;
+
+export interface Counted { at: number; count: number }
+
+/** Where a page begins that is so far in: the part of the range to look at, and how far into that. `days` in the order of time. Pure. */
+export function seek(days: readonly Counted[], range: Range, offset: number, order: 'asc' | 'desc'): { range: Range; offset: number } {
+  let left = offset;
+  for (const { at, count } of order === 'asc' ? days : days.toReversed()) {
+    if (left < count) return { range: order === 'asc' ? { from: Math.max(range.from, at), to: range.to } : { from: range.from, to: Math.min(range.to, at + SIZE.day) }, offset: left };
+    left -= count;
+  }
+  return { range: { from: range.to, to: range.to }, offset: 0 };
+}
+
+interface PageRow { id: string; submitted_at: Date; kind: Kind; state: LogState; ffprobe: ToolState; mediainfo: ToolState; report: ToolState; display: string; user_id: number; token_id: number }
+
+export function logCalls(database: Database, requestsSince: () => Promise<number>) {
+  /** By day where the page needs it. */
+  const counted = async ({ owners, kinds, states }: LogFilter, range: Range, byDay: boolean): Promise<Counted[]> => {
+    const query = usageQuery(`log_${[...kinds].sort().join('')}_${[...states].sort().join('')}`, [crossed(kinds, states)], owners, range, { unit: byDay ? 'day' : null, coarsest: cover(range, 'day') });
+    if (!query) return [];
+    const sums = new Map<number, number>();
+    for (const [, at, count] of await database.rows<[number, number | null, number]>(query)) sums.set(at ?? 0, (sums.get(at ?? 0) ?? 0) + count);
+    return [...sums].map(([at, count]) => ({ at, count })).sort((a, b) => a.at - b.at);
+  };
+  const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({ ...row, submittedAt, userId, tokenId });
+  const read = async (page: LogPage): Promise<LogRow[]> => (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
+
+  return {
+    /** A request that has ended, of one of these users. */
+    async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
+      const time = timeOf(id);
+      const [row] = await database.rows<PageRow & { request: unknown; has_body: boolean }>({
+        name: time === null ? 'log_untimed' : 'log_timed',
+        text: `select ${ROW('r')}, r.request, r.has_body from requests r where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))${time === null ? '' : ' and r.submitted_at = $3'}`,
+        values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
+      });
+      if (!row) return null;
+      const { has_body: hasBody, ...rest } = rowOf(row);
+      return { ...rest, hasBody };
+    },
+
+    /** A page of requests that have ended, and how many there are in all. */
+    async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number }> {
+      const { filter, sort, offset } = page;
+      if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0) return { rows: [], total: 0 };
+      // Older ones are gone.
+      const from = Math.max(filter.period.from.getTime(), await requestsSince());
+      const range = { from, to: Math.max(from, filter.period.to.getTime()) };
+      const kept: LogFilter = { ...filter, period: { from: new Date(range.from), to: new Date(range.to) } };
+      if (!isCounted(filter)) {
+        const [rows, count] = await Promise.all([read({ ...page, filter: kept }), database.rows<{ n: number }>(countQuery(kept))]);
+        return { rows, total: count[0]?.n ?? 0 };
+      }
+      const deep = sort.field === 'send' && offset >= DEEP;
+      const counting = counted(filter, range, deep);
+      const total = async () => (await counting).reduce((sum, { count }) => sum + count, 0);
+      if (!deep) {
+        const [rows, n] = await Promise.all([read({ ...page, filter: kept }), total()]);
+        return { rows, total: n };
+      }
+      const place = seek(await counting, range, offset, sort.order);
+      const period = { from: new Date(place.range.from), to: new Date(place.range.to) };
+      return { rows: place.range.from < place.range.to ? await read({ ...page, filter: { ...kept, period }, offset: place.offset }) : [], total: await total() };
+    },
+  };
+}
