@@ -107,16 +107,21 @@ export const VALUES: TSchema = object({
     host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }), port, tls: oneOf(['starttls', 'implicit', 'opportunistic', 'none']), from: text(),
     existingSecret: optionalName, usernameKey: text({ minLength: 1 }), passwordKey: text({ minLength: 1 }),
   }),
+  c2pa: object({ trustAnchors: text(), userAnchors: text(), allowedList: text(), trustConfig: text(), settings: anyObject, configMap: optionalName }),
   jobs: object({
     maxQueued: whole(1, 10_000_000),
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), maxPerToken: whole(0, 100_000) }),
     secretRefs: object({ enabled: flag }),
   }),
+  limits: object({ requestsPerMinute: whole(1, 10_000_000), concurrency: whole(1, 100_000), queueTimeoutMs: whole(1, 60_000), fileBytes: whole(1, 1_000_000_000_000_000) }),
+  compat: object({ onlyReturnsRaw: flag }),
   sources: object({
     allow: Type.Array(allowedSource),
     deny: Type.Array(cidr),
     ca: object({ pem: text(), configMap: optionalName }),
     egressProxy: text({ pattern: '^$|^https?://[^/@]+/?$' }),
+    noProxy: Type.Array(text({ minLength: 1 })),
+    s3: object({ hosts: Type.Array(text({ pattern: '^\\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$' })), endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }), region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }) }),
   }),
   tools: object({
     delivery: oneOf(['imageVolume', 'bundled']),

@@ -110,7 +110,24 @@ const nats = {
 const sources = {
   allowSources: json('PY_ALLOW_SOURCES', 'a list of {cidr or host, port}', isAllowed, []),
   denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
+  s3Hosts: json('PY_S3_HOSTS', 'a list of host names', isStrings, []),
 };
+/** How runners get out: the controller hands it on to them. */
+const origins = {
+  egressProxy: text('PY_EGRESS_PROXY', ''),
+  noProxy: json('PY_NO_PROXY', 'a list of names and CIDRs', isStrings, []),
+  s3Endpoint: httpUrl('PY_S3_ENDPOINT', ''),
+  s3Region: text('PY_S3_REGION', ''),
+};
+/** What a user has who was given nothing else. */
+const limits = {
+  requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, 100),
+  concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, 10),
+  queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, 60_000, 60_000),
+  fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, 10_000_000_000),
+};
+export const limitsOf = ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes }: Limits): Limits => ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes });
+export interface Limits { requestsPerMinute: number; concurrency: number; queueTimeoutMs: number; fileBytes: number }
 
 const api = {
   ...common,
@@ -124,6 +141,8 @@ const api = {
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  ...limits,
+  onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),
   boxFile: text('PY_BOX_FILE'),
   publicUrl: httpUrl('PY_PUBLIC_URL', ''),
   trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
@@ -159,8 +178,11 @@ const controller = {
   bundledImage: text('PY_BUNDLED_IMAGE', ''),
   allowedRegistries: json('PY_ALLOWED_REGISTRIES', 'a list of image prefixes', isStrings, []),
   podDefaults: json('PY_POD_DEFAULTS', 'an object', isPodDefaults, {}),
-  egressProxy: text('PY_EGRESS_PROXY', ''),
+  ...origins,
+  ...limits,
   sourceCaConfigMap: text('PY_SOURCE_CA_CONFIGMAP', ''),
+  /** Trust anchors and settings of the C2PA check, in the runners' namespace. */
+  c2paConfigMap: text('PY_C2PA_CONFIGMAP', ''),
   catalogFile: text('PY_CATALOG_FILE', '/etc/probeyard/catalog.yaml'),
   poolsFile: text('PY_POOLS_FILE', '/etc/probeyard/pools.yaml'),
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
@@ -183,7 +205,7 @@ const agent = {
   toolsDir: text('PY_TOOLS_DIR', '/tools'),
   nodePath: text('PY_NODE_PATH', '/app/bin/node'),
   sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
-  egressProxy: text('PY_EGRESS_PROXY', ''),
+  ...origins,
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 30_000),
   maxJobs: integer('PY_MAX_JOBS', 1, 1_000_000, 200),
   outputBytes: integer('PY_OUTPUT_BYTES', 1_024, 1_073_741_824, 67_108_864),

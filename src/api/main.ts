@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../bus/connect.ts';
 import { INBOX } from '../bus/permissions.ts';
-import { loadConfig } from '../config.ts';
+import { limitsOf, loadConfig } from '../config.ts';
 import { makeClient } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
@@ -25,7 +25,7 @@ export async function run(): Promise<void> {
   const stopping = signals();
 
   const store = await openStore({
-    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile, name: 'probeyard-api',
+    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile, name: 'probeyard-api', defaultLimits: limitsOf(config),
     onError: (error) => log.warn({ err: error }, 'postgres'),
   });
   let reconnected = (): void => {};
@@ -43,7 +43,7 @@ export async function run(): Promise<void> {
     store, bus, kube, log, processMetrics: true,
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
     accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
-    settings: { ...DEFAULTS, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs },
+    settings: { ...DEFAULTS, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();

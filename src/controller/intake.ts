@@ -17,6 +17,8 @@ export interface IntakeDeps {
   store: Pick<Store, 'openRequest' | 'defaultToken'>;
   kube: KubeClient;
   keys: JSONWebKeySet;
+  /** Names that speak S3 beside Amazon's. */
+  s3Hosts: readonly string[];
   tokenOf: (id: number) => Promise<TokenRecord | undefined>;
   tools: () => readonly AvailableTool[];
   poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
@@ -48,9 +50,9 @@ async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
   }
 }
 
-function parsed(text: string) {
+function parsed(text: string, s3Hosts: readonly string[]) {
   try {
-    const source = parseSource(text);
+    const source = parseSource(text, { s3Hosts });
     if (!isFetchable(source)) throw new Refusal('InvalidRequest', 400, `sources of the scheme ${source.scheme} are not served yet`);
     return source;
   } catch (error) {
@@ -94,7 +96,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   let credentials: boolean;
   try {
     text = await sourceText(deps, job);
-    const source = parsed(text);
+    const source = parsed(text, deps.s3Hosts);
     display = displaySource(source);
     scheme = source.scheme;
     credentials = holdsCredentials(source);

@@ -6,7 +6,7 @@ import { serveCallout } from '../bus/callout.ts';
 import { INBOX } from '../bus/permissions.ts';
 import { podTokenVerifier } from '../bus/podtoken.ts';
 import { consumeResults } from '../bus/collect.ts';
-import { loadConfig } from '../config.ts';
+import { limitsOf, loadConfig } from '../config.ts';
 import { PODS, PROBE_JOBS, isKubeError, makeClient, type Pod } from '../kube/client.ts';
 import { startElection } from '../kube/lease.ts';
 import { startReflector } from '../kube/reflector.ts';
@@ -35,7 +35,7 @@ export async function run(): Promise<void> {
   const keys = JSON.parse(await readFile(config.sealPrivateFile, 'utf8')) as JSONWebKeySet;
   const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
   const store = await openStore({
-    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile || undefined, name: `probeyard-controller ${config.podName}`,
+    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile || undefined, name: `probeyard-controller ${config.podName}`, defaultLimits: limitsOf(config),
     onError: (error) => log.warn({ err: error }, 'Postgres'),
   });
   const bus = await connectBus({
@@ -113,7 +113,7 @@ export async function run(): Promise<void> {
         const mine = () => election.leading() === epoch;
         if (!mine()) return;
         term = await startTerm(
-          { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys } },
+          { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys, s3Hosts: config.s3Hosts } },
           { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin) },
           (running) => { term = running; },
         );

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { RUNNER_PROTOCOL } from '../bus/messages.ts';
 import type { Config } from '../config.ts';
 import type { Pod } from '../kube/kinds.ts';
+import { C2PA_CONFIG_DIR } from '../tools/c2pa.ts';
 import { LABEL, GROUP, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
 
 export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
@@ -10,7 +11,7 @@ export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protoco
 type Settings = Pick<
   Config<'controller'>,
   | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'natsCaFile' | 'imagePullSecrets'
-  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'sourceCaConfigMap' | 'logLevel'
+  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'noProxy' | 's3Hosts' | 's3Endpoint' | 's3Region' | 'sourceCaConfigMap' | 'c2paConfigMap' | 'logLevel'
 >;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
@@ -161,7 +162,11 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
               PY_TOOLS_DIR: TOOLS_DIR,
               PY_ALLOW_SOURCES: settings.allowSources.length > 0 ? JSON.stringify(settings.allowSources) : undefined,
               PY_DENY_CIDRS: settings.denyCidrs.length > 0 ? JSON.stringify(settings.denyCidrs) : undefined,
+              PY_S3_HOSTS: settings.s3Hosts.length > 0 ? JSON.stringify(settings.s3Hosts) : undefined,
+              PY_S3_ENDPOINT: settings.s3Endpoint || undefined,
+              PY_S3_REGION: settings.s3Region || undefined,
               PY_EGRESS_PROXY: settings.egressProxy,
+              PY_NO_PROXY: settings.noProxy.length > 0 ? JSON.stringify(settings.noProxy) : undefined,
               PY_SOURCE_CA_FILE: settings.sourceCaConfigMap ? '/etc/probeyard/source-ca/ca.crt' : undefined,
               PY_MAX_JOBS: String(spec.reuse?.maxJobs ?? 200),
               PY_TOOL_MEMORY_BYTES: String(bytesOf(toolLimits.memory) ?? DEFAULT_TOOL_MEMORY),
@@ -186,7 +191,12 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
             requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
             limits: toolLimits,
           },
-          volumeMounts: [{ name: 'run', mountPath: '/run/probeyard' }, { name: 'work', mountPath: '/work' }, ...mounts],
+          volumeMounts: [
+            { name: 'run', mountPath: '/run/probeyard' },
+            { name: 'work', mountPath: '/work' },
+            ...(settings.c2paConfigMap ? [{ name: 'c2pa', mountPath: C2PA_CONFIG_DIR, readOnly: true }] : []),
+            ...mounts,
+          ],
         },
       ],
       volumes: [
@@ -198,6 +208,8 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
         },
         ...(settings.natsCaFile ? [{ name: 'nats-ca', configMap: { name: NATS_CA } }] : []),
         ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', configMap: { name: settings.sourceCaConfigMap } }] : []),
+        // Read at each check: a change reaches running pods within a minute or two.
+        ...(settings.c2paConfigMap ? [{ name: 'c2pa', configMap: { name: settings.c2paConfigMap } }] : []),
         ...volumes,
       ],
     },

@@ -39,8 +39,9 @@ export async function run(): Promise<void> {
     startProxy({
       allow: config.allowSources,
       denyExtra: config.denyCidrs,
+      s3: { ...(config.s3Endpoint ? { endpoint: config.s3Endpoint } : {}), ...(config.s3Region ? { region: config.s3Region } : {}) },
       ...(config.sourceCaFile ? { ca: readFileSync(config.sourceCaFile, 'utf8') } : {}),
-      ...(config.egressProxy ? { egress: { url: config.egressProxy } } : {}),
+      ...(config.egressProxy ? { egress: { url: config.egressProxy, noProxy: config.noProxy } } : {}),
     }),
     launcher.whenConnected(LAUNCHER_WITHIN_MS),
   ]);
@@ -50,7 +51,7 @@ export async function run(): Promise<void> {
   const agent = startAgent({
     bus,
     launcher,
-    openSource: sourceOpener(proxy),
+    openSource: sourceOpener(proxy, { s3Hosts: config.s3Hosts }),
     identity: { protocol: RUNNER_PROTOCOL, pod: config.podName, uid: config.podUid, namespace: config.namespace, pool: config.pool, generation: config.generation },
     settings: { toolsDir: config.toolsDir, nodePath: config.nodePath, outputBytes: config.outputBytes, memoryBytes: config.toolMemoryBytes, maxJobs: config.maxJobs },
     log,

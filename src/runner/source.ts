@@ -2,7 +2,7 @@
 import type { Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
 import { SourceError } from '../source/error.ts';
-import { parseSource } from '../source/parse.ts';
+import { parseSource, type ParseOptions } from '../source/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
 import { isFetchable } from '../source/source.ts';
 import { TOOL_TABLE } from './tools/table.ts';
@@ -29,16 +29,16 @@ export interface JobSource {
 /** Never throws: where the address cannot be read, the tools fail with what is wrong with it, and the request ends like any other. */
 export type OpenSource = (assignment: Assignment) => JobSource;
 
-export const sourceOpener = (proxy: SourceProxy): OpenSource => (assignment) => {
+export const sourceOpener = (proxy: SourceProxy, settings: ParseOptions = {}): OpenSource => (assignment) => {
   try {
-    return openSource(proxy, assignment);
+    return openSource(proxy, assignment, settings);
   } catch (error) {
     return unreadable(error);
   }
 };
 
-function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }: Assignment): JobSource {
-  const source = parseSource(text);
+function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }: Assignment, settings: ParseOptions): JobSource {
+  const source = parseSource(text, settings);
   if (!isFetchable(source)) throw new SourceError('source-scheme', `${source.scheme}:// sources cannot be read yet`);
   const verify = Object.fromEntries(tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]));
   const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify }, live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name) });

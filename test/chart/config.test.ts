@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readCatalog, readPools } from '../../src/controller/catalog.ts';
-import { loadConfig } from '../../src/config.ts';
+import { limitsOf, loadConfig } from '../../src/config.ts';
+import { DEFAULT_LIMITS } from '../../src/store/records.ts';
 import { EVERYTHING } from './everything.ts';
 import { container, environmentOf, only, render } from './render.ts';
 
@@ -44,6 +45,18 @@ describe('the product', function () {
       assert.ok(wanted.length >= 3);
       for (const path of wanted) assert.ok(files.has(path), `${role}: ${path} is not among ${[...files].join(', ')}`);
     }
+  });
+
+  it('gets limits, S3 and the way out as they are set', () => {
+    const objects = render(EVERYTHING);
+    const api = loadConfig('api', environmentOf(container(objects, 'api')));
+    const controller = loadConfig('controller', environmentOf(container(objects, 'controller')));
+    const limits = { requestsPerMinute: 1_000, concurrency: 50, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000 };
+    assert.deepEqual([limitsOf(api), limitsOf(controller)], [limits, limits]);
+    assert.deepEqual([api.onlyReturnsRaw, api.s3Hosts, controller.s3Hosts], [true, ['minio.example.com:9000'], ['minio.example.com:9000']]);
+    assert.deepEqual([controller.s3Endpoint, controller.s3Region, controller.noProxy], ['https://minio.example.com', 'eu-west-1', ['.example.com', '10.0.0.0/8']]);
+    const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
+    assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
   });
 
   it('gets the secrets of outside servers, and their addresses', () => {

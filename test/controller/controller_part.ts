@@ -94,7 +94,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   });
   const attach = (running: RunningTerm) => { term = running; };
   const started = await startTerm(
-    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys } },
+    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys, s3Hosts: [] } },
     { holder: lease.holder, epoch, stillLeading },
     attach,
   );

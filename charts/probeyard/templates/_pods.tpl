@@ -172,6 +172,19 @@ prometheus.io/path: /metrics
   value: {{ toJson .Values.sources.allow | quote }}
 - name: PY_DENY_CIDRS
   value: {{ toJson .Values.sources.deny | quote }}
+- name: PY_S3_HOSTS
+  value: {{ toJson .Values.sources.s3.hosts | quote }}
+{{- end -}}
+
+{{- define "probeyard.limitsEnv" -}}
+- name: PY_LIMIT_REQUESTS_PER_MINUTE
+  value: {{ .Values.limits.requestsPerMinute | int64 | quote }}
+- name: PY_LIMIT_CONCURRENCY
+  value: {{ .Values.limits.concurrency | int64 | quote }}
+- name: PY_LIMIT_QUEUE_TIMEOUT_MS
+  value: {{ .Values.limits.queueTimeoutMs | int64 | quote }}
+- name: PY_LIMIT_FILE_BYTES
+  value: {{ .Values.limits.fileBytes | int64 | quote }}
 {{- end -}}
 
 {{/* The schema is brought up to date before a new version serves; safe beside others that do the same. */}}
