@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { Webhook } from 'standardwebhooks';
+import type { Delivery } from '../../src/webhooks/deliver.ts';
+import { secretText } from '../../src/webhooks/sign.ts';
+import { startStore, type StoreFixture } from '../store/fixture.ts';
+import { until } from '../until.ts';
+import { deliverer, endedRequest, makeDue, outboxRow } from './outbox.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
+
+describe('delivering webhooks', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+  let receiver: Receiver;
+  const running = new Set<Delivery>();
+  before(async () => { [fixture, receiver] = await Promise.all([startStore({ retryMs: 5_000 }), startReceiver()]); });
+  after(async () => {
+    await receiver.close();
+    await fixture.close();
+  });
+  beforeEach(() => {
+    receiver.received.length = 0;
+    receiver.answer = (response) => void response.writeHead(204).end();
+  });
+  afterEach(async () => {
+    await Promise.all([...running].map((one) => one.stop()));
+    running.clear();
+    await fixture.sql('truncate webhook_outbox');
+  });
+
+  const start = (...given: Parameters<typeof deliverer> extends [unknown, ...infer Rest] ? Rest : never): Delivery => {
+    const delivery = deliverer(fixture, ...given);
+    running.add(delivery);
+    return delivery;
+  };
+  const row = (id: string) => outboxRow(fixture, id);
+  const ended = (id: string, state: string) => until(`the webhook is ${state}`, async () => (await row(id)).state === state);
+  const attempts = (id: string, count: number) => until(`${count} attempts`, async () => { const now = await row(id); return now.attempts.length === count && now.leased_by === null && now; });
+  const of = (id: string) => receiver.received.filter(({ body }) => body.includes(id));
+
+  it('sends what is due at once, signed with the token\'s own secret, and keeps what came of it', async () => {
+    const lines: string[] = [];
+    start({}, lines);
+    const id = await endedRequest(fixture, `${receiver.url}/hook?key=s3cret`);
+    await ended(id, 'delivered');
+    const [received] = of(id);
+    const secret = await fixture.store.webhookSecret(fixture.admin.tokenId);
+    const verified = new Webhook(secretText(secret)).verify(received!.body, received!.headers as Record<string, string>) as Record<string, any>;
+    assert.deepEqual([verified['type'], verified['metadata'].request_id, verified['ffprobe'].response], ['probe.completed', id, { format: {} }]);
+    const stored = await row(id);
+    assert.equal(received!.headers['webhook-id'], stored.id);
+    assert.deepEqual(stored.attempts.map(({ status, error }) => ({ status, error })), [{ status: 204, error: undefined }]);
+    await until('it is logged', () => lines.join('').includes('webhook sent'));
+    assert.ok(!lines.join('').includes('s3cret'));
+  });
+
+  it('gives every token a secret of its own', async () => {
+    await fixture.sql(`insert into tokens (user_id, name) values ($1, 'one'), ($1, 'two')`, [fixture.admin.userId]);
+    const rows = await fixture.sql<{ webhook_secret: Buffer }>('select webhook_secret from tokens');
+    assert.ok(rows.length >= 4);
+    assert.equal(new Set(rows.map(({ webhook_secret: secret }) => secret.toString('hex'))).size, rows.length);
+    for (const { webhook_secret: secret } of rows) assert.equal(secret.length, 32);
+  });
+
+  it('sends again what failed, under the same id with a new time and signature, after the pauses of the schedule', async () => {
+    receiver.answer = (response) => void response.writeHead(500).end();
+    start();
+    const id = await endedRequest(fixture, receiver.url);
+    const first = await attempts(id, 1);
+    assert.ok(first.next_in_ms > 3_000 && first.next_in_ms <= 6_000, `${first.next_in_ms}`);
+    await makeDue(fixture, id);
+    const second = await attempts(id, 2);
+    assert.ok(second.next_in_ms > 290_000 && second.next_in_ms <= 360_000, `${second.next_in_ms}`);
+    receiver.answer = (response) => void response.writeHead(200).end('thanks');
+    await makeDue(fixture, id);
+    await ended(id, 'delivered');
+    assert.deepEqual((await row(id)).attempts.map(({ status, error }) => [status, error]), [[500, 'The receiver answered 500.'], [500, 'The receiver answered 500.'], [200, undefined]]);
+    const ids = of(id).map(({ headers }) => headers['webhook-id']);
+    assert.deepEqual(ids, [ids[0], ids[0], ids[0]]);
+    const secret = secretText(await fixture.store.webhookSecret(fixture.admin.tokenId));
+    for (const { body, headers } of of(id)) new Webhook(secret).verify(body, headers as Record<string, string>);
+  });
+
+  it('gives up after the last retry, and at once where the receiver says 410', async () => {
+    receiver.answer = (response, { path }) => void response.writeHead(path === '/gone' ? 410 : 503).end();
+    start();
+    const [gone, never] = [await endedRequest(fixture, `${receiver.url}/gone`), await endedRequest(fixture, receiver.url)];
+    await ended(gone, 'failed');
+    assert.equal(of(gone).length, 1);
+    for (let count = 1; count <= 9; count++) {
+      await attempts(never, count);
+      await makeDue(fixture, never);
+    }
+    await ended(never, 'failed');
+    assert.equal(of(never).length, 10);
+  });
+
+  it('waits for as long as Retry-After asks', async () => {
+    receiver.answer = (response) => void response.writeHead(429, { 'retry-after': '3600' }).end();
+    start();
+    const id = await endedRequest(fixture, receiver.url);
+    const { next_in_ms: next } = await attempts(id, 1);
+    assert.ok(next > 3_500_000 && next <= 3_600_000, `${next}`);
+  });
+
+  it('sends each once, however many replicas deliver', async () => {
+    const replicas = [start(), start(), start()];
+    const ids = await Promise.all(Array.from({ length: 60 }, () => endedRequest(fixture, receiver.url)));
+    await until('all are delivered', async () => (await fixture.sql(`select from webhook_outbox where state = 'delivered'`)).length === ids.length);
+    for (const id of ids) assert.equal(of(id).length, 1);
+    assert.equal(replicas.length, 3);
+  });
+
+  it('takes up what a replica held that died, and a late verdict of it changes nothing', async () => {
+    const id = await endedRequest(fixture, receiver.url);
+    const [held] = await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000001', leaseMs: 600, limit: 1, perToken: 8, busy: new Map() });
+    assert.equal(held?.requestId, id);
+    assert.deepEqual(await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000002', leaseMs: 600, limit: 1, perToken: 8, busy: new Map() }), []);
+    start();
+    await ended(id, 'delivered');
+    const late = { at: new Date().toISOString(), status: 500, durationMs: 1 };
+    assert.equal(await fixture.store.recordWebhook(held!.id, '00000000-0000-4000-8000-000000000001', late, { state: 'pending', afterMs: 1 }), false);
+    assert.deepEqual([(await row(id)).state, (await row(id)).attempts.length], ['delivered', 1]);
+  });
+
+  it('goes on after Postgres was restarted: what was due is sent', async () => {
+    start();
+    await fixture.server.restart('immediate');
+    await until('the record is back', () => fixture.store.healthy());
+    const id = await endedRequest(fixture, receiver.url);
+    await ended(id, 'delivered');
+    assert.equal(of(id).length, 1);
+  });
+
+  it('waits, when it stops, for what is on its way', async () => {
+    let release = (): void => {};
+    receiver.answer = (response) => { release = () => void response.writeHead(204).end(); };
+    const delivery = start();
+    const id = await endedRequest(fixture, receiver.url);
+    await until('it has arrived', () => of(id).length === 1);
+    const stopping = delivery.stop();
+    release();
+    await stopping;
+    assert.equal((await row(id)).state, 'delivered');
+  });
+
+  it('is not held up by a token whose receiver is silent', async () => {
+    const [slow] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name) values ($1, 'slow') returning id`, [fixture.admin.userId]);
+    receiver.answer = (response, { path }) => { if (path === '/ok') response.writeHead(204).end(); };
+    const delivery = start({ atOnce: 4, perToken: 3, timeoutMs: 5_000 });
+    await Promise.all(Array.from({ length: 10 }, () => endedRequest(fixture, `${receiver.url}/silent`, { tokenId: Number(slow!.id) })));
+    await until('the silent one holds what it may', () => delivery.inHand() === 3);
+    const id = await endedRequest(fixture, `${receiver.url}/ok`);
+    await ended(id, 'delivered');
+    assert.equal(delivery.inHand(), 3);
+    receiver.answer = (response) => void response.writeHead(410).end();
+  });
+
+  it('connects to nothing that is refused, and may reach what the token is allowed', async () => {
+    const [own] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name, allow) values ($1, 'own', '[{"cidr": "127.0.0.1/32"}]') returning id`, [fixture.admin.userId]);
+    start({ allowSources: [] });
+    const [refused, allowed] = [await endedRequest(fixture, receiver.url), await endedRequest(fixture, receiver.url, { tokenId: Number(own!.id) })];
+    await ended(allowed, 'delivered');
+    assert.equal((await attempts(refused, 1)).attempts[0]?.error, 'The address is not allowed: it is private, local or reserved.');
+    assert.equal(of(refused).length, 0);
+  });
+
+  it('sends again by hand what was delivered or had failed, with its schedule from the beginning; only to its owner', async () => {
+    receiver.answer = (response) => void response.writeHead(410).end();
+    start();
+    const id = await endedRequest(fixture, receiver.url);
+    await ended(id, 'failed');
+    const { id: webhook } = await row(id);
+    assert.equal(await fixture.store.retryWebhook(webhook, [fixture.admin.userId + 1_000]), null);
+    receiver.answer = (response) => void response.writeHead(503).end();
+    assert.equal((await fixture.store.retryWebhook(webhook, null))?.state, 'pending');
+    const failed = await attempts(id, 2);
+    assert.deepEqual([failed.state, failed.step], ['pending', 1]);
+    receiver.answer = (response) => void response.writeHead(204).end();
+    await fixture.store.retryWebhook(webhook, [fixture.admin.userId]);
+    await ended(id, 'delivered');
+    const { webhooks, total } = await fixture.store.listWebhooks({ userIds: [fixture.admin.userId], state: 'delivered', sort: 'created', order: 'desc', limit: 10, offset: 0 });
+    assert.deepEqual([total, webhooks[0]?.attempts.map(({ status }) => status)], [1, [410, 503, 204]]);
+    assert.deepEqual((await fixture.store.listWebhooks({ userIds: [-1], sort: 'next-at', order: 'asc', limit: 10, offset: 0 })), { webhooks: [], total: 0 });
+  });
+
+  it('of a request that ended without a result tells the error', async () => {
+    start();
+    const id = await endedRequest(fixture, receiver.url, { close: { state: 'error', status: 429, reason: 'QueueTimeout', error: 'out of the queue', body: null } });
+    await ended(id, 'delivered');
+    const { type, success, error } = JSON.parse(of(id)[0]!.body) as Record<string, unknown>;
+    assert.deepEqual({ type, success, error }, { type: 'probe.failed', success: false, error: 'out of the queue' });
+  });
+});
