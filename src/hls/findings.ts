@@ -1,0 +1,66 @@
+/** Collects what rules find: in order, counted, and bounded whatever a playlist holds. */
+import type { Level, Note } from './rule.ts';
+import { RULES, type RuleId } from './rules/catalog.ts';
+
+export interface Message {
+  level: Level;
+  code: string;
+  /** The clause that the rule comes from. */
+  rule: string;
+  message: string;
+  url: string;
+  line: number;
+  column?: number;
+  /** How often it was found in this playlist, where that is more often than it is told. */
+  count?: number;
+}
+
+/** Of one rule in one playlist. */
+const MOST_EACH = 10;
+/** Of all together: a presentation of hundreds of playlists with a hundred faults each is not read line by line. */
+const MOST = 5_000;
+
+export class Findings {
+  readonly #messages: Message[] = [];
+  readonly #counts = new Map<string, { count: number; last: Message | undefined }>();
+  readonly #levels: Record<Level, number> = { 'must-fix': 0, 'should-fix': 0, info: 0 };
+  #dropped = 0;
+
+  /** Takes what is found in the playlist of this address. */
+  in(url: string): Note {
+    return (rule, line, detail, column) => this.add(url, rule as RuleId, line, detail, column);
+  }
+
+  add(url: string, code: RuleId, line: number, detail?: string, column?: number): void {
+    const rule = RULES[code];
+    this.#levels[rule.level]++;
+    const key = `${code} ${url}`;
+    const known = this.#counts.get(key) ?? { count: 0, last: undefined };
+    if (known.count === 0) this.#counts.set(key, known);
+    known.count++;
+    if (known.count > MOST_EACH) {
+      if (known.last !== undefined) known.last.count = known.count;
+      return;
+    }
+    if (this.#messages.length >= MOST) {
+      this.#dropped++;
+      return;
+    }
+    const message: Message = { level: rule.level, code, rule: rule.clause, message: detail === undefined || detail === '' ? rule.text : `${rule.text}: ${detail}`, url, line, ...(column === undefined ? {} : { column }) };
+    known.last = message;
+    this.#messages.push(message);
+  }
+
+  /** The worst first; each playlist's by their lines. */
+  messages(): Message[] {
+    const order: Record<Level, number> = { 'must-fix': 0, 'should-fix': 1, info: 2 };
+    const urls = new Map<string, number>();
+    for (const { url } of this.#messages) if (!urls.has(url)) urls.set(url, urls.size);
+    return [...this.#messages].sort((a, b) => order[a.level] - order[b.level] || (urls.get(a.url) ?? 0) - (urls.get(b.url) ?? 0) || a.line - b.line);
+  }
+
+  /** All that was found, told or not. */
+  totals(): Readonly<Record<Level, number>> & { untold: number } {
+    return { ...this.#levels, untold: this.#dropped };
+  }
+}

@@ -1,0 +1,22 @@
+/** Every rule that one playlist can be judged by alone. */
+import type { Playlist } from './playlist.ts';
+import type { Note } from './rule.ts';
+import { judgeDateRanges } from './rules/daterange.ts';
+import { judgeLowLatency } from './rules/low_latency.ts';
+import { judgeMedia } from './rules/media.ts';
+import { judgeMultivariant } from './rules/multivariant.ts';
+import { judgeRenditions } from './rules/renditions.ts';
+import { judgeVersion } from './rules/version.ts';
+
+export function judgePlaylist(playlist: Playlist, note: Note): void {
+  if (playlist.kind === 'unknown') return;
+  judgeVersion(playlist, note);
+  if (playlist.kind === 'media') {
+    judgeMedia(playlist, note);
+    judgeDateRanges(playlist, note);
+    judgeLowLatency(playlist, note);
+    return;
+  }
+  judgeMultivariant(playlist, note);
+  judgeRenditions(playlist, note);
+}

@@ -1,0 +1,28 @@
+/** What one validation reads and does at most. */
+export interface Limits {
+  /** Of one playlist; the rest is not read. */
+  playlistBytes: number;
+  /** Media playlists of one presentation. */
+  playlists: number;
+  /** Reads at once. */
+  parallel: number;
+  /** Segments measured in each playlist, and bytes in all. */
+  segments: number;
+  segmentBytes: number;
+  measuredBytes: number;
+  /** Reads of a live playlist after the first, and of how many playlists. */
+  reloads: number;
+  reloaded: number;
+}
+
+/** A million lines are some 30 MB. */
+export const LIMITS: Limits = {
+  playlistBytes: 48 << 20,
+  playlists: 120,
+  parallel: 4,
+  segments: 8,
+  segmentBytes: 64 << 20,
+  measuredBytes: 1_000_000_000,
+  reloads: 3,
+  reloaded: 4,
+};

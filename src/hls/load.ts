@@ -1,0 +1,60 @@
+/** Fetches one playlist, reads it and judges it by itself. */
+import { Findings } from './findings.ts';
+import { judgePlaylist } from './judge.ts';
+import type { Limits } from './limits.ts';
+import type { Origin } from './origin.ts';
+import { parsePlaylist } from './parse.ts';
+import type { Playlist } from './playlist.ts';
+import type { Note } from './rule.ts';
+import { decodePlaylist } from './text.ts';
+
+export interface Loading {
+  origin: Origin;
+  /** Undefined: the source. */
+  url: string | undefined;
+  findings: Findings;
+  limits: Limits;
+  imports?: ReadonlyMap<string, string>;
+  anew?: boolean;
+  /** Of a reload only what has changed is told. */
+  quiet?: boolean;
+  signal: AbortSignal;
+}
+
+export type Loaded = { ok: true; playlist: Playlist } | { ok: false; shown: string; error: string; status: number };
+
+/** As it may be shown: without user info, every value of its query hidden. */
+export function shownUrl(url: string): string {
+  if (url.startsWith('data:')) return 'data:';
+  const [address = '', query] = url.split('#')[0]!.split(/\?(.*)/s);
+  const bare = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1');
+  if (query === undefined) return bare;
+  return `${bare}?${query.split('&').map((pair) => (pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=REDACTED` : pair === '' ? '' : 'REDACTED')).join('&')}`;
+}
+
+const TYPES = /^(application\/(vnd\.apple\.mpegurl|x-mpegurl)|audio\/(x-)?mpegurl)\b/i;
+
+export async function loadPlaylist({ origin, url, findings, limits, imports, anew = false, quiet = false, signal }: Loading): Promise<Loaded> {
+  const fetched = await origin.fetch(url, { maxBytes: limits.playlistBytes, anew, signal });
+  const shown = url === undefined ? shownUrl(fetched.place) : shownUrl(url);
+  if (fetched.error !== undefined) return { ok: false, shown, error: fetched.error, status: fetched.status };
+  const noteIn = quiet ? () => {} : findings.in(shown);
+  // A page that stands in for a playlist would break every rule there is; that it is none says it all.
+  const pending: Parameters<Note>[] = [];
+  const note: Note = (...found) => { if (pending.length < 100_000) pending.push(found); };
+  const source = decodePlaylist(fetched.bytes, note);
+  const context = { url: shown, base: fetched.place, bytes: fetched.bytes.length, ...(imports === undefined ? {} : { imports }) };
+  const names = [...source.slice(0, 1 << 20).matchAll(/^#EXT-X-DEFINE:.*?QUERYPARAM="([^"]{1,200})"/gm)].map(([, name]) => name!).slice(0, 16);
+  const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
+  const playlist = parsePlaylist(source, { ...context, ...(parameters === undefined ? {} : { parameter: (name: string) => parameters.get(name) }) }, note);
+  if (playlist.counts.size === 0 && pending.some(([rule]) => rule === 'not-a-playlist')) {
+    for (const found of pending) if (found[0] === 'not-a-playlist' || found[0] === 'encoding-utf8') noteIn(...found);
+    return { ok: true, playlist: { ...playlist, kind: 'unknown', segments: [] } };
+  }
+  for (const found of pending) noteIn(...found);
+  if (playlist.kind === 'unknown') noteIn('playlist-empty', playlist.lines);
+  if (!TYPES.test(fetched.type) && !/\.m3u8?$/i.test(fetched.place)) noteIn('content-type', 1, fetched.type === '' ? 'no type is named' : JSON.stringify(fetched.type.slice(0, 80)));
+  if (!fetched.whole) noteIn('analysis-cut', playlist.lines, `the first ${limits.playlistBytes >> 20} MB were read`);
+  judgePlaylist(playlist, noteIn);
+  return { ok: true, playlist };
+}

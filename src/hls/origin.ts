@@ -1,0 +1,99 @@
+/** Fetches playlists, keys and segments: through the source proxy, whose paths stand for the real addresses, or directly. */
+
+export interface Wanted {
+  /** At most so many bytes are read. */
+  maxBytes: number;
+  range?: { from: number; length: number } | undefined;
+  /** Not from what was read before. */
+  anew?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Fetched {
+  /** 0: no answer came. */
+  status: number;
+  bytes: Buffer;
+  /** False where there is more of it. */
+  whole: boolean;
+  type: string;
+  /** What its references resolve against; it has no query. */
+  place: string;
+  /** Why there is nothing. */
+  error: string | undefined;
+}
+
+export interface Origin {
+  /** Undefined stands for the source itself. */
+  fetch(url: string | undefined, wanted: Wanted): Promise<Fetched>;
+  /** Parameters of the query of an address. Those of the source itself only the proxy knows. */
+  parameters(url: string | undefined, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+const FAILED = { status: 0, bytes: Buffer.alloc(0), whole: false, type: '', place: '' };
+
+export function openOrigin(address: string): Origin {
+  const proxied = /^(http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/[A-Za-z0-9_-]+\/)[^/]*$/.exec(address)?.[1];
+  const addressOf = (url: string | undefined): string => (url === undefined ? address : proxied === undefined ? url : `${proxied}x/${url.replace('://', '/')}`);
+  return {
+    fetch: (url, wanted) => (url?.startsWith('data:') ? Promise.resolve(inline(url)) : fetchOne(addressOf(url), wanted)),
+    async parameters(url, names) {
+      if (url !== undefined || proxied === undefined) {
+        const query = new URL(url ?? address).searchParams;
+        return new Map(names.flatMap((name): [string, string][] => (query.has(name) ? [[name, query.get(name) ?? '']] : [])));
+      }
+      const answer = await fetch(address, { headers: { 'x-source-parameters': names.join(','), range: 'bytes=0-0' } });
+      await answer.body?.cancel();
+      return new Map(new URLSearchParams(answer.headers.get('x-source-parameters') ?? ''));
+    },
+  };
+}
+
+async function fetchOne(address: string, { maxBytes, range, anew, signal }: Wanted): Promise<Fetched> {
+  const headers: Record<string, string> = { 'accept-encoding': 'gzip' };
+  if (range !== undefined) {
+    headers['range'] = `bytes=${range.from}-${range.from + range.length - 1}`;
+    headers['accept-encoding'] = 'identity';
+  }
+  if (anew === true) headers['cache-control'] = 'no-cache';
+  try {
+    const response = await fetch(address, { headers, ...(signal === undefined ? {} : { signal }) });
+    const place = (response.headers.get('x-source-place') ?? response.url).split(/[?#]/)[0] ?? '';
+    const head = { status: response.status, type: response.headers.get('content-type') ?? '', place };
+    const failed = response.status >= 400;
+    const { bytes, whole } = await readBody(response, failed ? 400 : maxBytes);
+    if (failed) return { ...head, bytes: Buffer.alloc(0), whole: false, error: reasonOf(response, bytes) };
+    // Where the host sends the whole for a part, the part is taken from it.
+    const part = range !== undefined && response.status === 200 ? bytes.subarray(range.from, range.from + range.length) : bytes;
+    return { ...head, bytes: part, whole, error: undefined };
+  } catch (error) {
+    const cause = (error as { cause?: { message?: string } }).cause?.message;
+    return { ...FAILED, place: address, error: signal?.aborted ? 'no answer in time' : `the connection failed${cause === undefined ? '' : `: ${cause}`}` };
+  }
+}
+
+const reasonOf = (response: Response, bytes: Buffer): string =>
+  (response.headers.has('x-source-place') || !(response.headers.get('content-type') ?? '').startsWith('text/plain') ? `status ${response.status}` : bytes.toString('utf8').split('\n')[0]?.trim() || `status ${response.status}`);
+
+async function readBody(response: Response, most: number): Promise<{ bytes: Buffer; whole: boolean }> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    parts.push(part as Uint8Array);
+    length += (part as Uint8Array).length;
+    // Leaving the loop ends the transfer.
+    if (length > most) break;
+  }
+  const bytes = Buffer.concat(parts);
+  return length > most ? { bytes: bytes.subarray(0, most), whole: false } : { bytes, whole: true };
+}
+
+function inline(url: string): Fetched {
+  const match = /^data:([^,]*),(.*)$/s.exec(url);
+  const base64 = match?.[1]?.endsWith(';base64') === true;
+  try {
+    const bytes = Buffer.from(decodeURIComponent(match?.[2] ?? ''), base64 ? 'base64' : 'latin1');
+    return { status: 200, bytes, whole: true, type: match?.[1] ?? '', place: 'data:', error: match === null ? 'no data: address' : undefined };
+  } catch {
+    return { ...FAILED, place: 'data:', error: 'no data: address' };
+  }
+}

@@ -1,0 +1,93 @@
+/** A playlist as it was read: tags with their places, and what they add up to. */
+import type { Attributes } from './attributes.ts';
+
+export interface Tag {
+  name: string;
+  line: number;
+  value: string;
+  attributes: Attributes;
+}
+
+/** An address in a playlist, as it stands there with its variables put in. */
+export interface Reference { text: string; line: number }
+
+export interface ByteRange { length: number; /** Undefined: where the last one of the same resource ended. */ offset: number | undefined }
+
+export interface Part {
+  uri: string;
+  line: number;
+  duration: number;
+  independent: boolean;
+  gap: boolean;
+  range: ByteRange | undefined;
+}
+
+export interface Key { tag: Tag; method: string; uri: string | undefined; iv: string | undefined; format: string; /** Segments that it holds for. */ used: number }
+export interface InitSection { tag: Tag; uri: string; range: ByteRange | undefined; keys: readonly Key[] }
+
+export interface Segment {
+  uri: string;
+  line: number;
+  /** Line of its EXTINF; 0 where it has none. */
+  infLine: number;
+  duration: number;
+  sequence: number;
+  discontinuity: boolean;
+  gap: boolean;
+  range: ByteRange | undefined;
+  /** Milliseconds, where it has an EXT-X-PROGRAM-DATE-TIME of its own. */
+  date: number | undefined;
+  keys: readonly Key[];
+  map: InitSection | undefined;
+  /** In kbit/s, as EXT-X-BITRATE says. */
+  bitrate: number | undefined;
+  parts: readonly Part[];
+}
+
+export interface Variant { tag: Tag; uri: string; line: number; iframes: boolean }
+export interface Rendition { tag: Tag; type: string; group: string; uri: string | undefined }
+
+export type PlaylistKind = 'media' | 'multivariant' | 'unknown';
+
+export interface Playlist {
+  /** As it may be shown; what its references resolve against is `base`. */
+  url: string;
+  base: string;
+  kind: PlaylistKind;
+  lines: number;
+  bytes: number;
+  version: number | undefined;
+  versionLine: number;
+  /** How often each tag stands in it, and where first. */
+  counts: ReadonlyMap<string, { count: number; line: number }>;
+  /** All but those that a segment or a part has been made of. */
+  tags: readonly Tag[];
+  variables: ReadonlyMap<string, string>;
+
+  targetDuration: number | undefined;
+  mediaSequence: number;
+  discontinuitySequence: number;
+  type: 'VOD' | 'EVENT' | undefined;
+  ended: boolean;
+  iframesOnly: boolean;
+  partTarget: number | undefined;
+  segments: readonly Segment[];
+  /** Of the segment that is not complete yet. */
+  openParts: readonly Part[];
+  /** Segments that a delta update leaves out. */
+  skipped: number;
+
+  variants: readonly Variant[];
+  renditions: readonly Rendition[];
+}
+
+export const isLive = ({ kind, ended, type }: Playlist): boolean => kind === 'media' && !ended && type !== 'VOD';
+export const has = (playlist: Playlist, tag: string): boolean => playlist.counts.has(tag);
+export const lineOf = (playlist: Playlist, tag: string): number => playlist.counts.get(tag)?.line ?? 1;
+export const tagsOf = (playlist: Playlist, name: string): Tag[] => playlist.tags.filter((tag) => tag.name === name);
+export const text = (tag: Tag, name: string): string | undefined => tag.attributes.get(name)?.value;
+export function number(tag: Tag, name: string): number | undefined {
+  const value = Number.parseFloat(tag.attributes.get(name)?.value ?? '');
+  return Number.isFinite(value) ? value : undefined;
+}
+export const durationOf = (playlist: Playlist): number => playlist.segments.reduce((sum, { duration }) => sum + duration, 0);

@@ -1,0 +1,171 @@
+/** The report: what was read, what each variant says, and what is to be fixed. */
+import type { Message } from './findings.ts';
+import { durationOf, has, isLive, number, text, type Playlist, type Variant } from './playlist.ts';
+import type { Level } from './rule.ts';
+import { NEWEST_VERSION } from './rules/version.ts';
+import { shownUrl } from './load.ts';
+import type { Presentation } from './validate.ts';
+import { HLS_TOOL, HLS_VERSION, REFERENCE_VERSION } from './version.ts';
+import type { MeasuredPlaylist } from './measure.ts';
+
+export interface PlaylistReport {
+  url: string;
+  role: 'multivariant' | 'media' | 'variant' | 'iframes' | 'audio' | 'video' | 'subtitles' | 'unknown';
+  version: number | null;
+  lines: number;
+  bytes: number;
+  live: boolean;
+  type: string | null;
+  target_duration: number | null;
+  media_sequence: number | null;
+  segments: number | null;
+  /** Seconds, as the playlist says. */
+  duration: number | null;
+  discontinuities: number | null;
+  gaps: number | null;
+  encryption: string[];
+  init_section: boolean;
+  byte_ranges: boolean;
+  low_latency: boolean;
+  program_date_time: boolean;
+  date_ranges: number;
+  findings: Record<'must_fix' | 'should_fix' | 'info', number>;
+  measured: MeasuredPlaylist | null;
+}
+
+export interface VariantReport {
+  url: string;
+  iframes: boolean;
+  bandwidth: number | null;
+  average_bandwidth: number | null;
+  codecs: string | null;
+  resolution: string | null;
+  frame_rate: number | null;
+  video_range: string | null;
+  audio: string | null;
+  subtitles: string | null;
+  closed_captions: string | null;
+  line: number;
+  /** Bits per second, where its segments were measured. */
+  measured: { peak: number; average: number } | null;
+}
+
+export interface Report {
+  success: boolean;
+  error?: string;
+  cli_output: string | null;
+  tool: string;
+  version: string;
+  reference_version: string;
+  playlists: PlaylistReport[];
+  variants: VariantReport[];
+  messages: Message[];
+  summary: {
+    must_fix: number;
+    should_fix: number;
+    info: number;
+    /** Found, but too many to be told one by one. */
+    untold: number;
+    playlists: number;
+    segments: number;
+    segments_measured: number;
+    bytes_measured: number;
+    reloads: number;
+    live: boolean;
+    protocol_version: number;
+    newest_protocol_version: number;
+    duration: number;
+  };
+}
+
+const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = { 'must-fix': 'must_fix', 'should-fix': 'should_fix', info: 'info' };
+
+export function makeReport({ main, members, findings, measured, reloads }: Presentation): Report {
+  const messages = findings.messages();
+  const perUrl = new Map<string, PlaylistReport['findings']>();
+  for (const { url, level, count } of messages) {
+    const known = perUrl.get(url) ?? { must_fix: 0, should_fix: 0, info: 0 };
+    known[NAMES[level]] += count === undefined ? 1 : 0;
+    perUrl.set(url, known);
+  }
+  const of = (playlist: Playlist, role: PlaylistReport['role'], key: string): PlaylistReport => ({
+    ...describe(playlist), role,
+    findings: perUrl.get(playlist.url) ?? { must_fix: 0, should_fix: 0, info: 0 },
+    measured: measured.get(key) ?? null,
+  });
+  const playlists = [of(main, main.kind, ''), ...members.map(({ url, member }) => of(member.playlist, member.role, url))];
+  const media = main.kind === 'media' ? [main] : members.map(({ member }) => member.playlist);
+  const mustFix = messages.filter(({ level }) => level === 'must-fix');
+  const totals = findings.totals();
+  const sampled = [...measured.values()];
+  const error = mustFix.length === 0 ? undefined : `${totals['must-fix']} must-fix: ${mustFix[0]?.message}`;
+  return {
+    success: mustFix.length === 0,
+    ...(error === undefined ? {} : { error }),
+    cli_output: null,
+    tool: HLS_TOOL,
+    version: HLS_VERSION,
+    reference_version: REFERENCE_VERSION,
+    playlists,
+    variants: main.variants.map((variant) => variantOf(variant, main, measured)),
+    messages,
+    summary: {
+      must_fix: totals['must-fix'], should_fix: totals['should-fix'], info: totals.info, untold: totals.untold,
+      playlists: playlists.length,
+      segments: media.reduce((sum, { segments }) => sum + segments.length, 0),
+      segments_measured: sampled.reduce((sum, { segments }) => sum + segments, 0),
+      bytes_measured: sampled.reduce((sum, { bytes }) => sum + bytes, 0),
+      reloads,
+      live: media.some(isLive),
+      protocol_version: Math.max(1, ...[main, ...media].map(({ version }) => version ?? 1)),
+      newest_protocol_version: NEWEST_VERSION,
+      duration: round(Math.max(0, ...media.map(durationOf))),
+    },
+  };
+}
+
+const round = (value: number): number => Number(value.toFixed(3));
+
+function describe(playlist: Playlist): Omit<PlaylistReport, 'role' | 'findings' | 'measured'> {
+  const media = playlist.kind === 'media';
+  const { segments } = playlist;
+  return {
+    url: playlist.url,
+    version: playlist.version ?? null,
+    lines: playlist.lines,
+    bytes: playlist.bytes,
+    live: isLive(playlist),
+    type: playlist.type ?? null,
+    target_duration: playlist.targetDuration ?? null,
+    media_sequence: media ? playlist.mediaSequence : null,
+    segments: media ? segments.length : null,
+    duration: media ? round(durationOf(playlist)) : null,
+    discontinuities: media ? segments.filter(({ discontinuity }) => discontinuity).length : null,
+    gaps: media ? segments.filter(({ gap }) => gap).length : null,
+    encryption: [...new Set(segments.flatMap(({ keys }) => keys.map(({ method }) => method)))],
+    init_section: segments.some(({ map }) => map !== undefined),
+    byte_ranges: segments.some(({ range }) => range !== undefined),
+    low_latency: playlist.partTarget !== undefined,
+    program_date_time: has(playlist, 'EXT-X-PROGRAM-DATE-TIME'),
+    date_ranges: playlist.counts.get('EXT-X-DATERANGE')?.count ?? 0,
+  };
+}
+
+function variantOf({ tag, uri, line, iframes }: Variant, main: Playlist, measured: Presentation['measured']): VariantReport {
+  const url = URL.canParse(uri, main.base) ? new URL(uri, main.base).href : uri;
+  const own = measured.get(url);
+  return {
+    url: shownUrl(url), iframes,
+    bandwidth: number(tag, 'BANDWIDTH') ?? null,
+    average_bandwidth: number(tag, 'AVERAGE-BANDWIDTH') ?? null,
+    codecs: text(tag, 'CODECS') ?? null,
+    resolution: text(tag, 'RESOLUTION') ?? null,
+    frame_rate: number(tag, 'FRAME-RATE') ?? null,
+    video_range: text(tag, 'VIDEO-RANGE') ?? null,
+    audio: text(tag, 'AUDIO') ?? null,
+    subtitles: text(tag, 'SUBTITLES') ?? null,
+    closed_captions: text(tag, 'CLOSED-CAPTIONS') ?? null,
+    line,
+    measured: own === undefined || own.seconds === 0 ? null : { peak: own.peak_bit_rate, average: own.average_bit_rate },
+  };
+}

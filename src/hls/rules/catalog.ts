@@ -1,0 +1,31 @@
+/** Every rule, once. */
+import type { Rule } from '../rule.ts';
+import { ACROSS_RULES } from './across.ts';
+import { DATERANGE_RULES } from './daterange.ts';
+import { LOW_LATENCY_RULES } from './low_latency.ts';
+import { MEASURED_RULES } from './measured.ts';
+import { MEDIA_RULES } from './media.ts';
+import { MULTIVARIANT_RULES } from './multivariant.ts';
+import { RELOAD_RULES } from './reload.ts';
+import { RENDITION_RULES } from './renditions.ts';
+import { SYNTAX_RULES } from './syntax.ts';
+import { VERSION_RULES } from './version.ts';
+
+/** By the part of the documentation that tells of them. */
+export const CHAPTERS = {
+  'The text': SYNTAX_RULES,
+  'Protocol version': VERSION_RULES,
+  'Media playlists': MEDIA_RULES,
+  'Date ranges and interstitials': DATERANGE_RULES,
+  'Low latency': LOW_LATENCY_RULES,
+  'Multivariant playlists': MULTIVARIANT_RULES,
+  'Renditions': RENDITION_RULES,
+  'Across playlists': ACROSS_RULES,
+  'Reloads of a live playlist': RELOAD_RULES,
+  'Measured on segments': MEASURED_RULES,
+} as const;
+
+const ALL = { ...SYNTAX_RULES, ...VERSION_RULES, ...MEDIA_RULES, ...DATERANGE_RULES, ...LOW_LATENCY_RULES, ...MULTIVARIANT_RULES, ...RENDITION_RULES, ...ACROSS_RULES, ...RELOAD_RULES, ...MEASURED_RULES };
+
+export type RuleId = keyof typeof ALL;
+export const RULES: Readonly<Record<RuleId, Rule>> = ALL;

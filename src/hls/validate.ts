@@ -1,0 +1,133 @@
+/** Validates one presentation: its playlists, each by itself and all together; then what they lead to, where that is wanted. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Findings } from './findings.ts';
+import { LIMITS, type Limits } from './limits.ts';
+import { loadPlaylist, shownUrl, type Loaded, type Loading } from './load.ts';
+import { measure, type Measured } from './measure.ts';
+import type { Origin } from './origin.ts';
+import { isLive, text, type Playlist } from './playlist.ts';
+import { judgeAcross, type Member } from './rules/across.ts';
+import { judgeReload } from './rules/reload.ts';
+
+export interface Options {
+  origin: Origin;
+  timeMs: number;
+  limits?: Partial<Limits>;
+  /** Left out: playlists alone. */
+  measure?: { ffprobe: readonly string[] | undefined } | undefined;
+  /** Whether a live playlist is read again; with `measure` it is. */
+  watch?: boolean;
+  wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** A playlist, and all the places of the multivariant playlist that name it. */
+export interface Named { url: string; member: Member }
+
+export interface Presentation {
+  main: Playlist;
+  members: Named[];
+  findings: Findings;
+  measured: Measured;
+  reloads: number;
+}
+
+/** The source itself could not be read. */
+export class UnreadableError extends Error {
+  readonly code = 'source-unreadable';
+}
+
+export async function validate({ origin, timeMs, limits: given, measure: measuring, watch = measuring !== undefined, wait = waitFor }: Options): Promise<Presentation> {
+  const limits = { ...LIMITS, ...given };
+  const findings = new Findings();
+  const deadline = performance.now() + timeMs;
+  const signal = AbortSignal.timeout(Math.max(1, Math.floor(timeMs)));
+  const base = { origin, findings, limits, signal };
+  const loaded = await loadPlaylist({ ...base, url: undefined });
+  if (!loaded.ok) throw new UnreadableError(loaded.error);
+  const main = loaded.playlist;
+  const members = main.kind === 'multivariant' ? await loadMembers(main, base) : [];
+  if (main.kind === 'multivariant') judgeAcross(main, members.map(({ member }) => member), (playlist, rule, line, detail) => findings.in(playlist.url)(rule, line, detail));
+
+  let reloads = 0;
+  if (watch) {
+    const live = main.kind === 'media' ? [{ url: undefined, playlist: main }] : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
+    reloads = await watchLive(live.filter(({ playlist }) => isLive(playlist)).slice(0, limits.reloaded), { ...base, imports: main.variables }, { deadline, wait, limits });
+  }
+  const measured: Measured = measuring === undefined ? new Map() : await measure({ main, members, origin, findings, limits, ffprobe: measuring.ffprobe, signal, deadline });
+  return { main, members, findings, measured, reloads };
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
+}
+
+const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO: 'video', SUBTITLES: 'subtitles' };
+
+async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<Named[]> {
+  const wanted = new Map<string, { role: Member['role']; codecs: string | undefined; line: number }>();
+  const add = (reference: string, role: Member['role'], codecs: string | undefined, line: number): void => {
+    if (!URL.canParse(reference, main.base)) return;
+    const url = new URL(reference, main.base);
+    url.hash = '';
+    url.username = '';
+    url.password = '';
+    if (/^https?:$/.test(url.protocol) && !wanted.has(url.href)) wanted.set(url.href, { role, codecs, line });
+  };
+  for (const { tag, uri, line, iframes } of main.variants) add(uri, iframes ? 'iframes' : 'variant', text(tag, 'CODECS'), line);
+  for (const { tag, type, uri } of main.renditions) if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
+  const list = [...wanted].slice(0, base.limits.playlists);
+  if (list.length < wanted.size) base.findings.in(main.url)('playlists-unread', 1, `${list.length} of ${wanted.size}`);
+
+  const members: (Named | undefined)[] = [];
+  const queue = [...list.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [index, [url, { role, codecs, line }]] = next;
+      const loaded: Loaded = base.signal.aborted ? { ok: false, shown: shownUrl(url), error: 'no time was left', status: 0 } : await loadPlaylist({ ...base, url, imports: main.variables });
+      if (!loaded.ok) base.findings.in(main.url)('playlist-unreadable', line, `${loaded.shown}: ${loaded.error}`);
+      else if (loaded.playlist.kind === 'multivariant') base.findings.in(main.url)('playlist-nested', line, loaded.playlist.url);
+      else members[index] = { url, member: { playlist: loaded.playlist, role, codecs } };
+    }
+  };
+  await Promise.all(Array.from({ length: base.limits.parallel }, work));
+  return members.filter((member) => member !== undefined);
+}
+
+interface Watching { deadline: number; wait: NonNullable<Options['wait']>; limits: Limits }
+
+/** Side by side: they go on together. */
+async function watchLive(live: readonly { url: string | undefined; playlist: Playlist }[], base: Omit<Loading, 'url'>, { deadline, wait, limits }: Watching): Promise<number> {
+  const counts = await Promise.all(live.map(async ({ url, playlist }) => {
+    let before = playlist;
+    let changedAt = performance.now();
+    let reloads = 0;
+    const note = base.findings.in(playlist.url);
+    let pauseMs = (playlist.targetDuration ?? 6) * 1000;
+    for (; reloads < limits.reloads && !before.ended; reloads++) {
+      const step = Math.min(Math.max(pauseMs, 500), 30_000);
+      // What is left is for measuring.
+      if (performance.now() + step > deadline - 5_000 || base.signal.aborted) break;
+      await wait(step, base.signal);
+      const loaded = await loadPlaylist({ ...base, url, anew: true, quiet: true });
+      if (!loaded.ok) {
+        note('reload-unreadable', 1, loaded.error);
+        break;
+      }
+      const after = loaded.playlist;
+      judgeReload(before, after, note);
+      const same = after.lines === before.lines && after.mediaSequence === before.mediaSequence && after.segments.length === before.segments.length && after.openParts.length === before.openParts.length && after.ended === before.ended;
+      const target = (after.targetDuration ?? 6) * 1000;
+      if (!same) changedAt = performance.now();
+      else if (performance.now() - changedAt > 1.5 * target) {
+        note('reload-stale', after.lines, `the same for ${((performance.now() - changedAt) / 1000).toFixed(1)} s, and the target duration is ${target / 1000} s`);
+        changedAt = performance.now();
+      }
+      // As players do it: after an unchanged one sooner.
+      pauseMs = same ? target / 2 + 50 : target;
+      if (after.kind !== 'media') break;
+      before = after;
+    }
+    return reloads;
+  }));
+  return Math.max(0, ...counts);
+}

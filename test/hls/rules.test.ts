@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { CHAPTERS, RULES } from '../../src/hls/rules/catalog.ts';
+import type { Example, Rule } from '../../src/hls/rule.ts';
+import { Host } from './serve.ts';
+
+const isReloaded = (example: Example): boolean => Object.values(example).some((text) => Array.isArray(text));
+
+describe('every rule of HLS', () => {
+  let host: Host;
+  before(async () => { host = await new Host().start(); });
+  after(() => host.stop());
+
+  const judge = async (example: Example) => (await host.report(host.example(example), { watch: isReloaded(example), limits: { reloads: 1 } })).messages;
+
+  for (const [chapter, rules] of Object.entries(CHAPTERS) as [string, Record<string, Rule>][]) {
+    describe(chapter, () => {
+      for (const [id, { bad, good, level, clause }] of Object.entries(rules)) {
+        if (bad !== undefined) {
+          it(`${id} is found where it is broken`, async () => {
+            const found = (await judge(bad)).filter(({ code }) => code === id);
+            assert.notEqual(found.length, 0);
+            assert.deepEqual([found[0]?.level, found[0]?.rule], [level, clause]);
+            assert.ok((found[0]?.line ?? 0) >= 1);
+          });
+        }
+        if (good !== undefined) {
+          it(`${id} is not found where it is kept, and nothing else must be fixed there`, async () => {
+            const messages = await judge(good);
+            assert.deepEqual(messages.filter((message) => message.code === id || message.level === 'must-fix'), []);
+          });
+        }
+      }
+    });
+  }
+
+  it('has an example for each rule that playlists alone can break', () => {
+    const without = Object.entries(RULES).filter(([, { bad }]) => bad === undefined).map(([id]) => id).filter((id) => !Object.hasOwn(CHAPTERS['Measured on segments'], id));
+    // Each of these has a test of its own.
+    assert.deepEqual(without.sort(), ['analysis-cut', 'content-type', 'encoding-utf8', 'line-too-long', 'playlists-unread', 'reload-stale', 'reload-unreadable']);
+  });
+});

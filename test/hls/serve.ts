@@ -1,0 +1,56 @@
+/** A host of playlists: what each path answers, a list of texts one after the other. */
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { Example } from '../../src/hls/rule.ts';
+import { openOrigin } from '../../src/hls/origin.ts';
+import { makeReport, type Report } from '../../src/hls/report.ts';
+import { validate, type Options } from '../../src/hls/validate.ts';
+import { vod } from '../../src/hls/rules/example.ts';
+
+export interface Answer { body: string | Buffer; type?: string; status?: number }
+
+export class Host {
+  url = '';
+  readonly #server: Server;
+  readonly #files = new Map<string, Answer[]>();
+  #sets = 0;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const path = decodeURIComponent((request.url ?? '/').split('?')[0] ?? '/');
+      const list = this.#files.get(path);
+      // What an example does not speak of is there, and good.
+      const found = list === undefined ? (/\/404$/.test(path) ? undefined : { body: /iframes/.test(path) ? vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts') : vod() }) : list.length > 1 ? list.shift() : list[0];
+      if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<html>not here</html>');
+      else response.writeHead(found.status ?? 200, { 'content-type': found.type ?? 'application/vnd.apple.mpegurl' }).end(found.body);
+    });
+  }
+
+  async start(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.url = `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
+    return this;
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  put(path: string, ...answers: Answer[]): string {
+    this.#files.set(path, answers);
+    return `${this.url}${path}`;
+  }
+
+  /** The address of its first playlist. */
+  example(example: Example): string {
+    const folder = `/${++this.#sets}`;
+    for (const [name, texts] of Object.entries(example)) this.put(`${folder}/${name.split('?')[0]}`, ...[texts].flat().map((body) => ({ body })));
+    return `${this.url}${folder}/${Object.keys(example)[0]}`;
+  }
+
+  async report(address: string, options: Partial<Options> = {}): Promise<Report> {
+    return makeReport(await validate({ origin: openOrigin(address), timeMs: 20_000, wait: () => Promise.resolve(), ...options }));
+  }
+}
