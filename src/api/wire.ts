@@ -26,7 +26,7 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
-  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs'>;
+  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'openSecret'>;
   accounts: AccountSettings;
   /** Metrics of the process too. */
   processMetrics?: boolean;
@@ -60,7 +60,7 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
     }
   };
   const handOver = makeHandOver({ store, kube, metrics, log, settings, tellEarly });
-  const delivery = startDelivery({ store, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
+  const delivery = startDelivery({ store, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, openSecret: accounts.openWebhookSecret, allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
 
   const deps: Deps = {
     store, accounts, kube, tokens, waiting, metrics, log, sealKeys, settings,

@@ -1,6 +1,5 @@
 /** The webhook outbox: rows are written by the transaction that closes a request, claimed under a lease, and kept with what came of each attempt. */
 import type { Database } from './connection.ts';
-import { StoreError } from './errors.ts';
 
 export interface WebhookAttempt {
   /** RFC 3339. */
@@ -23,8 +22,9 @@ export interface DueWebhook {
   url: string;
   /** Retries of the schedule that are used up. */
   step: number;
-  /** As it is kept with the token; null: the token is gone. */
+  /** Of its token, sealed; null: it has none yet. */
   secret: Buffer | null;
+  tokenGone: boolean;
   allow: { cidr?: string; host?: string; port?: number }[];
 }
 
@@ -59,16 +59,17 @@ export type WebhookVerdict =
 export interface WebhookFilter {
   /** Null: everyone's (an administrator). Else these users' alone. */
   userIds: readonly number[] | null;
-  state?: WebhookState | undefined;
-  tokenId?: number | undefined;
-  requestId?: string | undefined;
-  sort: 'created' | 'state' | 'next-at';
+  tokenIds: readonly number[] | null;
+  /** None: all. */
+  states: readonly WebhookState[];
+  requestId: string | null;
+  sort: 'created' | 'state' | 'next';
   order: 'asc' | 'desc';
   limit: number;
   offset: number;
 }
 
-interface DueRow { id: string; request_id: string; submitted_at: Date; token_id: number; url: string; step: number; secret: Buffer | null; allow: DueWebhook['allow'] | null }
+interface DueRow { id: string; request_id: string; submitted_at: Date; token_id: number; url: string; step: number; secret: Buffer | null; token_gone: boolean; allow: DueWebhook['allow'] | null }
 interface Row { id: string; request_id: string; token_id: number; user_id: number; url: string; state: WebhookState; attempts: WebhookAttempt[]; next_at: Date; created_at: Date; ended_at: Date | null; total: number }
 
 /** Of a webhook that is sent again and again by hand, the last ones are kept. */
@@ -88,10 +89,11 @@ const CLAIM = `
       order by due.n, o.next_at limit $3 for update of o skip locked)
   update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine where o.id = mine.id
   returning o.id, o.request_id, o.submitted_at, o.token_id, o.url, o.step,
-    (select t.webhook_secret from tokens t where t.id = o.token_id) secret, (select t.allow from tokens t where t.id = o.token_id and t.revoked_at is null) allow`;
+    (select t.webhook_secret from tokens t where t.id = o.token_id) secret, not exists (select from tokens t where t.id = o.token_id) token_gone,
+    (select t.allow from tokens t where t.id = o.token_id and t.revoked_at is null) allow`;
 
 const COLUMNS = 'id, request_id, token_id, user_id, url, state, attempts, next_at, created_at, ended_at';
-const SORTS = { created: 'created_at', state: 'state', 'next-at': 'next_at' } as const;
+const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
 
 const toRecord = (row: Omit<Row, 'total'>): WebhookRecord => ({
   id: row.id, requestId: row.request_id, tokenId: row.token_id, userId: row.user_id, url: row.url, state: row.state, attempts: row.attempts,
@@ -104,7 +106,7 @@ export function webhookCalls(database: Database) {
       const full = [...busy].filter(([, held]) => held >= perToken).map(([token]) => token);
       const rows = await database.rows<DueRow>({ name: 'claim_webhooks', text: CLAIM, values: [holder, leaseMs, limit, perToken, full, [...busy.keys()], [...busy.values()]] });
       return rows.map((row) => ({
-        id: row.id, requestId: row.request_id, submittedAt: row.submitted_at, tokenId: row.token_id, url: row.url, step: row.step, secret: row.secret, allow: row.allow ?? [],
+        id: row.id, requestId: row.request_id, submittedAt: row.submitted_at, tokenId: row.token_id, url: row.url, step: row.step, secret: row.secret, tokenGone: row.token_gone, allow: row.allow ?? [],
       }));
     },
 
@@ -141,9 +143,9 @@ export function webhookCalls(database: Database) {
     },
 
     async listWebhooks(filter: WebhookFilter): Promise<{ webhooks: WebhookRecord[]; total: number }> {
-      const where = `($1::bigint[] is null or user_id = any($1)) and ($2::text is null or state = $2) and ($3::bigint is null or token_id = $3) and ($4::uuid is null or request_id = $4)`;
+      const where = `($1::bigint[] is null or user_id = any($1)) and (cardinality($2::text[]) = 0 or state = any($2)) and ($3::bigint[] is null or token_id = any($3)) and ($4::uuid is null or request_id = $4)`;
       const { sort, order } = filter;
-      const values = [filter.userIds, filter.state ?? null, filter.tokenId ?? null, filter.requestId ?? null];
+      const values = [filter.userIds, filter.states, filter.tokenIds, filter.requestId];
       const [rows, [count]] = await Promise.all([
         database.rows<Row>({
           name: `list_webhooks_${sort}_${order}`,
@@ -167,13 +169,6 @@ export function webhookCalls(database: Database) {
       });
       const [row] = await database.rows<Row>({ name: 'read_webhook', text: `select ${COLUMNS} from webhook_outbox where ${mine}`, values });
       return row ? toRecord(row) : null;
-    },
-
-    /** What a token signs its webhooks with, as it is kept. */
-    async webhookSecret(tokenId: number): Promise<Buffer> {
-      const [row] = await database.rows<{ webhook_secret: Buffer | null }>({ name: 'webhook_secret', text: 'select webhook_secret from tokens where id = $1', values: [tokenId] });
-      if (!row?.webhook_secret) throw new StoreError('invalid', 'there is no such token');
-      return row.webhook_secret;
     },
 
     /** Ended ones are forgotten after this; those that wait never are. */

@@ -30,7 +30,7 @@ export interface DeliverySettings {
   atOnce?: number;
   perToken?: number;
   /** From what is kept with the token to what is signed with. */
-  openSecret?: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
+  openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
 }
 
 export interface DeliveryDeps {
@@ -50,7 +50,7 @@ const LONGEST_SLEEP_MS = 10_000;
 const AFTER_FAILURE_MS = 1_000;
 
 export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): Delivery {
-  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perToken = 8, openSecret = (kept: Buffer) => kept } = settings;
+  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perToken = 8, openSecret } = settings;
   const holder = randomUUID();
   const context = trustedContext(settings.ca);
   const egress = settings.egress === undefined ? undefined : egressRoute(settings.egress);
@@ -84,8 +84,9 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
 
   /** Null: there is nothing to send any more. */
   async function attempt(webhook: DueWebhook): Promise<Sent | null> {
-    const body = await messageOf(webhook);
-    if (!body || !webhook.secret) return null;
+    const body = webhook.tokenGone ? null : await messageOf(webhook);
+    if (!body) return null;
+    if (!webhook.secret) throw new Error('the token has no secret to sign with yet');
     const at = new Date(store.clock.now());
     const headers = signedHeaders(await openSecret(webhook.secret, webhook.tokenId), { id: webhook.id, at, body });
     const guard = makeGuard({ allow: [...settings.allowSources, ...webhook.allow], denyExtra: settings.denyCidrs, ...(settings.lookup ? { lookup: settings.lookup } : {}) });

@@ -1,0 +1,36 @@
+/** A webhook as its owner sees it. */
+import Type, { type Static } from 'typebox';
+import { redactUrl } from '../../source/redact.ts';
+import type { WebhookRecord, WebhookState } from '../../store/webhooks.ts';
+
+export const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
+
+const time = Type.String({ format: 'date-time' });
+const orNull = <T extends object>(schema: T, description: string) => Type.Unsafe<string | null>({ anyOf: [schema, { type: 'null' }], description });
+
+export const WebhookRow = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'What the receiver gets as webhook-id, in every attempt.' }),
+  request: Type.String({ format: 'uuid', description: 'The request whose result it brings.' }),
+  url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
+  state: Type.Unsafe<WebhookState>({ type: 'string', enum: [...WEBHOOK_STATES] }),
+  created: time,
+  next: orNull(time, 'When it is sent again; null where it is delivered or given up.'),
+  ended: orNull(time, 'When it was delivered or given up.'),
+  attempts: Type.Array(
+    Type.Object({
+      time,
+      status: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Null: there was no answer.' }),
+      error: Type.Optional(Type.String()),
+      duration: Type.Integer({ description: 'Milliseconds.' }),
+    }),
+    { description: 'Oldest first; the last 50.' },
+  ),
+  'user-id': Type.Integer(),
+  'token-id': Type.Integer(),
+});
+
+export const webhookRow = ({ id, requestId, url, state, createdAt, nextAt, endedAt, attempts, userId, tokenId }: WebhookRecord): Static<typeof WebhookRow> => ({
+  id, request: requestId, url: redactUrl(url), state, created: createdAt.toISOString(), next: nextAt?.toISOString() ?? null, ended: endedAt?.toISOString() ?? null,
+  attempts: attempts.map(({ at, status, error, durationMs }) => ({ time: at, status, ...(error === undefined ? {} : { error }), duration: durationMs })),
+  'user-id': userId, 'token-id': tokenId,
+});
