@@ -1,8 +1,18 @@
-/** Accounts as the API uses them: who calls by a JWT. */
+/** Accounts as the API uses them. */
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
+import { ATTEMPT_LIMITS, makeAttempts, type Attempts } from './attempts.ts';
+import { makeBox, type Box } from './box.ts';
 import type { Caller } from './caller.ts';
+import { makeJwts, type Jwts } from './jwt.ts';
+import { startMailer } from './mailer.ts';
+import type { MailText } from './mail_texts.ts';
+import { makePasswords, type Passwords } from './passwords.ts';
+import { openSession, type OpenedSession, type SessionAsked } from './session.ts';
 import type { AccountSettings } from './settings.ts';
+import { makeSigningKeys } from './signing_keys.ts';
+import { newWebhookSecret, webhookKey } from './token_text.ts';
 
 export type { AccountSettings } from './settings.ts';
 
@@ -10,16 +20,75 @@ export interface Accounts {
   settings: AccountSettings;
   /** Hosts by which browsers reach this installation, beside the one they say. */
   ownHosts: readonly string[];
+  attempts: Attempts;
+  box: Box;
+  jwts: Jwts;
+  passwords: Passwords;
   /** Null: the JWT is not valid, has expired, or its session has ended. */
   callerOfJwt(jwt: string): Promise<Caller | null>;
+  openSession(asked: SessionAsked): Promise<OpenedSession>;
+  /** Ready to be written down with what it is about. */
+  sealMail(mail: MailText): Promise<{ id: string; subject: string; sealed: Buffer }>;
+  /** Mails were written down. */
+  mailsWait(): void;
+  /** The key that a token's webhooks are signed with, from what is kept with the token. */
+  openWebhookSecret(kept: Buffer, tokenId: number): Promise<Buffer>;
   stop(): Promise<void>;
 }
 
-export function makeAccounts({ settings }: { store: Store; log: Logger; settings: AccountSettings }): Accounts {
+const HOUSEKEEPING_MS = 600_000;
+
+export function makeAccounts({ store, log, settings }: { store: Store; log: Logger; settings: AccountSettings }): Accounts {
+  const box = makeBox(settings);
+  const keys = makeSigningKeys({ store, box, log });
+  let installId: Promise<string> | undefined;
+  const issuer = async (): Promise<string> => {
+    installId ??= store.installId().catch((error: unknown) => {
+      installId = undefined;
+      throw error;
+    });
+    return `probeyard:${await installId}`;
+  };
+  const jwts = makeJwts({ keys, issuer, now: store.clock.now });
+  const mailer = settings.mail === null ? null : startMailer({ store, box, settings: settings.mail, log });
+
+  /** Tokens that were made where no key was at hand: the first administrator's, and those of the version before. */
+  async function giveWebhookSecrets(): Promise<void> {
+    for (const id of await store.tokensWithoutSecret(1000)) await store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
+  }
+  let keeping: Promise<unknown> = Promise.resolve();
+  const keepHouse = (): void => {
+    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains()]).catch((error: unknown) => log.warn({ err: error }, 'housekeeping of accounts'));
+  };
+  keepHouse();
+  const timer = setInterval(keepHouse, HOUSEKEEPING_MS);
+  timer.unref();
+
   return {
     settings,
-    ownHosts: settings.publicUrl === '' ? [] : [new URL(settings.publicUrl).host],
-    callerOfJwt: async () => null,
-    stop: async () => {},
+    box,
+    jwts,
+    ownHosts: settings.publicUrl === '' ? [] : [new URL(settings.publicUrl).host.toLowerCase()],
+    attempts: makeAttempts(store, { ...ATTEMPT_LIMITS, ...settings.attempts }),
+    passwords: makePasswords(),
+    async callerOfJwt(jwt) {
+      const claims = await jwts.verify('session', jwt);
+      if (!claims) return null;
+      const caller = await store.sessionCaller(claims.id, claims.userId);
+      if (!caller) return null;
+      const { userId, rootUserId, role, userStatus, permissions, expiresAt } = caller;
+      return { userId, rootUserId, role, status: userStatus, permissions, by: 'jwt', tokenId: null, sessionId: claims.id, expiresAt };
+    },
+    openSession: (asked) => openSession({ store, jwts }, asked),
+    async sealMail({ subject, text }) {
+      const id = randomUUID();
+      return { id, subject, sealed: await box.seal(text, 'mail', id) };
+    },
+    mailsWait: () => mailer?.wake(),
+    openWebhookSecret: async (kept, tokenId) => webhookKey(await box.open(kept, 'webhook', tokenId)),
+    async stop() {
+      clearInterval(timer);
+      await Promise.allSettled([keeping, mailer?.stop()]);
+    },
   };
 }

@@ -1,5 +1,6 @@
 /** What an operator decides of accounts. */
 import type { JSONWebKeySet } from 'jose';
+import type { AttemptLimits } from './attempts.ts';
 
 export interface MailSettings {
   host: string;
@@ -23,4 +24,6 @@ export interface AccountSettings {
   signUp: boolean;
   /** How many proxies in front add to X-Forwarded-For. */
   trustedHops: number;
+  /** Others than the usual ones. */
+  attempts?: Partial<AttemptLimits>;
 }

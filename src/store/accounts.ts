@@ -1,12 +1,19 @@
-/** Accounts in the record. */
+/** Accounts in the record: users, what they are known by, and what is mailed to them. */
+import { accountCodeCalls } from './account_codes.ts';
+import { apiTokenCalls } from './api_tokens.ts';
+import { attemptCalls } from './attempts.ts';
 import type { Database } from './connection.ts';
+import { mailCalls } from './mails.ts';
+import { sessionCalls } from './sessions.ts';
+import { signingKeyCalls } from './signing_keys.ts';
+import { userCalls } from './users.ts';
 
-export function accountCalls(database: Database) {
-  return {
-    /** He himself and all accounts under his. */
-    async usersUnder(userId: number): Promise<number[]> {
-      const rows = await database.rows<{ id: number }>({ name: 'users_under', text: 'select id from users where id = $1 or parent_ids @> array[$1::bigint] or root_id = $1 order by id', values: [userId] });
-      return rows.map(({ id }) => id);
-    },
-  };
-}
+export const accountCalls = (database: Database) => ({
+  ...userCalls(database),
+  ...sessionCalls(database),
+  ...signingKeyCalls(database),
+  ...accountCodeCalls(database),
+  ...mailCalls(database),
+  ...attemptCalls(database),
+  ...apiTokenCalls(database),
+});

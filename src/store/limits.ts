@@ -3,6 +3,8 @@ import type { Limits, TokenRecord } from './records.ts';
 
 export interface GivenLimits { requestsPerMinute: number | null; concurrency: number | null; queueTimeoutMs: number | null; fileBytes: number | null }
 
+export const NO_GIVEN_LIMITS: GivenLimits = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null };
+
 const KEYS = ['requestsPerMinute', 'concurrency', 'queueTimeoutMs', 'fileBytes'] as const;
 
 /** A user has what he was given, else what his root user was, else the default; his token may only narrow that. */

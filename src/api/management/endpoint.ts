@@ -13,15 +13,17 @@ import type { Handler, State } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { methods } from '../methods.ts';
 import { noCache } from '../no_cache.ts';
+import { errorResponse } from '../openapi/errors.ts';
 import type { Operation, Response } from '../openapi/operation.ts';
 import { rateLimitHeaders } from '../rate_headers.ts';
 import { ACCESS, type Access, type EndpointName } from './access.ts';
 import { authenticate } from './authenticate.ts';
-import { BASE, ErrorBody } from './error_body.ts';
+import { BASE } from './error_body.ts';
 import { readInput } from './input.ts';
 import { permitted } from './permitted.ts';
 import { managementRate } from './rate.ts';
 import { sameSite } from './same_site.ts';
+import { tooMany } from './too_many.ts';
 
 export interface Endpoint {
   name: EndpointName;
@@ -41,17 +43,16 @@ export interface Described {
   /** Of the success; the errors are added. */
   answer: { status?: number } & Response;
   /** Further statuses it may give, beside those that every endpoint has. */
-  also?: readonly (404 | 409)[];
+  also?: readonly (401 | 404 | 409)[];
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
 const BODIES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
-const ERRORS = { 400: 'Invalid input.', 401: 'No credential, or a bad one.', 403: 'Not permitted, or the account is not active.', 404: 'Nothing there, or it belongs to another.', 409: 'It collides with what is there.', 429: 'Too many calls.', 500: 'Our fault.' } as const;
-
-function responses({ answer, also = [] }: Described, access: Access): Record<number, Response> {
+/** The description adds what every known caller and every checked field can meet; here stands the rest. */
+function responses(path: string, { answer, also = [] }: Described, access: Access): Record<number, Response> {
   const { status = answer.schema ? 200 : 204, ...success } = answer;
-  const statuses = [400, ...(access.who === 'anyone' ? [403] as const : [401, 403] as const), ...also, 429, 500] as const;
-  return { [status]: success, ...Object.fromEntries(statuses.map((code) => [code, { description: ERRORS[code], schema: ErrorBody }])) };
+  const statuses = [400, ...(access.who === 'anyone' ? [403, 429] : []), ...also];
+  return { [status]: success, ...Object.fromEntries(statuses.map((code) => [code, errorResponse(path, code, code === 409 ? 'It collides with what is there.' : undefined)])) };
 }
 
 export function endpoint(name: EndpointName, described: Described, steps: (deps: Deps) => Handler[]): Endpoint {
@@ -60,7 +61,7 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
   const { id, tag, summary, description, params, query, body } = described;
   const operation: Operation = {
     method: method.toLowerCase() as Operation['method'], path: `${BASE}/${path}`, id, tag, summary, security: access.who === 'anyone' ? 'none' : 'management',
-    responses: responses(described, access),
+    responses: responses(`${BASE}/${path}`, described, access),
     ...(description === undefined ? {} : { description }),
     ...(access.permission === undefined ? {} : { permission: access.permission }),
     ...(params === undefined ? {} : { params }),
@@ -76,6 +77,7 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
       ...(access.who === 'anyone' ? [] : [authenticate(deps), permitted(access), rateLimitHeaders, managementRate(deps)]),
       sameSite(deps.accounts.ownHosts),
       ...readInput(query ?? body ?? NOTHING),
+      tooMany,
       ...steps(deps),
     ],
   };

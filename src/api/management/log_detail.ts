@@ -1,6 +1,6 @@
 /** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
 import Type from 'typebox';
-import type { ResultBody, ToolResult } from '../../bus/messages.ts';
+import type { ResultBody, ReportResult } from '../../bus/messages.ts';
 import { unpackResult } from '../../envelope/unpack.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { callerOf, type Handler } from '../context.ts';
@@ -31,7 +31,7 @@ function requestOf(kept: unknown, display: string): string {
   return JSON.stringify({ url: display, ...Object.fromEntries(asked) });
 }
 
-function formatOf(tool: ToolResult, kept: unknown): string | null {
+function formatOf(tool: ReportResult, kept: unknown): string | null {
   if (tool.output === null) return null;
   if (tool.format === 'json') return 'json';
   const options = (kept as Record<string, Record<string, unknown> | undefined> | null)?.[tool.name];
@@ -41,7 +41,7 @@ function formatOf(tool: ToolResult, kept: unknown): string | null {
 
 /** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
 export function responsesOf(result: ResultBody | null, kept: unknown) {
-  const tools = new Map<string, ToolResult>(result?.tools.map((tool) => [tool.name, tool]));
+  const tools = new Map<string, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
   if (result?.report) tools.set('probe_report', result.report);
   const output = (name: string) => tools.get(name)?.output ?? null;
   const type = (name: string) => { const tool = tools.get(name); return tool ? formatOf(tool, kept) : null; };

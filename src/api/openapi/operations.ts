@@ -1,4 +1,5 @@
 /** Every operation of the interface, in the order of its description. An endpoint that is not here is described nowhere. */
+import { MANAGEMENT } from '../management/endpoints.ts';
 import type { Operation } from './operation.ts';
 import { probeFileGet, probeFilePost } from './probe_file.ts';
 import { probeReadOperation } from './probe_read.ts';
@@ -10,5 +11,6 @@ export const OPERATIONS: readonly Operation[] = [
   probeFilePost,
   ...PROBE_SINGLE,
   probeReadOperation,
+  ...MANAGEMENT.map(({ operation }) => operation),
   ...SERVICE,
 ];

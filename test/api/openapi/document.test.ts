@@ -19,7 +19,9 @@ interface Document { openapi: string; info: { version: string }; paths: Record<s
 
 const simple = (change: Partial<Operation> = {}): Operation => ({ method: 'get', path: '/a', id: 'a', tag: 'health', summary: 'A', security: 'none', responses: { 200: { description: 'yes' } }, ...change });
 
-describe('the OpenAPI description', () => {
+describe('the OpenAPI description', function () {
+  // Compiling every schema takes seconds on a busy machine.
+  this.timeout(30_000);
   const document = openapiDocument(OPERATIONS) as Document;
   const file = document.paths['/v1/probe/file']!;
 
@@ -63,7 +65,11 @@ describe('the OpenAPI description', () => {
     assert.deepEqual([url.in, url.required, url.schema['maxLength']], ['query', true, 8192]);
     const ffprobe = file['get']!.parameters!.find(({ name }) => name === 'ffprobe')!;
     assert.deepEqual([ffprobe.style, ffprobe.required, ffprobe.schema['required']], ['deepObject', false, undefined]);
+    const only = file['get']!.parameters!.find(({ name }) => name === 'only')!;
+    assert.deepEqual([only.schema['type'], only.schema['enum'], 'default' in only.schema], ['string', ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'], false], 'nothing in a query is null');
     const body = file['post']!.requestBody!.content;
+    assert.deepEqual(body['multipart/form-data']!.schema.properties!['only']!['type'], 'string');
+    assert.deepEqual(body['application/json']!.schema.properties!['only']!['type'], ['string', 'null']);
     assert.deepEqual(Object.keys(body), ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data']);
     const { schema } = body['application/json']!;
     assert.deepEqual(schema.required, ['url']);

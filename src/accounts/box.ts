@@ -1,0 +1,15 @@
+/** What the record keeps of secrets, sealed and bound to what it is for. */
+import { openBox, sealInBox } from '../seal/box.ts';
+import type { AccountSettings } from './settings.ts';
+
+export type Kept = 'token' | 'webhook' | 'signing-key' | 'mail';
+
+export interface Box {
+  seal(text: string, what: Kept, id: string | number): Promise<Buffer>;
+  open(sealed: Uint8Array, what: Kept, id: string | number): Promise<string>;
+}
+
+export const makeBox = ({ boxKeys }: Pick<AccountSettings, 'boxKeys'>): Box => ({
+  seal: (text, what, id) => sealInBox(text, `${what}:${id}`, boxKeys()),
+  open: (sealed, what, id) => openBox(sealed, `${what}:${id}`, boxKeys()),
+});

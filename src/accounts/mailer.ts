@@ -1,0 +1,82 @@
+/** Sends the mails that wait in the record: every replica does, each mail is claimed under a lease, and one that cannot be sent is tried again for a day. */
+import { createTransport, type Transporter } from 'nodemailer';
+import type { Logger } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import type { DueMail } from '../store/mails.ts';
+import type { Box } from './box.ts';
+import type { MailSettings } from './settings.ts';
+
+const EVERY_MS = 15_000;
+const SEND_MS = 20_000;
+const LEASE_MS = 3 * SEND_MS;
+/** 5 s, 10 s, 20 s ... at most half an hour apart: about a day in all. */
+const ATTEMPTS = 55;
+const afterMs = (attempts: number): number => Math.min(1_800_000, 5_000 * 2 ** Math.min(attempts - 1, 12)) * (0.75 + Math.random() / 2);
+
+export interface Mailer {
+  /** There is a new one. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+export const transportOf = (settings: MailSettings): Transporter =>
+  createTransport({
+    host: settings.host, port: settings.port, secure: settings.tls === 'implicit', requireTLS: settings.tls === 'starttls', ignoreTLS: settings.tls === 'none',
+    connectionTimeout: SEND_MS, greetingTimeout: SEND_MS, socketTimeout: SEND_MS, disableFileAccess: true, disableUrlAccess: true,
+    // A server on this machine or this cluster, with a certificate of its own, offers TLS that nobody can check: it is still better than none.
+    tls: { rejectUnauthorized: settings.tls !== 'opportunistic' },
+    ...(settings.user === '' ? {} : { auth: { user: settings.user, pass: settings.password } }),
+  });
+
+interface MailerParts { store: Pick<Store, 'claimMails' | 'mailDone' | 'mailLater'>; box: Box; settings: MailSettings; log: Logger }
+
+export function startMailer({ store, box, settings, log }: MailerParts): Mailer {
+  const transport = transportOf(settings);
+  const stopping = new AbortController();
+  let again = false;
+  let running: Promise<void> | undefined;
+
+  async function send(mail: DueMail): Promise<void> {
+    // Asked for by somebody without an account: it costs the same, and nobody gets it.
+    if (mail.recipient === '') return store.mailDone(mail.id);
+    try {
+      const text = await box.open(mail.sealed, 'mail', mail.id);
+      await transport.sendMail({ from: settings.from, to: { name: '', address: mail.recipient }, subject: mail.subject, text, headers: { 'Auto-Submitted': 'auto-generated' } });
+    } catch (error) {
+      const { code, responseCode } = error as { code?: string; responseCode?: number };
+      // The server's own words may repeat the address: its code says enough.
+      log.warn({ mail: mail.id, attempts: mail.attempts, code, responseCode }, 'a mail could not be sent');
+      if (mail.attempts >= ATTEMPTS) return store.mailDone(mail.id);
+      return store.mailLater(mail.id, afterMs(mail.attempts));
+    }
+    await store.mailDone(mail.id);
+  }
+
+  async function sendAll(): Promise<void> {
+    do {
+      again = false;
+      const mails = await store.claimMails(LEASE_MS, 10);
+      if (mails.length > 0) again = true;
+      await Promise.all(mails.map(send));
+    } while (again && !stopping.signal.aborted);
+  }
+
+  const wake = (): void => {
+    again = true;
+    if (stopping.signal.aborted || running) return;
+    running = sendAll().catch((error: unknown) => log.warn({ err: error }, 'the mails that wait cannot be read')).finally(() => { running = undefined; });
+  };
+  const timer = setInterval(wake, EVERY_MS);
+  timer.unref();
+  wake();
+
+  return {
+    wake,
+    async stop() {
+      stopping.abort();
+      clearInterval(timer);
+      await running;
+      transport.close();
+    },
+  };
+}

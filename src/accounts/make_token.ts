@@ -1,0 +1,38 @@
+/** Makes an API token: the record keeps its hash, a sealed copy where its owner may see it again, and a secret for webhooks. */
+import { createHash } from 'node:crypto';
+import type { Store } from '../store/store.ts';
+import { NO_GIVEN_LIMITS, type GivenLimits } from '../store/limits.ts';
+import type { Box } from './box.ts';
+import type { AccountSettings } from './settings.ts';
+import { newTokenText, newWebhookSecret } from './token_text.ts';
+
+/** Live ones of a user: each has limits of its own, so their number is one, too. */
+export const MOST_TOKENS = 100;
+
+export interface TokenAsked extends Partial<GivenLimits> {
+  userId: number;
+  name: string;
+  permissions?: readonly string[] | null;
+  monthlyQuota?: unknown;
+  expiresAt?: Date | null;
+}
+
+export interface TokenParts { store: Pick<Store, 'nextTokenId' | 'makeToken'>; box: Box; settings: Pick<AccountSettings, 'tokensViewable'> }
+
+export const sha256Of = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** What the record keeps of a token's text. */
+export const keptToken = async ({ box, settings }: Pick<TokenParts, 'box' | 'settings'>, id: number, token: string): Promise<{ sha256: Buffer; sealed: Buffer | null }> =>
+  ({ sha256: sha256Of(token), sealed: settings.tokensViewable ? await box.seal(token, 'token', id) : null });
+
+/** Null: the user has as many as he may. */
+export async function makeApiToken(parts: TokenParts, asked: TokenAsked): Promise<{ id: number; token: string } | null> {
+  const { store, box } = parts;
+  const id = await store.nextTokenId();
+  const token = newTokenText();
+  const made = await store.makeToken({
+    ...NO_GIVEN_LIMITS, permissions: null, monthlyQuota: null, expiresAt: null, ...asked, id,
+    ...await keptToken(parts, id, token), webhookSecret: await box.seal(newWebhookSecret(), 'webhook', id),
+  }, MOST_TOKENS);
+  return made ? { id, token } : null;
+}

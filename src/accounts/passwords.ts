@@ -1,0 +1,49 @@
+/** Passwords, checked at the same cost whether or not there is one to check against, and only so many at once. */
+import { hashPassword, verifyPassword } from '../store/password.ts';
+
+/** Each takes 19 MiB and a thread of libuv's four: more at once would starve everything else. */
+const AT_ONCE = 2;
+const WAITING = 200;
+
+export class BusyError extends Error {
+  readonly code = 'passwords-busy';
+  constructor() {
+    super('too many passwords are being checked');
+    this.name = 'BusyError';
+  }
+}
+
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /** Null: there is none; it takes as long. */
+  verify(password: string, hash: string | null): Promise<boolean>;
+}
+
+export function makePasswords(): Passwords {
+  let running = 0;
+  const queue: (() => void)[] = [];
+  let dummy: Promise<string> | undefined;
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= AT_ONCE) {
+      if (queue.length >= WAITING) throw new BusyError();
+      await new Promise<void>((resolve) => { queue.push(resolve); });
+    } else running++;
+    try {
+      return await work();
+    } finally {
+      const next = queue.shift();
+      if (next) next();
+      else running--;
+    }
+  }
+
+  return {
+    hash: (password) => inTurn(() => hashPassword(password)),
+    verify: (password, hash) => inTurn(async () => {
+      dummy ??= hashPassword('a password that nobody has');
+      const matches = await verifyPassword(password, hash ?? await dummy);
+      return matches && hash !== null;
+    }),
+  };
+}

@@ -1,0 +1,73 @@
+/** `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address answer alike and take alike. */
+import Type from 'typebox';
+import type { UserRecord } from '../../../store/users.ts';
+import type { Context, Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, unauthorized } from '../../errors.ts';
+import { endpoint } from '../endpoint.ts';
+import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
+import { checkedBy } from '../input.ts';
+import { remoteIp } from '../remote.ts';
+import { setCookie } from '../cookie.ts';
+import { ShownUser, shownUser } from '../shown_user.ts';
+
+const Body = Type.Object(
+  {
+    email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
+    password: GivenPassword,
+    'long-term-token': Type.Boolean({ default: true, description: 'The JWT lasts two weeks, else three hours.' }),
+    'logout-other': Type.Boolean({ default: false, description: 'End all other sessions.' }),
+    'current-user': Type.Boolean({ default: false, description: 'Answer with the user, too.' }),
+    'ret-url': RetUrl,
+  },
+  { additionalProperties: false },
+);
+const orNull = (schema: object) => Type.Unsafe<unknown>({ anyOf: [schema, { type: 'null' }] });
+export const JwtToken = Type.Object({ token: Type.String(), expire: Type.String({ format: 'date-time' }) }, { additionalProperties: false });
+const Answer = Type.Object(
+  {
+    'api-token': orNull({ type: 'string', description: 'The oldest API token, where it can be shown.' }),
+    'current-user': orNull(ShownUser), email: Type.String(), 'jwt-token': JwtToken, 'oauth-provider-tokens': Type.Array(Type.Unknown()),
+    'ret-url': orNull({ type: 'string' }), status: Type.String(), 'user-id': Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+
+/** Whose password it is. */
+async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string): Promise<UserRecord> {
+  const { attempts, passwords, settings } = accounts;
+  await attempts.take('password:address', remoteIp(ctx, settings.trustedHops));
+  await attempts.take('password:account', email);
+  const found = await store.findByEmail(email);
+  if (!await passwords.verify(password, found?.passwordHash ?? null) || !found) throw unauthorized('bad-credential', 'the e-mail address or the password is wrong');
+  await attempts.forget('password:account', email);
+  const status = found.user.aboveSuspended ? 'suspended' : found.user.status;
+  if (status !== 'active') throw forbidden('account-inactive', `the account is ${status}`);
+  return found.user;
+}
+
+async function shownApiToken({ accounts, store }: Deps, userId: number): Promise<string | null> {
+  if (!accounts.settings.tokensViewable) return null;
+  const token = await store.firstToken(userId);
+  return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
+}
+
+const signInWork = (deps: Deps): Handler =>
+  async (ctx) => {
+    const { accounts, store } = deps;
+    const asked = checkedBy(Body, ctx);
+    const user = await knownBy(deps, ctx, asked.email, asked.password);
+    const session = await accounts.openSession({ userId: user.id, long: asked['long-term-token'], remoteIp: remoteIp(ctx, accounts.settings.trustedHops), userAgent: ctx.get('User-Agent') });
+    if (asked['logout-other']) await store.endSessions(user.id, session.id);
+    setCookie(ctx, deps, session);
+    ctx.body = {
+      'api-token': await shownApiToken(deps, user.id), 'current-user': asked['current-user'] ? shownUser(user) : null, email: user.email,
+      'jwt-token': { token: session.token, expire: session.expire.toISOString() }, 'oauth-provider-tokens': [], 'ret-url': safeRetUrl(asked['ret-url']), status: user.status, 'user-id': user.id,
+    };
+  };
+
+export const signIn = endpoint('POST auth/sign-in', {
+  id: 'signIn', tag: 'auth', summary: 'Sign in', body: Body, also: [401],
+  description: 'Answers with a JWT and sets it as the cookie `jwt`. Attempts are limited, by account and by address.',
+  answer: { description: 'Signed in.', schema: Answer, headers: { 'Set-Cookie': { description: 'The cookie `jwt`.', schema: Type.String() } } },
+}, (deps) => [signInWork(deps)]);

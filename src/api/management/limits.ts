@@ -1,0 +1,66 @@
+/** Limits as they are asked for and shown. Null: none of its own, so what stands above it holds. */
+import Type, { type Static } from 'typebox';
+import { NO_GIVEN_LIMITS } from '../../store/limits.ts';
+import type { UserLimits } from '../../store/users.ts';
+import { MAX_QUEUE_MS } from '../schema/fields.ts';
+import { LOWERED_TO } from '../input/check.ts';
+
+const amount = (maximum: number, description: string, options: object = {}) => Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum, description, ...options }));
+
+const BIG = Number.MAX_SAFE_INTEGER;
+const INT = 2_147_483_647;
+
+export const MonthlyQuota = Type.Object(
+  {
+    'request-count': amount(BIG, 'Requests.'),
+    'processing-time': amount(BIG, 'Billed milliseconds.'),
+    'data-processed': amount(BIG, 'Bytes read from origins.'),
+  },
+  { additionalProperties: false, description: 'In a calendar month (UTC).' },
+);
+
+export const AskedLimits = {
+  'requests-per-minute': amount(1_000_000, 'Requests a minute.'),
+  concurrency: amount(100_000, 'Requests at once; further ones wait in the queue.'),
+  'queue-timeout': amount(INT, 'Milliseconds in the queue.', { [LOWERED_TO]: MAX_QUEUE_MS }),
+  'file-size': amount(BIG, 'Bytes of a file.'),
+  'monthly-quota': Type.Optional(Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] })),
+};
+const AskedObject = Type.Object(AskedLimits, { additionalProperties: false });
+type Asked = Static<typeof AskedObject>;
+
+const shownAmount = Type.Unsafe<number | null>({ type: ['integer', 'null'] });
+const ShownQuota = Type.Object({ 'request-count': shownAmount, 'processing-time': shownAmount, 'data-processed': shownAmount }, { additionalProperties: false });
+export const ShownLimits = Type.Object(
+  {
+    'requests-per-minute': shownAmount, concurrency: shownAmount, 'queue-timeout': shownAmount, 'file-size': shownAmount,
+    'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
+  },
+  { additionalProperties: false, title: 'Limits' },
+);
+
+const quotaOf = (quota: Asked['monthly-quota']): unknown => {
+  const given = Object.fromEntries(Object.entries(quota ?? {}).filter(([, value]) => value !== null && value !== undefined));
+  return Object.keys(given).length === 0 ? null : given;
+};
+
+const or = <T>(asked: T | undefined, before: T): T => (asked === undefined ? before : asked);
+
+/** What is left out stays. */
+export const changedLimits = (asked: Asked, before: UserLimits): UserLimits => ({
+  requestsPerMinute: or(asked['requests-per-minute'], before.requestsPerMinute),
+  concurrency: or(asked.concurrency, before.concurrency),
+  queueTimeoutMs: or(asked['queue-timeout'], before.queueTimeoutMs),
+  fileBytes: or(asked['file-size'], before.fileBytes),
+  monthlyQuota: asked['monthly-quota'] === undefined ? before.monthlyQuota : quotaOf(asked['monthly-quota']),
+});
+
+export const NO_LIMITS: UserLimits = { ...NO_GIVEN_LIMITS, monthlyQuota: null };
+
+export function shownLimits(limits: UserLimits): Static<typeof ShownLimits> {
+  const quota = limits.monthlyQuota as Record<string, number> | null;
+  return {
+    'requests-per-minute': limits.requestsPerMinute, concurrency: limits.concurrency, 'queue-timeout': limits.queueTimeoutMs, 'file-size': limits.fileBytes,
+    'monthly-quota': quota === null ? null : { 'request-count': quota['request-count'] ?? null, 'processing-time': quota['processing-time'] ?? null, 'data-processed': quota['data-processed'] ?? null },
+  };
+}

@@ -1,0 +1,37 @@
+/** An API token as its owner sees it. */
+import Type, { type Static } from 'typebox';
+import type { Accounts } from '../../accounts/accounts.ts';
+import type { ApiTokenRecord } from '../../store/api_tokens.ts';
+import { ShownLimits, shownLimits } from './limits.ts';
+
+const time = Type.String({ format: 'date-time' });
+const orNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const listed = {
+  id: Type.Integer(),
+  'user-id': Type.Integer(),
+  name: Type.String(),
+  permissions: Type.Unsafe<string[] | null>({ anyOf: [Type.Array(Type.String()), { type: 'null' }], description: 'Null: all that the user may.' }),
+  limits: ShownLimits,
+  default: Type.Boolean({ description: 'Jobs that are made with kubectl run on it.' }),
+  expires: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  created: time,
+  updated: time,
+};
+
+export const ShownListedToken = Type.Object(listed, { additionalProperties: false, title: 'ListedApiToken' });
+export const ShownToken = Type.Object(
+  { ...listed, token: orNull('The token itself: to its owner, where it can be shown.'), 'webhook-secret': orNull('What webhooks of its requests are signed with: to its owner.') },
+  { additionalProperties: false, title: 'ApiToken' },
+);
+
+export const listedToken = (token: ApiTokenRecord): Static<typeof ShownListedToken> => ({
+  id: token.id, 'user-id': token.userId, name: token.name, permissions: token.permissions, limits: shownLimits(token), default: token.isDefault,
+  expires: token.expiresAt?.toISOString() ?? null, created: token.createdAt.toISOString(), updated: token.updatedAt.toISOString(),
+});
+
+/** `fresh`: was made just now, so it is shown whatever the operator says of later. */
+export async function shownToken({ box, settings }: Pick<Accounts, 'box' | 'settings'>, token: ApiTokenRecord, to: { owner: boolean; fresh?: string | undefined }): Promise<Static<typeof ShownToken>> {
+  const kept = to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
+  const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
+  return { ...listedToken(token), token: to.fresh ?? kept, 'webhook-secret': secret };
+}

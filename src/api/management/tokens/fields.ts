@@ -1,0 +1,30 @@
+/** What a token can be given. */
+import Type, { type Static } from 'typebox';
+import type { Caller } from '../../../accounts/caller.ts';
+import { PLAIN } from '../../schema/fields.ts';
+import { forbidden, invalid } from '../../errors.ts';
+import { Permissions } from '../fields.ts';
+import { AskedLimits } from '../limits.ts';
+
+const MAX_TTL_MS = 3_155_760_000_000;
+
+export const TokenFields = {
+  name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'What it is for.' })),
+  ttl: Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1000, maximum: MAX_TTL_MS, description: 'Milliseconds from now on that it is good for; null: until it is revoked.' })),
+  permissions: Type.Optional(Type.Unsafe<Static<typeof Permissions> | null>({ ...Permissions, type: ['array', 'null'], description: 'It may these only, of what its user may; null: all of them.' })),
+  limits: Type.Optional(Type.Object(AskedLimits, { additionalProperties: false, description: 'Narrower than the user\'s; wider ones have no effect.' })),
+};
+
+/** Nobody makes a token that may more than what he calls with. */
+export function checkGiven(caller: Pick<Caller, 'permissions'>, permissions: readonly string[] | null | undefined): void {
+  const beyond = permissions?.find((name) => !caller.permissions.includes(name));
+  if (beyond !== undefined) throw forbidden('no-permission', `permissions: the caller has no ${beyond} to give`);
+}
+
+/** When it ends. By a token that ends, nobody gets one that ends later. */
+export function expiryOf(caller: Pick<Caller, 'by' | 'expiresAt'>, ttl: number | null | undefined, now: number): Date | null | undefined {
+  if (ttl === undefined) return undefined;
+  const end = ttl === null ? null : new Date(now + ttl);
+  if (caller.by === 'token' && caller.expiresAt !== null && (end === null || end > caller.expiresAt)) throw invalid('ttl', 'must not be longer than that of the calling token');
+  return end;
+}

@@ -1,0 +1,37 @@
+/** `POST auth/api-token`: a new token of the caller's. */
+import Type from 'typebox';
+import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { GatewayError, inside } from '../../errors.ts';
+import { endpoint } from '../endpoint.ts';
+import { checkedBy } from '../input.ts';
+import { changedLimits, NO_LIMITS } from '../limits.ts';
+import { ShownToken, shownToken } from '../shown_token.ts';
+import { checkGiven, expiryOf, TokenFields } from './fields.ts';
+
+const Body = Type.Object(TokenFields, { additionalProperties: false });
+
+const makeWork = ({ accounts, store }: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const { name = '', ttl = null, permissions = null, limits = {} } = checkedBy(Body, ctx);
+    checkGiven(caller, permissions);
+    const owner = await store.findUser(caller.userId);
+    if (!owner) throw inside('the caller is gone');
+    // By a narrowed credential, all that the user may is what the credential may.
+    const given = permissions ?? (owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one)) ? null : caller.permissions);
+    const made = await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, {
+      userId: caller.userId, name, permissions: given, expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null, ...changedLimits(limits, NO_LIMITS),
+    });
+    if (!made) throw new GatewayError(409, 'too-many-tokens', `there are ${MOST_TOKENS} API tokens already, as many as a user may have`);
+    const token = await store.readToken({ id: made.id });
+    if (!token) throw inside('a token that was made is not there');
+    ctx.status = 201;
+    ctx.body = await shownToken(accounts, token, { owner: true, fresh: made.token });
+  };
+
+export const makeToken = endpoint('POST auth/api-token', {
+  id: 'makeApiToken', tag: 'auth', summary: 'Make an API token', body: Body, also: [409],
+  description: 'The answer holds the token, and the secret of its webhooks. Whether it can be seen again is the operator\'s choice.', answer: { status: 201, description: 'The token.', schema: ShownToken },
+}, (deps) => [makeWork(deps)]);

@@ -1,0 +1,34 @@
+/** Mails that wait: written with what they are about, claimed under a lease, deleted when they are sent. */
+import type { Database } from './connection.ts';
+
+export interface NewMail { id: string; userId: number | null; recipient: string; subject: string; sealed: Buffer }
+export interface DueMail { id: string; recipient: string; subject: string; sealed: Buffer; attempts: number }
+
+export function mailCalls(database: Database) {
+  return {
+    async addMail(mail: NewMail): Promise<void> {
+      await database.rows({
+        name: 'add_mail', text: 'insert into mails (id, user_id, recipient, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing',
+        values: [mail.id, mail.userId, mail.recipient, mail.subject, mail.sealed],
+      });
+    },
+
+    /** Nobody else gets them while the lease lasts. */
+    async claimMails(leaseMs: number, limit: number): Promise<DueMail[]> {
+      return database.rows<DueMail>({
+        name: 'claim_mails',
+        text: `update mails set attempts = attempts + 1, next_at = now() + $1 * interval '1 millisecond'
+          where id in (select id from mails where next_at <= now() order by next_at limit $2 for update skip locked) returning id, recipient, subject, sealed, attempts`,
+        values: [leaseMs, limit],
+      });
+    },
+
+    async mailDone(id: string): Promise<void> {
+      await database.rows({ name: 'mail_done', text: 'delete from mails where id = $1', values: [id] });
+    },
+
+    async mailLater(id: string, afterMs: number): Promise<void> {
+      await database.rows({ name: 'mail_later', text: `update mails set next_at = now() + $2 * interval '1 millisecond' where id = $1`, values: [id, afterMs] });
+    },
+  };
+}
