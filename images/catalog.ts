@@ -73,7 +73,10 @@ const UpstreamSource = Type.Object(
 );
 export type UpstreamSource = Static<typeof UpstreamSource>;
 
-const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource]);
+/** A program of ours around a library from crates.io, whose checksums are in the recipe's Cargo.lock. */
+const CargoSource = Type.Object({ kind: Type.Literal('cargo'), recipe: Type.Literal('c2pa') }, strict);
+
+const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource, CargoSource]);
 export type Source = Static<typeof Source>;
 export type SourceOf<K extends Source['kind']> = Extract<Source, { kind: K }>;
 
@@ -89,9 +92,9 @@ const Built = Type.Object(
 
 const Entry = Type.Object(
   {
-    tool: Type.Union([Type.Literal('ffprobe'), Type.Literal('mediainfo')]),
+    tool: Type.Union([Type.Literal('ffprobe'), Type.Literal('mediainfo'), Type.Literal('c2pa')]),
     /** The name that callers use. */
-    version: text({ pattern: '^\\d+\\.\\d+$' }),
+    version: text({ pattern: '^\\d+\\.\\d+(\\.\\d+)?$' }),
     /** What the program itself reports. */
     exact: text({ pattern: '^\\d+(\\.\\d+)+$' }),
     latest: Type.Optional(Type.Boolean()),
@@ -126,6 +129,7 @@ const checkSource: Record<string, ReturnType<typeof ajv.compile>> = {
   npm: ajv.compile(NpmSource),
   debian: ajv.compile(DebianSource),
   'upstream-source': ajv.compile(UpstreamSource),
+  cargo: ajv.compile(CargoSource),
 };
 
 export const catalogFile = join(import.meta.dirname, 'catalog.yaml');

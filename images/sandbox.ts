@@ -56,10 +56,12 @@ async function addNode(root: string): Promise<void> {
 }
 
 /** How a tool names its version, and the version in what it says. */
-export function versionArgs(entry: Entry): string[] {
-  return entry.tool === 'ffprobe' ? ['-version'] : ['--Version'];
-}
+const VERSION: Readonly<Record<Entry['tool'], { args: string[]; says: RegExp }>> = {
+  ffprobe: { args: ['-version'], says: /^ffprobe version n?([0-9.]+)/m },
+  mediainfo: { args: ['--Version'], says: /^MediaInfoLib - v([0-9.]+)/m },
+  c2pa: { args: ['--version'], says: /^c2pa ([0-9.]+)/m },
+};
 
-export function versionIn(entry: Entry, output: string): string | undefined {
-  return (entry.tool === 'ffprobe' ? /^ffprobe version n?([0-9.]+)/m : /^MediaInfoLib - v([0-9.]+)/m).exec(output)?.[1]?.replace(/\.$/, '');
-}
+export const versionArgs = ({ tool }: Pick<Entry, 'tool'>): string[] => VERSION[tool].args;
+
+export const versionIn = ({ tool }: Pick<Entry, 'tool'>, output: string): string | undefined => VERSION[tool].says.exec(output)?.[1]?.replace(/\.$/, '');

@@ -4,6 +4,7 @@ import { baseRoot } from './base.ts';
 import { buildImage } from './buildah.ts';
 import type { ImagePlan } from './built_image.ts';
 import { contentKey, contents, withScratch } from './cache.ts';
+import { imageSources } from './cargo_build.ts';
 import type { Entry, Source } from './catalog.ts';
 import { buildFromSource } from './source_build.ts';
 import { layOut } from './tool_tree.ts';
@@ -41,6 +42,7 @@ function identity(source: Source): unknown {
 }
 
 function recipeOf({ source, command }: Entry): string[] {
+  if (source.kind === 'cargo') return [...imageSources, join(toolsDir, 'prebuilt'), join(import.meta.dirname, 'tool_tree.ts')];
   if (source.kind === 'upstream-source') return [join(toolsDir, `${source.recipe}-source`)];
   const layout = ['prebuilt', ...(command[0] === '{node}' ? ['mediainfo-wasm'] : [])];
   return [...layout.map((name) => join(toolsDir, name)), join(import.meta.dirname, 'tool_tree.ts')];

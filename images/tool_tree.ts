@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { baseRoot } from './base.ts';
 import { withScratch } from './cache.ts';
+import { buildC2pa } from './cargo_build.ts';
 import { type Entry, type SourceOf } from './catalog.ts';
 import { run } from './command.ts';
 import { closure } from './elf.ts';
@@ -19,6 +20,14 @@ export async function layOut(entry: Entry, tree: string): Promise<void> {
   if (source.kind === 'maven') await layOutMaven(source, tool, tree);
   else if (source.kind === 'debian') await layOutDebian(source, tool, tree);
   else if (source.kind === 'npm') await layOutNpm(source, entry, tree);
+  else if (source.kind === 'cargo') await layOutCargo(tool, tree);
+}
+
+async function layOutCargo(tool: string, tree: string): Promise<void> {
+  const { c2pa } = await buildC2pa();
+  await mkdir(join(tree, 'bin'), { recursive: true });
+  await copyFile(c2pa, join(tree, 'bin', tool));
+  await chmod(join(tree, 'bin', tool), 0o755);
 }
 
 async function layOutMaven(source: SourceOf<'maven'>, tool: string, tree: string): Promise<void> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCatalog } from '../../images/catalog.ts';
+import { versionArgs, versionIn } from '../../images/sandbox.ts';
 import { runnerPod, toolKey } from '../../src/controller/pod.ts';
 import { CONFIG_MAPS, NAMESPACES, PODS, PROBE_POOLS, PROBE_TOOLS, SERVICE_ACCOUNTS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import type { ProbeToolSpec } from '../../src/kube/resources.ts';
@@ -17,7 +18,7 @@ const [WIDTH, HEIGHT] = [128, 72];
 const WHERE = { toolsDir: '/tools', nodePath: '/app/bin/node' };
 
 interface Run { stdout: string; stderr: string; status: number | null; signal: string | null; error?: string }
-interface Line { tool: 'ffprobe' | 'mediainfo'; version: string; told: Run; json: Run }
+interface Line { tool: 'ffprobe' | 'mediainfo' | 'c2pa'; version: string; told: Run; json: Run }
 
 /** A runner pod in all but what its two containers start. */
 function standIn(pod: Pod): Pod {
@@ -46,9 +47,7 @@ async function clear(c: Cluster): Promise<void> {
   });
 }
 
-/** What the version line says: FFmpeg's number may be followed by how the binary was made. */
-const numberOf = (tool: Line['tool'], said: string): string =>
-  (tool === 'ffprobe' ? /^ffprobe version n?(\d[\d.]*)/m : /^MediaInfoLib - v(\d[\d.]*)/m).exec(said)?.[1] ?? said.slice(0, 200);
+const numberOf = (tool: Line['tool'], said: string): string => versionIn({ tool }, said) ?? said.slice(0, 200);
 
 describe('one hardened pod with every tool version side by side', function () {
   this.timeout(180_000);
@@ -71,7 +70,7 @@ describe('one hardened pod with every tool version side by side', function () {
     await c.kube.create(CONFIG_MAPS, { metadata: { name: 'probeyard-ca', namespace: PLACE }, data: { 'ca.crt': 'not read here' } });
     const tasks = tools.map(({ tool, version, command }) => {
       const argv = commandOf({ name: tool, version, command }, WHERE);
-      return { tool, version, ask: [...argv, tool === 'ffprobe' ? '-version' : '--Version'], probe: [...argv, ...(TOOL_TABLE[tool]?.args({}, SOURCE) ?? [])] };
+      return { tool, version, ask: [...argv, ...versionArgs({ tool: tool as Line['tool'] })], probe: [...argv, ...(TOOL_TABLE[tool]?.args({}, SOURCE) ?? [])] };
     });
     const script = (name: string) => readFile(join(import.meta.dirname, 'pod', name), 'utf8');
     await c.kube.create(CONFIG_MAPS, {
@@ -130,6 +129,8 @@ describe('one hardened pod with every tool version side by side', function () {
         assert.match(String(format['format_name']), /mp4/, what);
         const [video, audio] = ['video', 'audio'].map((type) => streams.find(({ codec_type }) => codec_type === type));
         assert.deepEqual([video?.['codec_name'], video?.['width'], video?.['height'], audio?.['codec_name'], streams.length], ['h264', WIDTH, HEIGHT, 'aac', 2], what);
+      } else if (tool === 'c2pa') {
+        assert.deepEqual(said, { active_manifest: null, manifests: {}, validation_state: null, validation_results: null }, what);
       } else {
         const { track } = (said as { media: { track: Record<string, string>[] } }).media;
         const [general, video, audio] = ['General', 'Video', 'Audio'].map((type) => track.find((part) => part['@type'] === type));

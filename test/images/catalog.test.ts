@@ -58,7 +58,7 @@ describe('the catalog of tool versions', () => {
     ['a version that is no version', changed((c) => (first(c)['version'] = 'newest')), /\/tools\/0\/version must match pattern/],
     ['an exact version of another release', changed((c) => (first(c)['exact'] = '9.1.0')), /ffprobe 9\.0 cannot be 9\.1\.0/],
     ['an unknown field', changed((c) => (first(c)['colour'] = 'red')), /must NOT have additional properties/],
-    ['an unknown kind of source', changed((c) => (first(c).source['kind'] = 'conda')), /source\/kind must be one of maven, npm, debian, upstream-source/],
+    ['an unknown kind of source', changed((c) => (first(c).source['kind'] = 'conda')), /source\/kind must be one of maven, npm, debian, upstream-source, cargo/],
     ['a package without checksum', changed((c) => delete first(c).source['integrity']), /ffprobe 9\.0: \/tools\/0\/source must have required property 'integrity'/],
     ['a checksum of the wrong form', changed((c) => (first(c).source['integrity'] = 'md5-AAAA')), /\/source\/integrity must match pattern/],
     ['a command that is not in the image', changed((c) => (first(c)['command'] = ['/usr/bin/ffprobe'])), /no part of its command starts with \{root\}\//],

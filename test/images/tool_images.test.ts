@@ -51,7 +51,7 @@ describe('tool images, each alone in an empty root', function () {
         const said = await sandbox.run(versionArgs(entry));
         assert.equal(said.stderr, '', 'nothing is missing that the loader would warn of');
         assert.equal(versionIn(entry, said.stdout), entry.exact);
-        const read = entry.tool === 'ffprobe' ? readWithFfprobe : readWithMediainfo;
+        const read = { ffprobe: readWithFfprobe, mediainfo: readWithMediainfo, c2pa: readWithC2pa }[entry.tool];
         await read(sandbox, '/tiny.mp4');
         await read(sandbox, address);
       }));
@@ -90,4 +90,10 @@ async function readWithMediainfo(sandbox: Sandbox, source: string): Promise<void
   assert.deepEqual([general?.['@type'], general?.['Format'], Number(general?.['Duration'])], ['General', 'MPEG-4', 2]);
   assert.deepEqual([video?.['Format'], video?.['Width'], video?.['Height'], video?.['FrameCount']], ['AVC', '128', '72', '50']);
   assert.deepEqual([audio?.['Format'], audio?.['Channels']], ['AAC', '2']);
+}
+
+async function readWithC2pa(sandbox: Sandbox, source: string): Promise<void> {
+  const { code, stdout, stderr } = await sandbox.run([source]);
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(JSON.parse(stdout), { active_manifest: null, manifests: {}, validation_state: null, validation_results: null });
 }
