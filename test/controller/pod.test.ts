@@ -32,6 +32,7 @@ describe('the generation of a pool', () => {
     ['a tool has another image', generationOf(config(), spec, [tool('9.0'), tool('4.3', 'localhost/ffprobe:other')])],
     ['other sources are allowed', generationOf(config({ PY_ALLOW_SOURCES: '[{"cidr":"10.0.0.1/32"}]' }), spec, tools)],
     ['tools come bundled', generationOf(config({ PY_TOOLS_DELIVERY: 'bundled', PY_BUNDLED_IMAGE: 'localhost/bundled:1' }), spec, tools)],
+    ['there are trust anchors for C2PA', generationOf(config({ PY_C2PA_CONFIGMAP: 'anchors' }), spec, tools)],
     ['pods get other resources', generationOf(config(), { ...spec, resources: { tools: { limits: { memory: '2Gi' } } } }, tools)],
     ['pods do without user namespaces', generationOf(config(), { ...spec, userNamespaces: 'Disabled' }, tools)],
     ['pods are shared otherwise', generationOf(config(), { ...spec, reuse: { scope: 'any', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 } }, tools)],
