@@ -3,7 +3,7 @@ import type { Kind, ProbeJob } from '../kube/resources.ts';
 import { sealSource } from '../seal/seal.ts';
 import { displaySource, hideQuery } from '../source/redact.ts';
 import type { Source } from '../source/source.ts';
-import type { OpenInput } from '../store/records.ts';
+import type { MonthlyLimits, OpenInput } from '../store/records.ts';
 import { timeOf } from '../store/uuid.ts';
 import { tokenOf, type Context } from './context.ts';
 import type { Deps } from './deps.ts';
@@ -55,6 +55,7 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
     webhookUrl: submission.webhookUrl,
     idempotency: submission.idempotency,
     requestsPerMinute: submission.again ? 0 : token.limits.requestsPerMinute,
+    quotas: { of: token.quotas, rootUserId: token.rootUserId },
   });
   deps.metrics.step('open', performance.now() - began);
   if (!submission.again) ctx.state.rate = opened.rate;
@@ -62,6 +63,8 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
   switch (opened.outcome) {
     case 'rate-limited':
       throw rateLimited(opened.retryAfterMs);
+    case 'over-quota':
+      throw overQuota(opened.exceeded);
     case 'idempotency-conflict':
       throw new GatewayError(400, 'idempotency-conflict', 'Idempotency-Key: was used with another body');
     case 'repeated': {
@@ -82,6 +85,10 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
 
 export const rateLimited = (retryAfterMs: number): GatewayError =>
   new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', { headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } });
+
+const USED_UP: Record<keyof MonthlyLimits, string> = { 'request-count': 'number of requests', 'processing-time': 'processing time', 'data-processed': 'amount of data' };
+export const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
+  new GatewayError(403, 'quota', `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`);
 
 /** For statistics: playlists and manifests first, then by scheme. */
 const schemeOf = (source: Source): string =>

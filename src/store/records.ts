@@ -12,6 +12,11 @@ export interface Limits {
 }
 export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 100, concurrency: 10, queueTimeoutMs: 60_000, fileBytes: 10_000_000_000 };
 
+/** In a calendar month of UTC. What is left out has no bound. */
+export interface MonthlyLimits { 'request-count'?: number; 'processing-time'?: number; 'data-processed'?: number }
+/** Of the token alone, of its user, or of the account with all its users. Each holds for itself: none widens another. */
+export interface Quota { scope: 'token' | 'user' | 'account'; limits: MonthlyLimits }
+
 export interface TokenRecord {
   id: number;
   userId: number;
@@ -23,6 +28,8 @@ export interface TokenRecord {
   permissions: string[];
   expiresAt: Date | null;
   limits: Limits;
+  /** None: nothing is counted against one. */
+  quotas: Quota[];
   /** Places this token may reach although they are private. */
   allow: { cidr?: string; host?: string; port?: number }[];
 }
@@ -50,13 +57,16 @@ export interface OpenInput {
   webhookUrl: string | null;
   idempotency: { key: string; bodySha256: Buffer } | null;
   requestsPerMinute: number;
+  /** Where there are some: what they hold for. */
+  quotas?: { of: readonly Quota[]; rootUserId: number };
 }
 export type Opened =
   | { outcome: 'opened'; rate: Rate }
   | { outcome: 'rate-limited'; rate: Rate; retryAfterMs: number }
   /** The same key and body were sent before. */
   | { outcome: 'repeated'; rate: Rate; id: string }
-  | { outcome: 'idempotency-conflict'; rate: Rate };
+  | { outcome: 'idempotency-conflict'; rate: Rate }
+  | { outcome: 'over-quota'; rate: Rate; exceeded: keyof MonthlyLimits };
 
 export interface ToolEnd { name: ToolName; version: string; success: boolean; durationMs: number; usageMs: number }
 
@@ -72,6 +82,8 @@ export interface CloseInput {
   attempt: number;
   startedAt: Date | null;
   tools: ToolEnd[];
+  /** Where one was asked for; its usage is what ran for it beside the tools. */
+  report?: { success: boolean; usageMs: number } | undefined;
   ioBytes: number;
   /** ResultBody as JSON, zstd, exactly as the runner sent it. */
   body: Buffer | null;

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import type { Kind, Reason } from '../kube/resources.ts';
 import type { Database } from './connection.ts';
 import { StoreError } from './errors.ts';
-import type { CloseInput, CloseResult, Opened, OpenInput, OpenRow, Rate, RequestRecord, RequestState, ToolEnd } from './records.ts';
+import type { CloseInput, CloseResult, MonthlyLimits, Opened, OpenInput, OpenRow, Rate, RequestRecord, RequestState, ToolEnd } from './records.ts';
 import { timeOf } from './uuid.ts';
 
 /** How a request ended, without its body: for whoever waits for it. */
 export interface RecordedEnd { id: string; submittedAt: Date; state: Exclude<RequestState, 'open'>; status: number; reason: Reason; error: string | null; queueTimeMs: number; hasBody: boolean }
 
-interface OpenedRow { outcome: Opened['outcome']; first_id: string | null; remaining: number; reset_ms: number; retry_after_ms: number | null }
+interface OpenedRow { outcome: Opened['outcome']; first_id: string | null; remaining: number; reset_ms: number; retry_after_ms: number | null; exceeded?: keyof MonthlyLimits | null }
 interface RateRow { allowed: boolean; remaining: number; reset_ms: number; retry_after_ms: number }
 interface CloseRow { closed: boolean; waiter: string | null; queue_time_ms: number }
 interface RequestRow {
@@ -20,6 +20,7 @@ interface RequestRow {
 
 const parameters = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
+const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
 const CLOSE = `select * from close_request(${parameters(1, 16)})`;
 const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, io_bytes, ended_at from requests';
 const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body from requests';
@@ -55,19 +56,21 @@ export function requestCalls(database: Database) {
 
   return {
     async openRequest(input: OpenInput): Promise<Opened> {
-      const [row] = await database.rows<OpenedRow>({
-        name: 'open_request',
-        text: OPEN,
-        values: [
-          input.id, input.submittedAt, input.tokenId, input.userId, input.kind, input.display, input.scheme, JSON.stringify(input.request), JSON.stringify(input.tools),
-          input.queueTimeoutMs, input.timeoutMs, input.waiter, input.webhookUrl, input.idempotency?.key ?? null, input.idempotency?.bodySha256 ?? null, input.requestsPerMinute,
-        ],
-      });
+      const { quotas } = input;
+      const values = [
+        input.id, input.submittedAt, input.tokenId, input.userId, input.kind, input.display, input.scheme, JSON.stringify(input.request), JSON.stringify(input.tools),
+        input.queueTimeoutMs, input.timeoutMs, input.waiter, input.webhookUrl, input.idempotency?.key ?? null, input.idempotency?.bodySha256 ?? null, input.requestsPerMinute,
+      ];
+      // Who has no quota pays nothing for it.
+      const [row] = await database.rows<OpenedRow>(quotas === undefined || quotas.of.length === 0
+        ? { name: 'open_request', text: OPEN, values }
+        : { name: 'open_request_within', text: OPEN_WITHIN, values: [JSON.stringify(quotas.of), quotas.rootUserId, ...values] });
       if (!row) throw new StoreError('query-failed', 'open_request gave no row');
       const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
       if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
       if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
-      return { outcome: row.outcome, rate };
+      const { outcome } = row;
+      return outcome === 'over-quota' ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' } : { outcome, rate };
     },
 
     /** The key is free for another request, unless one has taken it since. */
@@ -92,8 +95,8 @@ export function requestCalls(database: Database) {
         text: CLOSE,
         values: [
           input.id, input.submittedAt, input.state, input.status, input.reason, input.error, input.attempt, input.startedAt, JSON.stringify(input.tools),
-          toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), null,
-          input.tools.reduce((sum, tool) => sum + tool.usageMs, 0), input.ioBytes, input.body, randomUUID(),
+          toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), input.report === undefined ? null : input.report.success ? 'success' : 'error',
+          input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0), input.ioBytes, input.body, randomUUID(),
         ],
       });
       if (!row) throw new StoreError('query-failed', 'close_request gave no row');

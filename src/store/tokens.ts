@@ -1,7 +1,8 @@
 /** Tokens with all that the gateway and the leader need to know of them. */
 import type { Database } from './connection.ts';
 import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from './limits.ts';
-import type { Limits, TokenRecord } from './records.ts';
+import { quotasOf } from './quota.ts';
+import type { Limits, MonthlyLimits, TokenRecord } from './records.ts';
 
 type Prefixed<P extends string> = Record<`${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`, number | null>;
 interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
@@ -18,6 +19,9 @@ interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
   restrictions: string[];
   expires_at: Date | null;
   allow: TokenRecord['allow'];
+  t_quota: MonthlyLimits | null;
+  u_quota: MonthlyLimits | null;
+  r_quota: MonthlyLimits | null;
 }
 
 const limitColumns = (alias: 't' | 'u' | 'r') =>
@@ -27,6 +31,7 @@ const SELECT = `select t.id, t.user_id, r.id root_id, t.name, u.role, u.status u
     exists (select from users a where a.status = 'suspended' and (a.id = r.id or a.id = any(u.parent_ids))) above_suspended,
     case when r.id <> u.id then (select array_agg(p) from unnest(r.permissions) p where p <> all(r.restrictions)) end root_permissions,
     t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
+    t.monthly_quota t_quota, u.monthly_quota u_quota, r.monthly_quota r_quota,
     ${limitColumns('t')}, ${limitColumns('u')}, ${limitColumns('r')}
   from tokens t join users u on u.id = t.user_id join users r on r.id = coalesce(u.root_id, u.id)
   where t.revoked_at is null`;
@@ -45,6 +50,7 @@ const toRecord = (defaults: Limits) => (row: TokenRow): TokenRecord => ({
   permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.root_permissions),
   expiresAt: row.expires_at,
   limits: effectiveLimits(given(row, 't'), given(row, 'u'), given(row, 'r'), defaults),
+  quotas: quotasOf({ token: row.t_quota, user: row.u_quota, root: row.r_quota, isRoot: row.user_id === row.root_id }),
   allow: row.allow,
 });
 

@@ -43,7 +43,7 @@ describe('store: tokens', function () {
 
   it('finds the administrator\'s token by its hash', async () => {
     assert.deepEqual(await fixture.store.findToken(sha256(ADMIN.token)), {
-      id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', role: 'root', userStatus: 'active', permissions: [...PERMISSIONS], expiresAt: null,
+      id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', role: 'root', userStatus: 'active', quotas: [], permissions: [...PERMISSIONS], expiresAt: null,
       limits: DEFAULT_LIMITS, allow: [],
     });
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);

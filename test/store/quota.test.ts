@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { quotasOf } from '../../src/store/quota.ts';
+import type { MonthlyLimits, OpenInput, Quota } from '../../src/store/records.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { uuidv7 } from '../../src/store/uuid.ts';
+import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from './fixture.ts';
+
+describe('store: whose quota counts', () => {
+  const a: MonthlyLimits = { 'request-count': 1 };
+  const b: MonthlyLimits = { 'data-processed': 2 };
+  for (const [what, given, expected] of [
+    ['none', { token: null, user: null, root: null, isRoot: true }, []],
+    ['what holds no bound is none', { token: {}, user: { 'request-count': null } as unknown as MonthlyLimits, root: null, isRoot: false }, []],
+    ['a root user\'s is his account\'s, once', { token: null, user: a, root: a, isRoot: true }, [{ scope: 'account', limits: a }]],
+    ['a sub-user has his own beside the account\'s', { token: b, user: a, root: b, isRoot: false }, [{ scope: 'token', limits: b }, { scope: 'user', limits: a }, { scope: 'account', limits: b }]],
+  ] as const) it(what, () => assert.deepEqual(quotasOf(given), expected));
+});
+
+describe('store: monthly quotas', function () {
+  this.timeout(60_000);
+  let fixture: StoreFixture;
+  let store: Store;
+  let other: Store;
+  let root: number;
+  let sub: number;
+
+  before(async () => {
+    fixture = await startStore();
+    store = fixture.store;
+    other = await openStore({ url: fixture.server.url });
+    const [one] = await fixture.sql<{ id: string }>(`insert into users (email, status) values ('root@example.org', 'active') returning id`);
+    root = Number(one?.id);
+    const [two] = await fixture.sql<{ id: string }>(`insert into users (email, status, role, parent_id, root_id) values ('sub@example.org', 'active', 'sub', $1, $1) returning id`, [root]);
+    sub = Number(two?.id);
+  });
+  after(async () => {
+    await other.close();
+    await fixture.close();
+  });
+
+  let nextToken = 900;
+  const within = (of: Quota[], change: Partial<OpenInput> = {}) => anOpenInput(store, { userId: root, tokenId: nextToken, quotas: { of, rootUserId: root }, ...change });
+  const requests = (scope: Quota['scope'], count: number): Quota[] => [{ scope, limits: { 'request-count': count } }];
+  const openedOf = async (of: Quota[], change: Partial<OpenInput> = {}, at = store) => (await at.openRequest(within(of, change))).outcome;
+  beforeEach(() => { nextToken++; });
+
+  it('running requests count, ended ones too, folded or not', async () => {
+    const inputs = Array.from({ length: 4 }, () => within(requests('token', 3)));
+    for (const input of inputs.slice(0, 3)) assert.equal((await store.openRequest(input)).outcome, 'opened');
+    assert.deepEqual(await store.openRequest(inputs[3]!), { outcome: 'over-quota', rate: { limit: 0, remaining: 0, resetMs: 0 }, exceeded: 'request-count' });
+    assert.equal(await store.readRequest(inputs[3]!.id), null);
+    await store.closeRequest(aCloseInput(inputs[0]!));
+    assert.equal(await openedOf(requests('token', 3)), 'over-quota');
+    await store.foldUsage({ restSeconds: -3_600 });
+    assert.equal(await openedOf(requests('token', 3)), 'over-quota');
+    assert.equal(await openedOf(requests('token', 4)), 'opened');
+    // Another token of the same user has a quota of its own.
+    assert.equal(await openedOf(requests('token', 1), { tokenId: 899 }), 'opened');
+  });
+
+  it('of forty at once on two replicas exactly those get through that fit', async () => {
+    const of = requests('token', 7);
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => openedOf(of, { requestsPerMinute: index % 4 === 0 ? 0 : 1_000_000 }, index % 2 ? store : other)));
+    assert.equal(outcomes.filter((outcome) => outcome === 'opened').length, 7);
+    assert.equal(outcomes.filter((outcome) => outcome === 'over-quota').length, 33);
+  });
+
+  it('an account counts all its users, a sub-user his own; with several the first that is used up is told', async () => {
+    const before = (await fixture.sql<{ n: number }>('select count(*)::integer n from requests where user_id in ($1, $2)', [root, sub]))[0]!.n;
+    const tokens = await Promise.all([openedOf(requests('account', before + 6), { userId: sub, tokenId: 1 }), ...Array.from({ length: 9 }, (_, index) => openedOf(requests('account', before + 6), { userId: index % 2 ? sub : root, tokenId: 2 + index }, index % 2 ? store : other))]);
+    assert.equal(tokens.filter((outcome) => outcome === 'opened').length, 6);
+    const own = (await fixture.sql<{ n: number }>('select count(*)::integer n from requests where user_id = $1', [sub]))[0]!.n;
+    assert.equal(await openedOf(requests('user', own), { userId: sub, tokenId: 1 }), 'over-quota');
+    assert.equal(await openedOf([...requests('user', own + 1), ...requests('account', 1_000_000)], { userId: sub, tokenId: 1 }), 'opened');
+  });
+
+  it('time and data that ended requests have used', async () => {
+    const first = within([{ scope: 'token', limits: { 'processing-time': 41, 'data-processed': 2_000 } }]);
+    await store.openRequest(first);
+    assert.equal(await openedOf(first.quotas!.of as Quota[]), 'opened');
+    await store.closeRequest(aCloseInput(first, { ioBytes: 1_999 }));
+    const answer = await store.openRequest(within([{ scope: 'token', limits: { 'processing-time': 41, 'data-processed': 2_000 } }]));
+    assert.equal(answer.outcome === 'over-quota' && answer.exceeded, 'processing-time');
+    assert.equal(await openedOf([{ scope: 'token', limits: { 'processing-time': 42, 'data-processed': 2_000 } }]), 'opened');
+    const data = await store.openRequest(within([{ scope: 'token', limits: { 'processing-time': 42, 'data-processed': 1_999 } }]));
+    assert.equal(data.outcome === 'over-quota' && data.exceeded, 'data-processed');
+  });
+
+  it('what was used last month is no matter', async () => {
+    const month = new Date(store.clock.now());
+    const last = Date.UTC(month.getUTCFullYear(), month.getUTCMonth()) - 1;
+    const old = within([], { id: uuidv7(last), submittedAt: new Date(last) });
+    await store.openRequest(old);
+    await store.closeRequest(aCloseInput(old));
+    assert.equal(await openedOf(requests('token', 1)), 'opened');
+    assert.equal(await openedOf(requests('token', 1)), 'over-quota');
+  });
+
+  it('a call that is sent again after its answer was lost stays opened; an idempotency key that was refused is free; a repeat is told its first', async () => {
+    const first = within(requests('token', 1), { idempotency: { key: 'k1', bodySha256: sha256('b') } });
+    assert.equal((await store.openRequest(first)).outcome, 'opened');
+    assert.equal((await store.openRequest(first)).outcome, 'opened');
+    const repeat = await store.openRequest({ ...first, ...store.newRequest() });
+    assert.equal(repeat.outcome === 'repeated' && repeat.id, first.id);
+    const refused = within(requests('token', 1), { idempotency: { key: 'k2', bodySha256: sha256('b') } });
+    assert.equal((await store.openRequest(refused)).outcome, 'over-quota');
+    assert.equal((await store.openRequest({ ...refused, ...store.newRequest(), quotas: { of: requests('token', 2), rootUserId: root } })).outcome, 'opened');
+  });
+
+  it('comes with the token: of itself, its user and his root user', async () => {
+    await fixture.sql(`update users set monthly_quota = '{"request-count": 10}' where id = $1`, [root]);
+    await fixture.sql(`insert into tokens (user_id, sha256, monthly_quota) values ($1, $2, '{"data-processed": 5}')`, [sub, sha256('quota')]);
+    assert.deepEqual((await store.findToken(sha256('quota')))?.quotas, [{ scope: 'token', limits: { 'data-processed': 5 } }, { scope: 'account', limits: { 'request-count': 10 } }]);
+  });
+});
