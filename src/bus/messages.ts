@@ -141,10 +141,13 @@ export interface ToolResult {
   output: string | null;
 }
 
+/** What stands under `probe_report`: no tool, but shown and counted as one. */
+export type ReportResult = Omit<ToolResult, 'name'> & { name: ToolName | 'probe_report' };
+
 /** The body of a result, before compression and cutting. */
 export interface ResultBody {
   tools: ToolResult[];
-  report?: ToolResult;
+  report?: ReportResult;
   ioUsage: number;
   /** What the source proxy knows of the origin, decides between 400, 404 and 200. */
   source?: { failure: FailureCode; status?: number; message: string };

@@ -33,9 +33,9 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   const shown = options.shown ?? ORDER;
-  const all = new Map<Shown, ToolResult>();
+  const all = new Map<Shown, Told>();
   for (const tool of result.tools) if (tool.name !== 'msv') all.set(tool.name, tool);
-  if (result.report) all.set('probe_report', result.report);
+  if (result.report) all.set('probe_report', costing(result.report, result.tools, shown));
   const parts = ORDER.filter((name) => shown.includes(name)).flatMap((name): Part[] => {
     const tool = all.get(name);
     return tool ? [{ name, tool, response: responseOf(tool) }] : [];
@@ -50,10 +50,19 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   return { status, contentType: JSON_TYPE, body: envelope(parts, result, options) };
 }
 
-interface Part { name: Shown; tool: ToolResult; /** As JSON text. */ response: string }
+type Told = Omit<ToolResult, 'name'>;
+
+/** Tools that the answer does not show ran for the report alone: their time is what it took. */
+function costing(report: Told, tools: readonly ToolResult[], shown: readonly Shown[]): Told {
+  const hidden = tools.filter(({ name }) => (name === 'ffprobe' || name === 'mediainfo') && !shown.includes(name));
+  if (hidden.length === 0) return report;
+  return { ...report, usageMs: hidden.reduce((sum, { usageMs }) => sum + usageMs, report.usageMs), durationMs: report.durationMs + Math.max(...hidden.map(({ durationMs }) => durationMs)) };
+}
+
+interface Part { name: Shown; tool: Told; /** As JSON text. */ response: string }
 
 /** A JSON output as it is; anything else as a JSON string; nothing as null. */
-function responseOf({ format, output }: ToolResult): string {
+function responseOf({ format, output }: Told): string {
   if (output === null) return 'null';
   return format === 'json' && isJson(output) ? output : JSON.stringify(output);
 }
@@ -78,7 +87,7 @@ function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTime
   ].join('');
 }
 
-const section = ({ success, durationMs, usageMs, error }: ToolResult): string =>
+const section = ({ success, durationMs, usageMs, error }: Told): string =>
   JSON.stringify({ success, duration: Math.round(durationMs), usage: Math.round(usageMs), ...(success ? {} : { error: error ?? 'failed' }) });
 
 const OBJECT = /^\s*\{/;

@@ -6,6 +6,7 @@ import { isJson } from '../envelope/json.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
+import { reportOf, runsForReport } from './report.ts';
 import type { JobSource } from './source.ts';
 import { TOOL_TABLE } from './tools/table.ts';
 import type { Tool } from './tools/tool.ts';
@@ -21,9 +22,12 @@ export interface RunSettings {
 export interface Running { assignment: Assignment; remainingMs: number; launcher: Launcher; source: JobSource; settings: RunSettings }
 
 export async function runJob(running: Running): Promise<RawBody> {
-  const tools = await Promise.all(running.assignment.tools.map((tool) => runTool(tool, running)));
-  const source = running.source.failure();
-  return { tools, ioUsage: running.source.ioUsage(), ...(source ? { source } : {}) };
+  const { assignment, source } = running;
+  const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
+  const [tools, own] = await Promise.all([run(assignment.tools), run(runsForReport(assignment))]);
+  const report = reportOf(assignment, tools, own, source.redact);
+  const failure = source.failure();
+  return { tools, ioUsage: source.ioUsage(), ...(report ? { report } : {}), ...(failure ? { source: failure } : {}) };
 }
 
 const STDERR_BYTES = 64 * 1024;

@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
-import { CHUNK_BYTES, type Result, type ResultBody, RUNNER_PROTOCOL, type ToolResult } from '../bus/messages.ts';
+import { CHUNK_BYTES, type ReportResult, type Result, type ResultBody, RUNNER_PROTOCOL, type ToolResult } from '../bus/messages.ts';
 import type { PackedResult } from '../bus/packing.ts';
 
 /** A tool's result, its output still as bytes and not yet redacted. */
 export type RawToolResult = Omit<ToolResult, 'output'> & { output: Buffer | null };
-export type RawBody = Omit<ResultBody, 'tools' | 'report'> & { tools: RawToolResult[] };
+export type RawBody = Omit<ResultBody, 'tools' | 'report'> & { tools: RawToolResult[]; report?: Omit<ReportResult, 'output'> & { output: Buffer | null } };
 
 const PIECE = 1024 * 1024;
 const LONGEST_LINE = 8 * PIECE;
@@ -41,24 +41,35 @@ export function* pieces(bytes: Buffer): Generator<string> {
 }
 
 /** The JSON of a result body, in pieces. */
-function* bodyText({ tools, ...rest }: RawBody, redact: (text: string) => string): Generator<string> {
+function* bodyText({ tools, report, ...rest }: RawBody, redact: (text: string) => string): Generator<string> {
   yield '{"tools":[';
-  for (const [index, { output, ...tool }] of tools.entries()) {
-    yield `${index > 0 ? ',' : ''}${JSON.stringify(tool).slice(0, -1)},"output":`;
-    if (output === null) yield 'null}';
-    else {
-      yield '"';
-      for (const piece of pieces(output)) yield JSON.stringify(redact(piece)).slice(1, -1);
-      yield '"}';
-    }
+  for (const [index, tool] of tools.entries()) {
+    if (index > 0) yield ',';
+    yield* resultText(tool, redact);
   }
-  yield `],${JSON.stringify(rest).slice(1)}`;
+  yield '],';
+  if (report) {
+    yield '"report":';
+    yield* resultText(report, redact);
+    yield ',';
+  }
+  yield JSON.stringify(rest).slice(1);
+}
+
+function* resultText({ output, ...result }: { output: Buffer | null }, redact: (text: string) => string): Generator<string> {
+  yield `${JSON.stringify(result).slice(0, -1)},"output":`;
+  if (output === null) yield 'null}';
+  else {
+    yield '"';
+    for (const piece of pieces(output)) yield JSON.stringify(redact(piece)).slice(1, -1);
+    yield '"}';
+  }
 }
 
 const compress = promisify(zstdCompress);
 
 export async function packBody(body: RawBody, redact: (text: string) => string, of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>): Promise<PackedResult> {
-  const bytes = body.tools.reduce((sum, { output }) => sum + (output?.length ?? 0), 0);
+  const bytes = [...body.tools, ...(body.report ? [body.report] : [])].reduce((sum, { output }) => sum + (output?.length ?? 0), 0);
   const { packed, size } = bytes < SMALL ? await packSmall(bodyText(body, redact)) : await packLarge(bodyText(body, redact));
   const chunks: Buffer[] = [];
   if (packed.length > CHUNK_BYTES) for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));

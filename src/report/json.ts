@@ -1,0 +1,48 @@
+/** Reading what may have any form: a wrong type reads as nothing. */
+export type Json = unknown;
+export type JsonObject = { readonly [key: string]: unknown };
+
+export const objectOf = (value: Json): JsonObject => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {});
+export const listOf = (value: Json): readonly unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
+
+const LONGEST = 1000;
+export function textOf(value: Json): string | undefined {
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  return text === '' ? undefined : text.slice(0, LONGEST);
+}
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
+const LARGEST = 1e18;
+export function numberOf(value: Json): number | undefined {
+  const number = typeof value === 'number' ? value : typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : NaN;
+  return Number.isFinite(number) && Math.abs(number) < LARGEST ? number : undefined;
+}
+export const wholeOf = (value: Json): number | undefined => {
+  const number = numberOf(value);
+  return number === undefined ? undefined : Math.round(number);
+};
+export const positiveOf = (value: Json): number | undefined => {
+  const number = numberOf(value);
+  return number !== undefined && number > 0 ? number : undefined;
+};
+
+/** Keys in any case: muxers write `language` and `LANGUAGE`, and `BPS-eng`. */
+export function tagOf(tags: JsonObject, ...names: string[]): string | undefined {
+  for (const [key, value] of Object.entries(tags)) {
+    const plain = key.toLowerCase().replace(/-[a-z]{3}$/, '');
+    if (names.includes(plain)) {
+      const text = textOf(value);
+      if (text !== undefined) return text;
+    }
+  }
+  return undefined;
+}
+
+/** Drops what is unknown. */
+export function known<T>(values: Record<string, T | undefined>): Record<string, T> {
+  const kept: Record<string, T> = {};
+  for (const [key, value] of Object.entries(values)) if (value !== undefined) kept[key] = value;
+  return kept;
+}

@@ -1,0 +1,34 @@
+/** Rates and ratios: fractions as text where they are exact, decimals where only those are told. */
+import { numberOf } from '../json.ts';
+
+export interface Fraction { numerator: number; denominator: number }
+
+export function fractionOf(text: unknown): Fraction | undefined {
+  if (typeof text !== 'string') return undefined;
+  const found = /^(\d{1,12})[/:](\d{1,12})$/.exec(text.trim());
+  const [numerator, denominator] = [Number(found?.[1]), Number(found?.[2])];
+  return found && numerator > 0 && denominator > 0 ? { numerator, denominator } : undefined;
+}
+
+/** As it stands in fields. */
+export const written = ({ numerator, denominator }: Fraction): string => `${numerator}/${denominator}`;
+
+export function valueOf(fraction: unknown): number | undefined {
+  const found = fractionOf(fraction);
+  return found ? found.numerator / found.denominator : numberOf(fraction);
+}
+
+export function reduced({ numerator, denominator }: Fraction): Fraction {
+  let [a, b] = [numerator, denominator];
+  while (b > 0) [a, b] = [b, a % b];
+  return { numerator: numerator / (a || 1), denominator: denominator / (a || 1) };
+}
+
+/** A rate that is told with three decimals: a whole one, one of the 1001 family, or thousandths. */
+export function rateOf(decimal: number): Fraction {
+  const whole = Math.round(decimal);
+  if (whole > 0 && Math.abs(decimal - whole) < 0.0006) return { numerator: whole, denominator: 1 };
+  const up = Math.ceil(decimal);
+  if (Math.abs(decimal - (up * 1000) / 1001) < 0.0011) return { numerator: up * 1000, denominator: 1001 };
+  return reduced({ numerator: Math.round(decimal * 1000), denominator: 1000 });
+}

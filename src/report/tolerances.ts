@@ -1,0 +1,95 @@
+/** Every field that is compared, and how far two values may lie apart and still say the same. The one table. */
+import { sameContainer } from './normalise/container.ts';
+import { valueOf } from './normalise/ratio.ts';
+import type { Field, Fields } from './side.ts';
+
+/**
+ * exact: the same value. percent: relative. frame: seconds, one frame of the stream (or as many samples as the longest usual frame of sound has), at least
+ * a millisecond. bits: relative, and as much more as a frame makes of the duration that the bits are divided by. text: the same word. family: the same codec, or one name is the other's family (pcm, pcm_s16le).
+ */
+export type Tolerance = { kind: 'exact' | 'text' | 'family' | 'container' | 'fourcc' | 'matrix' | 'layout' } | { kind: 'percent' | 'bits'; percent: number } | { kind: 'frame'; frames: number };
+
+const exact = { kind: 'exact' } as const;
+const text = { kind: 'text' } as const;
+const percent = (of: number) => ({ kind: 'percent', percent: of }) as const;
+const bits = (of: number) => ({ kind: 'bits', percent: of }) as const;
+const frames = (of: number) => ({ kind: 'frame', frames: of }) as const;
+
+export const STREAM_FIELDS: Readonly<Record<string, Tolerance>> = {
+  'codec.name': { kind: 'family' },
+  'codec.profile': text,
+  'codec.level': text,
+  'codec.four_cc': { kind: 'fourcc' },
+  'size.width': exact,
+  'size.height': exact,
+  // mediainfo rounds to three decimals.
+  'size.sample_aspect_ratio': percent(0.5),
+  'size.display_aspect_ratio': percent(0.5),
+  // 30 and 30000/1001 are 0.1 % apart, and not the same.
+  frame_rate: percent(0.05),
+  scan_type: text,
+  scan_order: text,
+  'pixel_format.color_model': text,
+  'pixel_format.chroma_subsampling': text,
+  'pixel_format.bit_depth': exact,
+  'color.primaries': text,
+  'color.transfer': text,
+  'color.matrix': { kind: 'matrix' },
+  'color.range': text,
+  rotation: exact,
+  frames_count: exact,
+  duration: frames(1.05),
+  start_time: frames(1.05),
+  'bitrate.average': bits(2),
+  sample_rate: exact,
+  channels: exact,
+  channel_layout: { kind: 'layout' },
+  bit_depth: exact,
+  language: text,
+};
+export const CONTAINER_FIELDS: Readonly<Record<string, Tolerance>> = {
+  format: { kind: 'container' },
+  duration: frames(1.05),
+  size: exact,
+  'bitrate.average': bits(2),
+  chapters: exact,
+};
+
+/** AAC's longest frame (with SBR) is 2048 samples; at 44.1 kHz that is 46 ms. */
+const SAMPLES = 2048;
+const SOUND = 0.05;
+const MILLISECOND = 0.001;
+
+/** Seconds of one frame of a stream; for a container, of its slowest stream. */
+export function frameOf(fields: Fields): number {
+  const rate = valueOf(fields['frame_rate']);
+  if (rate !== undefined && rate > 0) return Math.min(1, 1 / rate);
+  const sampleRate = fields['sample_rate'];
+  return typeof sampleRate === 'number' && sampleRate > 0 ? Math.min(0.3, SAMPLES / sampleRate) : SOUND;
+}
+
+/** `duration`: of the stream, for what is divided by it. */
+export function same(one: Field, other: Field, tolerance: Tolerance, frame: number, duration?: number): boolean {
+  if (one === other) return true;
+  switch (tolerance.kind) {
+    case 'bits':
+    case 'percent': {
+      const [a, b] = [valueOf(one) ?? Number.NaN, valueOf(other) ?? Number.NaN];
+      const more = tolerance.kind === 'bits' && duration !== undefined && duration > 0 ? Math.min(0.5, (1.05 * frame) / duration) : 0;
+      return Math.abs(a - b) <= Math.max(Math.abs(a), Math.abs(b)) * (tolerance.percent / 100 + more);
+    }
+    case 'frame': return typeof one === 'number' && typeof other === 'number' && Math.abs(one - other) <= Math.max(MILLISECOND * 1.01, tolerance.frames * frame);
+    case 'container': return sameContainer(String(one), String(other));
+    case 'family': return sameFamily(String(one), String(other));
+    case 'fourcc': return String(one).toLowerCase() === String(other).toLowerCase();
+    // The two have the same coefficients.
+    case 'matrix': return ['bt470bg', 'smpte170m'].includes(String(one)) && ['bt470bg', 'smpte170m'].includes(String(other));
+    case 'layout': return bare(one) === bare(other);
+    default: return false;
+  }
+}
+
+const bare = (layout: Field): string => String(layout).replace(/\(.*\)$/, '');
+const FAMILIES = ['pcm', 'adpcm', 'dsd'];
+const sameFamily = (one: string, other: string): boolean =>
+  FAMILIES.some((family) => (one === family && other.startsWith(`${family}_`)) || (other === family && one.startsWith(`${family}_`))) || (one === 'huffyuv' && other === 'ffvhuff') || (one === 'ffvhuff' && other === 'huffyuv');

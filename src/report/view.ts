@@ -1,0 +1,74 @@
+/** Fields as callers see them: nested, rounded, under the names of the contract. */
+import type { Part } from './compare.ts';
+import { fractionOf, valueOf } from './normalise/ratio.ts';
+import type { Field, Fields, Side } from './side.ts';
+
+type Nested = Record<string, unknown>;
+
+const ROUNDED = new Set(['duration', 'start_time', 'size.sample_aspect_ratio', 'size.display_aspect_ratio']);
+const WHOLE = new Set(['bitrate.average', 'bitrate.nominal', 'bitrate.minimum', 'bitrate.maximum', 'frames_count', 'size.width', 'size.height']);
+
+/** One value, as it is written wherever it stands. */
+export function valueView(field: string, value: Field): unknown {
+  if (field === 'frame_rate') return fractionOf(value) ?? { numerator: 0, denominator: 1 };
+  if (ROUNDED.has(field)) return Math.round((valueOf(value) ?? 0) * 1000) / 1000;
+  return WHOLE.has(field) && typeof value === 'number' ? Math.round(value) : value;
+}
+
+function nested(fields: Fields, skip: (field: string) => boolean): Nested {
+  const view: Nested = {};
+  for (const [field, value] of Object.entries(fields)) {
+    if (skip(field)) continue;
+    const [outer = '', inner] = field.split('.');
+    if (inner === undefined) view[outer] = valueView(field, value);
+    else view[outer] = { ...(view[outer] as Nested | undefined), [inner]: valueView(field, value) };
+  }
+  return view;
+}
+
+const FLAT = /^(?:codec\.(?:id|four_cc|name)|size\.|frame_rate$|pixel_format\.|start_time$|duration$|frames_count$|bitrate\.|color\.)/;
+
+/** Of the first video stream, at the top. Ids, rate and average are always there. */
+export function flatView(fields: Fields): Nested {
+  const view = nested(fields, (field) => !FLAT.test(field));
+  return {
+    codec: { id: 0, ...(view['codec'] as Nested | undefined) },
+    size: view['size'] ?? {},
+    frame_rate: view['frame_rate'] ?? { numerator: 0, denominator: 1 },
+    pixel_format: view['pixel_format'] ?? {},
+    ...pick(view, ['start_time', 'duration', 'frames_count']),
+    bitrate: { average: 0, ...(view['bitrate'] as Nested | undefined) },
+    color: view['color'] ?? {},
+  };
+}
+
+const pick = (view: Nested, names: string[]): Nested => Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
+
+export function containerView(fields: Fields, ffprobe: Side['chapters'], mediainfo: Side['chapters'], parts: readonly Part[]): Nested {
+  const count = (kind: Part['kind']) => parts.filter((part) => part.kind === kind).length;
+  const chapters = ffprobe.length >= mediainfo.length ? ffprobe : mediainfo;
+  const streams = { total: parts.length, video: count('video'), audio: count('audio'), subtitle: count('subtitle'), data: count('data'), attachment: count('attachment') };
+  return { ...nested(fields, (field) => field === 'chapters'), streams, ...(chapters.length > 0 ? { chapters } : {}) };
+}
+
+export function streamView(index: number, { kind, pair }: Part, fields: Fields): Nested {
+  const id = pair?.ffprobe?.id ?? pair?.mediainfo?.id;
+  const formats = kind === 'video' ? dynamicRange(fields) : [];
+  const view = nested(fields, () => false);
+  if (formats.length > 0) view['hdr'] = { formats, ...(view['hdr'] as Nested | undefined) };
+  return {
+    index, type: kind, ...(id === undefined ? {} : { id }), ...view,
+    ...(pair?.ffprobe?.picture === true ? { attached_picture: true } : {}),
+    ...(pair?.mediainfo?.embedded === true && pair.ffprobe === undefined ? { embedded: true } : {}),
+  };
+}
+
+function dynamicRange(fields: Fields): string[] {
+  const pq = fields['color.transfer'] === 'smpte2084';
+  return [
+    ...(pq && fields['hdr.dynamic'] === true ? ['HDR10+'] : []),
+    ...(pq && fields['hdr.mastering_display'] === true ? ['HDR10'] : pq ? ['PQ'] : []),
+    ...(fields['color.transfer'] === 'arib-std-b67' ? ['HLG'] : []),
+    ...(fields['hdr.dolby_vision_profile'] === undefined ? [] : ['Dolby Vision']),
+  ];
+}

@@ -1,0 +1,96 @@
+/** What a caller should know of a file, beyond its fields. */
+import type { Comparison, Part } from './compare.ts';
+import { number } from './context.ts';
+import { extensionFits } from './normalise/container.ts';
+import type { Field, Fields } from './side.ts';
+import { frameOf } from './tolerances.ts';
+
+export interface Warning { code: string; message: string; path: string }
+
+export interface Seen {
+  comparison: Comparison;
+  /** The chosen values, by part. */
+  container: Fields;
+  streams: { part: Part; fields: Fields }[];
+  /** Of the file's name in the address, without its dot. */
+  extension: string | undefined;
+  /** What the origin said of the file's size, where it did. */
+}
+
+export function warningsOf(seen: Seen): Warning[] {
+  return [...signs(seen), ...ofContainer(seen), ...seen.streams.flatMap((stream) => ofStream(stream, seen)), ...presence(seen)].filter(first());
+}
+
+/** One warning of a kind for each part. */
+function first(): (warning: Warning) => boolean {
+  const had = new Set<string>();
+  return ({ code, path }) => !had.has(`${code} ${path}`) && had.add(`${code} ${path}`) !== undefined;
+}
+
+function signs({ comparison }: Seen): Warning[] {
+  const found: Warning[] = [];
+  for (const side of [comparison.ffprobe, comparison.mediainfo]) {
+    for (const { code, detail, stream } of side?.signs ?? []) {
+      const part = comparison.parts.find(({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream));
+      if (code === 'variable-frame-rate' && stream?.picture === true) continue;
+      found.push({ code, message: detail, path: part?.path ?? 'container' });
+    }
+  }
+  return found;
+}
+
+/** Less than this of the file missing is a matter of padding and of times that are rounded. */
+const MISSING = 0.04;
+const CONTAINED = new Set(['mp4', 'mov', '3gp', 'matroska', 'webm', 'avi', 'flv', 'asf', 'mxf', 'wav', 'ogg', 'flac', 'mp3', 'aiff']);
+
+function ofContainer({ comparison, container, streams, extension }: Seen): Warning[] {
+  const found: Warning[] = [];
+  const warn = (code: string, message: string) => found.push({ code, message, path: 'container' });
+  const format = String(container['format'] ?? '');
+  if (extension !== undefined && extensionFits(format, extension) === false) warn('extension-mismatch', `the name ends in .${extension}, the file is ${format}`);
+  if (container['duration'] === undefined && CONTAINED.has(format)) warn('no-duration', 'neither tool found how long it lasts');
+  const size = number(container, 'size');
+  const side = comparison.mediainfo?.container ?? {};
+  const [header, data] = [number(side, 'header_size'), number(side, 'data_size')];
+  if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8) warn('truncated', `the header tells of ${Math.round(header + data)} bytes, there are ${size}`);
+  const told = streams.reduce((sum, { fields }) => {
+    const [rate, seconds] = [number(fields, 'bitrate.average'), number(fields, 'duration') ?? number(container, 'duration')];
+    return sum + (rate !== undefined && seconds !== undefined ? (rate * seconds) / 8 : 0);
+  }, 0);
+  if (size !== undefined && told > size * (1 + MISSING) + 2000 && ['mp4', 'mov', '3gp', 'matroska', 'webm', 'avi', 'wav'].includes(format)) warn('truncated', `its streams should take ${Math.round(told)} bytes, the file has ${size}`);
+  const ends = streams.filter(({ part, fields }) => (part.kind === 'video' || part.kind === 'audio') && fields['duration'] !== undefined && part.pair?.ffprobe?.picture !== true).map(({ fields }) => Number(fields['duration']) + Math.max(0, number(fields, 'start_time') ?? 0) - Math.max(0, number(container, 'start_time') ?? 0));
+  const duration = number(container, 'duration');
+  const longest = ends.length > 0 ? Math.max(...ends) : undefined;
+  if (duration !== undefined && longest !== undefined && Math.abs(duration - longest) > Math.max(0.5, longest * 0.05)) warn('wrong-duration', `the container tells of ${duration.toFixed(3)} s, its longest stream ends at ${longest.toFixed(3)} s`);
+  return found;
+}
+
+function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen): Warning[] {
+  const found: Warning[] = [];
+  const warn = (code: string, message: string, at = part.path) => found.push({ code, message, path: at });
+  const both = (path: string): [Field, Field] | undefined => {
+    const [a, b] = [part.ffprobe?.[path], part.mediainfo?.[path]];
+    return a === undefined || b === undefined || a === b ? undefined : [a, b];
+  };
+  if (fields['encrypted'] === true) warn('encrypted', 'the stream is encrypted: what its pictures or sounds are cannot be checked');
+  if (part.kind === 'video') {
+    const colours = ['color.primaries', 'color.transfer', 'color.matrix', 'color.range'].filter((path) => part.fields.some((one) => one.field === path && one.agreement === 'disputed'));
+    if (colours.length > 0) warn('color-mismatch', `the tools read different ${colours.map((path) => path.slice(6)).join(', ')}: container and stream may be tagged differently`);
+    const wide = fields['color.primaries'] === 'bt2020' || fields['color.matrix'] === 'bt2020nc';
+    if (['smpte2084', 'arib-std-b67'].includes(String(fields['color.transfer'])) && !wide && fields['color.primaries'] !== undefined) warn('odd-color', `an HDR transfer with primaries ${String(fields['color.primaries'])}`);
+    const [frames, rate, seconds] = [number(fields, 'frames_count'), number(fields, 'frame_rate'), number(fields, 'duration')];
+    if (frames !== undefined && rate !== undefined && rate > 0 && seconds !== undefined && frames > 5) {
+      const off = Math.abs(frames / rate - seconds);
+      if (off > Math.max(0.5, seconds * 0.1, 2.5 * frameOf(fields)) && fields['frame_rate_mode'] !== 'variable') warn('broken-timestamps', `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, the stream lasts ${seconds.toFixed(3)} s`);
+    }
+    if (both('size.width') || both('size.height')) warn('size-mismatch', 'container and stream may tell of different picture sizes');
+  }
+  const start = number(fields, 'start_time');
+  const zero = Math.max(0, number(container, 'start_time') ?? 0);
+  if (start !== undefined && part.kind !== 'subtitle' && part.kind !== 'data' && start - zero > 0.5) warn('late-start', `it starts ${(start - zero).toFixed(3)} s after the file`);
+  return found;
+}
+
+function presence({ comparison }: Seen): Warning[] {
+  return comparison.parts.filter(({ onlyBy }) => onlyBy !== undefined).map(({ path, onlyBy, kind }) => ({ code: 'stream-seen-by-one', message: `only ${onlyBy!} sees this ${kind} stream`, path }));
+}
