@@ -117,6 +117,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   const { closed, waiter, queueTimeMs } = await store.closeRequest({
     id, submittedAt: submittedAtOf(job), state: outcome.state, status: outcome.status, reason: outcome.reason, error: outcome.error ?? null, attempt, startedAt,
     tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({ name, version, success, durationMs: Math.round(durationMs), usageMs: Math.round(usageMs) })),
+    ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
     ioBytes: Math.round(body.ioUsage), body: packed,
   });
   metrics.collected(closed ? 'recorded' : 'second');
