@@ -12,7 +12,7 @@ import type { Playlist } from './playlist.ts';
 import type { Pool } from './pool.ts';
 import type { RelayContext } from './relay.ts';
 import { redactUrl } from './redact.ts';
-import type { Source } from './source.ts';
+import type { Scheme, Source } from './source.ts';
 import { recordingTransport } from './stream/recording.ts';
 import { relayTransport } from './stream/open.ts';
 import { isWeb, originUrl, targetOf, type S3Settings } from './target.ts';
@@ -75,6 +75,7 @@ export type JobSettings = {
 
 const mostFiles = 1024;
 const mostRefused = 20;
+const recordedAs: Readonly<Partial<Record<Scheme, string>>> = { rtmp: 'flv', rtmps: 'flv', rtsp: 'mkv', rtsps: 'mkv', srt: 'ts' };
 
 /** One request's source: what its tools may read, what was read, and what went wrong. */
 export class Job {
@@ -125,7 +126,8 @@ export class Job {
   /** The address that a tool is started with. */
   address(tool: string): string {
     if (this.source.scheme.startsWith('rtsp') && this.#live.includes(tool)) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.secret}/${tool}/${this.name}`;
-    return `${this.prefix(tool)}/${this.name}`;
+    const kind = this.source.class === 'stream' && !this.#live.includes(tool) ? recordedAs[this.source.scheme] : undefined;
+    return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
   }
 
   /** Whether the origin's certificate must be good for this tool. */

@@ -1,5 +1,5 @@
 import { SourceError } from './error.ts';
-import { resolveReference } from './target.ts';
+import { isWeb, resolveReference } from './target.ts';
 
 /**
  * How any web address is spelled as a path of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps
@@ -27,6 +27,8 @@ export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'n
     return resolveReference(`${match[1]}://${authority}/`, `${match[1]}://${authority}${match[3] ?? '/'}`);
   }
   if (loosely(path) === loosely(name)) return main;
+  // What is no web address has nothing beside it; a recording of a stream is a file with a name of its kind.
+  if (!isWeb(main)) return /^stream\.[a-z]+$/.test(path) && name === 'stream' ? main : undefined;
   return resolveReference(main, `./${path}`);
 }
 

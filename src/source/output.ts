@@ -16,7 +16,7 @@ export function outputRedactor(source: Source, { port, rtspPort, secret, main, n
   const prefix = `(?:${loose(`http://127.0.0.1:${port}/${secret}`)}|${loose(`rtsp://127.0.0.1:${rtspPort}/${secret}`)})`;
   const slash = '\\\\?/';
   // The source's own address by its name, for it may stand among commas; any other up to where an address must end.
-  const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}(?![\\w%/?\\-]|\\.\\w)`, 'g');
+  const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}${source.class === 'stream' ? '(?:\\\\?\\.[a-z]+)?' : ''}(?![\\w%/?\\-]|\\.\\w)`, 'g');
   const any = new RegExp(`${prefix}(?:${slash}[A-Za-z0-9_-]+((?:${slash}[^\\s"'<>|]*)?))?`, 'g');
   // Some tools print a reference as it stands in the playlist that we wrote.
   const written = new RegExp(`(?<![\\w/.-])(?:\\.\\.${slash})*x${slash}https?${slash}[^\\s"'<>|]+`, 'g');

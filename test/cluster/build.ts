@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,8 @@ async function build(part: Part, target: string): Promise<void> {
 }
 
 async function compile(part: Part, source: string, output: string): Promise<void> {
-  const cwd = join(partsDir, part.name);
+  const own = join(partsDir, part.name);
+  const cwd = part.completed === undefined ? own : await completedModule(part.completed, own, `${output}.src`);
   if (source.endsWith('.c')) {
     await run('gcc', ['-Os', '-static', '-s', '-Wall', '-o', output, source], { cwd });
     return;
@@ -75,6 +76,15 @@ async function compile(part: Part, source: string, output: string): Promise<void
   if (part.tags !== undefined) args.push('-tags', part.tags);
   const env = { ...goEnv, CGO_ENABLED: part.cgo === true ? '1' : '0' };
   await run('go', [...args, '-o', output, source], { cwd, env, timeoutMs: 3_600_000 });
+  if (cwd !== own) await rm(cwd, { recursive: true, force: true });
+}
+
+/** A copy, because Go's module cache is not to be written to. */
+async function completedModule({ module, files }: NonNullable<Part['completed']>, from: string, copy: string): Promise<string> {
+  const folder = (await run('go', ['list', '-m', '-f', '{{.Dir}}', module], { cwd: from, env: goEnv })).trim();
+  await run('cp', ['-r', '--no-preserve=mode', folder, copy]);
+  for (const [place, name] of Object.entries(files)) await copyFile(join(from, name), join(copy, place));
+  return copy;
 }
 
 async function sources(part: Part): Promise<SourceFile[]> {

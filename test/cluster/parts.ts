@@ -7,6 +7,8 @@ export interface Part {
   tags?: string;
   ldflags?: string;
   cgo?: boolean;
+  /** A module whose published form lacks files that its own build would make: these stand in for them, by their place in it. */
+  completed?: { module: string; files: Readonly<Record<string, string>> };
   /** What a first build took here, with two cores and cold caches: for the progress lines only. */
   coldSeconds: number;
 }
@@ -64,6 +66,14 @@ export const PARTS = {
     programs: [{ name: 'nats-server', source: 'github.com/nats-io/nats-server/v2' }],
     coldSeconds: 20,
   }),
+  mediamtx: part({
+    name: 'mediamtx',
+    version: '1.15.3',
+    programs: [{ name: 'mediamtx', source: '.' }],
+    completed: { module: 'github.com/bluenviron/mediamtx', files: { 'internal/core/VERSION': 'VERSION', 'internal/servers/hls/hls.min.js': 'hls.min.js' } },
+    coldSeconds: 270,
+  }),
+  versitygw: part({ name: 'versitygw', version: '1.8.0', programs: [{ name: 'versitygw', source: 'github.com/versity/versitygw/cmd/versitygw' }], coldSeconds: 120 }),
   kwok: part({ name: 'kwok', version: '0.8', programs: [{ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok' }], coldSeconds: 100 }),
 } as const;
 
