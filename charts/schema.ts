@@ -113,6 +113,7 @@ export const VALUES: TSchema = object({
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), maxPerToken: whole(0, 100_000) }),
     secretRefs: object({ enabled: flag }),
   }),
+  retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200) }),
   limits: object({ requestsPerMinute: whole(1, 10_000_000), concurrency: whole(1, 100_000), queueTimeoutMs: whole(1, 60_000), fileBytes: whole(1, 1_000_000_000_000_000) }),
   compat: object({ onlyReturnsRaw: flag }),
   sources: object({

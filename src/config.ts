@@ -112,10 +112,14 @@ const sources = {
   denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
   s3Hosts: json('PY_S3_HOSTS', 'a list of host names', isStrings, []),
 };
-/** How runners get out: the controller hands it on to them. */
-const origins = {
+/** How origins and receivers of webhooks are reached. */
+const egress = {
   egressProxy: text('PY_EGRESS_PROXY', ''),
   noProxy: json('PY_NO_PROXY', 'a list of names and CIDRs', isStrings, []),
+};
+/** How runners get out: the controller hands it on to them. */
+const origins = {
+  ...egress,
   s3Endpoint: httpUrl('PY_S3_ENDPOINT', ''),
   s3Region: text('PY_S3_REGION', ''),
 };
@@ -134,6 +138,8 @@ const api = {
   ...postgres,
   ...nats,
   ...sources,
+  ...egress,
+  sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
   sealPublicFile: text('PY_SEAL_PUBLIC_FILE'),
   replica: text('PY_REPLICA', 'local'),
@@ -188,6 +194,8 @@ const controller = {
   finishedSeconds: integer('PY_FINISHED_SECONDS', 1, 86_400, 600),
   finishedMax: integer('PY_FINISHED_MAX', 0, 100_000, 2_000),
   finishedMaxPerToken: integer('PY_FINISHED_MAX_PER_TOKEN', 0, 100_000, 50),
+  keepEnvelopeDays: integer('PY_KEEP_ENVELOPE_DAYS', 1, 36_500, 30),
+  keepRequestMonths: integer('PY_KEEP_REQUEST_MONTHS', 1, 1_200, 13),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
 };
 

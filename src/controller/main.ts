@@ -20,8 +20,8 @@ import { controllerMetrics } from './metrics.ts';
 import { serveStatus } from './status_page.ts';
 import { startTerm, type RunningTerm } from './term.ts';
 import { isRunnerPod } from './tools.ts';
+import { startUpkeep } from './upkeep.ts';
 
-const DAY_MS = 24 * 3_600_000;
 /** A cache that heard nothing for so long, bookmarks included, is no cache any more. */
 const CACHE_SILENCE_MS = 150_000;
 
@@ -133,9 +133,7 @@ export async function run(): Promise<void> {
   });
 
   await store.ensurePartitions();
-  const daily = setInterval(() => {
-    store.ensurePartitions().then(() => store.forgetExpired()).catch((error: unknown) => log.warn({ err: error }, 'daily work on the record'));
-  }, DAY_MS / 24);
+  const upkeep = startUpkeep({ store, log, retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths } });
 
   const server = await serveStatus(config.metricsListen, {
     registry: metrics.registry,
@@ -156,7 +154,7 @@ export async function run(): Promise<void> {
     process.once('SIGINT', resolve);
   });
   log.info('ending');
-  clearInterval(daily);
+  await upkeep.stop();
   await election.stop();
   await results.stop();
   callout.stop();

@@ -1,0 +1,61 @@
+/**
+ * The record's upkeep, in every controller, leading or not: usage is folded, what was asked to go goes, partitions are made ahead, what is
+ * old is dropped. Each call is safe to make at any time from several replicas; where one is at it the others find nothing to do.
+ */
+import type { Logger } from '../log.ts';
+import type { Retention } from '../store/retention.ts';
+import type { Store } from '../store/store.ts';
+
+export type UpkeepStore = Pick<Store, 'foldUsage' | 'eraseMore' | 'ensurePartitions' | 'forgetExpired' | 'forgetWebhooks' | 'retain'>;
+export interface Upkeep { stop(): Promise<void> }
+
+const TURN_MS = 60_000;
+const TURNS_PER_HOUR = 60;
+
+export function startUpkeep({ store, retention, log, turnMs = TURN_MS }: { store: UpkeepStore; retention: Retention; log: Logger; turnMs?: number }): Upkeep {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let turns = 0;
+
+  // What fails is tried again in its next turn, and keeps nothing else from its own.
+  const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    if (stopped) return;
+    try {
+      await work();
+    } catch (error) {
+      log.warn({ err: error, what }, 'upkeep of the record');
+    }
+  };
+
+  const hourly = async (): Promise<void> => {
+    await attempt('partitions', () => store.ensurePartitions());
+    await attempt('what has served', () => store.forgetExpired());
+    await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
+    await attempt('retention', async () => {
+      const { done, months } = await store.retain(retention);
+      if (months > 0) log.info({ months }, 'months of the log were dropped');
+      if (!done) log.info('old results are being dropped, more in the next turn');
+    });
+  };
+
+  const turn = async (): Promise<void> => {
+    await attempt('usage', () => store.foldUsage());
+    await attempt('erasures', () => store.eraseMore());
+    if (turns++ % TURNS_PER_HOUR === 0) await hourly();
+  };
+
+  let running = turn();
+  const next = (): void => {
+    if (stopped) return;
+    timer = setTimeout(() => { running = turn().then(next); }, turnMs);
+  };
+  running = running.then(next);
+
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
