@@ -1,8 +1,9 @@
 /** The role `api`: its connections, its servers, and how it goes. */
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../bus/connect.ts';
 import { INBOX } from '../bus/permissions.ts';
-import { limitsOf, loadConfig } from '../config.ts';
+import { limitsOf, loadConfig, type Config } from '../config.ts';
 import { makeClient } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
@@ -43,6 +44,7 @@ export async function run(): Promise<void> {
     store, bus, kube, log, processMetrics: true,
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
     accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
+    webhooks: wayOut(config),
     settings: { ...DEFAULTS, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
   });
   const { deps, checks } = wired;
@@ -65,6 +67,12 @@ export async function run(): Promise<void> {
   await Promise.allSettled([store.close(), kube.close()]);
   log.info('drained');
 }
+
+/** How receivers of webhooks are reached: as origins are. The operator's authorities may come later than this pod. */
+const wayOut = ({ egressProxy, noProxy, sourceCaFile }: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'sourceCaFile'>) => ({
+  egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy },
+  ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
+});
 
 /** The first process of a container ignores a signal that it has no handler for: one that comes while we start ends us here. */
 function signals(): { serving(): Promise<string> } {

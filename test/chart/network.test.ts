@@ -108,3 +108,16 @@ describe('the walls around the servers', function () {
     }
   });
 });
+
+describe('the way out of the API', function () {
+  this.timeout(60_000);
+  const policy = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-api');
+
+  for (const [address, open] of [['93.184.216.34', true], ['2606:2800:220:1::1', true], ['10.0.0.1', false], ['169.254.169.254', false], ['127.0.0.1', false], ['fd00:ec2::254', false]] as const) {
+    it(`${open ? 'leads' : 'does not lead'} to a receiver of webhooks at ${address}`, () => assert.equal(reaches(policy(), address, 8443), open));
+  }
+  it('leads to the one private receiver that is allowed', () => {
+    const allowed = policy({ sources: { allow: [{ cidr: '10.88.0.1/32', port: 8080 }] } });
+    assert.deepEqual([reaches(allowed, '10.88.0.1', 8080), reaches(allowed, '10.88.0.1', 80), reaches(allowed, '10.88.0.2', 8080)], [true, false, false]);
+  });
+});

@@ -59,3 +59,28 @@
   from: [{ namespaceSelector: {} }]
   {{- end }}
 {{- end -}}
+
+{{/* Any port of the open internet, and what is allowed beside it: origins of runners, receivers of webhooks. */}}
+{{- define "probeyard.originsEgress" -}}
+{{- /* Not the open internet: what RFC 6890 and its kin set apart, and what turns IPv6 into one of these. */}}
+{{- $closed4 := list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4" }}
+{{- $closed6 := list "::/96" "64:ff9b::/96" "64:ff9b:1::/48" "2001::/32" "2002::/16" "fc00::/7" "fe80::/10" "ff00::/8" }}
+{{- range .Values.sources.deny }}
+{{- if contains ":" . }}{{ $closed6 = append $closed6 . }}{{ else }}{{ $closed4 = append $closed4 . }}{{ end }}
+{{- end }}
+- to:
+    {{- range $open, $closed := dict "0.0.0.0/0" $closed4 "::/0" $closed6 }}
+    {{- if not (has $open $closed) }}
+    - ipBlock:
+        cidr: {{ $open | quote }}
+        except:
+          {{- toYaml ($closed | uniq) | nindent 10 }}
+    {{- end }}
+    {{- end }}
+{{- range .Values.sources.allow }}{{ if .cidr }}
+- to: [{ ipBlock: { cidr: {{ .cidr | quote }} } }]
+  {{- with .port }}
+  ports: [{ protocol: TCP, port: {{ . }} }]
+  {{- end }}
+{{- end }}{{ end }}
+{{- end -}}
