@@ -24,8 +24,15 @@ test-unit: node_modules/.package-lock.json ## tests without a cluster
 test-cluster: node_modules/.package-lock.json ## tests on the local cluster
 	@$(RUN) test/run.ts cluster
 
+soak: node_modules/.package-lock.json ## an hour of random faults, two at a time, under load (MINUTES, SEED)
+	@$(RUN) test/faults/soak.ts --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
+
 bench: node_modules/.package-lock.json ## measurements, compared with their ranges
 	@$(RUN) bench/run.ts
+
+fuzz-api: node_modules/.package-lock.json ## many made-up requests against the whole interface (N: examples of each operation, SEED)
+	@$(SERVERS)
+	@nice -n 19 $(RUN) test/fuzz/api/run.ts $(or $(N),500) $(SEED)
 
 images: node_modules/.package-lock.json ## build the images that changed
 	@$(RUN) images/build.ts
@@ -44,4 +51,4 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down test test-unit test-cluster bench images images-source status logs
+.PHONY: help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs

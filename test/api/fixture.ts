@@ -9,7 +9,7 @@ import { SUBJECT, type Early, type Ended, type ResultBody, type ToolResult } fro
 import { DEFAULTS, type Settings } from '../../src/api/deps.ts';
 import { listen, type HttpServer } from '../../src/api/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
-import { wire, type Wired } from '../../src/api/wire.ts';
+import { wire, type Connections, type Wired } from '../../src/api/wire.ts';
 import { outcome } from '../../src/envelope/outcome.ts';
 import { makeClient, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/kube/client.ts';
 import { API_VERSION, type ProbeJob, type ProbeTool, type ToolName } from '../../src/kube/resources.ts';
@@ -76,7 +76,7 @@ export const accountSettings = (change: Partial<AccountSettings> = {}): AccountS
   return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, trustedHops: 0, ...change };
 };
 
-export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean; accounts?: Partial<AccountSettings> } = {}): Promise<ApiFixture> {
+export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean; accounts?: Partial<AccountSettings>; webhooks?: Connections['webhooks'] } = {}): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's own account may make these jobs.
   const apiServer = await testApiServer({ own: true });
   const [stored, nats] = await Promise.all([startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
@@ -95,6 +95,7 @@ export async function startApi(change: Partial<Settings> = {}, options: { relay?
     store: stored.store, bus, kube: ownKube, sealKeys: () => publicKeys,
     log: pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } }),
     accounts: accountSettings(options.accounts),
+    ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     settings: { ...DEFAULTS, namespace, replica, allowSources: [], denyCidrs: [], ...change },
   });
   const { deps, checks } = wired;

@@ -4,7 +4,7 @@ import { DescriptionError, makeComponents, type Components } from './components.
 import { commonErrors } from './errors.ts';
 import { ABOUT } from './about.ts';
 import { TAGS, type Examples, type Operation, type Response } from './operation.ts';
-import { requestSchema, type Schema } from './request_schema.ts';
+import { requestSchema, writtenSchema, type Schema } from './request_schema.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
@@ -32,7 +32,7 @@ const examplesOf = (examples: Examples | undefined): object => (examples && Obje
 
 function queryParameters({ query, queryExamples = {}, id }: Operation, place: Components['place']): object[] {
   if (!query) return [];
-  const { properties = {}, required = [] } = requestSchema(query as Schema);
+  const { properties = {}, required = [] } = writtenSchema(requestSchema(query as Schema));
   for (const [name, { value }] of Object.entries(queryExamples)) {
     const unknown = Object.keys(value as object).find((parameter) => !(parameter in properties));
     if (unknown) throw new DescriptionError(`${id}: the example ${name} has the unknown parameter ${unknown}`);
@@ -77,8 +77,8 @@ function encoding(mediaType: string, { properties = {} }: Schema): object {
 function requestBody({ body }: Operation, place: Components['place']): object {
   if (!body) return {};
   const schema = requestSchema(body.schema as Schema);
-  const placed = place(schema);
-  const content = body.mediaTypes.map((mediaType) => [mediaType, { schema: placed, ...encoding(mediaType, schema), ...examplesOf(body.examples) }] as const);
+  const written = writtenSchema(schema);
+  const content = body.mediaTypes.map((mediaType) => [mediaType, { schema: place(mediaType === FORM || mediaType === MULTIPART ? written : schema), ...encoding(mediaType, schema), ...examplesOf(body.examples) }] as const);
   return { requestBody: { required: body.required ?? true, content: Object.fromEntries(content) } };
 }
 

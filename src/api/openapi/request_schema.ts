@@ -22,3 +22,17 @@ export function requestSchema(schema: Schema): Schema {
     ...(items ? { items: requestSchema(items) } : {}),
   };
 }
+
+/** As a query or a form writes it: nothing there is null, what is not sent has its default. */
+export function writtenSchema(schema: Schema): Schema {
+  const { type, enum: values, default: fallback, properties, items, ...rest } = schema as Schema & { enum?: unknown[]; default?: unknown };
+  const types = [type].flat().filter((name) => name !== undefined && name !== 'null') as string[];
+  return {
+    ...rest,
+    ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0]! : types }),
+    ...(values ? { enum: values.filter((value) => value !== null) } : {}),
+    ...(fallback === undefined || fallback === null ? {} : { default: fallback }),
+    ...(properties ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, writtenSchema(field)])) } : {}),
+    ...(items ? { items: writtenSchema(items) } : {}),
+  };
+}

@@ -18,7 +18,7 @@ export const optionalChoice = <const T extends string>(values: readonly T[], des
   Type.Unsafe<T | null>({ type: ['string', 'null'], enum: [...values, null], default: null, description });
 
 /** No control characters and no half of a surrogate pair: neither Postgres nor an argument list takes them. */
-export const PLAIN = '^[^\\u0000-\\u001f\\u007f\\p{Cs}]*$';
+export const PLAIN = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 
 export const optionalText = (maxLength: number, description: string, pattern = PLAIN) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength, pattern, default: null, description });

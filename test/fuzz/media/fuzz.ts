@@ -1,0 +1,90 @@
+/** Broken media through the runner's own path: every file must be answered, and the runner must go on as before. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { extname, join, relative } from 'node:path';
+import { sendFile, startOrigin } from '../../source/origin.ts';
+import { startRealRunner, type ToolEntry } from '../../streams/real_runner.ts';
+import { mutations, seeded } from './mutate.ts';
+
+export const corpus = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'corpus', 'media');
+const fixture = join(import.meta.dirname, '..', '..', 'fixtures', 'tiny.mp4');
+const largest = 3 << 20;
+/** A damaged file may keep a tool busy: it is ended after this. */
+const timeoutMs = 15_000;
+const checkEvery = 50;
+
+export interface Summary { seed: number; cases: number; files: number; kinds: string[]; byTool: Map<string, Map<string, number>>; problems: string[]; slowestMs: number }
+
+/** The files that damage is done to; one of our own where the corpus is not at hand. */
+export function samples(): string[] {
+  if (!existsSync(corpus)) return [fixture];
+  const names = readdirSync(corpus, { recursive: true }) as string[];
+  return names.map((name) => join(corpus, name)).filter((path) => statSync(path).isFile() && statSync(path).size <= largest && statSync(path).size > 0).sort();
+}
+
+/** The newest of each tool, and an old one: nine years of parsers. */
+export const fuzzed = ({ tool, version, latest }: ToolEntry): boolean => latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
+
+export async function fuzzMedia({ seed, cases, which = fuzzed, progress = () => {} }: { seed: number; cases: number; which?: (entry: ToolEntry) => boolean; progress?: (done: number) => void }): Promise<Summary> {
+  const random = seeded(seed);
+  const files = samples();
+  const kinds = Object.keys(mutations);
+  let body = Buffer.alloc(0);
+  const origin = await startOrigin((request, response) => sendFile(body, request, response));
+  const runner = await startRealRunner(which, { allow: [{ cidr: '127.0.0.1/32', port: origin.port }] });
+  const summary: Summary = { seed, cases: 0, files: new Set(files).size, kinds: [...new Set(files.map((file) => extname(file).slice(1).toLowerCase()))].sort(), byTool: new Map(), problems: [], slowestMs: 0 };
+  const uncaught = (error: unknown): void => { summary.problems.push(`thrown into the air: ${String(error)}`); };
+  process.on('unhandledRejection', uncaught);
+  const healthy = async (): Promise<void> => {
+    body = readFileSync(fixture);
+    const { tools } = await runner.run(`${origin.url}/tiny.mp4`);
+    if (tools.some(({ success }) => !success)) summary.problems.push(`after ${summary.cases} files a good one fails: ${JSON.stringify(tools.map(({ tool, error }) => [tool, error]))}`);
+  };
+  try {
+    assert.ok(runner.entries.length > 0, 'no tool image is built here');
+    for (; summary.cases < cases; summary.cases++) {
+      const file = files[summary.cases % files.length]!;
+      const kind = kinds[Math.floor(random() * kinds.length)]!;
+      body = mutations[kind]!(readFileSync(file), random, readFileSync(files[Math.floor(random() * files.length)]!));
+      const what = `case ${summary.cases}, ${relative(corpus, file)}, ${kind}, ${body.length} bytes`;
+      const begun = performance.now();
+      const answered = await Promise.race([
+        runner.run(`${origin.url}/${summary.cases}${extname(file)}`, { timeoutMs }),
+        new Promise<undefined>((resolve) => { setTimeout(() => resolve(undefined), timeoutMs * 2).unref(); }),
+      ]);
+      summary.slowestMs = Math.max(summary.slowestMs, Math.round(performance.now() - begun));
+      if (answered === undefined) {
+        summary.problems.push(`${what}: no answer`);
+        break;
+      }
+      for (const { tool, version, success, failure, error, output } of answered.tools) {
+        const name = `${tool} ${version}`;
+        const counts = summary.byTool.get(name) ?? new Map<string, number>();
+        summary.byTool.set(name, counts);
+        const outcome = success ? 'success' : (failure ?? 'no reason');
+        counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+        if (success ? !isObject(output) : !error) summary.problems.push(`${what}, ${name}: ${outcome} with ${success ? 'no JSON' : 'no message'}`);
+        if (!success && ['unavailable', 'no reason'].includes(outcome)) summary.problems.push(`${what}, ${name}: ${outcome}: ${error}`);
+        if (error?.includes('127.0.0.1:') && !error.includes(`127.0.0.1:${origin.port}`)) summary.problems.push(`${what}, ${name}: shows where the proxy listens: ${error}`);
+      }
+      if (summary.cases % checkEvery === checkEvery - 1) {
+        await healthy();
+        progress(summary.cases + 1);
+      }
+    }
+    await healthy();
+    return summary;
+  } finally {
+    process.off('unhandledRejection', uncaught);
+    await runner.close();
+    await origin.close();
+  }
+}
+
+function isObject(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,33 @@
+/** `make fuzz-media` (CASES=, SEED=): the long form. Writes its summary into docs/fuzzing.md. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { corpus, fuzzMedia, type Summary } from './fuzz.ts';
+
+const file = join(import.meta.dirname, '..', '..', '..', 'docs', 'fuzzing.md');
+const [begin, end] = ['<!-- fuzz-media: written by test/fuzz/media/run.ts -->', '<!-- /fuzz-media -->'];
+
+const cases = Number(process.env['CASES'] || 1000);
+const seed = Number(process.env['SEED'] || Math.floor(Math.random() * 2 ** 32));
+if (!existsSync(corpus)) console.log('the corpus is not here: one small file stands for it');
+console.log(`seed ${seed}, ${cases} cases`);
+const begun = performance.now();
+const summary = await fuzzMedia({ seed, cases, progress: (done) => console.log(`${done} done after ${Math.round((performance.now() - begun) / 1000)} s`) });
+const text = render(summary);
+console.log(text);
+const known = existsSync(file) ? readFileSync(file, 'utf8') : '# Fuzzing\n';
+const at = known.indexOf(begin);
+writeFileSync(file, at === -1 ? `${known.trimEnd()}\n\n${begin}\n${text}\n${end}\n` : `${known.slice(0, at)}${begin}\n${text}\n${known.slice(known.indexOf(end, at))}`);
+process.exitCode = summary.problems.length === 0 ? 0 : 1;
+
+function render({ seed: used, cases: done, files, kinds, byTool, problems, slowestMs }: Summary): string {
+  const outcomes = [...new Set([...byTool.values()].flatMap((counts) => [...counts.keys()]))].sort();
+  return [
+    '## Broken media', '',
+    `\`make fuzz-media SEED=${used} CASES=${done}\`: ${done} damaged files made of ${files} real ones (${kinds.join(', ')}), each read by every tool below through the launcher and the source proxy.`,
+    'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made huge or zero. Every 50 files a good one is read with the same runner.', '',
+    `| tool | ${outcomes.join(' | ')} |`, `|---|${outcomes.map(() => '---').join('|')}|`,
+    ...[...byTool].map(([name, counts]) => `| ${name} | ${outcomes.map((outcome) => counts.get(outcome) ?? 0).join(' | ')} |`), '',
+    `Without an answer, without a message, or a runner that did not go on: ${problems.length}. The slowest file took ${slowestMs} ms for all tools.`,
+    ...problems.slice(0, 20).map((problem) => `- ${problem}`),
+  ].join('\n');
+}
