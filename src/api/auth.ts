@@ -23,9 +23,11 @@ export function credentialOf(ctx: Pick<Context, 'get' | 'querystring'>): string 
   return given;
 }
 
+const isLive = (record: TokenRecord | null, now: number): record is TokenRecord => record !== null && (record.expiresAt === null || record.expiresAt.getTime() > now);
+
 /** Judges a found token; `now` is the store's clock. */
 export function judge(record: TokenRecord | null, permission: string, now: number): TokenRecord {
-  if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= now)) throw unauthorized('bad-credential', 'the API token is not valid');
+  if (!isLive(record, now)) throw unauthorized('bad-credential', 'the API token is not valid');
   if (record.userStatus !== 'active') throw forbidden('account-inactive', `the account is ${record.userStatus}`);
   if (!record.permissions.includes(permission)) throw forbidden('no-permission', `the API token lacks the permission ${permission}`);
   return record;
@@ -34,6 +36,9 @@ export function judge(record: TokenRecord | null, permission: string, now: numbe
 export const auth = (tokens: Pick<TokenCache, 'get'>, now: () => number) => (permission: string): Handler =>
   async (ctx, next) => {
     const sha256 = createHash('sha256').update(credentialOf(ctx)).digest();
-    ctx.state.token = judge(await tokens.get(sha256), permission, now());
+    const record = await tokens.get(sha256);
+    // Known, whatever he may: his rate counts what he is refused, too.
+    if (isLive(record, now())) ctx.state.token = record;
+    judge(record, permission, now());
     return next();
   };

@@ -55,8 +55,10 @@ export async function carryOut(deps: Deps, ctx: Context, { kind, request, select
   const idempotency = idempotencyOf(ctx, kind, request);
   const times: Times = { queueTimeoutMs: Math.min(request.queue_timeout, token.limits.queueTimeoutMs), timeoutMs: request.timeout };
 
+  deps.queueRoom.check();
   for (let tries = 1; ; tries++) {
     const opened = await submit(deps, ctx, { kind, url: request.url, source, selection, ...times, kept, idempotency, webhookUrl, again: tries > 1 });
+    if (opened.job) deps.queueRoom.opened();
     const end = webhookUrl === null ? await follow(deps, ctx, { ...opened, ...times }) : await promise(deps, opened, times);
     if (end && idempotency && !opened.job && tries < TRIES && isNoResult(end)) {
       await store.releaseKey(token.id, idempotency.key, opened.id);

@@ -1,5 +1,5 @@
 /** The rate counts every authenticated call of the probe endpoints, refused ones too: those that opened no request are counted here. */
-import { tokenOf, type Handler } from './context.ts';
+import type { Handler } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError } from './errors.ts';
 import { rateLimited } from './submit.ts';
@@ -9,8 +9,8 @@ export const countRefused = ({ store }: Pick<Deps, 'store'>): Handler =>
     try {
       await next();
     } catch (error) {
-      if (ctx.state.rate || !(error instanceof GatewayError) || error.status >= 500) throw error;
-      const token = tokenOf(ctx);
+      const { token } = ctx.state;
+      if (!token || ctx.state.rate || !(error instanceof GatewayError) || error.status >= 500) throw error;
       const taken = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
       ctx.state.rate = taken.rate;
       throw taken.allowed ? error : rateLimited(taken.retryAfterMs);

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Catalog } from './catalog.ts';
 import type { Drain } from './drain.ts';
 import type { HandOver } from './hand_over.ts';
+import type { QueueRoom } from './queue_room.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './token_cache.ts';
 import type { Waiting } from './waiting.ts';
@@ -23,11 +24,13 @@ export interface Settings {
   s3Hosts: readonly string[];
   /** `inject_output` where a caller does not say. */
   onlyReturnsRaw: boolean;
+  /** How many may wait over all tokens. */
+  maxQueued: number;
   /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
   graceMs: number;
 }
 
-export const DEFAULTS = { s3Hosts: [], onlyReturnsRaw: false, graceMs: 60_000 } as const;
+export const DEFAULTS = { s3Hosts: [], onlyReturnsRaw: false, maxQueued: 10_000, graceMs: 60_000 } as const;
 
 export interface Deps {
   store: Store;
@@ -41,6 +44,7 @@ export interface Deps {
   waiting: Waiting;
   drain: Drain;
   handOver: HandOver;
+  queueRoom: QueueRoom;
   metrics: Metrics;
   log: Logger;
   settings: Settings;

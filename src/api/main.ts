@@ -45,7 +45,7 @@ export async function run(): Promise<void> {
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
     accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
     webhooks: wayOut(config),
-    settings: { ...DEFAULTS, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
+    settings: { ...DEFAULTS, maxQueued: config.maxQueued, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();

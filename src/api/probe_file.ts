@@ -48,9 +48,9 @@ const probe = (deps: Deps): Handler =>
 export const probeFile = (deps: Deps): Handler[] => [
   methods('GET', 'POST'),
   noCache,
-  auth(deps.tokens, deps.store.clock.now)('write:media'),
   rateLimitHeaders,
   countRefused(deps),
+  auth(deps.tokens, deps.store.clock.now)('write:media'),
   ...body,
   probe(deps),
 ];

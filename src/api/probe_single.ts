@@ -43,9 +43,9 @@ const probe = <T extends SingleRequest>(deps: Deps, { tool, read, options }: Sin
 export const probeSingle = <T extends SingleRequest>(deps: Deps, single: Single<T>): Handler[] => [
   methods('GET', 'POST'),
   noCache,
-  auth(deps.tokens, deps.store.clock.now)('write:media'),
   rateLimitHeaders,
   countRefused(deps),
+  auth(deps.tokens, deps.store.clock.now)('write:media'),
   ...body,
   probe(deps, single),
 ];

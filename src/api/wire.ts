@@ -14,6 +14,7 @@ import type { Deps, Settings } from './deps.ts';
 import { makeDrain } from './drain.ts';
 import { endOf } from './ends.ts';
 import { makeHandOver } from './hand_over.ts';
+import { makeQueueRoom } from './queue_room.ts';
 import type { Checks } from './health.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeTokenCache } from './token_cache.ts';
@@ -68,6 +69,7 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
     catalog: () => (catalog ??= catalogOf(tools.list())),
     tellEarly,
     handOver,
+    queueRoom: makeQueueRoom({ store, log, maxQueued: settings.maxQueued }),
   };
   const checks: Checks = {
     postgres: async () => ((await store.healthy()) ? null : 'does not answer'),

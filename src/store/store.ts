@@ -7,6 +7,7 @@ import { listen, type Listener, listenTokens, type TokenChange } from './listen.
 import { DEFAULT_LIMITS, type Limits } from './records.ts';
 import { logCalls } from './log.ts';
 import { ownerCalls } from './owners.ts';
+import { queueCalls } from './queue.ts';
 import { requestCalls } from './requests.ts';
 import { retentionCalls } from './retention.ts';
 import { rollupCalls } from './rollups.ts';
@@ -51,6 +52,7 @@ export async function openStore(settings: StoreSettings) {
     ...logCalls(database, retention.requestsSince),
     ...accountCalls(database),
     ...webhookCalls(database),
+    ...queueCalls(database, (settings.defaultLimits ?? DEFAULT_LIMITS).concurrency),
     clock,
 
     /** A new request's id and submission time, by the store's clock: the time is in the id. */

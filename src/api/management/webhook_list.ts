@@ -36,7 +36,7 @@ export const webhookList = endpoint(
   'GET media/webhook',
   {
     id: 'listWebhooks', tag: 'webhooks', summary: 'Webhooks and their attempts', also: [404], query: Query,
-    description: 'Newest first. Those that are delivered or given up are kept for 30 days.',
+    description: 'Newest first. Those that are delivered or given up are kept as long as results are.',
     answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
   },
   (deps) => [list(deps)],
