@@ -1,11 +1,14 @@
-/** Fetches a sample of the segments and measures them. */
+/** Fetches a sample of the segments of each playlist, bounded in number, bytes and time, and measures them. */
 import type { Findings } from './findings.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
-import type { Playlist } from './playlist.ts';
+import { isLive, text, type Playlist, type Segment } from './playlist.ts';
+import { compareChannels, compareFormats, compareRates, compareSegments, isIndependent, ratesOf, type MeasuredSegment, type Rates } from './compare.ts';
+import { probe, type Stream } from './probe.ts';
+import { fetchSegment, hasAudioTimestamp, type Reading } from './segment.ts';
 import type { Named } from './validate.ts';
 
-export interface MeasuredPlaylist { segments: number; bytes: number; seconds: number; peak_bit_rate: number; average_bit_rate: number }
+export interface MeasuredPlaylist { segments: number; bytes: number; seconds: number; peak_bit_rate: number; average_bit_rate: number; streams: Pick<Stream, 'type' | 'codec' | 'profile' | 'width' | 'height' | 'channels'>[] }
 /** By the address of the playlist; '' is the source itself. */
 export type Measured = Map<string, MeasuredPlaylist>;
 
@@ -20,6 +23,102 @@ export interface Measuring {
   deadline: number;
 }
 
-export async function measure(_measuring: Measuring): Promise<Measured> {
-  return new Map();
+interface Budget { bytes: number; cut: boolean; impossible: boolean }
+interface Result { rates: Rates; streams: Stream[] }
+
+/** Side by side: while one is fetched, another is measured. */
+const AT_ONCE = 2;
+
+export async function measure(measuring: Measuring): Promise<Measured> {
+  const { main, members, findings, ffprobe } = measuring;
+  const note = findings.in(main.url);
+  if (ffprobe === undefined) note('measuring-impossible', 1);
+  const all: { url: string; playlist: Playlist }[] = main.kind === 'media' ? [{ url: '', playlist: main }] : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
+  const budget: Budget = { bytes: measuring.limits.measuredBytes, cut: false, impossible: ffprobe === undefined };
+  const results = new Map<string, Result>();
+  const queue = all.filter(({ playlist }) => playlist.segments.length > 0);
+  const transport = queue.some(({ playlist }) => /\.ts(\?|$)/i.test(playlist.segments[0]?.uri ?? ''));
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const result = await measurePlaylist(next.playlist, measuring, budget, transport);
+      if (result !== undefined) results.set(next.url, result);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (budget.cut) note('measuring-cut', 1);
+  else if (budget.impossible && ffprobe !== undefined) note('measuring-impossible', 1);
+  compareVariants(measuring, results);
+  return new Map([...results].map(([url, { rates, streams }]) => [url, {
+    segments: rates.count, bytes: rates.bytes, seconds: Number(rates.seconds.toFixed(3)), peak_bit_rate: rates.peak, average_bit_rate: rates.average,
+    streams: streams.map(({ type, codec, profile, width, height, channels }) => ({ type, codec, profile, width, height, channels })),
+  }]));
+}
+
+/** Pairs of neighbours, from the beginning to the end; of a live playlist the newest ones. */
+export function sampleOf(playlist: Playlist, most: number): Segment[] {
+  const there = playlist.segments.filter(({ gap }) => !gap);
+  if (there.length <= most) return there;
+  if (isLive(playlist)) return there.slice(-most);
+  const pairs = Math.max(1, Math.floor(most / 2));
+  const chosen = new Set<number>();
+  for (let pair = 0; pair < pairs; pair++) {
+    const at = pairs === 1 ? 0 : Math.round((pair * (there.length - 2)) / (pairs - 1));
+    chosen.add(at).add(at + 1);
+  }
+  return [...chosen].sort((a, b) => a - b).map((index) => there[index]!);
+}
+
+async function measurePlaylist(playlist: Playlist, measuring: Measuring, budget: Budget, transport: boolean): Promise<Result | undefined> {
+  const { origin, limits, findings, signal, ffprobe, main } = measuring;
+  const note = findings.in(playlist.url);
+  const reading: Reading = { origin, base: playlist.base, limits, note, signal, keys: new Map(), inits: new Map() };
+  const measured: MeasuredSegment[] = [];
+  const streams = new Map<string, Stream>();
+  for (const segment of sampleOf(playlist, limits.segments)) {
+    if (budget.bytes <= 0 || signal.aborted || performance.now() > measuring.deadline - 1_000) {
+      budget.cut = true;
+      break;
+    }
+    const fetched = await fetchSegment(segment, reading);
+    if (fetched === undefined) continue;
+    budget.bytes -= fetched.bytes;
+    const { media, format } = fetched;
+    const one: MeasuredSegment = { segment, bytes: fetched.bytes, facts: undefined };
+    measured.push(one);
+    if (format === 'webvtt') {
+      if (transport && !media?.toString('latin1', 0, 4096).includes('X-TIMESTAMP-MAP')) note('webvtt-map', segment.line);
+      continue;
+    }
+    if (format === 'audio' && media !== undefined && !hasAudioTimestamp(media)) note('audio-timestamp', segment.line);
+    if (media === undefined || format === undefined || ffprobe === undefined || budget.impossible) continue;
+    const facts = await probe(ffprobe, media, format, signal);
+    if (typeof facts !== 'string') {
+      one.facts = facts;
+      for (const stream of facts.streams) streams.set(`${stream.type} ${stream.codec} ${stream.width}x${stream.height}`, stream);
+      if (format === 'ts' && facts.streams.some(({ codec }) => codec === 'hevc')) note('hevc-measured', segment.line);
+    } else if (facts === 'unstartable') budget.impossible = true;
+    else if (signal.aborted) budget.cut = true;
+    else note('segment-format', segment.line, facts);
+  }
+  if (measured.length === 0) return undefined;
+  compareSegments(measured, playlist, isIndependent(main, playlist), note);
+  return { rates: ratesOf(measured, playlist), streams: [...streams.values()] };
+}
+
+function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<string, Result>): void {
+  const note = findings.in(main.url);
+  const of = (reference: string | undefined): Result | undefined => (reference !== undefined && URL.canParse(reference, main.base) ? results.get(new URL(reference, main.base).href) : undefined);
+  for (const rendition of main.renditions) {
+    const result = of(rendition.uri);
+    if (result !== undefined && rendition.type === 'AUDIO') compareChannels(rendition, result.streams, note);
+  }
+  for (const variant of main.variants) {
+    const own = of(variant.uri);
+    if (own === undefined) continue;
+    const group = text(variant.tag, 'AUDIO');
+    const audio = main.renditions.filter((rendition) => rendition.type === 'AUDIO' && rendition.group === group).flatMap(({ uri }) => of(uri) ?? []);
+    const added = { peak: Math.max(0, ...audio.map(({ rates }) => rates.peak)), average: Math.max(0, ...audio.map(({ rates }) => rates.average)) };
+    compareRates(variant, own.rates, added, note);
+    if (own.streams.length > 0) compareFormats(variant, own.streams, audio.flatMap(({ streams }) => streams), note);
+  }
 }

@@ -20,7 +20,7 @@ export class Host {
       const path = decodeURIComponent((request.url ?? '/').split('?')[0] ?? '/');
       const list = this.#files.get(path);
       // What an example does not speak of is there, and good.
-      const found = list === undefined ? (/\/404$/.test(path) ? undefined : { body: /iframes/.test(path) ? vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts') : vod() }) : list.length > 1 ? list.shift() : list[0];
+      const found = list === undefined ? (path.endsWith('/404') ? undefined : { body: /iframes/.test(path) ? vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts') : vod() }) : list.length > 1 ? list.shift() : list[0];
       if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<html>not here</html>');
       else response.writeHead(found.status ?? 200, { 'content-type': found.type ?? 'application/vnd.apple.mpegurl' }).end(found.body);
     });

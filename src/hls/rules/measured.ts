@@ -25,7 +25,6 @@ export const MEASURED_RULES = {
   'iframes-keyframe': must('4.4.3.6', 'What an I-frame playlist names is a key frame'),
   'timestamps-break': should('3.1', 'Timestamps go on from one segment to the next, but for discontinuities'),
   'bitrate-measured': should('4.4.4.8', 'EXT-X-BITRATE is within a tenth of the bit rate of the segment'),
-  'webvtt-header': must('3.1.4', 'A segment of WebVTT begins with WEBVTT'),
   'webvtt-map': should('3.1.4', 'A segment of WebVTT that goes with MPEG-2 transport streams has X-TIMESTAMP-MAP'),
   'audio-timestamp': must('3.1.3', 'A segment of packed audio begins with an ID3 tag that holds its timestamp'),
   'hevc-measured': should('video encoding', 'HEVC is in fragmented MP4'),

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Report } from '../../src/hls/report.ts';
+import { textReport } from '../../src/hls/text_report.ts';
+import { Host } from './serve.ts';
+
+const FFPROBE = ['ffprobe'];
+const CODECS = '"avc1.64000d,mp4a.40.2"';
+const SEGMENTS = { ts: ['-hls_segment_type', 'mpegts'], fmp4: ['-hls_segment_type', 'fmp4', '-hls_fmp4_init_filename', 'init.mp4'] } as const;
+
+describe('measuring segments', function () {
+  this.timeout(30_000);
+  const directory = mkdtempSync(join(tmpdir(), 'probeyard-hls-'));
+  let host: Host;
+  const made: Record<string, Map<string, Buffer>> = {};
+
+  const make = (name: string, ...options: string[]): void => {
+    const folder = mkdtempSync(join(directory, `${name}-`));
+    execFileSync('ffmpeg', [
+      '-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25:duration=4', '-f', 'lavfi', '-i', 'sine=duration=4', '-c:v', 'libx264', '-preset', 'veryfast', '-profile:v', 'high', '-pix_fmt', 'yuv420p', '-level', '1.3', '-g', '50', '-keyint_min', '50', '-sc_threshold', '0',
+      '-c:a', 'aac', '-ac', '2', '-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', '-hls_flags', 'independent_segments', ...options, 'media.m3u8',
+    ], { cwd: folder });
+    made[name] = new Map(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))]));
+  };
+
+  before(async function () {
+    if (spawnSync('ffmpeg', ['-version']).status !== 0 || spawnSync('ffprobe', ['-version']).status !== 0) {
+      console.log('      skipped: there is no ffmpeg on this machine to make segments with');
+      this.skip();
+    }
+    make('ts', ...SEGMENTS.ts);
+    make('fmp4', ...SEGMENTS.fmp4);
+    writeFileSync(join(directory, 'key'), Buffer.alloc(16, 7));
+    writeFileSync(join(directory, 'info'), `key\n${join(directory, 'key')}\n`);
+    make('aes', ...SEGMENTS.ts, '-hls_key_info_file', join(directory, 'info'));
+    made['aes']?.set('key', Buffer.alloc(16, 7));
+    host = await new Host().start();
+  });
+  after(() => {
+    host?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  let sets = 0;
+  /** Serves one of the sets, changed; under a multivariant playlist where its attributes are given. */
+  async function measure(name: string, { change = (text: string) => text, files = {}, variant }: { change?: (playlist: string) => string; files?: Record<string, Buffer>; variant?: string } = {}): Promise<Report> {
+    const folder = `/set-${++sets}`;
+    for (const [file, body] of [...(made[name] ?? []), ...Object.entries(files)]) host.put(`${folder}/${file}`, file.endsWith('m3u8') ? { body: change(body.toString()) } : { body, type: 'video/mp2t' });
+    const main = variant === undefined ? 'media.m3u8' : 'main.m3u8';
+    if (variant !== undefined) host.put(`${folder}/main.m3u8`, { body: `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-STREAM-INF:${variant}\nmedia.m3u8\n` });
+    return host.report(`${host.url}${folder}/${main}`, { measure: { ffprobe: FFPROBE } });
+  }
+  const codes = (report: Report): string[] => [...new Set(report.messages.filter(({ level }) => level !== 'info').map(({ code }) => code))].sort();
+  const GOOD = `BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000,CODECS=${CODECS},RESOLUTION=320x180,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE`;
+
+  for (const name of ['ts', 'fmp4', 'aes']) {
+    it(`finds nothing wrong with good segments (${name})`, async () => {
+      const report = await measure(name);
+      assert.deepEqual(codes(report), name === 'aes' ? ['key-iv-reused'].filter((code) => codes(report).includes(code)) : []);
+      assert.equal(report.summary.segments_measured, 2);
+      assert.deepEqual(report.playlists[0]?.measured?.streams.map(({ codec }) => codec).sort(), ['aac', 'h264']);
+    });
+  }
+
+  it('tells real bit rates of a variant, and finds nothing where they are as promised', async () => {
+    const real = (await measure('ts')).playlists[0]?.measured;
+    assert.ok(real);
+    const { peak_bit_rate: peak, average_bit_rate: average } = real;
+    const report = await measure('ts', { variant: GOOD.replace('900000', String(peak)).replace('800000', String(average)) });
+    assert.deepEqual(codes(report), ['iframes-missing']);
+    assert.deepEqual(report.variants[0]?.measured, { peak, average });
+    assert.match(textReport(report), /2 segments measured/);
+  });
+
+  const wrong: [string, string, Parameters<typeof measure>[1]][] = [
+    ['bandwidth-exceeded', 'ts', { variant: GOOD.replace('900000', '100000').replace('800000', '100000') }],
+    ['average-exceeded', 'ts', { variant: GOOD.replace('800000', '50000').replace('900000', '9000000') }],
+    ['bandwidth-unused', 'ts', { variant: GOOD.replace('900000', '90000000') }],
+    ['codecs-measured', 'ts', { variant: GOOD.replace(CODECS, '"hvc1.1.6.L93.B0,mp4a.40.2"') }],
+    ['codecs-profile', 'fmp4', { variant: GOOD.replace(CODECS, '"avc1.42e00d,mp4a.40.2"') }],
+    ['resolution-measured', 'ts', { variant: GOOD.replace('320x180', '640x360') }],
+    ['frame-rate-measured', 'ts', { variant: GOOD.replace('25.000', '50.000') }],
+    ['duration-measured', 'ts', { change: (text) => text.replace(/#EXTINF:2\.0+,/, '#EXTINF:1.2,') }],
+    ['duration-over-target', 'ts', { change: (text) => text.replaceAll(/#EXTINF:2\.0+,/g, '#EXTINF:1,').replace('DURATION:2', 'DURATION:1') }],
+    ['segment-unreadable', 'ts', { change: (text) => text.replace('media1.ts', 'gone/404') }],
+    ['segment-format', 'ts', { files: { 'media1.ts': Buffer.from('<html>not found</html>') } }],
+    ['segment-range', 'ts', { change: (text) => text.replace('media0.ts', '#EXT-X-BYTERANGE:90000000@0\nmedia0.ts').replace('VERSION:3', 'VERSION:4') }],
+    ['init-unreadable', 'fmp4', { change: (text) => text.replace('init.mp4', 'gone/404') }],
+    ['init-format', 'fmp4', { change: (text) => text.replace('init.mp4', 'media0.m4s') }],
+    ['key-unreadable', 'aes', { change: (text) => text.replace('URI="key"', 'URI="gone/404"') }],
+    ['key-length', 'aes', { files: { key: Buffer.alloc(15) } }],
+    ['decryption', 'aes', { files: { key: Buffer.alloc(16, 9) } }],
+    ['timestamps-break', 'ts', { change: (text) => text.replace('media1.ts', 'media0.ts') }],
+    ['bitrate-measured', 'ts', { change: (text) => text.replace('#EXTINF', '#EXT-X-BITRATE:20\n#EXTINF') }],
+    ['encryption-unmeasured', 'ts', { change: (text) => text.replace('#EXTINF', '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://1",KEYFORMAT="com.apple.streamingkeydelivery",KEYFORMATVERSIONS="1"\n#EXTINF') }],
+  ];
+  for (const [code, name, options] of wrong) {
+    it(`finds ${code}`, async () => {
+      const report = await measure(name, options);
+      assert.ok(report.messages.some((message) => message.code === code), JSON.stringify(report.messages.map((message) => `${message.code}: ${message.message}`)));
+    });
+  }
+
+  it('tells where there is nothing to measure with', async () => {
+    const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), { measure: { ffprobe: undefined } });
+    assert.ok(report.messages.some(({ code }) => code === 'measuring-impossible'));
+  });
+
+  it('stops at its limit of bytes, and says so', async () => {
+    const address = `${host.url}/set-1/media.m3u8`;
+    const report = await host.report(address, { measure: { ffprobe: FFPROBE }, limits: { measuredBytes: 1 } });
+    assert.ok(report.messages.some(({ code }) => code === 'measuring-cut'));
+    assert.equal(report.summary.segments_measured, 1);
+  });
+});
