@@ -2,7 +2,7 @@
 RUN = npm exec --no --silent -- node
 # The real servers that unit tests run against; nothing to do once they are built.
 SERVERS = $(RUN) test/cluster/build.ts etcd kubernetes nats-server
-export CLUSTER REGISTRY OF FOLLOW
+export CLUSTER REGISTRY OF FOLLOW CASES SEED
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,15 @@ images: node_modules/.package-lock.json ## build the images that changed
 images-source: node_modules/.package-lock.json ## build and check every tool version from upstream source (needs the upstream sites)
 	@$(RUN) images/source.ts
 
+peers: node_modules/.package-lock.json ## build the servers that sources are tried against (RTSP, RTMP, SRT, S3)
+	@$(RUN) test/cluster/build.ts mediamtx versitygw
+
+sources: peers ## every kind of source with every tool version; writes the table of docs/sources.md
+	@$(RUN) test/streams/table.ts
+
+fuzz-media: node_modules/.package-lock.json ## damaged media through the runner (CASES=1000 SEED=...); writes its part of docs/fuzzing.md
+	@$(RUN) test/fuzz/media/run.ts
+
 status: node_modules/.package-lock.json ## what runs
 	@$(RUN) test/cluster/status.ts
 
@@ -51,4 +60,4 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs
+.PHONY: help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs peers sources fuzz-media

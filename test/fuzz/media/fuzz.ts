@@ -29,7 +29,7 @@ export async function fuzzMedia({ seed, cases, which = fuzzed, progress = () => 
   const random = seeded(seed);
   const files = samples();
   const kinds = Object.keys(mutations);
-  let body = Buffer.alloc(0);
+  let body: Buffer = Buffer.alloc(0);
   const origin = await startOrigin((request, response) => sendFile(body, request, response));
   const runner = await startRealRunner(which, { allow: [{ cidr: '127.0.0.1/32', port: origin.port }] });
   const summary: Summary = { seed, cases: 0, files: new Set(files).size, kinds: [...new Set(files.map((file) => extname(file).slice(1).toLowerCase()))].sort(), byTool: new Map(), problems: [], slowestMs: 0 };

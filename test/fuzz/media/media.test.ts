@@ -4,7 +4,7 @@ import { builtTools } from '../../streams/real_runner.ts';
 import { corpus, fuzzMedia } from './fuzz.ts';
 
 /** The short form: a few dozen files with another seed each time. The long one is `make fuzz-media`. */
-const cases = 40;
+const cases = 24;
 const built = await builtTools(({ latest }) => latest === true);
 
 describe('broken media', function () {
