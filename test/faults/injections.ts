@@ -201,7 +201,7 @@ export const jobsDeletedWithoutController: Injection = async (c) => {
 /** The images of all tools leave the node; runners that are there still have theirs mounted, new ones cannot start. */
 export const toolImagesGone: Injection = async (c) => {
   const ctr = (...args: string[]) => run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), ['-a', containerdSocket(NODE), '-n', 'k8s.io', ...args]);
-  const names = (await ctr('images', 'ls', '-q')).split('\n').filter((name) => /^localhost\/probeyard\/(ffprobe|mediainfo)[:@-]/.test(name));
+  const names = (await ctr('images', 'ls', '-q')).split('\n').filter((name) => /^localhost\/probeyard\/tool-[^/]+$/.test(name));
   if (names.length === 0) throw new Error('no image of a tool is on the node');
   const kept = names.map((name) => `kept.invalid/${name.replaceAll(/[@:]/g, '/')}:kept`);
   for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', name, kept[index]!);

@@ -120,6 +120,8 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   await eventually('every job\'s status shows an end', 60, async () =>
     (await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE })).items.every((job) => !ids.has(job.spec.token?.id ?? 0) || job.status?.completedAt !== undefined));
   await watch.stop();
+  const broken = told.filter(({ status }) => status === 0);
+  if (broken.length > 0) console.log(`      broken connections: ${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`);
   const statuses: Record<string, number> = {};
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1;
   return { told, total: told.length, statuses, most, ms: performance.now() - started };

@@ -1,0 +1,34 @@
+/** Two faults at once, drawn by a seed: the same seed draws the same pairs at the same moments. */
+import * as injections from './injections.ts';
+import type { Injection } from './injections.ts';
+
+/** Those that leave the node's own control plane alone may meet any other. */
+export const DRAWN = [
+  'leaderKilled', 'leaderPaused', 'apiReplicasReplaced', 'runnersKilled', 'bootingRunnersKilled', 'natsWiped', 'postgresReplaced', 'postgresRefuses',
+  'apiServerUnreachable', 'runnerCutOffFromNats', 'toolImagesGone',
+] as const satisfies readonly (keyof typeof injections)[];
+export type FaultName = (typeof DRAWN)[number];
+
+export interface Pair { first: FaultName; second: FaultName; /** How long after the first. */ afterMs: number }
+
+/** Mulberry32: small, even enough for a draw, and the same everywhere. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let value = Math.imul(state ^ (state >>> 15), state | 1);
+    value = (value + Math.imul(value ^ (value >>> 7), value | 61)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function drawPairs(seed: number, count: number): Pair[] {
+  const random = seeded(seed);
+  return Array.from({ length: count }, () => {
+    const first = DRAWN[Math.floor(random() * DRAWN.length)]!;
+    const others = DRAWN.filter((name) => name !== first);
+    return { first, second: others[Math.floor(random() * others.length)]!, afterMs: Math.floor(random() * 5_000) };
+  });
+}
+
+export const injectionOf = (name: FaultName): Injection => injections[name];

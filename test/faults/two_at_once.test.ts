@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { moment, settled, underLoad } from './load.ts';
+import { drawPairs, injectionOf } from './pairs.ts';
+
+/** Another pair in each run; set it to repeat one. */
+const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 100_000));
+
+describe(`two faults at once, drawn by the seed ${SEED}`, function () {
+  this.timeout(500_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  const [pair] = drawPairs(SEED, 1);
+  it(`${pair!.first}, and ${pair!.second} ${pair!.afterMs} ms later: every request has one end`, async () => {
+    const { first, second, afterMs } = pair!;
+    const { statuses, total, ms } = await underLoad(c, async () => {
+      await Promise.all([injectionOf(first)(c), moment(afterMs).then(() => injectionOf(second)(c))]);
+    });
+    console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
+    assert.ok(total >= 200);
+    await settled(c);
+  });
+});
+
+describe('the draw of faults', () => {
+  it('is the same for the same seed, and another for another', () => {
+    assert.deepEqual(drawPairs(7, 20), drawPairs(7, 20));
+    assert.notDeepEqual(drawPairs(7, 20), drawPairs(8, 20));
+    for (const { first, second } of drawPairs(7, 200)) assert.notEqual(first, second);
+  });
+});
