@@ -6,6 +6,7 @@
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
 import { GatewayError, invalid, unreadable } from './errors.ts';
+import { duplicateIn } from './input/duplicates.ts';
 import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
 
 const MAX_BYTES = 1024 * 1024;
@@ -35,11 +36,15 @@ function utf8(bytes: Uint8Array): string {
 
 function json(bytes: Uint8Array): unknown {
   const text = utf8(bytes);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw unreadable('is no JSON');
   }
+  const twice = duplicateIn(text);
+  if (twice !== undefined) throw invalid(shown(twice), 'is given more than once');
+  return value;
 }
 
 async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<Pair[]> {

@@ -1,5 +1,6 @@
 /** Texts of a query or form to the types that the schema wants. What does not fit stays a text, and the check names it. */
 import { invalid } from '../errors.ts';
+import { duplicateIn } from './duplicates.ts';
 import { shown } from './pairs.ts';
 import type { Nested } from './nested.ts';
 
@@ -27,12 +28,19 @@ function scalar(field: Field, text: string): unknown {
   return text;
 }
 
+function once(name: string, text: string, value: object): object {
+  const twice = duplicateIn(text);
+  if (twice !== undefined) throw invalid(`${shown(name)}.${shown(twice)}`, 'is given more than once');
+  return value;
+}
+
 function objectOf(name: string, text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Said below, the same as for JSON that is no object.
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return once(name, text, value);
+  } catch (error) {
+    // No JSON: said below, the same as for JSON that is no object.
+    if (!(error instanceof SyntaxError)) throw error;
   }
   throw invalid(shown(name), 'must be an object, in brackets or as one JSON string');
 }

@@ -37,9 +37,10 @@ const textOf = (value: unknown): string =>
   typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(12).replace(/\.?0+$/, '') : String(value);
 
 /** Whether the chosen version can do what the caller wants with an option. One that reported nothing is trusted with the documented ones alone. */
-function lacks({ flag, extra, reported }: OptionSpec, value: string, options: ReadonlySet<string> | null): 'option' | 'value' | undefined {
-  if (options === null) return extra === true ? 'option' : undefined;
-  if (flag !== undefined && !options.has(flag)) return 'option';
+function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | null): 'option' | 'value' | undefined {
+  const { reported } = spec;
+  if (options === null) return spec.extra === true ? 'option' : undefined;
+  if (spec.flag !== undefined && !options.has(spec.flag)) return 'option';
   if (reported === undefined) return undefined;
   if (options.has(`!${reported}`)) return 'option';
   const values = [...options].filter((option) => option.startsWith(`${reported}=`));
