@@ -2,8 +2,11 @@
 import Type, { type Static } from 'typebox';
 import { invalid } from '../errors.ts';
 
-/** RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. */
-const TIME = String.raw`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]([01]\d|2[0-3]):[0-5]\d))?$`;
+/**
+ * RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. From 1970 to 8999: a month before or an hour
+ * after must not be a year that RFC 3339 cannot write.
+ */
+const TIME = String.raw`^(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]([01]\d|2[0-3]):[0-5]\d))?$`;
 
 const time = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: TIME, default: null, description });
 
