@@ -183,7 +183,7 @@ export class Job {
 
   /** Read anew by whoever asks next; who reads it now reads on. */
   forgetUrl(url: string): void {
-    for (const key of [`vc ${url}`, `uc ${url}`]) this.#files.delete(key);
+    for (const key of this.#files.keys()) if (key.endsWith(` ${url}`)) this.#files.delete(key);
   }
 
   /** Notes why an address could not be read. */
