@@ -20,6 +20,7 @@ export interface Answered { tools: Outcome[]; io: number; source: { failure: str
 
 export interface RealRunner {
   entries: readonly ToolEntry[];
+  /** Several may run at once. */
   run(source: string, options?: { timeoutMs?: number; of?: (entry: ToolEntry) => boolean; options?: Partial<Record<ToolName, Record<string, string>>> }): Promise<Answered>;
   close(): Promise<void>;
 }
@@ -51,7 +52,6 @@ export async function startRealRunner(which: (entry: ToolEntry) => boolean, prox
   return {
     entries: built.map(({ entry }) => entry),
     async run(source, { timeoutMs = 60_000, of = () => true, options = {} } = {}) {
-      lines.length = 0;
       const tools = built.filter(({ entry }) => of(entry)).map(({ entry: { tool, version, command } }) => ({ name: tool, version, timeoutMs, options: options[tool] ?? {}, command: [...command] }));
       const assignment = { kind: 'file' as const, source, tools, timeoutMs, maxBytes: 1e9, allow: [], report: { enabled: false, diff: false, prefer: null } };
       const opened = open(assignment);
@@ -61,10 +61,9 @@ export async function startRealRunner(which: (entry: ToolEntry) => boolean, prox
         const found = body.tools.map(({ name, version, success, failure, error, output, durationMs }) => ({
           tool: name as ToolName, version, success, failure, error, output: output === null ? '' : opened.redact(output.toString()), ms: Math.round(durationMs),
         }));
-        return { tools: found, io: body.ioUsage, source: body.source, log: lines.join('\n') };
+        return { tools: found, io: body.ioUsage, source: body.source, log: lines.splice(0).join('\n') };
       } finally {
         opened.close();
-        await launcher.killAll();
       }
     },
     async close() {
