@@ -1,0 +1,135 @@
+/** What holds for a token holds over all replicas of the API. */
+import assert from 'node:assert/strict';
+import { zstdCompressSync } from 'node:zlib';
+import { makeApp } from '../../../src/api/server.ts';
+import { listen, type HttpServer } from '../../../src/api/http_server.ts';
+import { wire, type Wired } from '../../../src/api/wire.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { until } from '../../until.ts';
+import { accountSettings, startApi, tool, type ApiFixture } from '../fixture.ts';
+
+const result = { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 1 };
+const asked = [{ name: 'ffprobe' as const }];
+
+interface Call { query?: string; method?: string; body?: string; headers?: Record<string, string>; signal?: AbortSignal }
+
+describe('two replicas of the API', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  let store: Store;
+  let wired: Wired;
+  let server: HttpServer;
+  let urls: string[];
+  before(async () => {
+    api = await startApi({ maxQueued: 5 });
+    store = await openStore({ url: api.stored.server.url });
+    const { settings, log, sealKeys } = api.wired.deps;
+    wired = wire({ store, bus: api.bus, kube: api.kube, sealKeys, log, accounts: accountSettings(), settings: { ...settings, replica: 'api-second' } });
+    await wired.toolsRead;
+    server = await listen(makeApp(wired.deps, wired.checks).callback(), { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
+    urls = [api.url, `http://127.0.0.1:${server.port}`];
+  });
+  after(async () => {
+    await server.close(1_000);
+    await wired.stop();
+    await store.close();
+    await api.stop();
+  });
+
+  const file = (replica: number, token: string, init: Call = {}) =>
+    fetch(`${urls[replica % 2]}/v1/probe/file${init.query ?? ''}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });
+
+  it('count one rate: refused calls of every kind take from it, and each answer says what is left', async () => {
+    const { token } = await api.newToken({ requestsPerMinute: 6 });
+    const left: string[] = [];
+    const calls: Call[] = [{ query: '?url=file:///x' }, { query: '?nonsense=1' }, { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } }, { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }, { query: '?url=https://a.test/&webhook_url=https://b.test/' }];
+    for (const [index, call] of calls.entries()) {
+      const response = await file(index, token, call);
+      assert.equal(response.status, 400, JSON.stringify(call));
+      assert.equal(response.headers.get('ratelimit-policy'), '"default";q=6;w=60');
+      left.push(/^"default";r=(\d+);t=\d+$/.exec(response.headers.get('ratelimit') ?? '')?.[1] ?? '');
+    }
+    assert.deepEqual(left, ['5', '4', '3', '2', '1']);
+    await api.stored.sql(`update tokens set permissions = '{read:media}' where name = $1`, [`test ${token.slice(0, 8)}`]);
+    const forbidden = await until('the change is heard of', async () => {
+      const response = await file(1, token, { query: '?url=https://a.test/' });
+      return response.status === 403 ? response : null;
+    });
+    assert.match(forbidden.headers.get('ratelimit') ?? '', /^"default";r=0;/);
+    for (const replica of [0, 1]) {
+      const over = await file(replica, token, { query: '?url=https://a.test/' });
+      assert.equal(over.status, 429);
+      const after = Number(over.headers.get('retry-after'));
+      assert.ok(after >= 1 && after <= 10, `${after}`);
+    }
+  });
+
+  it('do not count who is not known, nor another method', async () => {
+    const { token } = await api.newToken({ requestsPerMinute: 2 });
+    for (const response of [await file(0, 'x'), await fetch(`${urls[1]}/v1/probe/file`), await file(0, token, { method: 'DELETE' })]) {
+      assert.ok([401, 405].includes(response.status));
+      assert.equal(response.headers.has('ratelimit'), false);
+    }
+    assert.match((await file(0, token, { query: '?nonsense=1' })).headers.get('ratelimit') ?? '', /;r=1;/);
+  });
+
+  it('make one request of one Idempotency-Key: what the second is asked waits for the job of the first', async () => {
+    const post = (replica: number) => file(replica, api.token, { method: 'POST', body: JSON.stringify({ url: 'https://pair.test/a.mp4', only: 'ffprobe' }), headers: { 'content-type': 'application/json', 'Idempotency-Key': 'pair' } });
+    const first = post(0);
+    const job = await api.job('pair.test');
+    const second = post(1);
+    await until('the second waits', () => wired.deps.waiting.size() === 1);
+    await api.end(job.metadata.name, { result, asked });
+    const [one, two] = await Promise.all([first, second]);
+    assert.deepEqual([one.status, two.status, two.headers.get('x-request-id')], [200, 200, job.metadata.name]);
+    assert.equal(await two.text(), await one.text());
+  });
+
+  it('run a repeat anew where the first caller hung up, whichever replica he was at', async () => {
+    const caller = new AbortController();
+    const body = { method: 'POST', body: JSON.stringify({ url: 'https://cut.test/a.mp4', only: 'ffprobe' }), headers: { 'content-type': 'application/json', 'Idempotency-Key': 'cut' } };
+    const first = file(0, api.token, { ...body, signal: caller.signal });
+    const job = await api.job('cut.test');
+    const second = file(1, api.token, body);
+    await until('the second waits', () => wired.deps.waiting.size() === 1);
+    caller.abort();
+    await assert.rejects(first, { name: 'AbortError' });
+    // As the leader does where a job is deleted.
+    await api.end(job.metadata.name, { close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' }, tell: false });
+    const again = await api.job('cut.test');
+    await api.stored.store.closeRequest({ ...await closeOf(again.metadata.name), body: packed() });
+    const answer = await second;
+    assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [200, again.metadata.name]);
+  });
+
+  it('refuse early, both, while the queue is full, and take requests again when it is not', async () => {
+    const { token, id } = await api.newToken();
+    await api.stored.sql('update tokens set concurrency = 2 where id = $1', [id]);
+    const open = Array.from({ length: 7 }, () => store.newRequest());
+    for (const one of open) {
+      await store.openRequest({
+        ...one, tokenId: id, userId: api.userId, kind: 'file', display: 'https://full.test/a', scheme: 'https', request: {}, tools: [], queueTimeoutMs: 60_000, timeoutMs: 1, waiter: null, webhookUrl: null,
+        idempotency: null, requestsPerMinute: 0,
+      });
+    }
+    assert.equal(await store.waitingRequests(), 5, 'seven are open, two may run');
+    for (const replica of [0, 1]) {
+      const full = await until('it is full', async () => {
+        // Bad ones are told what is bad, whatever the queue.
+        assert.equal((await file(replica, token, { query: '?url=file:///x' })).status, 400);
+        const response = await file(replica, token, { query: '?url=https://none.test/a', signal: AbortSignal.timeout(200) }).catch(() => null);
+        return response?.status === 429 ? response : null;
+      });
+      assert.deepEqual([full.headers.get('retry-after'), await full.json()], ['10', { error: 'too many requests are waiting in the whole installation: try again later' }]);
+      assert.ok(full.headers.has('ratelimit'));
+    }
+    await api.stored.sql(`update requests set state = 'error' where state = 'open'`);
+    await until('there is room again', async () => (await file(1, token, { query: '?url=https://room.test/a', signal: AbortSignal.timeout(200) }).then(({ status }) => status, () => 0)) === 0);
+  });
+
+  const closeOf = async (id: string) => {
+    const record = (await store.readRequest(id))!;
+    return { id, submittedAt: record.submittedAt, state: 'success' as const, status: 200, reason: 'Completed' as const, error: null, attempt: 1, startedAt: record.submittedAt, tools: [], ioBytes: 1 };
+  };
+  const packed = () => zstdCompressSync(JSON.stringify(result));
+});
