@@ -1,0 +1,101 @@
+/** What is asked of two years of requests: every statistic over every range and aggregation, and the pages of the log, of a user and of all. */
+import { AGGREGATIONS, BUCKET, rangeProblem, type Aggregation } from '../../src/statistics/aggregation.ts';
+import { cover } from '../../src/statistics/cover.ts';
+import { NAMES, usersUsage, type Statistic } from '../../src/statistics/resources.ts';
+import type { Query } from '../../src/store/connection.ts';
+import { countQuery, pageQuery, type LogFilter, type LogPage } from '../../src/store/log.ts';
+import { MEASURES } from '../../src/store/measures.ts';
+import { usageQuery, type Owners } from '../../src/store/statistics.ts';
+import type { Store } from '../../src/store/store.ts';
+
+const DAY = 86_400_000;
+
+export interface Case {
+  group: 'statistics' | 'log';
+  /** What the figures are told under. */
+  what: string;
+  /** Whose: any of the users, the largest, or everybody's. */
+  whose: 'any' | 'largest' | 'everyone';
+  run(store: Store, user: number): Promise<unknown>;
+  /** The statements behind it, for their plans. */
+  queries(user: number): Query[];
+}
+
+/** A moment within a minute, so that both ends of every range are broken. */
+const inside = (time: number) => time + 12_345;
+const RANGES: [string, number][] = [['a day', 1], ['31 days', 31], ['a year', 365], ['two years', 725]];
+
+const owned = (user: number): Owners => ({ userIds: [user], tokenIds: null });
+
+export function statisticsCases(end: Date): Case[] {
+  const cases: Case[] = [];
+  for (const statistic of Object.keys(NAMES) as Statistic[]) {
+    for (const aggregation of AGGREGATIONS) {
+      for (const [words, days] of RANGES) {
+        // secondly takes 24 hours, minutely 31 days: so much to the millisecond.
+        const to = new Date(inside(end.getTime() - 2 * DAY));
+        const period = { from: new Date(to.getTime() - days * DAY), to };
+        if (rangeProblem(aggregation, period)) continue;
+        for (const whose of ['any', 'largest'] as const) cases.push(statisticsCase(statistic, aggregation, words, period, whose));
+      }
+    }
+  }
+  return cases;
+}
+
+function statisticsCase(statistic: Statistic, aggregation: Aggregation, words: string, period: { from: Date; to: Date }, whose: Case['whose']): Case {
+  const { unit, coarsest } = BUCKET[aggregation];
+  const range = { from: period.from.getTime(), to: period.to.getTime() };
+  return {
+    group: 'statistics', what: `${statistic}, ${aggregation}, ${words}`, whose,
+    // With the answer's text: of a year's hours it is no small part.
+    run: async (store, user) => JSON.stringify(usersUsage(statistic, await store.usageFigures(statistic, owned(user), period, aggregation), period.from)),
+    queries: (user) => [usageQuery(statistic, MEASURES[statistic], owned(user), range, { unit, coarsest: coarsest && cover(range, coarsest) })!],
+  };
+}
+
+export function logCases(begin: Date, end: Date, requests: number, users: number): Case[] {
+  const all = { from: begin, to: new Date(end.getTime() + 1) };
+  const day = { from: new Date(end.getTime() - DAY), to: all.to };
+  const none = { kinds: [], states: [], ffprobe: [], mediainfo: [], report: [], url: null, id: null } as const;
+  const page = (what: string, whose: Case['whose'], filter: Partial<LogFilter>, rest: Partial<Omit<LogPage, 'filter'>> = {}): Case => {
+    const of = (user: number): LogPage => ({
+      filter: { ...none, period: all, ...filter, owners: whose === 'everyone' ? { userIds: 'everyone', tokenIds: null } : { ...owned(user), ...filter.owners } },
+      sort: { field: 'send', order: 'desc' }, offset: 0, limit: 10, ...rest,
+    });
+    return { group: 'log', what, whose, run: (store, user) => store.listLog(of(user)), queries: (user) => [pageQuery(of(user)), countQuery(of(user).filter)] };
+  };
+  const ofUser = (whose: 'any' | 'largest', mean: number): Case[] => [
+    page('first page of the last day', whose, { period: day }),
+    page('first page of two years', whose, {}),
+    page('a page of 1,000', whose, {}, { limit: 1000 }),
+    page('a page in the middle', whose, {}, { offset: Math.floor(mean / 2) }),
+    page('the last page, oldest first', whose, {}, { offset: Math.floor(mean * 0.9), sort: { field: 'send', order: 'asc' } }),
+    page('ended in error', whose, { states: ['error'] }),
+    page('ended in error, deep', whose, { states: ['error'] }, { offset: Math.floor(mean * 0.03) }),
+    page('of the kind msv, with errors', whose, { kinds: ['msv'], states: ['with-errors'] }),
+    page('ffprobe failed', whose, { ffprobe: ['error'] }),
+    page('ffprobe failed, deep', whose, { ffprobe: ['error'] }, { offset: Math.floor(mean * 0.08) }),
+    page('by status', whose, {}, { sort: { field: 'status', order: 'asc' } }),
+    page('by ffprobe\'s status, deep', whose, {}, { sort: { field: 'status-ffprobe', order: 'asc' }, offset: Math.floor(mean / 2) }),
+    page('part of an address, a month', whose, { url: 'clip-77', period: { from: new Date(end.getTime() - 31 * DAY), to: all.to } }),
+    page('part of an address, two years', whose, { url: 'clip-77' }),
+    page('by address, two years', whose, {}, { sort: { field: 'url', order: 'asc' } }),
+  ];
+  return [
+    // The smallest users have about a third of the mean.
+    ...ofUser('any', requests / users / 3),
+    ...ofUser('largest', requests / Math.cbrt(users)),
+    page('first page of the last day', 'everyone', { period: day }),
+    page('first page of two years', 'everyone', {}),
+    page('a page in the middle', 'everyone', {}, { offset: Math.floor(requests / 2) }),
+    page('the last page', 'everyone', {}, { offset: requests - 20 }),
+    page('ended in error, in the middle', 'everyone', { states: ['error'] }, { offset: Math.floor(requests * 0.025) }),
+    page('ffprobe failed, last day', 'everyone', { period: day, ffprobe: ['error'] }),
+    page('part of an address, last day', 'everyone', { period: day, url: 'clip-77' }),
+    page('by address, last day', 'everyone', { period: day }, { sort: { field: 'url', order: 'asc' } }),
+    page('by user, last day', 'everyone', { period: day }, { sort: { field: 'user-id', order: 'asc' } }),
+    page('ffprobe failed, two years', 'everyone', { ffprobe: ['error'] }),
+    page('by status, two years', 'everyone', {}, { sort: { field: 'status', order: 'asc' } }),
+  ];
+}
