@@ -69,6 +69,8 @@ export interface UserChange {
   restrictions?: readonly string[] | undefined;
 }
 
+const WAITING_PASSWORD = `(select c.password_hash from account_codes c where c.user_id = u.id and c.purpose = 'verify' and c.used_at is null and u.status = 'pending' order by c.created_at desc limit 1)`;
+
 const UNDER = '(u.id = $1 or u.parent_ids @> array[$1::bigint] or u.root_id = $1)';
 
 export function userCalls(database: Database) {
@@ -87,9 +89,9 @@ export function userCalls(database: Database) {
     findUser: (id: number, within: number | null = null): Promise<UserRecord | null> =>
       one(database.rows<UserRow>({ name: 'find_user', text: `${SELECT} where u.id = $2 and ($1::bigint is null or ${UNDER})`, values: [within, id] })),
 
-    /** With what a sign-in is checked against. */
+    /** With what a sign-in is checked against: while the account waits for its verification, the password of the latest sign-up. */
     async findByEmail(email: string): Promise<{ user: UserRecord; passwordHash: string | null } | null> {
-      const [row] = await database.rows<UserRow & { password_hash: string | null }>({ name: 'find_by_email', text: SELECT.replace('select u.id', 'select u.password_hash, u.id').concat(' where lower(u.email) = lower($1)'), values: [email] });
+      const [row] = await database.rows<UserRow & { password_hash: string | null }>({ name: 'find_by_email', text: `${SELECT.replace('select u.id', `select coalesce(u.password_hash, ${WAITING_PASSWORD}) password_hash, u.id`)} where lower(u.email) = lower($1)`, values: [email] });
       return row ? { user: toUser(row), passwordHash: row.password_hash } : null;
     },
 

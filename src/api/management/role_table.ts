@@ -1,0 +1,32 @@
+/** docs/permissions.md: who may call what, made of the one table. */
+import { PERMISSIONS, USER_PERMISSIONS, type Role } from '../../accounts/caller.ts';
+import { ACCESS, refusal, type Access } from './access.ts';
+import { BASE } from './error_body.ts';
+
+const COLUMNS: [title: string, role: Role, permissions: readonly string[]][] = [
+  ['user', 'user', USER_PERMISSIONS], ['sub-user', 'sub', USER_PERMISSIONS], ['administrator', 'admin', PERMISSIONS], ['root', 'root', PERMISSIONS],
+];
+
+const NEEDS = { anyone: 'nothing', caller: 'to be known', admin: 'an administrator' } as const;
+const needs = ({ who, permission }: Access): string => (permission === undefined ? NEEDS[who] : `${who === 'admin' ? 'an administrator, ' : ''}\`${permission}\``);
+const mark = (may: boolean): string => (may ? 'yes' : '-');
+
+export function roleTable(): string {
+  const rows = Object.entries(ACCESS as Record<string, Access>).map(([name, access]) => {
+    const cells = COLUMNS.map(([, role, permissions]) => mark(refusal(access, { role, permissions }) === null));
+    const [method = '', path = ''] = name.split(' ');
+    return `| \`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}\` | ${needs(access)} | ${[mark(access.who === 'anyone'), ...cells].join(' | ')} |`;
+  });
+  return `# Who may call what
+
+Paths stand under \`${BASE}\`. The columns are accounts with the permissions that their role brings; a user may have fewer (a sub-user has those that
+were given to him), and a token fewer than its user. Suspended and pending accounts may call nothing.
+
+What a call reaches: a user his own data and that of all accounts under his, an administrator everyone's. What belongs to another answers 404.
+Only the root user changes administrators, and nobody what he himself may. The probe endpoints need \`write:media\`, reading a request back \`read:media\`.
+
+| endpoint | needs | nobody | ${COLUMNS.map(([title]) => title).join(' | ')} |
+|---|---|---|${COLUMNS.map(() => '---|').join('')}
+${rows.join('\n')}
+`;
+}

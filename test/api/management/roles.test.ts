@@ -1,0 +1,192 @@
+/** Every endpoint as every role, from the one table; and every path that names something, with what belongs to another. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { PERMISSIONS, USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
+import { ACCESS, type Access } from '../../../src/api/management/access.ts';
+import { MANAGEMENT } from '../../../src/api/management/endpoints.ts';
+import { roleTable } from '../../../src/api/management/role_table.ts';
+import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
+import { startManagement, type Management, type Person } from './fixture.ts';
+
+const DOC = new URL('../../../docs/permissions.md', import.meta.url);
+
+describe('the table of who may call what', () => {
+  it('has every endpoint, and no other', () => {
+    assert.deepEqual(MANAGEMENT.map(({ name }) => name).sort(), Object.keys(ACCESS).sort());
+  });
+
+  it('stands in docs/permissions.md', () => {
+    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(DOC, roleTable());
+    assert.equal(readFileSync(DOC, 'utf8'), roleTable(), 'run: UPDATE_DOCS=1 npm exec -- mocha test/api/management/roles.test.ts');
+  });
+});
+
+describe('management: roles', function () {
+  this.timeout(60_000);
+  let m: Management;
+  let people: Record<'root' | 'admin' | 'alice' | 'sam' | 'kim' | 'bob' | 'narrow' | 'limited', Person>;
+  /** Of alice: everything that a path can name. */
+  let alices: { user: string; token: string; tokenText: string; session: string; request: string; webhook: string };
+
+  before(async () => {
+    m = await startManagement();
+    const alice = await m.person('alice');
+    const sam = await m.person('sam', { parent: alice });
+    people = {
+      root: m.root, admin: await m.person('admin2', { role: 'admin' }), alice, sam, kim: await m.person('kim', { parent: sam }), bob: await m.person('bob'),
+      narrow: { ...alice, token: (await m.call('POST', 'auth/api-token', { token: alice.token, body: { name: 'narrow', permissions: ['read:media'] } })).json['token'] as string },
+      limited: await m.person('limited', { permissions: ['read:profile'] }),
+    };
+    const { store } = m.replicas[0].deps;
+    const open = anOpenInput(store, { tokenId: alice.tokenId, userId: alice.id, display: 'https://alice.test/secret-place.mp4', webhookUrl: 'https://alice.test/hook' });
+    await store.openRequest(open);
+    await store.closeRequest(aCloseInput(open, { body: null }));
+    await m.call('POST', 'auth/jwt', { token: alice.token });
+    const [session] = await m.stored.sql<{ id: string }>('select id from sessions where user_id = $1', [alice.id]);
+    const [webhook] = await m.stored.sql<{ id: string }>('select id from webhook_outbox where request_id = $1', [open.id]);
+    alices = { user: String(alice.id), token: String(alice.tokenId), tokenText: alice.token, session: session!.id, request: open.id, webhook: webhook!.id };
+  });
+  after(() => m.stop());
+
+  const NONE = { user: '999999', token: '999999', session: randomUUID(), request: randomUUID(), webhook: randomUUID() };
+  const named = (name: string): keyof typeof NONE =>
+    name.includes('api-token') ? 'token' : name.includes('session') ? 'session' : name.includes('log') ? 'request' : name.includes('webhook') ? 'webhook' : 'user';
+  const BODIES: Record<string, object> = {
+    'POST auth/api-token': { name: 'x' }, 'PUT auth/:id/password': { 'old-password': 'wrong', 'new-password': 'another one' }, 'PUT auth/current/password': { 'old-password': 'wrong', 'new-password': 'another one' },
+    'PUT user/:id/status': { status: 'suspended' }, 'PUT user/:id': { 'first-name': 'Mallory' }, 'PUT user/current': { 'first-name': 'Own' }, 'PUT user/:id/limits': { concurrency: 1 }, 'PUT auth/api-token/:id': { name: 'mine now' },
+  };
+  const ask = (name: string, token: string | undefined, id: string) => {
+    const [method, path] = name.split(' ') as [string, string];
+    const makes = name === 'POST user/current' || name === 'POST user/:id';
+    return m.call(method, path.replace(':id', id), { token, ...(method === 'POST' || method === 'PUT' ? { body: BODIES[name] ?? (makes ? { email: `x-${randomUUID()}@example.org` } : {}) } : {}) });
+  };
+
+  const ROLES: Record<string, { who: keyof typeof people; admin: boolean; permissions: readonly string[] }> = {
+    'the root user': { who: 'root', admin: true, permissions: PERMISSIONS },
+    'an administrator': { who: 'admin', admin: true, permissions: PERMISSIONS },
+    'a user': { who: 'bob', admin: false, permissions: USER_PERMISSIONS },
+    'a sub-user': { who: 'sam', admin: false, permissions: USER_PERMISSIONS },
+    'a user with one permission': { who: 'limited', admin: false, permissions: ['read:profile'] },
+    'a narrowed token': { who: 'narrow', admin: false, permissions: ['read:media'] },
+  };
+  for (const [title, { who, admin, permissions }] of Object.entries(ROLES)) {
+    it(`${title} is let in where the table says so, and only there`, async () => {
+      for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
+        if (access.who === 'anyone') continue;
+        const allowed = (access.who !== 'admin' || admin) && (access.permission === undefined || permissions.includes(access.permission));
+        const answer = await ask(name, people[who].token, NONE[named(name)]);
+        if (allowed) assert.ok(![401, 403, 405].includes(answer.status) && answer.status < 500, `${name}: ${answer.status} ${answer.text}`);
+        else assert.deepEqual([answer.status, answer.json['code']], [403, 40300], `${name}: ${answer.text}`);
+      }
+    });
+  }
+
+  it('nobody who is not known is let in', async () => {
+    for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
+      const answer = await ask(name, undefined, alices[named(name)]);
+      if (access.who === 'anyone') assert.equal(answer.status, 400, name);
+      else assert.deepEqual([answer.status, answer.json['code'], answer.headers.get('www-authenticate')], [401, 40100, 'Bearer'], name);
+    }
+  });
+
+  it('suspended and pending accounts, and those under a suspended one, are let in nowhere', async () => {
+    const [sue, pete] = [await m.person('sue', { status: 'suspended' }), await m.person('pete', { status: 'pending' })];
+    const below = await m.person('below', { parent: await m.person('between', { parent: sue }) });
+    for (const person of [sue, pete, below]) {
+      for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
+        if (access.who === 'anyone') continue;
+        const answer = await ask(name, person.token, NONE[named(name)]);
+        assert.deepEqual([answer.status, answer.json['code']], [403, 40301], `${person.email} ${name}`);
+      }
+    }
+  });
+
+  /** All that could be changed of alice's. */
+  const state = () => m.stored.sql(
+    `select (select json_agg(u order by id) from (select id, email, first_name, role, status, password_hash, permissions, restrictions, concurrency from users where id = any($1)) u) users,
+       (select json_agg(t order by id) from (select id, name, sha256, revoked_at, permissions from tokens where user_id = any($1)) t) tokens,
+       (select json_agg(s order by id) from (select id, ended_at from sessions where user_id = any($1)) s) sessions,
+       (select json_agg(w order by id) from (select id, state, attempts from webhook_outbox where user_id = any($1)) w) webhooks`,
+    [[people.alice.id]],
+  );
+
+  it('what is another\'s is not there: to a stranger, to a sub-user, to a sub-user\'s sub-user; and nothing of it changes', async () => {
+    const before = await state();
+    for (const who of ['bob', 'sam', 'kim'] as const) {
+      for (const { name } of MANAGEMENT.filter(({ operation }) => operation.path.includes(':'))) {
+        for (const id of named(name) === 'token' ? [alices.token, alices.tokenText] : [alices[named(name)]]) {
+          const answer = await ask(name, people[who].token, id);
+          const forAdmins = (ACCESS as Record<string, Access>)[name]!.who === 'admin';
+          assert.equal(answer.status, forAdmins ? 403 : 404, `${who} ${name}: ${answer.text}`);
+          assert.ok(!answer.text.includes('alice') && !answer.text.includes(people.alice.token), `${who} ${name}`);
+        }
+      }
+    }
+    assert.deepEqual(await state(), before);
+  });
+
+  it('lists and figures hold nothing of another\'s, and filters by what is another\'s answer 404', async () => {
+    for (const who of ['bob', 'sam', 'kim', 'limited', 'narrow'] as const) {
+      for (const { name } of MANAGEMENT.filter(({ operation }) => operation.method === 'get' && !operation.path.includes(':'))) {
+        const answer = await ask(name, people[who].token, '');
+        if (answer.status === 403) continue;
+        assert.equal(answer.status, 200, name);
+        if (who !== 'narrow' && !(who === 'sam' && name === 'GET user/current') && !(who === 'kim' && name === 'GET user/current')) {
+          assert.ok(!answer.text.includes('alice') && !answer.text.includes(`"user-id":${people.alice.id},`) && !answer.text.includes(alices.request), `${who} ${name}: ${answer.text}`);
+        }
+      }
+    }
+    for (const path of ['media/log', 'statistics/usage', 'statistics/queue', 'statistics/requests', 'statistics/sources', 'auth/api-token']) {
+      for (const who of ['bob', 'sam'] as const) {
+        assert.equal((await m.call('GET', `${path}?user-id=${people.alice.id}`, { token: people[who].token })).status, 404, `${who} ${path}`);
+        if (path !== 'auth/api-token') assert.equal((await m.call('GET', `${path}?token-id=${people.alice.tokenId}`, { token: people[who].token })).status, 404, `${who} ${path}`);
+      }
+    }
+  });
+
+  it('a user sees who stands under him, however deep; an administrator everyone', async () => {
+    const seen = async (who: keyof typeof people) => ((await m.call('GET', 'user?pagination[limit]=1000', { token: people[who].token })).json['users'] as { id: number }[]).map(({ id }) => id);
+    const under = await seen('alice');
+    assert.ok(under.includes(people.sam.id) && under.includes(people.kim.id) && !under.includes(people.alice.id) && !under.includes(people.bob.id));
+    assert.ok(!(await seen('sam')).includes(people.alice.id));
+    const all = await seen('admin');
+    for (const { id } of Object.values(people)) assert.ok(all.includes(id));
+    const kim = await m.call('GET', `user/${people.kim.id}`, { token: people.alice.token });
+    assert.deepEqual([kim.json['parent-user-ids'], kim.json['root-user-id'], kim.json['parent'].id], [[people.alice.id, people.sam.id], people.alice.id, people.sam.id]);
+    for (const path of [`user/${people.alice.id}`, `user/${people.alice.id}/limits`, `auth/api-token/${alices.token}`, `media/log/${alices.request}`]) {
+      assert.equal((await m.call('GET', path, { token: people.admin.token })).status, 200, path);
+    }
+    const token = await m.call('GET', `auth/api-token/${alices.token}`, { token: people.root.token });
+    assert.deepEqual([token.json['token'], token.json['webhook-secret']], [null, null], 'the token itself is its owner\'s');
+  });
+
+  it('an administrator by a token without the permissions of one is a user', async () => {
+    const made = await m.call('POST', 'auth/api-token', { token: people.admin.token, body: { permissions: [...USER_PERMISSIONS] } });
+    const token = made.json['token'] as string;
+    assert.equal((await m.call('GET', `user/${people.alice.id}`, { token })).status, 404);
+    const seen = (await m.call('GET', 'user?pagination[limit]=1000', { token })).json['users'] as { role: string }[];
+    assert.ok(seen.every(({ role }) => role === 'sub'), 'his own sub-users');
+    assert.equal((await m.call('PUT', `user/${people.alice.id}/status`, { token, body: { status: 'suspended' } })).status, 403);
+  });
+
+  it('only the root user changes administrators and roles; nobody what he himself may', async () => {
+    const [admin, other] = [people.admin, await m.person('admin3', { role: 'admin' })];
+    const refused = async (token: string, method: string, path: string, body: object) => assert.equal((await m.call(method, path, { token, body })).status, 403, `${method} ${path} ${JSON.stringify(body)}`);
+    for (const target of [people.root, other]) {
+      await refused(admin.token, 'PUT', `user/${target.id}`, { 'first-name': 'x' });
+      await refused(admin.token, 'PUT', `user/${target.id}/status`, { status: 'suspended' });
+      await refused(admin.token, 'PUT', `auth/${target.id}/password`, { 'old-password': 'correct horse', 'new-password': 'mine now' });
+      await refused(admin.token, 'DELETE', `user/${target.id}`, {});
+      await refused(admin.token, 'DELETE', `auth/api-token/${target.tokenId}`, {});
+    }
+    await refused(admin.token, 'PUT', `user/${people.bob.id}`, { role: 'admin' });
+    await refused(people.root.token, 'PUT', `user/${people.sam.id}`, { role: 'admin' });
+    await refused(people.bob.token, 'PUT', `user/${people.bob.id}`, { permissions: ['read:admin'] });
+    await refused(people.root.token, 'PUT', `user/${people.root.id}/status`, { status: 'suspended' });
+    await refused(people.root.token, 'DELETE', `user/${people.root.id}`, {});
+    const promoted = await m.call('PUT', `user/${other.id}`, { token: people.root.token, body: { role: 'user' } });
+    assert.deepEqual([promoted.status, promoted.json['role'], 'admin' in (promoted.json['permissions'] as object)], [200, 'user', false]);
+    assert.equal((await m.call('GET', `user/${people.alice.id}`, { token: other.token })).status, 404);
+  });
+});
