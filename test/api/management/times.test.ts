@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import Type from 'typebox';
 import { makeCheck } from '../../../src/api/input/check.ts';
 import { timeRange, timesOf, type TimeRange } from '../../../src/api/management/times.ts';
 
-const check = makeCheck<TimeRange>(timeRange('A range.', 'a month ago'));
-const from = (text: string): string => timesOf('date', check({ from: text })).from!.toISOString();
+const check = makeCheck<{ date: TimeRange }>(Type.Object({ date: timeRange('A range.', 'a month ago') }) as object);
+const from = (text: string): string => timesOf('date', check({ date: { from: text } }).date).from!.toISOString();
 
 describe('times in queries', () => {
   for (const [text, expected] of [
