@@ -18,8 +18,9 @@ import { syncTimes } from './disk.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
+import { webhooks } from './webhooks/deliver.ts';
 
-const MEASUREMENTS: readonly Measurement[] = [warm, far, cold, throughput, tenants, failovers, memory, apiWrites];
+const MEASUREMENTS: readonly Measurement[] = [warm, far, cold, throughput, tenants, failovers, memory, apiWrites, webhooks];
 
 const { positionals, values: flags } = parseArgs({ allowPositionals: true, options: { write: { type: 'boolean', default: false } } });
 const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));

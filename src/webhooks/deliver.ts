@@ -56,7 +56,7 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
   const egress = settings.egress === undefined ? undefined : egressRoute(settings.egress);
   const busy = new Map<number, number>();
   const inHand = new Set<Promise<void>>();
-  let stopped = false;
+  const stopping = new AbortController();
   let wake = (): void => {};
   let woken = false;
 
@@ -67,7 +67,7 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
 
   const sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => {
-      if (woken || stopped) return resolve();
+      if (woken || stopping.signal.aborted) return resolve();
       const timer = setTimeout(resolve, ms);
       timer.unref();
       wake = () => { clearTimeout(timer); resolve(); };
@@ -136,7 +136,7 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
   }
 
   const run = (async () => {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       woken = false;
       const pause = await round().catch((error: unknown) => {
         log.warn({ err: error }, 'the webhook outbox cannot be read');
@@ -150,7 +150,7 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
   return {
     inHand: () => inHand.size,
     async stop() {
-      stopped = true;
+      stopping.abort();
       rouse();
       await run;
       await Promise.allSettled([...inHand, listener.stop()]);

@@ -34,7 +34,7 @@ export const makeDue = ({ sql }: StoreFixture, requestId: string) => sql('update
 export function deliverer({ store }: StoreFixture, settings: Partial<DeliverySettings> = {}, lines: string[] = []): Delivery {
   const delivery: Delivery = startDelivery({
     store, log: pino({ level: 'trace' }, { write: (line: string) => { lines.push(line); } }), metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
-    settings: { allowSources: [{ cidr: '127.0.0.0/8' }], denyCidrs: [], openSecret: (kept) => kept, ...settings },
+    settings: { allowSources: [{ cidr: '127.0.0.0/8' }], denyCidrs: [], openSecret: (secret) => secret, ...settings },
   });
   return delivery;
 }
