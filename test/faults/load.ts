@@ -112,7 +112,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
     const { status } = await c.get(`/v1/probe/${id}`, token);
     assert.equal(status, row?.status, `${id} read back`);
   }
-  const usage = await c.sql(`select coalesce(sum(requests), 0) from usage_minute where token_id in (${list})`);
+  const usage = await c.sql(`select coalesce(sum(requests), 0) from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id in (${list})`);
   assert.equal(Number(usage), rows.length, 'usage equals the recorded requests');
   for (const [token, count] of Object.entries(most)) assert.ok(count <= plan.limit, `token ${token} had ${count} running, its limit is ${plan.limit}`);
   for (const { ms } of told) assert.ok(ms < 150_000, 'every caller was told something in time');
