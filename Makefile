@@ -55,9 +55,13 @@ status: node_modules/.package-lock.json ## what runs
 logs: node_modules/.package-lock.json ## the daemons' logs (OF=kubelet: one of them; FOLLOW=1: as they grow)
 	@$(RUN) test/cluster/logs.ts
 
+fuzz-c2pa: node_modules/.package-lock.json ## changed signed files to the C2PA check (CASES=10000 SEED=...)
+	@$(RUN) images/cargo_build.ts
+	@nice -n 19 $(RUN) test/c2pa/fuzz.ts $(or $(CASES),10000) $(SEED)
+
 # npm writes this file at the end of an install.
 node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs peers sources fuzz-media
+.PHONY: fuzz-c2pa help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs peers sources fuzz-media

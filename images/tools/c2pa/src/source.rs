@@ -4,7 +4,7 @@
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex};
 
-use crate::http::{self, Address, Body, Connection};
+use super::http::{self, Address, Body, Connection};
 
 /// Asked for after a jump.
 const FIRST: u64 = 64 * 1024;
