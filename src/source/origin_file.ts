@@ -237,7 +237,8 @@ export class OriginFile {
       if (head === undefined) return;
       this.#layout = layoutOf(head, size) ?? { step: () => [] };
     }
-    this.#wanted.push(...this.#layout.step((offset, length) => this.#peek(offset, length)));
+    // A damaged file points past its own end.
+    this.#wanted.push(...this.#layout.step((offset, length) => this.#peek(offset, length)).flatMap(({ from, to }) => (from < size ? [{ from: Math.max(0, from), to: Math.min(to, size) }] : [])));
     if (this.#wanted.length > 0) this.ahead();
   }
 

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { parseSource } from '../../src/source/parse.ts';
 import { startProxy, type Failure, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import { gzipSync } from 'node:zlib';
+import { until } from '../until.ts';
 import { ask } from './ask.ts';
 import { makeCertificate } from './certificate.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
@@ -213,6 +215,57 @@ describe('source proxy: what can go wrong', () => {
       assert.equal(job.stats().failure?.code, 'cut');
     }
   });
+  it('a playlist that unpacks without end', async () => {
+    const bomb = gzipSync(Buffer.concat([Buffer.from('#EXTM3U\n'), Buffer.alloc(64 << 20, '#')]));
+    assert.ok(bomb.length < 1 << 20);
+    const job = await open((_request, response) => void response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl', 'content-encoding': 'gzip', 'content-length': bomb.length }).end(bomb));
+    assert.equal((await ask(job.address('a'))).status, 502);
+    assert.equal(job.stats().failure?.code, 'cut');
+  });
+
+  it('a file that points past its own end is read to its end, and nothing is thrown into the air', async () => {
+    const thrown: unknown[] = [];
+    const note = (error: unknown): void => void thrown.push(error);
+    process.on('unhandledRejection', note);
+    try {
+      for (const size of [5000, 70_000, 300_000, 3_000_000]) {
+        const body = Buffer.alloc(size, 7);
+        Buffer.from('000000186674797069736f6d0000020069736f6d6d70343100ffffff6d6f6f76', 'hex').copy(body);
+        const job = await open((request, response) => sendFile(body, request, response));
+        const reply = await ask(job.address('a'));
+        assert.ok(reply.body.equals(body), `${size}: ${reply.body.length} bytes`);
+        assert.equal(job.stats().failure, undefined);
+      }
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    assert.deepEqual(thrown, []);
+  });
+
+  it('a body that drips for ever ends with the job, on both sides', async () => {
+    let left = false;
+    const job = await open((_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp4' });
+      const drip = setInterval(() => response.write('x'.repeat(64)), 5);
+      response.on('close', () => {
+        clearInterval(drip);
+        left = true;
+      });
+    });
+    const asked = ask(job.address('a'));
+    await until('it drips', () => job.stats().ioUsage > 1000);
+    job.close();
+    const { cut, body } = await asked;
+    assert.ok(cut && body.length > 0);
+    await until('the origin is left', () => left);
+  });
+
+  it('a file that goes on past what it announced is what it announced', async () => {
+    const url = await raw((socket) => void socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde${'f'.repeat(100_000)}`)));
+    const job = await openUrl(`http://${url}/a.mp4`);
+    assert.equal((await ask(job.address('a'))).body.toString(), 'abcde');
+  });
+
   it('a tool that hangs up does not disturb the other', async () => {
     const job = await open((request, response) => sendFile(body, request, response));
     const address = new URL(job.address('gone'));

@@ -5,7 +5,9 @@ export type Message = { type: number; stream: number; timestamp: number; body: B
 type Channel = { timestamp: number; delta: number; length: number; type: number; stream: number; extended: boolean; parts: Buffer[]; have: number };
 
 const mostChannels = 64;
-const longestMessage = 16 << 20;
+const longestMessage = 8 << 20;
+/** Of all messages that are not whole yet. */
+const mostHeld = 16 << 20;
 const largestChunk = 16 << 20;
 
 export class RtmpProtocolError extends Error {}
@@ -15,6 +17,7 @@ export class ChunkReader {
   readonly #channels = new Map<number, Channel>();
   #rest: Buffer = Buffer.alloc(0);
   #chunkSize = 128;
+  #held = 0;
 
   set chunkSize(size: number) {
     if (size < 1 || size > largestChunk) throw new RtmpProtocolError('chunk size');
@@ -23,7 +26,10 @@ export class ChunkReader {
 
   abort(channel: number): void {
     const known = this.#channels.get(channel);
-    if (known) Object.assign(known, { parts: [], have: 0 });
+    if (known) {
+      this.#held -= known.have;
+      Object.assign(known, { parts: [], have: 0 });
+    }
   }
 
   /** The messages that are whole with these bytes; each is used before the next is looked for, because it may change the chunk size. */
@@ -85,8 +91,11 @@ export class ChunkReader {
     // Copied: a message outlives the piece that it came in.
     channel.parts.push(Buffer.from(bytes.subarray(at, at + size)));
     channel.have += size;
+    this.#held += size;
+    if (this.#held > mostHeld) throw new RtmpProtocolError('too much at once');
     if (channel.have < length) return { length: at + size, message: undefined };
     const message = { type, stream, timestamp: channel.timestamp, body: channel.parts.length === 1 ? channel.parts[0]! : Buffer.concat(channel.parts) };
+    this.#held -= channel.have;
     channel.parts = [];
     channel.have = 0;
     return { length: at + size, message };

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ftpPath } from '../../src/source/ftp/transport.ts';
+import { parseSource } from '../../src/source/parse.ts';
+import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import { missingPeer, startFtp, type Peer } from '../streams/peers.ts';
+import { ask } from './ask.ts';
+import { Cleanup, pattern } from './origin.ts';
+import { listen } from './listen.ts';
+
+const missing = await missingPeer('ftp');
+const cleanup = new Cleanup();
+const body = pattern(3_000_000);
+const password = 'a secret/with@all:of it';
+
+describe('ftp sources', function () {
+  this.timeout(30_000);
+  let folder = '';
+  let server: Peer;
+
+  before(async function () {
+    if (missing !== undefined) {
+      console.log(`      skipped: ${missing}`);
+      this.skip();
+    }
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-ftp-'));
+    mkdirSync(join(folder, 'a folder'));
+    writeFileSync(join(folder, 'a folder', 'ä#%41 file.mp4'), body);
+    writeFileSync(join(folder, 'empty.mp4'), '');
+    server = await startFtp(folder, 'user', password, 2);
+  });
+  afterEach(() => cleanup.run());
+  after(async () => {
+    await server?.close();
+    if (folder !== '') rmSync(folder, { recursive: true });
+  });
+
+  async function open(path: string, { login = `user:${encodeURIComponent(password)}@`, port = server.port, maxBytes = 1e9 } = {}): Promise<JobSource> {
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port }], idleTimeoutMs: 5000 }));
+    return cleanup.add(proxy.open({ source: parseSource(`ftp://${login}127.0.0.1:${port}/${path}`), limits: { maxBytes } }));
+  }
+  const file = 'a%20folder/%C3%A4%23%2541%20file.mp4';
+
+  it('are served whole, with their size and date', async () => {
+    const job = await open(file);
+    const { status, headers, body: got } = await ask(job.address('a'));
+    assert.deepEqual([status, headers['content-length'], headers['accept-ranges']], [200, String(body.length), 'bytes']);
+    assert.ok(got.equals(body));
+    assert.ok(Math.abs(Date.parse(headers['last-modified']!) - Date.now()) < 60_000);
+    assert.ok(job.stats().ioUsage >= body.length);
+  });
+
+  it('are read in parts, by two tools at once, over the two connections that the server allows', async () => {
+    const job = await open(file);
+    const ranges = [[2_900_000, 2_999_999], [0, 99], [1_500_000, 1_999_999], [2_000_000, 2_400_000], [5, 5]];
+    const got = await Promise.all(ranges.flatMap(([from, to]) => ['a', 'b'].map((tool) => ask(job.address(tool), { range: `bytes=${from}-${to}` }))));
+    got.forEach(({ status, body: part }, i) => {
+      const [from, to] = ranges[i >> 1]!;
+      assert.equal(status, 206);
+      assert.ok(part.equals(body.subarray(from, to! + 1)), `${from}-${to}`);
+    });
+    assert.ok(job.stats().connections <= 2);
+  });
+
+  it('an empty file is empty, one that is not there is 404, and a wrong password 401', async () => {
+    const cases: [path: string, login: string | undefined, status: number][] = [['empty.mp4', undefined, 200], ['nothing.mp4', undefined, 404], [file, 'user:wrong@', 401]];
+    for (const [path, login, status] of cases) {
+      const job = await open(path, login === undefined ? {} : { login });
+      assert.equal((await ask(job.address('a'))).status, status, path);
+      if (status !== 200) assert.equal(job.stats().failure?.code, 'origin-unreachable');
+      // The server allows two connections.
+      await cleanup.run();
+    }
+  });
+
+  it('one that is larger than allowed is refused before it is read', async () => {
+    const job = await open(file, { maxBytes: 1_000_000 });
+    assert.equal((await ask(job.address('a'))).status, 403);
+    assert.equal(job.stats().failure?.code, 'too-large');
+    assert.ok(job.stats().ioUsage < 10_000);
+  });
+
+  it('a server that names another host for the file is not followed there', async () => {
+    const elsewhere = cleanup.add(await listen(() => {}));
+    const commands: string[] = [];
+    const liar = cleanup.add(await listen((socket) => {
+      socket.write('220-several\r\n lines\r\n220 ready\r\n');
+      socket.on('data', (bytes) => {
+        for (const line of bytes.toString().split('\r\n').filter((text) => text !== '')) {
+          commands.push(line.split(' ')[0]!);
+          const replies: Record<string, string> = { USER: '230 in', TYPE: '200 ok', SIZE: '213 100', MDTM: '500 no', EPSV: '500 no', PASV: `227 (127,0,0,2,${elsewhere.port >> 8},${elsewhere.port & 255})` };
+          socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
+        }
+      });
+    }));
+    const job = await open('a.mp4', { port: liar.port, login: '' });
+    await ask(job.address('a'));
+    // It went to the host that it talks to, not to the named one: there the port is another server's.
+    assert.ok(commands.includes('PASV'));
+    assert.ok(elsewhere.connections <= 1);
+    assert.equal(job.stats().failure?.code, 'origin-unreachable');
+  });
+
+  it('paths cannot hold another command', () => {
+    assert.equal(ftpPath('/a/b%20c;type=i'), 'a/b c');
+    assert.equal(ftpPath('/%2Fabsolute/x'), '/absolute/x');
+    for (const bad of ['/a%0d%0aDELE%20x', '/a%00', '/', '/folder/']) assert.throws(() => ftpPath(bad), { code: 'source-invalid' }, bad);
+  });
+});

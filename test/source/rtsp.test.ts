@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { authorizationFor, challengeOf } from '../../src/source/rtsp/auth.ts';
+import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/rtsp/message.ts';
+import { rtspNames } from '../../src/source/rtsp/names.ts';
+import { accessUnits, nalUnits, readRtp, type Rtp } from '../../src/source/rtsp/rtp.ts';
+import { readSdp } from '../../src/source/rtsp/sdp.ts';
+import { clockOf } from '../../src/source/rtsp/track.ts';
+import { parseSource } from '../../src/source/parse.ts';
+import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import { Cleanup } from './origin.ts';
+import { listen } from './listen.ts';
+
+const cleanup = new Cleanup();
+
+describe('rtsp: on the wire', () => {
+  it('messages and frames are told apart, in whatever pieces they come', () => {
+    const frame = Buffer.from([0x24, 3, 0, 4, 1, 2, 3, 4]);
+    const bytes = Buffer.concat([encodeRtsp('RTSP/1.0 200 OK', [['CSeq', '1'], ['Content-Type', 'x']], Buffer.from('$bod\r\n\r\n')), frame, Buffer.from('\r\n'), encodeRtsp('OPTIONS * RTSP/1.0', [['CSeq', '2']]), frame]);
+    for (const step of [1, 5, bytes.length]) {
+      const reader = new RtspReader();
+      const found: string[] = [];
+      for (let at = 0; at < bytes.length; at += step) for (const item of reader.read(bytes.subarray(at, at + step))) found.push(item.kind === 'frame' ? `${item.channel}:${item.payload.length}` : `${item.start} ${item.body.toString()}`);
+      assert.deepEqual(found, ['RTSP/1.0 200 OK $bod\r\n\r\n', '3:4', 'OPTIONS * RTSP/1.0 ', '3:4']);
+    }
+  });
+
+  it('what is none is an error, not a growing buffer', () => {
+    const read = (text: string): unknown[] => [...new RtspReader().read(Buffer.from(text))];
+    for (const bad of ['<html>', 'HTTP/1.1 200 OK\r\n\r\n', `RTSP/1.0 200 OK\r\nx: ${'y'.repeat(70_000)}`, 'RTSP/1.0 200 OK\r\nContent-Length: 99999999\r\n\r\n']) assert.throws(() => read(bad), RangeError, bad.slice(0, 20));
+  });
+});
+
+describe('rtsp: logging in', () => {
+  it('answers a digest as RFC 2069 and 2617 have it, and prefers it to a password in clear', () => {
+    const challenge = challengeOf([['WWW-Authenticate', 'Basic realm="x"'], ['WWW-Authenticate', 'Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f0171e9517f40e41"']])!;
+    const said = authorizationFor(challenge, { user: 'Mufasa', password: 'CircleOfLife' }, 'GET', '/dir/index.html');
+    assert.match(said, /^Digest username="Mufasa", realm="testrealm@host.com", /);
+    // RFC 2069's own example, with its erratum's value.
+    assert.match(said, /response="1949323746fe6a43ef61f9606e7febea"/);
+    assert.match(said, /opaque="5ccc069c403ebaf9f0171e9517f40e41"/);
+  });
+
+  it('an algorithm that is not known leaves the other offer', () => {
+    assert.deepEqual(challengeOf([['www-authenticate', 'Digest realm="a", nonce="b", algorithm=MD5-sess-x'], ['www-authenticate', 'Basic realm="x"']]), { scheme: 'basic' });
+    assert.equal(challengeOf([['www-authenticate', 'Bearer']]), undefined);
+  });
+});
+
+describe('rtsp: names for tools', () => {
+  const local = 'rtsp://127.0.0.1:9/secret/ffprobe/stream';
+  const names = rtspNames(local, () => 'rtsp://host/cam?token=value');
+  it('lead to the server and back, and hide where it is', () => {
+    assert.equal(names.up(local), 'rtsp://host/cam?token=value');
+    assert.equal(names.up(`${local}/trackID=0`), 'rtsp://host/cam?token=value/trackID=0');
+    const base = names.down('rtsp://user:pass@host/cam/?token=value');
+    assert.ok(!/host|value|pass/.test(base), base);
+    assert.equal(names.up(`${base}/trackID=1`), 'rtsp://host/cam/?token=value/trackID=1');
+    assert.equal(names.down('url=rtsp://host/cam?token=value/trackID=0;seq=1,url=rtsp://other/x;seq=2', true), `url=${local}/trackID=0;seq=1,url=rtsp://127.0.0.1:9/secret/ffprobe/u1;seq=2`);
+  });
+
+  it('no address that the tool was not given leads anywhere', () => {
+    for (const uri of ['rtsp://127.0.0.1/', 'rtsp://host/cam', `${local}x`, 'rtsp://127.0.0.1:9/secret/ffprobe/u77', 'rtsp://127.0.0.1:9/secret/mediainfo/stream']) assert.equal(names.up(uri), undefined, uri);
+  });
+});
+
+describe('rtsp: media', () => {
+  const packet = (payload: string, more: Partial<Rtp> = {}): Rtp => ({ sequence: 0, timestamp: 0, marker: false, type: 96, payload: Buffer.from(payload, 'hex'), ...more });
+
+  it('RTP with extension and padding, and what is cut', () => {
+    assert.equal(readRtp(Buffer.from('b0e00001000000020000000300010001' + 'aabbccdd' + '4142430003', 'hex'))?.payload.toString('hex'), '4142');
+    assert.equal(readRtp(Buffer.from('b0e000010000000200000003ffff', 'hex')), undefined);
+    assert.equal(readRtp(Buffer.from('00', 'hex')), undefined);
+  });
+
+  it('H.264: single, bunched and in fragments; a fragment without its beginning is left', () => {
+    const unpack = nalUnits('h264');
+    const hex = (list: Buffer[]): string[] => list.map((nal) => nal.toString('hex'));
+    assert.deepEqual(hex(unpack(packet('6501'))), ['6501']);
+    assert.deepEqual(hex(unpack(packet('18000267aa000168'))), ['67aa', '68']);
+    assert.deepEqual(hex(unpack(packet('7c05bb'))), []);
+    assert.deepEqual([packet('7c85aa'), packet('7c05bb'), packet('7c45cc')].flatMap((one) => hex(unpack(one))), ['65aabbcc']);
+  });
+
+  it('H.265 likewise, with its head of two bytes', () => {
+    const unpack = nalUnits('h265');
+    assert.deepEqual([packet('620193aa'), packet('620153bb')].flatMap((one) => unpack(one).map((nal) => nal.toString('hex'))), ['2601aabb']);
+  });
+
+  it('AAC: several in a packet, one over several', () => {
+    const unpack = accessUnits(13, 3);
+    assert.deepEqual(unpack(packet('0020' + '0010' + '0008' + 'aabb' + 'cc')).map((unit) => unit.toString('hex')), ['aabb', 'cc']);
+    assert.deepEqual(unpack(packet('0010' + '0020' + 'aabb')), []);
+    assert.deepEqual(unpack(packet('0010' + '0020' + 'ccdd', { marker: true })).map((unit) => unit.toString('hex')), ['aabbccdd']);
+  });
+
+  it('time goes on over the end of 32 bits', () => {
+    const clock = clockOf(90_000);
+    assert.deepEqual([0xffffff00, 0x59, 0x59 + 90_000].map((at) => Math.round(clock(at))), [0, 4, 1004]);
+  });
+
+  it('a description names each medium, its codec and where to ask for it', () => {
+    const { control, media } = readSdp('v=0\r\na=control:*\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 packetization-mode=1; sprop-parameter-sets=Zw==,aA==\r\na=control:trackID=0\r\nm=audio 0 RTP/AVP 0\r\nm=application 0 RTP/AVP 107\r\n');
+    assert.equal(control, '*');
+    assert.deepEqual(media.map(({ kind, codec, clock, control: own }) => [kind, codec, clock, own]), [['video', 'H264', 90_000, 'trackID=0'], ['audio', 'PCMU', 8000, '']]);
+    assert.equal(media[0]?.parameters.get('sprop-parameter-sets'), 'Zw==,aA==');
+  });
+});
+
+describe('rtsp: the relay', function () {
+  this.timeout(20_000);
+  afterEach(() => cleanup.run());
+
+  type Server = { port: number; requests: RtspMessage[] };
+  async function server(reply: (request: RtspMessage, socket: Socket) => Buffer): Promise<Server> {
+    const requests: RtspMessage[] = [];
+    const listening = cleanup.add(await listen((socket) => {
+      const reader = new RtspReader();
+      socket.on('data', (bytes) => {
+        for (const item of reader.read(bytes)) {
+          if (item.kind === 'frame') continue;
+          requests.push(item);
+          socket.write(reply(item, socket));
+        }
+      });
+    }));
+    return { port: listening.port, requests };
+  }
+  const header = (message: RtspMessage, name: string): string | undefined => message.headers.find(([known]) => known.toLowerCase() === name)?.[1];
+  const respond = (request: RtspMessage, status: string, headers: [string, string][] = [], body?: Buffer): Buffer => encodeRtsp(`RTSP/1.0 ${status}`, [['CSeq', header(request, 'cseq')!], ...headers], body);
+
+  async function open(url: string): Promise<JobSource> {
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.0/8' }] }));
+    return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }));
+  }
+  /** A tool as simple as can be. */
+  async function ask(job: JobSource, method: string, headers: [string, string][] = [], uri = job.address('ffprobe')): Promise<RtspMessage | undefined> {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(job.address('ffprobe').replace('rtsp:', 'http:')).port) });
+    socket.on('error', () => {});
+    cleanup.add({ close: () => socket.destroy() });
+    socket.write(encodeRtsp(`${method} ${uri} RTSP/1.0`, [['CSeq', '7'], ...headers]));
+    const reader = new RtspReader();
+    for (;;) {
+      const [bytes] = (await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => [undefined])])) as [Buffer | undefined];
+      if (bytes === undefined) return undefined;
+      for (const item of reader.read(bytes)) if (item.kind === 'message') return item;
+    }
+  }
+
+  it('logs in with what the caller gave, which the tool neither has nor sees', async () => {
+    const origin = await server((request) => (header(request, 'authorization')?.startsWith('Digest username="user"') ? respond(request, '200 OK', [['Content-Base', `rtsp://127.0.0.1:${origin.port}/cam/`], ['Content-Type', 'application/sdp']], Buffer.from(`v=0\r\na=control:rtsp://127.0.0.1:${origin.port}/cam/all\r\n`)) : respond(request, '401 Unauthorized', [['WWW-Authenticate', 'Digest realm="r", nonce="n"']])));
+    const job = await open(`rtsp://user:password@127.0.0.1:${origin.port}/cam`);
+    const answer = await ask(job, 'DESCRIBE');
+    assert.equal(answer?.start, 'RTSP/1.0 200 OK');
+    assert.equal(header(answer!, 'cseq'), '7');
+    assert.equal(header(answer!, 'content-base'), `${job.address('ffprobe')}/`);
+    assert.ok(!answer!.body.toString().includes(String(origin.port)), answer!.body.toString());
+    assert.equal(origin.requests.length, 2);
+  });
+
+  it('a redirect is followed to a checked address, and takes no password there', async () => {
+    const second = await server((request) => respond(request, '401 Unauthorized', [['WWW-Authenticate', 'Basic realm="r"']]));
+    const first = await server((request) => respond(request, '302 Found', [['Location', `rtsp://127.0.0.2:${second.port}/else`]]));
+    const third = await server((request) => respond(request, '302 Found', [['Location', `rtsp://127.0.0.1:${second.port}/else`]]));
+    const away = await open(`rtsp://user:password@127.0.0.1:${third.port}/cam`);
+    assert.equal((await ask(away, 'DESCRIBE'))?.start, 'RTSP/1.0 401 Unauthorized');
+    assert.deepEqual(second.requests.map((request) => [request.start, header(request, 'authorization')]), [[`DESCRIBE rtsp://127.0.0.1:${second.port}/else RTSP/1.0`, undefined]]);
+    assert.deepEqual([away.stats().failure?.code, away.stats().failure?.status], ['origin-unreachable', 401]);
+
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] }));
+    const closed = cleanup.add(proxy.open({ source: parseSource(`rtsp://127.0.0.1:${first.port}/cam`), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }));
+    assert.equal((await ask(closed, 'DESCRIBE'))?.start, 'RTSP/1.0 403 Forbidden');
+    assert.equal(closed.stats().failure?.code, 'refused');
+  });
+
+  it('media over other connections, other methods and other addresses are refused before they reach the server', async () => {
+    const origin = await server((request) => respond(request, '200 OK'));
+    const job = await open(`rtsp://127.0.0.1:${origin.port}/cam`);
+    assert.equal((await ask(job, 'SETUP', [['Transport', 'RTP/AVP;unicast;client_port=5000-5001']]))?.start, 'RTSP/1.0 461 Unsupported Transport');
+    assert.equal((await ask(job, 'ANNOUNCE'))?.start, 'RTSP/1.0 405 Method Not Allowed');
+    assert.equal((await ask(job, 'DESCRIBE', [], 'rtsp://127.0.0.1:1/other'))?.start, 'RTSP/1.0 404 Not Found');
+    assert.equal(origin.requests.length, 0);
+  });
+
+  it('a server that answers with UDP all the same is not listened to', async () => {
+    const origin = await server((request) => respond(request, '200 OK', [['Transport', 'RTP/AVP;unicast;client_port=1-2;server_port=3-4']]));
+    const job = await open(`rtsp://127.0.0.1:${origin.port}/cam`);
+    assert.equal((await ask(job, 'SETUP', [['Transport', 'RTP/AVP/TCP;unicast;interleaved=0-1']]))?.start, 'RTSP/1.0 503 Service Unavailable');
+    assert.match(job.stats().failure?.message ?? '', /UDP only/);
+  });
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { decryptPayload, makeKeys, openKeys } from '../../src/source/srt/keys.ts';
+import { PacketOrder } from '../../src/source/srt/order.ts';
+import { readHandshake, readPacket, reversedWords, seqDistance } from '../../src/source/srt/packet.ts';
+import { srtParameters } from '../../src/source/srt/parameters.ts';
+
+describe('srt: the order of packets', () => {
+  it('is put right, and a gap is told once', () => {
+    const order = new PacketOrder<number>(10);
+    assert.deepEqual(order.add(10, 10), { ready: [10], lost: undefined });
+    assert.deepEqual(order.add(13, 13), { ready: [], lost: { from: 11, to: 12 } });
+    assert.deepEqual(order.add(14, 14), { ready: [], lost: undefined });
+    assert.deepEqual(order.missing(), { from: 11, to: 12 });
+    assert.deepEqual(order.add(12, 12), { ready: [], lost: undefined });
+    assert.deepEqual(order.missing(), { from: 11, to: 11 });
+    assert.deepEqual(order.add(11, 11), { ready: [11, 12, 13, 14], lost: undefined });
+    assert.deepEqual([order.waits, order.missing(), order.next], [false, undefined, 15]);
+    assert.deepEqual(order.add(12, 12).ready, [], 'what came already does not come again');
+  });
+
+  it('goes on over the end of the numbers', () => {
+    const order = new PacketOrder<number>(0x7ffffffe);
+    assert.deepEqual([order.add(0x7ffffffe, 1), order.add(0, 3), order.add(0x7fffffff, 2)].map(({ ready }) => ready), [[1], [], [2, 3]]);
+    assert.equal(seqDistance(0, 0x7fffffff), 1);
+  });
+
+  it('what does not come is given up, and a sender that drops says up to where', () => {
+    const order = new PacketOrder<number>(0);
+    for (const seq of [2, 3, 6]) order.add(seq, seq);
+    assert.deepEqual(order.skip(), [2, 3]);
+    assert.deepEqual(order.skip(5), [6]);
+    assert.deepEqual([order.next, order.skip(), order.skip(3)], [7, [], []]);
+  });
+
+  it('a number from nowhere begins anew and holds nothing', () => {
+    const order = new PacketOrder<number>(0);
+    order.add(5, 5);
+    assert.deepEqual(order.add(1_000_000, 1).ready, [1]);
+    assert.equal(order.waits, false);
+  });
+});
+
+describe('srt: keys', () => {
+  for (const length of [16, 24, 32] as const) {
+    it(`of ${length * 8} bits open with the passphrase alone`, async () => {
+      const { keys, message } = await makeKeys('a good passphrase', length);
+      const opened = await openKeys('a good passphrase', message);
+      assert.deepEqual(opened?.byFlag, keys.byFlag);
+      assert.equal(await openKeys('another passphrase', message), undefined);
+      const text = Buffer.from('what is said');
+      const secret = decryptPayload(keys, 1, 12_345, text)!;
+      assert.ok(!secret.equals(text));
+      // In counter mode both ways are the same.
+      assert.ok(decryptPayload(opened!, 1, 12_345, secret)!.equals(text));
+      assert.ok(!decryptPayload(opened!, 1, 12_346, secret)!.equals(text));
+      assert.equal(decryptPayload(opened!, 2, 12_345, secret), undefined);
+    });
+  }
+
+  it('messages that are cut or strange are no keys', async () => {
+    const { message } = await makeKeys('a good passphrase', 16);
+    const odd = Buffer.from(message);
+    odd[8] = 4;
+    for (const bad of [Buffer.alloc(0), message.subarray(0, 40), odd]) assert.equal(await openKeys('a good passphrase', bad), undefined);
+  });
+});
+
+describe('srt: what stands in packets and addresses', () => {
+  it('cut packets and handshakes are none', () => {
+    assert.equal(readPacket(Buffer.alloc(15)), undefined);
+    assert.equal(readHandshake(Buffer.alloc(47)), undefined);
+    const long = Buffer.concat([Buffer.alloc(48), Buffer.from([0, 5, 0xff, 0xff, 1, 2])]);
+    assert.deepEqual(readHandshake(long)?.extensions.map(({ type, body }) => [type, body.length]), [[5, 2]]);
+  });
+
+  it('a stream id stands in words turned round', () => {
+    assert.equal(reversedWords('abcdef').toString('latin1'), 'dcba\0\0fe');
+  });
+
+  const cases: [query: string, found: object][] = [
+    ['', { latencyMs: 120 }],
+    ['?streamid=read%3Alive&passphrase=abcdefghij', { streamId: 'read:live', passphrase: 'abcdefghij', latencyMs: 120 }],
+    ['?latency=200', { latencyMs: 200 }],
+    ['?latency=200000', { latencyMs: 200 }],
+    ['?latency=nonsense&pbkeylen=24', { latencyMs: 120, keyLength: 24 }],
+    ['?latency=99999999999&pbkeylen=17', { latencyMs: 10_000 }],
+  ];
+  for (const [query, found] of cases) it(`srt://host:1${query}`, () => assert.deepEqual(srtParameters({ url: `srt://host:1${query}` }), found));
+});
