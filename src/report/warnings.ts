@@ -32,11 +32,18 @@ function signs({ comparison }: Seen): Warning[] {
   for (const side of [comparison.ffprobe, comparison.mediainfo]) {
     for (const { code, detail, stream } of side?.signs ?? []) {
       const part = comparison.parts.find(({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream));
-      if (code === 'variable-frame-rate' && stream?.picture === true) continue;
+      if (code === 'variable-frame-rate' && (stream?.picture === true || !variesFor(side!.tool, part))) continue;
       found.push({ code, message: detail, path: part?.path ?? 'container' });
     }
   }
   return found;
+}
+
+/** Time stamps of a millisecond make 60 frames a second seem to vary: what one tool says so weakly, the other has to say too. */
+function variesFor(tool: 'ffprobe' | 'mediainfo', part: Part | undefined): boolean {
+  const varies = (side: 'ffprobe' | 'mediainfo') => part?.[side]?.['varies'];
+  if (tool === 'ffprobe') return part?.mediainfo === undefined || varies('mediainfo') !== undefined;
+  return varies('mediainfo') === 'widely' || part?.ffprobe === undefined || varies('ffprobe') !== undefined;
 }
 
 /** Less than this of the file missing is a matter of padding and of times that are rounded. */

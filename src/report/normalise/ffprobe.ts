@@ -193,6 +193,7 @@ function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
     const frames = Number(stream.fields['frames_count'] ?? FEW_FRAMES);
     const twice = Math.abs(real / average - 2) < 0.1;
     if (average > 0 && real > 0 && real <= 1000 && frames >= FEW_FRAMES && Math.abs(real / average - 1) > 0.04 && !twice) {
+      stream.fields['varies'] = 'widely';
       signs.push({ code: 'variable-frame-rate', detail: `on average ${average.toFixed(3)} frames a second, at base ${real.toFixed(3)}`, stream });
     }
   }

@@ -167,6 +167,7 @@ function chaptersOf(tracks: readonly JsonObject[]): Side['chapters'] {
   return chapters;
 }
 
+const WIDELY = 1.2;
 const ORIGINAL = ['colour_primaries', 'transfer_characteristics', 'matrix_coefficients', 'colour_range'];
 const CHECKED: readonly [string, string][] = [['Duration', 'the duration'], ['FrameRate', 'the frame rate'], ['DisplayAspectRatio', 'the aspect ratio'], ['ScanType', 'the scan type']];
 
@@ -182,6 +183,7 @@ function signsOf(track: JsonObject, stream: SideStream): Sign[] {
   if (textOf(track['FrameRate_Mode']) === 'VFR') {
     const low = numberOf(track['FrameRate_Minimum']);
     const high = numberOf(track['FrameRate_Maximum']);
+    stream.fields['varies'] = low !== undefined && high !== undefined && high > low * WIDELY ? 'widely' : 'a little';
     signs.push({ code: 'variable-frame-rate', detail: low !== undefined && high !== undefined ? `from ${low} to ${high} frames a second` : 'mediainfo says that the frame rate is variable', stream });
   }
   return signs;

@@ -14,6 +14,7 @@ export function fractionOf(text: unknown): Fraction | undefined {
 export const written = ({ numerator, denominator }: Fraction): string => `${numerator}/${denominator}`;
 
 export function valueOf(fraction: unknown): number | undefined {
+  if (typeof fraction === 'number') return Number.isFinite(fraction) ? fraction : undefined;
   const found = fractionOf(fraction);
   return found ? found.numerator / found.denominator : numberOf(fraction);
 }

@@ -1,0 +1,131 @@
+/** What the report is worth on files that the training never saw: the tables of docs/report.md, from the cache. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Model, type Weights } from '../trees.ts';
+import { report } from '../report.ts';
+import { examples, type Example } from './collect.ts';
+import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
+import { reportTimes } from './times.ts';
+
+const folder = join(import.meta.dirname, '..');
+const page = join(folder, '..', '..', 'docs', 'report.md');
+const weightsFile = join(folder, 'weights.json');
+
+interface Tally { cases: number; model: number; ffprobe: number; mediainfo: number; rules: number; neither: number }
+export interface Judged { row: LabelledRow; right: boolean; confidence: number }
+
+export function judged(rows: readonly LabelledRow[], model: Model): Judged[] {
+  return rows.map((row) => {
+    const seen = model.row(row.features);
+    if (row.agreement !== 'disputed') return { row, right: row.right.ffprobe || row.right.mediainfo, confidence: model.ask(row.agreement, seen) };
+    const [a, b] = [model.ask('ffprobe', seen), model.ask('mediainfo', seen)];
+    const sum = Math.max(1, a + b);
+    return { row, right: a >= b ? row.right.ffprobe : row.right.mediainfo, confidence: Math.max(a, b) / sum };
+  });
+}
+
+export function tallies(all: readonly Judged[]): Map<string, Tally> {
+  const by = new Map<string, Tally>();
+  for (const { row, right } of all) {
+    for (const name of [row.field, 'all']) {
+      const tally = by.get(name) ?? { cases: 0, model: 0, ffprobe: 0, mediainfo: 0, rules: 0, neither: 0 };
+      by.set(name, tally);
+      const decidable = row.right.ffprobe || row.right.mediainfo;
+      if (!decidable) { tally.neither += row.weight; continue; }
+      tally.cases += row.weight;
+      tally.model += right ? row.weight : 0;
+      tally.ffprobe += row.right.ffprobe ? row.weight : 0;
+      tally.mediainfo += row.right.mediainfo ? row.weight : 0;
+      tally.rules += row.right[row.ruled] ? row.weight : 0;
+    }
+  }
+  return by;
+}
+
+/** Expected calibration error: how far what was said lies from what was so, over ten bins. */
+export function calibrationError(all: readonly Judged[]): number {
+  const bins = Array.from({ length: 10 }, () => ({ weight: 0, said: 0, right: 0 }));
+  for (const { row, right, confidence } of all) {
+    const bin = bins[Math.min(9, Math.floor(confidence * 10))]!;
+    bin.weight += row.weight;
+    bin.said += confidence * row.weight;
+    bin.right += right ? row.weight : 0;
+  }
+  const total = bins.reduce((sum, { weight }) => sum + weight, 0);
+  return bins.reduce((sum, { said, right }) => sum + Math.abs(said - right), 0) / (total || 1);
+}
+
+const percent = (of: number, all: number): string => (all > 0 ? `${((100 * of) / all).toFixed(1)} %` : '–');
+
+function fieldTable(all: readonly Judged[]): string[] {
+  const rows = [...tallies(all)].filter(([name, { cases }]) => name === 'all' || cases >= 1).sort(([a, one], [b, other]) => (a === 'all' ? -1 : b === 'all' ? 1 : other.cases - one.cases));
+  return [
+    '| field | disputed | report | always ffprobe | always mediainfo | rules by hand | neither right |', '|---|---|---|---|---|---|---|',
+    ...rows.map(([name, { cases, model, ffprobe, mediainfo, rules, neither }]) => `| ${name === 'all' ? '**all**' : `\`${name}\``} | ${cases.toFixed(1)} | ${percent(model, cases)} | ${percent(ffprobe, cases)} | ${percent(mediainfo, cases)} | ${percent(rules, cases)} | ${neither.toFixed(1)} |`),
+  ];
+}
+
+function warningsTable(files: readonly Example[]): string[] {
+  const codes = ['truncated', 'extension-mismatch', 'variable-frame-rate'];
+  const counts = new Map(codes.map((code) => [code, { due: 0, given: 0, both: 0 }]));
+  for (const { file, truth, readings } of files) {
+    const [a, b] = [readings['ffprobe 9.0'], readings['mediainfo 26.10']];
+    const made = report({
+      ffprobe: a ? { version: '9.0', output: JSON.parse(a) } : undefined, mediainfo: b ? { version: '26.10', output: JSON.parse(b) } : undefined, diff: true, prefer: null, extension: file.split('.').pop(),
+    });
+    if (!made) continue;
+    for (const [code, count] of counts) {
+      const given = made.warnings.some((warning) => warning.code === code);
+      const due = truth.warnings.includes(code);
+      count.due += due ? 1 : 0;
+      count.given += given ? 1 : 0;
+      count.both += due && given ? 1 : 0;
+    }
+  }
+  return ['| warning | files it should be on | found | given in all | of these right |', '|---|---|---|---|---|', ...[...counts].map(([code, { due, given, both }]) => `| \`${code}\` | ${due} | ${percent(both, due)} | ${given} | ${percent(both, given)} |`)];
+}
+
+export interface Figures { disputes: Judged[]; settled: Judged[]; rows: LabelledRow[]; files: Example[] }
+
+export function heldOut(model: Model, all: readonly Example[]): Figures {
+  const files = all.filter(({ truth }) => splitOf(truth.number) === 'test');
+  const rows = files.flatMap(rowsOf);
+  const judgements = judged(rows, model);
+  return { files, rows, disputes: judgements.filter(({ row }) => row.agreement === 'disputed'), settled: judgements.filter(({ row }) => row.agreement !== 'disputed') };
+}
+
+function tables(): string {
+  const model = new Model(JSON.parse(readFileSync(weightsFile, 'utf8')) as Weights);
+  const all = examples();
+  const { files, rows, disputes, settled } = heldOut(model, all);
+  const bothRight = rows.filter(({ right }) => right.ffprobe && right.mediainfo);
+  const falseAlarms = bothRight.filter(({ agreement }) => agreement === 'disputed');
+  const versions = new Set(all.flatMap(({ readings }) => Object.keys(readings)));
+  const times = reportTimes();
+  return [
+    `${all.length} files, ${all.filter(({ truth }) => truth.damage !== 'none').length} of them damaged, read by ${versions.size} tool versions; ${files.length} are held out. A file counts once for a field, however many pairs of versions read it, so numbers of cases have decimals.`,
+    '', '#### Disputed fields of the held-out files', '', ...fieldTable(disputes), '',
+    'Share of right answers where at least one of the tools is right.', '',
+    '#### Confidence', '', '| | cases | expected calibration error |', '|---|---|---|',
+    `| disputed fields | ${disputes.reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(disputes)).toFixed(1)} % |`,
+    `| fields that only one tool has | ${settled.filter(({ row }) => row.agreement === 'single').reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'single'))).toFixed(1)} % |`,
+    `| fields on which both agree | ${settled.filter(({ row }) => row.agreement === 'agreed').reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'agreed'))).toFixed(1)} % |`,
+    '', '#### False alarms', '',
+    `Of ${bothRight.length} comparisons in which both tools were right, ${falseAlarms.length} stood in \`diff\`${falseAlarms.length > 0 ? ` (${[...new Set(falseAlarms.map(({ field }) => `\`${field}\``))].join(', ')})` : ''}.`,
+    '', '#### Warnings', '', ...warningsTable(files), '',
+    '#### Cost', '', '| | |', '|---|---|',
+    `| one report, 50 streams, parsing included: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
+    `| size of the weights | ${(statSync(weightsFile).size / 1000).toFixed(0)} kB |`,
+  ].join('\n');
+}
+
+if (import.meta.main) {
+  const [open, close] = ['<!-- tables: made by make report-tables -->', '<!-- /tables -->'];
+  const made = `${open}\n${tables()}\n${close}`;
+  console.log(made);
+  const text = readFileSync(page, 'utf8');
+  const from = text.indexOf(open);
+  const to = text.indexOf(close);
+  if (from < 0 || to < 0) throw new Error(`${page} has no place for the tables`);
+  writeFileSync(page, text.slice(0, from) + made + text.slice(to + close.length));
+}

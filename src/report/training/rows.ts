@@ -1,0 +1,96 @@
+/** From files whose truth is known to what is learned from and measured on: one row for each field, file and pair of versions. */
+import { compare, type Agreement, type Compared, type Part } from '../compare.ts';
+import type { Context } from '../context.ts';
+import { features, type Features } from '../features.ts';
+import { readFfprobe } from '../normalise/ffprobe.ts';
+import { languageOf } from '../normalise/language.ts';
+import { layoutOfName } from '../normalise/layout.ts';
+import { readMediainfo } from '../normalise/mediainfo.ts';
+import { rule } from '../rules.ts';
+import type { Field, ReportTool } from '../side.ts';
+import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS } from '../tolerances.ts';
+import type { Example } from './collect.ts';
+import { random } from './random.ts';
+import type { True, Truth, TrueStream } from './truth.ts';
+
+export interface LabelledRow {
+  file: number;
+  field: string;
+  agreement: Agreement;
+  features: Features;
+  right: { ffprobe: boolean; mediainfo: boolean };
+  ruled: ReportTool;
+  damage: string;
+  /** One for a file and field, however many pairs of versions read it. */
+  weight: number;
+}
+
+export type Split = 'train' | 'validation' | 'test';
+/** By file, and for ever the same: what is held out is never seen by the training. */
+export const splitOf = (file: number): Split => (file % 5 === 0 ? 'test' : file % 5 === 1 ? 'validation' : 'train');
+
+/** Pairs of versions that stand for a file; the newest two are always among them. */
+const PAIRS = 10;
+
+function pairsOf(example: Example): [string, string][] {
+  const of = (tool: ReportTool) => Object.keys(example.readings).filter((key) => key.startsWith(tool)).map((key) => key.split(' ')[1]!);
+  const [ffprobes, mediainfos] = [of('ffprobe'), of('mediainfo')];
+  const draw = random(example.truth.number + 7_000_000);
+  const pairs = new Map<string, [string, string]>();
+  const add = (a: string, b: string) => pairs.set(`${a} ${b}`, [a, b]);
+  if (ffprobes.includes('9.0') && mediainfos.includes('26.10')) add('9.0', '26.10');
+  for (let tries = 0; tries < 60 && pairs.size < Math.min(PAIRS, ffprobes.length * mediainfos.length); tries++) add(draw.pick(ffprobes), draw.pick(mediainfos));
+  return [...pairs.values()];
+}
+
+export function rowsOf(example: Example): LabelledRow[] {
+  const parsed = new Map<string, unknown>();
+  for (const [key, text] of Object.entries(example.readings)) if (text !== null) parsed.set(key, JSON.parse(text));
+  const rows: LabelledRow[] = [];
+  const pairs = pairsOf(example);
+  for (const [a, b] of pairs) {
+    const [one, other] = [parsed.get(`ffprobe ${a}`), parsed.get(`mediainfo ${b}`)];
+    const comparison = compare(one === undefined ? undefined : readFfprobe(one, a), other === undefined ? undefined : readMediainfo(other, b));
+    if (!comparison.ffprobe || !comparison.mediainfo) continue;
+    for (const part of comparison.parts) {
+      const truth = truthFor(part, comparison.parts, example.truth);
+      if (!truth) continue;
+      for (const compared of part.fields) {
+        const value = truth[compared.field];
+        if (!compared.canonical || value === undefined) continue;
+        const context: Context = { comparison, part, compared };
+        rows.push({
+          file: example.truth.number, field: `${part.kind === 'container' ? 'container' : part.kind}.${compared.field}`, agreement: compared.agreement, features: features(context),
+          right: { ffprobe: isRight(compared, 'ffprobe', value, part), mediainfo: isRight(compared, 'mediainfo', value, part) }, ruled: rule(context).chosen, damage: example.truth.damage, weight: 1 / pairs.length,
+        });
+      }
+    }
+  }
+  return rows;
+}
+
+/** The nth picture is the nth picture; where the tools see another number of them than there are, nothing is said of any. */
+function truthFor(part: Part, parts: readonly Part[], truth: Truth): Record<string, True> | undefined {
+  if (part.kind === 'container') return truth.container;
+  const wanted: TrueStream[] = truth.streams.filter(({ type }) => type === part.kind);
+  const seen = parts.filter(({ kind, pair }) => kind === part.kind && pair?.mediainfo?.embedded !== true);
+  return seen.length === wanted.length ? wanted[seen.indexOf(part)]?.values : undefined;
+}
+
+function isRight(compared: Compared, tool: ReportTool, truth: True, part: Part): boolean {
+  const value = compared[tool];
+  if (value === undefined) return false;
+  const tolerance = (part.kind === 'container' ? CONTAINER_FIELDS : STREAM_FIELDS)[compared.field]!;
+  const frame = frameOf({ ...part.mediainfo, ...part.ffprobe });
+  const is = (one: Field) => same(value, one, tolerance, frame, Number(part.ffprobe?.['duration'] ?? part.mediainfo?.['duration'] ?? 0));
+  if (typeof truth === 'object') return (typeof value === 'number' || compared.field === 'frame_rate') && (is(truth.min) || is(truth.max) || within(value, truth));
+  if (compared.field === 'language') return is(languageOf(String(truth)) ?? truth);
+  if (compared.field === 'channel_layout') return is(layoutOfName(String(truth)) ?? truth);
+  return is(truth);
+}
+
+function within(value: Field, { min, max }: { min: number; max: number }): boolean {
+  const [top, bottom] = String(value).split('/').map(Number);
+  const number = typeof value === 'number' ? value : (top ?? NaN) / (bottom ?? 1);
+  return number >= min && number <= max;
+}
