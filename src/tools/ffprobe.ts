@@ -5,7 +5,7 @@ const flag = (name: string, byDefault: boolean, description: string): OptionSpec
 const text = (name: string, description: string): OptionSpec => ({ name, type: 'string', default: null, flag: name, description });
 const size = (name: string, description: string): OptionSpec => ({ name, type: 'integer', default: 0, minimum: 0, maximum: 9_000_000_000_000_000, flag: name, description });
 const extraFlag = (name: string): OptionSpec => ({ name, type: 'boolean', default: false, flag: name, extra: true });
-const extraNumber = (name: string, minimum = 0): OptionSpec => ({ name, type: 'integer', default: null, minimum, maximum: 2_147_483_647, flag: name, extra: true });
+const extraNumber = (name: string, minimum = 0, maximum = 2_147_483_647): OptionSpec => ({ name, type: 'integer', default: null, minimum, maximum, flag: name, extra: true });
 const extraWords = (name: string): OptionSpec => ({ name, type: 'string', default: null, pattern: '[A-Za-z0-9_+-]{1,200}', flag: name, extra: true });
 
 /** How much of ffprobe's log is in the result, as the numbers that -show_log takes. */
@@ -36,7 +36,7 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   text('read_intervals', 'Only these parts: start%end, with + for lengths and # for packets.'),
   { name: 'show_log', type: 'enum', values: Object.keys(LOG_LEVELS), default: null, flag: 'show_log', description: 'Log lines of the decoder up to this level, beside the frames.' },
   { name: 'skip_frame', type: 'enum', values: ['none', 'default', 'noref', 'bidir', 'nokey', 'nointra', 'all'], default: null, flag: 'skip_frame', description: 'Frames that are not decoded.' },
-  size('probesize', 'Bytes read to find out the format.'),
+  { ...size('probesize', 'Bytes read to find out the format.'), least: 32 },
   size('analyzeduration', 'Microseconds analysed to find out the streams.'),
   { ...size('max_probe_packets', 'Packets buffered while a codec is found out.'), maximum: 2_147_483_647 },
   { ...size('max_ts_probe', 'Packets read while waiting for the first timestamp.'), maximum: 2_147_483_647 },
@@ -51,16 +51,16 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   extraWords('fflags'),
   extraWords('err_detect'),
   extraWords('export_side_data'),
-  extraNumber('formatprobesize'),
-  extraNumber('fpsprobesize', -1),
+  extraNumber('formatprobesize', 2_048, 2_147_483_646),
+  extraNumber('fpsprobesize', -1, 2_147_483_646),
   extraNumber('max_streams', 1),
-  extraNumber('correct_ts_overflow'),
-  extraNumber('threads', 1),
-  extraNumber('scan_all_pmts', -1),
-  extraNumber('merge_pmt_versions'),
-  extraNumber('skip_changes'),
+  extraNumber('correct_ts_overflow', 0, 1),
+  extraNumber('threads', 1, 64),
+  extraNumber('scan_all_pmts', -1, 1),
+  extraNumber('merge_pmt_versions', 0, 1),
+  extraNumber('skip_changes', 0, 1),
   extraNumber('resync_size'),
-  extraNumber('ignore_editlist'),
-  extraNumber('advanced_editlist'),
+  extraNumber('ignore_editlist', 0, 1),
+  extraNumber('advanced_editlist', 0, 1),
   extraNumber('live_start_index', -2_147_483_648),
 ];

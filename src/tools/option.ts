@@ -12,6 +12,8 @@ export interface OptionSpec {
   reported?: string;
   minimum?: number;
   maximum?: number;
+  /** The least that the tool takes; 0, which is not passed, is fine too. */
+  least?: number;
   /** What the whole text must match. */
   pattern?: string;
   /** Beyond the documented interface: offered where the chosen version has it. */
@@ -57,6 +59,7 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
       const value = (spec.type === 'integer' ? WHOLE : DECIMAL).test(text) ? Number(text) : Number.NaN;
       const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
       if (!(value >= minimum && value <= maximum)) throw new OptionError(name, `must be a${spec.type === 'integer' ? ' whole' : ''} number from ${minimum} to ${maximum}`);
+      if (value !== 0 && value < (spec.least ?? minimum)) throw new OptionError(name, `must be 0, or at least ${spec.least}`);
       return value;
     }
     case 'enum':

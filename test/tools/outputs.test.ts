@@ -1,6 +1,7 @@
 /** Every output format of both tools, through the runner, from the binaries themselves. */
 import assert from 'node:assert/strict';
 import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
+import { optionTable } from './option_table.ts';
 import { startRealTools, type RealTools } from './real_tools.ts';
 
 const FFPROBE = ['default', 'csv', 'flat', 'ini', 'json', 'xml'] as const;
@@ -52,6 +53,24 @@ describe('outputs of the tools themselves', function () {
       for (const output of WRITES[version]!) await check('mediainfo', version, 'output', output);
     });
   }
+
+  it('ffprobe 9.0 takes every option that it reports, at the ends of its range', async function () {
+    const found = entry('ffprobe', '9.0');
+    if (!found) { console.log('        skipped: its image is not built here'); return this.skip(); }
+    const proof = await tools.prove(found);
+    assert.ok(proof.ok, JSON.stringify(proof));
+    let tried = 0;
+    for (const { tool, spec, accepted } of optionTable()) {
+      if (tool !== 'ffprobe' || spec.flag === undefined || !proof.options.includes(spec.flag) || spec.name === 'output_format') continue;
+      // The clip has two streams; and what would be a flag or a command elsewhere is no stream.
+      for (const { value } of accepted.filter((one) => one.value !== false && !(spec.name === 'max_streams' && one.value === 1) && !/^[-$]/.test(typeof one.value === 'string' ? one.value : ''))) {
+        const { success, error } = await tools.run(found, { [spec.name]: String(value) });
+        assert.ok(success, `${spec.name} ${String(value)}: ${error}`);
+        tried++;
+      }
+    }
+    assert.ok(tried > 60, `${tried}`);
+  });
 
   for (const [version, outputs] of Object.entries(WRITES)) {
     it(`mediainfo ${version} reports its ${outputs.length} output formats and what changes nothing in it`, async function () {

@@ -27,8 +27,10 @@ const or = (choices: string[]): string => (choices.length < 2 ? choices.join('')
 
 const pathOf = (pointer: string): string[] => pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
+const fieldAt = (schema: Field, path: string[]): Field | undefined => path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema);
+
 function unknownName(schema: Field, path: string[], name: string): string {
-  const level = path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema) ?? schema;
+  const level = fieldAt(schema, path) ?? schema;
   // An option written one level too high is the commonest slip: say where it belongs.
   const inner = path.length > 0 ? undefined : Object.entries(schema.properties ?? {}).find(([, field]) => field.properties && Object.hasOwn(field.properties, name));
   const best = inner ? `${inner[0]}.${name}` : nearest(name, Object.keys(level.properties ?? {}));
@@ -56,6 +58,9 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
       return { field: at(path), text: `must be at least ${String(params['limit'])}` };
     case 'maximum':
       return { field: at(path), text: `must be at most ${String(params['limit'])}` };
+    // A gap between 0, which is not passed on, and the least that the tool takes.
+    case 'not':
+      return { field: at(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
     case 'minLength':
       return { field: at(path), text: 'must not be empty' };
     case 'maxLength':

@@ -9,6 +9,7 @@ export interface Field {
   type?: string | string[];
   properties?: Record<string, Field>;
   enum?: unknown[];
+  not?: { minimum: number; maximum: number };
   default?: unknown;
   description?: string;
 }

@@ -20,7 +20,7 @@ function fieldOf(spec: OptionSpec): TSchema {
       return flag(spec.default === true, description);
     case 'integer':
     case 'number':
-      return Type.Unsafe({ type: spec.default === null ? [spec.type, 'null'] : spec.type, minimum, maximum, default: spec.default, description });
+      return Type.Unsafe({ type: spec.default === null ? [spec.type, 'null'] : spec.type, minimum, maximum, ...(spec.least === undefined ? {} : { not: { minimum: 1, maximum: spec.least - 1 } }), default: spec.default, description });
     case 'enum':
       return spec.default === null ? optionalChoice(spec.values ?? [], description) : choice(spec.values ?? [], String(spec.default), description);
     case 'string':
