@@ -25,6 +25,11 @@ const MOST_KEYS = 16;
 const SEGMENT_TAGS = new Set(['EXTINF', 'EXT-X-BYTERANGE', 'EXT-X-DISCONTINUITY', 'EXT-X-PROGRAM-DATE-TIME', 'EXT-X-GAP', 'EXT-X-BITRATE']);
 /** A longer line is looked at no further than this. */
 const LONGEST_LINE = 1 << 20;
+/** Lines that are read, and what is kept of them: a hostile list of the shortest lines would otherwise fill any memory. */
+const MOST_LINES = 1_200_000;
+const MOST_TAGS = 100_000;
+/** What variables put in, in one text and in all: a variable made of variables doubles with every line. */
+const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
 
 /** Tags that only make sense in one kind of playlist decide which it is. */
 const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {
@@ -56,6 +61,8 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
   let range: ByteRange | undefined;
   let date: number | undefined;
   let pending = 0;
+  /** A tag whose segment may come with the next reload. */
+  let later = 0;
   let keys = NO_KEYS;
   let keyOpen = false;
   let map: InitSection | undefined;
@@ -64,12 +71,22 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
   let streamInf: Tag | undefined;
 
   let line = 0;
-  const expand = (text: string): string =>
-    text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (whole, name: string) => {
+  let cut = false;
+  let expanded = 0;
+  const expand = (text: string): string => {
+    if (expanded > MOST_EXPANDED.all) return text;
+    let added = 0;
+    const result = text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (whole, name: string) => {
       const value = variables.get(name);
       if (value === undefined) note('variable-undefined', line, name);
-      return value ?? whole;
+      if (value === undefined || added > MOST_EXPANDED.each) return whole;
+      added += value.length;
+      return value;
     });
+    expanded += added;
+    if (added > MOST_EXPANDED.each) note('line-too-long', line, 'with its variables put in');
+    return added > MOST_EXPANDED.each ? text : result;
+  };
   const attributesOf = (content: string, start: number, name: string, spec: TagSpec): Attributes => {
     const attributes = readAttributes(content, start, expand, (rule, detail, column) => note(rule, line, `${name}: ${detail}`, column));
     const known = spec.attributes ?? {};
@@ -103,6 +120,10 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     if (end === -1) end = length;
     let content = source.slice(at, end > at && source.charCodeAt(end - 1) === 13 ? end - 1 : end);
     at = end + 1;
+    if (line === MOST_LINES) {
+      note('analysis-cut', line, `the first ${MOST_LINES} lines were read`);
+      break;
+    }
     line++;
     if (content.length > LONGEST_LINE) {
       note('line-too-long', line, `${content.length} characters`);
@@ -129,7 +150,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     if (content.charCodeAt(0) !== 35) {
       const uri = content.includes('{$') ? expand(content) : content;
       if (streamInf !== undefined) {
-        variants.push({ tag: streamInf, uri, line, iframes: false });
+        if (!cut) variants.push({ tag: streamInf, uri, line, iframes: false });
         streamInf = undefined;
         continue;
       }
@@ -147,6 +168,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
       range = undefined;
       date = undefined;
       pending = 0;
+      later = 0;
       keyOpen = false;
       parts = NO_PARTS;
       continue;
@@ -185,7 +207,11 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     if (spec.value !== 'none' && value === '') note('tag-value', line, `${name} without a value`);
     const attributes = spec.value === 'attributes' ? attributesOf(content, colon === -1 ? content.length : colon + 1, name, spec) : NO_ATTRIBUTES;
     const tag: Tag = { name, line, value: spec.value === 'attributes' ? '' : value, attributes };
-    if (!SEGMENT_TAGS.has(name) && name !== 'EXT-X-PART') tags.push(tag);
+    if (tags.length < MOST_TAGS && !SEGMENT_TAGS.has(name) && name !== 'EXT-X-PART') tags.push(tag);
+    else if (tags.length === MOST_TAGS && !cut) {
+      cut = true;
+      note('analysis-cut', line, `the first ${MOST_TAGS} tags were judged`);
+    }
     const get = (attribute: string): string | undefined => attributes.get(attribute)?.value;
     if (streamInf !== undefined && name !== 'EXT-X-ENDLIST') {
       note('stream-inf-uri', streamInf.line);
@@ -228,11 +254,11 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
       case 'EXT-X-DISCONTINUITY':
         if (discontinuity) note('discontinuity-double', line);
         discontinuity = true;
-        pending = line;
+        later = line;
         break;
       case 'EXT-X-GAP':
         gap = true;
-        pending = line;
+        later = line;
         break;
       case 'EXT-X-BITRATE':
         bitrate = wholeNumber(value, name);
@@ -243,7 +269,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
           if (!/([Zz]|[+-]\d{2}(:?\d{2})?)$/.test(value)) note('date-zone', line, quote(value));
           date = timeOfDate(value);
         }
-        pending = line;
+        later = line;
         break;
       case 'EXT-X-KEY': {
         const method = get('METHOD') ?? '';
@@ -275,10 +301,10 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
         streamInf = tag;
         break;
       case 'EXT-X-I-FRAME-STREAM-INF':
-        variants.push({ tag, uri: get('URI') ?? '', line, iframes: true });
+        if (!cut) variants.push({ tag, uri: get('URI') ?? '', line, iframes: true });
         break;
       case 'EXT-X-MEDIA':
-        renditions.push({ tag, type: get('TYPE') ?? '', group: get('GROUP-ID') ?? '', uri: get('URI') });
+        if (!cut) renditions.push({ tag, type: get('TYPE') ?? '', group: get('GROUP-ID') ?? '', uri: get('URI') });
         break;
       default:
         break;
@@ -286,6 +312,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
   }
   if (streamInf !== undefined) note('stream-inf-uri', streamInf.line);
   if (pending !== 0) note('segment-tag-alone', infLine === 0 ? pending : infLine);
+  else if (later !== 0 && counts.has('EXT-X-ENDLIST')) note('segment-tag-alone', later);
 
   let kind: Playlist['kind'] = 'unknown';
   const media = [...counts].find(([name]) => DECIDES[name] === 'media');

@@ -15,8 +15,10 @@ export function decodePlaylist(bytes: Buffer, note: Note): string {
   const text = badAt === -1 ? body.toString('utf8') : body.toString('latin1');
   if (badAt !== -1) note('encoding-utf8', lineOf(body, badAt), 'its bytes are no UTF-8');
   // oxlint-disable-next-line no-control-regex
-  const control = /[\u0000-\u0008\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f]/.exec(text);
+  const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.exec(text);
   if (control !== null && badAt === -1) note('encoding-control', lineOf(Buffer.from(text.slice(0, control.index)), Infinity), `U+${control[0].charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`);
+  const tab = text.indexOf('\t');
+  if (tab !== -1) note('encoding-tab', lineOf(Buffer.from(text.slice(0, tab)), Infinity));
   if (badAt === -1 && body.length !== text.length && text.length < 1 << 20 && text.normalize('NFC') !== text) note('encoding-nfc', firstDifferent(text));
   return text;
 }

@@ -7,6 +7,7 @@ export const SYNTAX_RULES = {
   'encoding-bom': must('4.1', 'A playlist has no byte order mark', `\ufeff${vod()}`, vod()),
   'encoding-utf8': must('4.1', 'A playlist is encoded in UTF-8'),
   'encoding-control': must('4.1', 'A playlist has no control characters but line ends', vod('#EXTINF:6,a\u0007b', 'a.ts'), vod('#EXTINF:6,ab', 'a.ts')),
+  'encoding-tab': should('4.1', 'A playlist has no tabs: they are control characters, which players put up with after EXTINF', vod('#EXTINF:6,\ta', 'a.ts'), vod('#EXTINF:6,a', 'a.ts')),
   'encoding-nfc': must('4.1', 'Text in a playlist is in Unicode normalization form C', vod('#EXTINF:6,cafe\u0301', 'a.ts'), vod('#EXTINF:6,caf\u00e9', 'a.ts')),
   'playlist-empty': must('4.1', 'A playlist has segments or variants', raw('#EXTM3U'), vod()),
   'line-whitespace': must('4.1', 'A line has no white space before or after it', vod('#EXTINF:6,', ' a.ts'), vod('#EXTINF:6,', 'a.ts')),
