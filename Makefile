@@ -49,6 +49,10 @@ sources: peers ## every kind of source with every tool version; writes the table
 fuzz-media: node_modules/.package-lock.json ## damaged media through the runner (CASES=1000 SEED=...); writes its part of docs/fuzzing.md
 	@$(RUN) test/fuzz/media/run.ts
 
+browser: node_modules/.package-lock.json ## the pages in a real browser (Debian's chromium, fetched into the cache)
+	@$(RUN) test/browser/chromium.ts
+	@npm exec --no --silent -- mocha 'test/api/docs/*.test.ts'
+
 status: node_modules/.package-lock.json ## what runs
 	@$(RUN) test/cluster/status.ts
 
@@ -64,4 +68,4 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: fuzz-c2pa help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs peers sources fuzz-media
+.PHONY: fuzz-c2pa help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs peers sources fuzz-media browser

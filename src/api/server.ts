@@ -4,6 +4,7 @@ import Koa from 'koa';
 import { accessLog } from './access_log.ts';
 import type { State } from './context.ts';
 import type { Deps } from './deps.ts';
+import { DOCS } from './docs/endpoint.ts';
 import { errorHandler } from './error_handler.ts';
 import { healthz, readyz, type Checks } from './health.ts';
 import { mountManagement } from './management/endpoint.ts';
@@ -42,6 +43,7 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   router.all('/v1/probe/mediastreamvalidator', ...probeMsv(deps));
   router.all('/v1/probe/c2pa', ...probeC2pa(deps));
   router.all('/v1/probe/:id', ...probeRead(deps));
+  for (const [path, handlers] of Object.entries(DOCS)) router.all(path, ...handlers);
   mountManagement(router, deps, MANAGEMENT);
   app.use(router.routes());
   return app;

@@ -52,6 +52,9 @@ export async function uninstallChart(helm: string): Promise<boolean> {
   return true;
 }
 
+/** Of the host, where the local installation sends its mails. */
+export const SMTP_PORT = 30_025;
+
 /**
  * Images by digest, so that another image is another pod; only the tools that were built; the API on a port of the node, which is
  * not to be reached from outside the machine.
@@ -68,6 +71,8 @@ export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'im
     nats: { ...(digestOf('nats') && { image: { digest: digestOf('nats') } }) },
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
     ...(tools.length > 0 && { tools: { catalog: tools } }),
+    // Whoever wants to see mails listens there: a test, or a developer's own SMTP server.
+    ...(hostIp !== undefined && { mail: { host: hostIp, port: SMTP_PORT, tls: 'none', from: 'probeyard@example.org' } }),
     ...(hostIp !== undefined && { sources: { allow: [{ cidr: `${hostIp}/32` }] }, api: { service: { type: 'NodePort', nodePort: NODE_PORT } } }),
   };
 }

@@ -21,7 +21,7 @@ export interface MailBox { settings: MailSettings; mails: Mail[]; next(to: strin
 
 const decoded = (text: string): string => text.replaceAll(/=\r?\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-export async function startMailBox(options: SMTPServerOptions = {}, change: Partial<MailSettings> = {}): Promise<MailBox> {
+export async function startMailBox(options: SMTPServerOptions = {}, change: Partial<MailSettings> = {}, at = { host: '127.0.0.1', port: 0 }): Promise<MailBox> {
   const mails: Mail[] = [];
   let refusals = 0;
   const server = new SMTPServer({
@@ -43,11 +43,11 @@ export async function startMailBox(options: SMTPServerOptions = {}, change: Part
     },
   });
   server.on('error', () => {});
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => { server.listen(at.port, at.host, resolve); });
   const { port } = server.server.address() as { port: number };
   const seen = new Set<Mail>();
   return {
-    settings: { host: '127.0.0.1', port, tls: 'none', user: '', password: '', from: 'probeyard@example.org', ...change },
+    settings: { host: at.host, port, tls: 'none', user: '', password: '', from: 'probeyard@example.org', ...change },
     mails,
     next: (to) => until(`a mail to ${to}`, () => {
       const mail = mails.find((one) => one.to === to && !seen.has(one));
