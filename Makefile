@@ -34,6 +34,15 @@ fuzz-api: node_modules/.package-lock.json ## many made-up requests against the w
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/fuzz/api/run.ts $(or $(N),500) $(SEED)
 
+bench-hls: node_modules/.package-lock.json ## the HLS validator beside others; writes the tables of docs/hls.md
+	@$(RUN) bench/hls/run.ts
+
+fuzz-hls: node_modules/.package-lock.json ## the HLS parser on mutated playlists, for long (ROUNDS=, SEED=)
+	@$(RUN) test/hls/fuzz.ts
+
+bench-store: node_modules/.package-lock.json ## the log and statistics over ten million requests (an hour, 16 GB of disk meanwhile); writes docs/queries.md
+	@nice -n 19 $(RUN) bench/store/large.ts
+
 images: node_modules/.package-lock.json ## build the images that changed
 	@$(RUN) images/build.ts
 
@@ -68,4 +77,4 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: fuzz-c2pa help up down test test-unit test-cluster soak bench fuzz-api images images-source status logs peers sources fuzz-media browser
+.PHONY: fuzz-c2pa help up down test test-unit test-cluster soak bench bench-store bench-hls fuzz-hls fuzz-api images images-source status logs peers sources fuzz-media browser

@@ -61,14 +61,14 @@ describe('store: what queries read of a long history', function () {
       const text = `${one.what}: ${reads.map(words).join('; ')}`;
       assert.ok(of(reads, /^requests$/).every(({ how, rows }) => how !== 'Seq Scan' || rows === 0), text);
       if (one.what.includes('last day')) assert.ok(of(reads, /^requests$/).every(({ partitions }) => partitions <= 3), text);
-      if (!one.what.includes('address')) assert.ok(of(reads, /^requests$/).some(({ index }) => index?.startsWith('requests_user_id_submitted_at_id') || index?.startsWith('requests_log_user')), text);
+      if (!one.what.includes('address')) assert.ok(of(reads, /^requests$/).some(({ how, index }) => how === 'Bitmap Heap Scan' || index?.startsWith('requests_user_id_submitted_at_id') || index?.startsWith('requests_log_user')), text);
     }
   });
 
   for (const order of ['asc', 'desc'] as const) {
     it(`deep pages begin where the rollups say, and are the same rows, ${order}`, async () => {
       const filter = { owners: { userIds: 'everyone', tokenIds: null } as const, period: { from: new Date(span.from.getTime() + 12_345), to: new Date(span.to.getTime() - DAY - 77) }, kinds: ['file'] as const, states: ['success', 'error'] as const, ffprobe: [], mediainfo: [], report: [], url: null, id: null };
-      for (const offset of [1_999, 2_000, 2_001, 9_000, 17_777, 21_000, 30_000]) {
+      for (const offset of [99, 101, 199, 200, 201, 9_000, 17_777, 21_000, 30_000]) {
         const { rows, total } = await fixture.store.listLog({ filter, sort: { field: 'send', order }, offset, limit: 5 });
         const { rows: expected } = await client.query<{ id: string; total: number }>(`select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2 order by submitted_at ${order}, id ${order} limit 5 offset $3`, [filter.period.from, filter.period.to, offset]);
         assert.deepEqual(rows.map(({ id }) => id), expected.map(({ id }) => id), `offset ${offset}`);
