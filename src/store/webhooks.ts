@@ -78,15 +78,17 @@ const KEPT_ATTEMPTS = 50;
 const LOOK = 2_000;
 
 const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
+// Chosen first and locked by their keys afterwards: as one join, a table without statistics made it a nested loop of 1,000 × 1,000 rows, 2.7 s.
+// More are chosen than wanted, because other replicas choose the same ones at the same time.
 const CLAIM = `
-  with due as (
-    select id, token_id, row_number() over (partition by token_id order by next_at) n
+  with due as materialized (
+    select id, token_id, next_at, row_number() over (partition by token_id order by next_at) n
       from (select id, token_id, next_at from webhook_outbox where ${SENDABLE} and token_id <> all($5::bigint[]) order by next_at limit ${LOOK}) first),
+  chosen as materialized (
+    select due.id from due left join unnest($6::bigint[], $7::int[]) as busy (token_id, held) on busy.token_id = due.token_id
+      where due.n <= $4 - coalesce(busy.held, 0) order by due.n, due.next_at limit $3 * 4),
   mine as (
-    select o.id from webhook_outbox o join due on due.id = o.id
-        left join unnest($6::bigint[], $7::int[]) as busy (token_id, held) on busy.token_id = o.token_id
-      where ${SENDABLE.replaceAll(/\b(state|next_at|lease_until)\b/g, 'o.$1')} and due.n <= $4 - coalesce(busy.held, 0)
-      order by due.n, o.next_at limit $3 for update of o skip locked)
+    select o.id from webhook_outbox o where o.id = any(array(select id from chosen)) and ${SENDABLE} limit $3 for update skip locked)
   update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine where o.id = mine.id
   returning o.id, o.request_id, o.submitted_at, o.token_id, o.url, o.step,
     (select t.webhook_secret from tokens t where t.id = o.token_id) secret, not exists (select from tokens t where t.id = o.token_id) token_gone,
