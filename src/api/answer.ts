@@ -1,6 +1,8 @@
 /** From the end of a request to the answer to its caller. */
-import type { Ended, ResultBody } from '../bus/messages.ts';
-import { unpackResult } from '../envelope/unpack.ts';
+import { Readable } from 'node:stream';
+import type { Ended } from '../bus/messages.ts';
+import { JSON_TYPE } from '../envelope/assemble.ts';
+import { unpackResult, type Unpacked } from '../envelope/unpack.ts';
 import { answerOf, type Wanted } from '../envelope/wanted.ts';
 import type { Context } from './context.ts';
 import type { Deps } from './deps.ts';
@@ -8,7 +10,7 @@ import { GatewayError, inside } from './errors.ts';
 
 const RETRY_AFTER_QUEUE_S = 10;
 
-async function resultOf({ store }: Pick<Deps, 'store'>, end: Ended, submittedAt: Date): Promise<ResultBody> {
+async function resultOf({ store }: Pick<Deps, 'store'>, end: Ended, submittedAt: Date): Promise<Unpacked> {
   const packed = end.body === undefined ? await store.readBody(end.id, submittedAt) : Buffer.from(end.body, 'base64');
   if (!packed) throw inside('the record has no body where it says that there is one');
   return unpackResult(packed);
@@ -35,6 +37,14 @@ export async function answer(deps: Pick<Deps, 'store' | 'metrics'>, ctx: Context
   const made = answerOf(result, { requestId: end.id, queueTimeMs: end.queueTimeMs }, wanted);
   ctx.status = made.status;
   ctx.type = made.contentType;
-  ctx.body = made.body;
+  // HTML and XML hold what stands in the media: no browser may run it as ours.
+  if (made.contentType !== JSON_TYPE) ctx.set({ 'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'", 'X-Content-Type-Options': 'nosniff' });
+  if (typeof made.body === 'string') ctx.body = made.body;
+  else {
+    ctx.body = Readable.from(made.body, { objectMode: false });
+    // A stream has no type of its own, and no length.
+    ctx.type = made.contentType;
+    ctx.length = made.body.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  }
   deps.metrics.step('answer', performance.now() - began);
 }

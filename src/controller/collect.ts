@@ -11,7 +11,9 @@ import { INLINE_ENVELOPE_BYTES, RUNNER_PROTOCOL, SUBJECT, type Closed, type Ende
 import { unpackBody } from '../bus/packing.ts';
 import type { ResultDelivery } from '../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../bus/results.ts';
+import { LiftError } from '../envelope/lift.ts';
 import { outcome as outcomeOf } from '../envelope/outcome.ts';
+import { skimResult } from '../envelope/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import { TOOLS, type ProbeJob } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
@@ -71,6 +73,17 @@ async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): 
   }
 }
 
+/** Larger ones are never held whole: an output of 50 MB made a collector peak at several times that. */
+const SKIMMED_FROM = 1024 * 1024;
+
+async function skimmed(packed: Buffer, declared: number): Promise<ResultBody> {
+  try {
+    return await skimResult(packed, Math.min(declared, MAX_BODY_BYTES));
+  } catch (error) {
+    throw error instanceof LiftError ? new BusError('bad-result', `the body cannot be read: ${error.message}`, { cause: error }) : error;
+  }
+}
+
 /** A result that cannot be read is the tools' failure: without it the request would wait for a result that never gets better. */
 function unreadable(job: ProbeJob): ResultBody {
   const tools = (job.status?.tools ?? []).map(({ name, version }) => ({
@@ -103,7 +116,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   let body: ResultBody;
   try {
     packed = await fetchBody(bus, result, MAX_BODY_BYTES);
-    body = checkedBody(await unpackBody(packed, MAX_BODY_BYTES, result.size));
+    body = checkedBody(result.size > SKIMMED_FROM ? await skimmed(packed, result.size) : await unpackBody(packed, MAX_BODY_BYTES, result.size));
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');

@@ -2,10 +2,13 @@
  * The answer to a caller, from what the runner sent. What a tool printed stands in it byte for byte: texts are put together,
  * never parsed and printed again. The runner's word that a text is JSON is checked, because a runner reads hostile media.
  */
+import { isUtf8 } from 'node:buffer';
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
 import { isJson } from './json.ts';
+import { memberNames, unescapeInPlace } from './lift.ts';
 import { outcome } from './outcome.ts';
+import type { LongOutputs } from './unpack.ts';
 
 export type Shown = 'ffprobe' | 'mediainfo' | 'probe_report' | 'c2pa';
 const ORDER: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
@@ -19,16 +22,20 @@ export interface AnswerOptions {
   shown?: readonly Shown[];
   /** With one tool shown: the body is its bare output. */
   injectOutput?: boolean;
+  /** The media type of that, where it is no JSON. */
+  bareType?: string;
   injectJson?: boolean;
   /** The members `response` are left out. */
   withoutOutputs?: boolean;
+  /** Outputs that are not in the result themselves. */
+  long?: LongOutputs;
 }
 
-export interface Answer { status: number; contentType: string; body: string }
+export interface Answer { status: number; contentType: string; /** Where an output is long: in pieces, so that it need not be copied. */ body: string | (string | Buffer)[] }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Also HTML and XML go out as plain text: they hold what stands in the media, and must not run in a browser. */
+/** A failed tool's rest of an output, whatever it was to be. */
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 export function assemble(result: ResultBody, options: AnswerOptions): Answer {
@@ -36,18 +43,18 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   const all = new Map<Shown, Told>();
   for (const tool of result.tools) if (tool.name !== 'msv') all.set(tool.name, tool);
   if (result.report) all.set('probe_report', costing(result.report, result.tools, shown));
-  const parts = ORDER.filter((name) => shown.includes(name)).flatMap((name): Part[] => {
-    const tool = all.get(name);
-    return tool ? [{ name, tool, response: responseOf(tool) }] : [];
-  });
-
   const { status, error } = outcome(result, options.asked);
   if (status !== 200) return { status, contentType: JSON_TYPE, body: JSON.stringify({ error }) };
 
-  const only = options.shown?.length === 1 ? parts[0] : undefined;
-  if (only && options.injectOutput) return bare(only);
-  if (options.injectJson && !only) inject(parts);
-  return { status, contentType: JSON_TYPE, body: envelope(parts, result, options) };
+  const told = ORDER.filter((name) => shown.includes(name)).flatMap((name) => {
+    const tool = all.get(name);
+    return tool ? [{ name, tool }] : [];
+  });
+  const only = options.shown?.length === 1 ? told[0] : undefined;
+  if (only && options.injectOutput) return bare(only.tool, options.long, options.bareType);
+  const parts = told.map((one): Part => ({ ...one, response: options.withoutOutputs ? [] : responseOf(one.tool, options.long) }));
+  if (options.injectJson && !only && !options.withoutOutputs) inject(parts);
+  return { status, contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
 }
 
 type Told = Omit<ToolResult, 'name'>;
@@ -59,21 +66,34 @@ function costing(report: Told, tools: readonly ToolResult[], shown: readonly Sho
   return { ...report, usageMs: hidden.reduce((sum, { usageMs }) => sum + usageMs, report.usageMs), durationMs: report.durationMs + Math.max(...hidden.map(({ durationMs }) => durationMs)) };
 }
 
-interface Part { name: Shown; tool: Told; /** As JSON text. */ response: string }
+/** Texts one after another; long ones as bytes. */
+type Pieces = (string | Buffer)[];
+interface Part { name: Shown; tool: Told; /** As JSON text. */ response: Pieces }
+
+const joined = (pieces: Pieces): string | Pieces => (pieces.some((piece) => typeof piece !== 'string') ? pieces : pieces.join(''));
+
+/** The text of a long output in the place of its escaped form; what is no text is nothing. */
+const textOf = (escaped: Buffer): Buffer => unescapeInPlace(escaped) ?? Buffer.alloc(0);
 
 /** A JSON output as it is; anything else as a JSON string; nothing as null. */
-function responseOf({ format, output }: Told): string {
-  if (output === null) return 'null';
-  return format === 'json' && isJson(output) ? output : JSON.stringify(output);
+function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pieces {
+  if (output === null) return ['null'];
+  const escaped = long?.get(output);
+  if (!escaped) return [format === 'json' && isJson(output) ? output : JSON.stringify(output)];
+  if (format !== 'json' && isUtf8(escaped)) return ['"', escaped, '"'];
+  const text = textOf(escaped);
+  return [format === 'json' && isUtf8(text) && isJson(text) ? text : JSON.stringify(text.toString())];
 }
 
-function bare({ tool, response }: Part): Answer {
-  if (tool.output === null) return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ success: false, error: tool.error }) };
-  const json = response === tool.output;
-  return { status: 200, contentType: json ? JSON_TYPE : TEXT_TYPE, body: tool.output };
+function bare({ format, output, error, success }: Told, long: LongOutputs | undefined, bareType = TEXT_TYPE): Answer {
+  if (output === null) return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
+  const escaped = long?.get(output);
+  const text = escaped ? textOf(escaped) : output;
+  const json = format === 'json' && (typeof text === 'string' || isUtf8(text)) && isJson(text);
+  return { status: 200, contentType: json ? JSON_TYPE : success && format !== 'json' ? bareType : TEXT_TYPE, body: joined([text]) };
 }
 
-function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): string {
+function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): Pieces {
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
@@ -82,9 +102,9 @@ function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTime
   };
   return [
     JSON.stringify(head).slice(0, -1),
-    ...parts.map(({ name, tool, response }) => `,${JSON.stringify(name)}:${section(tool).slice(0, -1)}${withoutOutputs ? '' : `,"response":${response}`}}`),
+    ...parts.flatMap(({ name, tool, response }) => [`,${JSON.stringify(name)}:${section(tool).slice(0, -1)}`, ...(withoutOutputs ? [] : [',"response":', ...response]), '}']),
     '}',
-  ].join('');
+  ];
 }
 
 const section = ({ success, durationMs, usageMs, error }: Told): string =>
@@ -92,14 +112,23 @@ const section = ({ success, durationMs, usageMs, error }: Told): string =>
 
 const OBJECT = /^\s*\{/;
 
+/** Null: it is no object. */
+const ownNames = (json: string | Buffer): string[] | null =>
+  (typeof json === 'string' ? (OBJECT.test(json) ? Object.keys(JSON.parse(json) as object) : null) : memberNames(json));
+
 /** One document: the first object of ffprobe and mediainfo also carries the responses of the others that succeeded. Its own members win. */
 function inject(parts: Part[]): void {
-  const host = parts.find(({ name, response }) => (name === 'ffprobe' || name === 'mediainfo') && OBJECT.test(response));
-  if (!host) return;
-  const own = Object.keys(JSON.parse(host.response) as object);
-  const guests = parts.filter(({ name, tool }) => name !== host.name && name !== 'ffprobe' && tool.success && !own.includes(name));
-  if (guests.length === 0) return;
-  const end = host.response.lastIndexOf('}');
-  const added = guests.map(({ name, response }) => `${JSON.stringify(name)}:${response}`).join(',');
-  host.response = `${host.response.slice(0, end)}${own.length > 0 ? ',' : ''}${added}${host.response.slice(end)}`;
+  for (const host of parts) {
+    const [json, ...more] = host.response;
+    if ((host.name !== 'ffprobe' && host.name !== 'mediainfo') || json === undefined || more.length > 0) continue;
+    const own = ownNames(json);
+    if (!own) continue;
+    const guests = parts.filter(({ name, tool }) => name !== host.name && name !== 'ffprobe' && tool.success && !own.includes(name));
+    if (guests.length === 0) return;
+    const end = json.lastIndexOf('}');
+    const cut = (from: number, to?: number) => (typeof json === 'string' ? json.slice(from, to) : json.subarray(from, to));
+    const added = guests.flatMap(({ name, response }, index) => [`${index > 0 || own.length > 0 ? ',' : ''}${JSON.stringify(name)}:`, ...response]);
+    host.response = [cut(0, end), ...added, cut(end)];
+    return;
+  }
 }

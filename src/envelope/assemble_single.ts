@@ -27,7 +27,7 @@ export const SINGLE_DEFAULTS: Readonly<Record<SingleTool, Pick<SingleOptions, 'i
   c2pa: { injectOutput: true, injectJson: false },
 };
 
-export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
+export function assembleSingle(result: ResultBody, options: SingleOptions): Answer & { body: string } {
   const { status, error } = outcome(result, [{ name: options.tool }]);
   if (status !== 200) return { status, contentType: JSON_TYPE, body: JSON.stringify({ error }) };
   const ran = result.tools.find(({ name }) => name === options.tool);

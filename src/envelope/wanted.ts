@@ -1,8 +1,8 @@
 /** How a result is to be given: as its caller asked, or as it is given back later, always enveloped. */
-import type { ResultBody } from '../bus/messages.ts';
 import type { Kind, ToolName } from '../kube/resources.ts';
 import { assemble, type Answer, type Shown } from './assemble.ts';
 import { assembleSingle, SINGLE_DEFAULTS, type SingleTool } from './assemble_single.ts';
+import { whole, type Unpacked } from './unpack.ts';
 
 export interface Wanted {
   /** An endpoint of one tool, whose answers have a form of their own. */
@@ -10,6 +10,8 @@ export interface Wanted {
   asked: readonly { name: ToolName }[];
   shown: readonly Shown[];
   injectOutput: boolean;
+  /** What the bare output is, where it is no JSON. */
+  bareType?: string;
   injectJson: boolean;
 }
 
@@ -20,8 +22,8 @@ export interface About {
   withoutOutputs?: boolean;
 }
 
-export const answerOf = (result: ResultBody, about: About, wanted: Wanted): Answer =>
-  (wanted.single === undefined ? assemble(result, { ...about, ...wanted }) : assembleSingle(result, { ...about, ...wanted, tool: wanted.single }));
+export const answerOf = (unpacked: Unpacked, about: About, wanted: Wanted): Answer =>
+  (wanted.single === undefined ? assemble(unpacked.result, { ...about, ...wanted, long: unpacked.long }) : assembleSingle(whole(unpacked), { ...about, ...wanted, tool: wanted.single }));
 
 const EVERYTHING: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
 

@@ -1,5 +1,6 @@
 /** What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request that ended without one. */
-import type { ResultBody } from '../bus/messages.ts';
+import type { Unpacked } from '../envelope/unpack.ts';
+import type { Answer } from '../envelope/assemble.ts';
 import { answerOf, type About, type Wanted } from '../envelope/wanted.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
@@ -16,23 +17,27 @@ function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt }: Ended, er
 }
 
 /** The envelope's own text is not printed again: members are put behind its last one. */
-function withMembers(envelope: string, members: object): Buffer {
-  const end = envelope.lastIndexOf('}');
-  return Buffer.from(`${envelope.slice(0, end)},${JSON.stringify(members).slice(1)}`);
+function withMembers(envelope: Buffer, members: object): Buffer {
+  return Buffer.concat([envelope.subarray(0, envelope.lastIndexOf('}')), Buffer.from(`,${JSON.stringify(members).slice(1)}`)]);
 }
 
+/** At least so many bytes. */
+const lengthOf = (body: Answer['body']): number => (typeof body === 'string' ? body.length : body.reduce((sum, piece) => sum + piece.length, 0));
+const textOf = (body: Answer['body']): Buffer => (typeof body === 'string' ? Buffer.from(body) : Buffer.concat(body.map((piece) => Buffer.from(piece))));
+
 /** `result`: null where the request ended without one. */
-export function webhookBody(ended: Ended, result: ResultBody | null, wanted: Wanted): Buffer {
+export function webhookBody(ended: Ended, result: Unpacked | null, wanted: Wanted): Buffer {
   if (!result) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
   const about: About = { requestId: ended.requestId, queueTimeMs: ended.queueTimeMs };
   const made = answerOf(result, about, wanted);
-  if (made.status !== 200) return withoutEnvelope(ended, (JSON.parse(made.body) as { error: string }).error);
+  if (made.status !== 200) return withoutEnvelope(ended, (JSON.parse(textOf(made.body).toString()) as { error: string }).error);
   // The head of an envelope says it; its outputs may be of any size and are not read for it.
-  const type = made.body.startsWith('{"success":true') ? 'probe.completed' : 'probe.failed';
+  const head = typeof made.body === 'string' ? made.body : String(made.body[0]);
+  const type = head.startsWith('{"success":true') ? 'probe.completed' : 'probe.failed';
   const members = { type, timestamp: ended.endedAt.toISOString() };
-  if (made.body.length <= MAX_BODY_BYTES) {
-    const whole = withMembers(made.body, members);
-    if (whole.length <= MAX_BODY_BYTES) return whole;
+  if (lengthOf(made.body) <= MAX_BODY_BYTES) {
+    const all = withMembers(textOf(made.body), members);
+    if (all.length <= MAX_BODY_BYTES) return all;
   }
-  return withMembers(answerOf(result, { ...about, withoutOutputs: true }, wanted).body, { ...members, truncated: true });
+  return withMembers(textOf(answerOf(result, { ...about, withoutOutputs: true }, wanted).body), { ...members, truncated: true });
 }

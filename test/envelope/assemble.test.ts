@@ -4,7 +4,8 @@ import { bad, body, BOTH, good } from './result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const JSON_TYPE = 'application/json; charset=utf-8';
-const answer = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}): Answer => assemble(result, { requestId: ID, queueTimeMs: 3.6, asked: BOTH, ...more });
+type TextAnswer = Answer & { body: string };
+const answer = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}): TextAnswer => assemble(result, { requestId: ID, queueTimeMs: 3.6, asked: BOTH, ...more }) as TextAnswer;
 const parsed = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}) => JSON.parse(answer(result, more).body) as Record<string, any>;
 
 const FF = '{\n    "format": {"size": 1e3, "big": 12345678901234567890, "dup": 1, "dup": 2}\n}\n';

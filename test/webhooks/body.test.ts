@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import type { ResultBody } from '../../src/bus/messages.ts';
 import { keptWishes } from '../../src/envelope/wanted.ts';
-import { MAX_BODY_BYTES, webhookBody, type Ended } from '../../src/webhooks/body.ts';
+import { MAX_BODY_BYTES, webhookBody as bodyOf, type Ended } from '../../src/webhooks/body.ts';
 import { bad, body, good } from '../envelope/result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
@@ -8,6 +9,7 @@ const AT = new Date('2026-03-01T12:00:00.123Z');
 const ended: Ended = { requestId: ID, queueTimeMs: 7, ioBytes: 0, endedAt: AT, status: 200, error: null };
 const asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
 const wanted = (more: object = {}) => keptWishes({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } });
+const webhookBody = (about: Ended, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) => bodyOf(about, result && { result, long: new Map() }, wishes);
 const sent = (...given: Parameters<typeof webhookBody>) => JSON.parse(webhookBody(...given).toString()) as Record<string, any>;
 const metadata = { request_id: ID, queue_time: 7, io_usage: 1234 };
 

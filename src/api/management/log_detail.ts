@@ -1,7 +1,7 @@
 /** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
 import Type from 'typebox';
 import type { ResultBody, ReportResult } from '../../bus/messages.ts';
-import { unpackResult } from '../../envelope/unpack.ts';
+import { unpackResult, whole } from '../../envelope/unpack.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { callerOf, type Handler } from '../context.ts';
 import type { Deps } from '../deps.ts';
@@ -60,7 +60,7 @@ const read = (deps: Deps): Handler =>
     const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
     if (!row) throw notFound();
     const packed = row.hasBody ? await deps.store.readBody(row.id, row.submittedAt) : null;
-    const result = packed ? await unpackResult(packed) : null;
+    const result = packed ? whole(await unpackResult(packed)) : null;
     ctx.body = { ...rowOf(row), request: requestOf(row.request, row.display), ...responsesOf(result, row.request) };
   };
 
