@@ -4,7 +4,7 @@ import { only, podsOf, render, type Rendered } from './render.ts';
 
 interface Peer { ipBlock?: { cidr: string; except?: string[] }; podSelector?: Selector; namespaceSelector?: Selector }
 interface Selector { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: 'In'; values: string[] }[] }
-interface Rule { to?: Peer[]; from?: Peer[]; ports?: { port: number }[] }
+interface Rule { to?: Peer[]; from?: Peer[]; ports?: { port: number; protocol?: string }[] }
 
 const within = (address: string, cidr: string): boolean => {
   const ip = ipaddr.parse(address);
@@ -13,9 +13,9 @@ const within = (address: string, cidr: string): boolean => {
 };
 
 /** Whether one of the rules lets a packet to this address and port out, by ranges alone. */
-const reaches = (policy: Rendered, address: string, port: number): boolean =>
+const reaches = (policy: Rendered, address: string, port: number, protocol = 'TCP'): boolean =>
   (policy['spec'].egress as Rule[]).some(({ to, ports }) =>
-    (!ports || ports.some((one) => one.port === port)) &&
+    (!ports || ports.some((one) => one.port === port && (one.protocol ?? 'TCP') === protocol)) &&
     (!to || to.some(({ ipBlock }) => ipBlock && within(address, ipBlock.cidr) && !ipBlock.except?.some((range) => within(address, range)))));
 
 const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean =>
@@ -41,6 +41,7 @@ describe('the wall around runners', function () {
     assert.equal(reaches(policy, '10.88.0.1', 80), true);
     assert.equal(reaches(policy, '10.88.0.2', 80), false);
     assert.equal(reaches(policy, '10.99.0.7', 8080), true);
+    assert.equal(reaches(policy, '10.99.0.7', 8080, 'UDP'), true, 'SRT is UDP');
     assert.equal(reaches(policy, '10.99.0.7', 80), false);
   });
 

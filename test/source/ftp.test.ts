@@ -29,7 +29,7 @@ describe('ftp sources', function () {
     mkdirSync(join(folder, 'a folder'));
     writeFileSync(join(folder, 'a folder', 'ä#%41 file.mp4'), body);
     writeFileSync(join(folder, 'empty.mp4'), '');
-    server = await startFtp(folder, 'user', password, 2);
+    server = await startFtp(folder, 'user', password, { mostPerIp: 2 });
   });
   afterEach(() => cleanup.run());
   after(async () => {

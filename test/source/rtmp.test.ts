@@ -57,7 +57,7 @@ describe('rtmp: messages', () => {
       Buffer.from('4400000a0000010842', 'hex'), // +10
       Buffer.from('8400000543', 'hex'), // +5
       Buffer.from('c444', 'hex'), // +5 again
-      Buffer.from('04ffffff0000010801000000010000' + '0045', 'hex'), // 0x01000000
+      Buffer.from('04ffffff00000108010000000100000045', 'hex'), // 0x01000000
     ]);
     assert.deepEqual(read(new ChunkReader(), chunks).map(({ timestamp }) => timestamp), [100, 110, 115, 120, 0x01000000]);
   });
@@ -73,7 +73,7 @@ describe('rtmp: messages', () => {
 
   it('become FLV, aggregated ones one by one', () => {
     assert.equal(flvHeader(true, true).toString('hex'), '464c5601050000000900000000');
-    assert.equal(flvTag(9, 0x12345678, Buffer.from('ab')).toString('hex'), '0900000234567812000000' + '6162' + '0000000d');
+    assert.equal(flvTag(9, 0x12345678, Buffer.from('ab')).toString('hex'), '090000023456781200000061620000000d');
     const body = Buffer.concat([flvTag(8, 1000, Buffer.from('a')), flvTag(9, 1040, Buffer.from('bc')), Buffer.from([9, 0, 1])]);
     assert.deepEqual([...aggregated(body, 5)].map(({ type, timestamp, body: { length } }) => [type, timestamp, length]), [[8, 5, 1], [9, 45, 2]]);
   });

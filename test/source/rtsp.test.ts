@@ -69,7 +69,7 @@ describe('rtsp: media', () => {
   const packet = (payload: string, more: Partial<Rtp> = {}): Rtp => ({ sequence: 0, timestamp: 0, marker: false, type: 96, payload: Buffer.from(payload, 'hex'), ...more });
 
   it('RTP with extension and padding, and what is cut', () => {
-    assert.equal(readRtp(Buffer.from('b0e00001000000020000000300010001' + 'aabbccdd' + '4142430003', 'hex'))?.payload.toString('hex'), '4142');
+    assert.equal(readRtp(Buffer.from('b0e00001000000020000000300010001aabbccdd4142430003', 'hex'))?.payload.toString('hex'), '4142');
     assert.equal(readRtp(Buffer.from('b0e000010000000200000003ffff', 'hex')), undefined);
     assert.equal(readRtp(Buffer.from('00', 'hex')), undefined);
   });
@@ -90,9 +90,9 @@ describe('rtsp: media', () => {
 
   it('AAC: several in a packet, one over several', () => {
     const unpack = accessUnits(13, 3);
-    assert.deepEqual(unpack(packet('0020' + '0010' + '0008' + 'aabb' + 'cc')).map((unit) => unit.toString('hex')), ['aabb', 'cc']);
-    assert.deepEqual(unpack(packet('0010' + '0020' + 'aabb')), []);
-    assert.deepEqual(unpack(packet('0010' + '0020' + 'ccdd', { marker: true })).map((unit) => unit.toString('hex')), ['aabbccdd']);
+    assert.deepEqual(unpack(packet('002000100008aabbcc')).map((unit) => unit.toString('hex')), ['aabb', 'cc']);
+    assert.deepEqual(unpack(packet('00100020aabb')), []);
+    assert.deepEqual(unpack(packet('00100020ccdd', { marker: true })).map((unit) => unit.toString('hex')), ['aabbccdd']);
   });
 
   it('time goes on over the end of 32 bits', () => {

@@ -1,16 +1,16 @@
-"""A real FTP server: ftp_server.py FOLDER USER PASSWORD [MAX_PER_IP]. Prints its port once it listens."""
+"""A real FTP server: ftp_server.py HOST FOLDER USER PASSWORD [MAX_PER_IP]. Prints its port once it listens."""
 import sys
 from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
 from pyftpdlib.servers import FTPServer
 
-folder, user, password = sys.argv[1:4]
+host, folder, user, password = sys.argv[1:5]
 authorizer = DummyAuthorizer()
 authorizer.add_user(user, password, folder)
 authorizer.add_anonymous(folder)
 FTPHandler.authorizer = authorizer
-server = FTPServer(('127.0.0.1', 0), FTPHandler)
-if len(sys.argv) > 4:
-    server.max_cons_per_ip = int(sys.argv[4])
+server = FTPServer((host, 0), FTPHandler)
+if len(sys.argv) > 5:
+    server.max_cons_per_ip = int(sys.argv[5])
 print(server.address[1], flush=True)
 server.serve_forever()

@@ -92,7 +92,7 @@ export async function openMatrix(): Promise<Matrix> {
   add('ftp, anonymous', 'pyftpdlib', object(`ftp://127.0.0.1:${ftp?.port}/fmp4/../a.mp4`), { ...ofFtp, shown: () => `ftp://127.0.0.1:${ftp?.port}/a.mp4` });
 
   const listening = (kind: 'rtmp' | 'srt', file: string, path: string, query = ''): Row['address'] => async () => {
-    const peer = await listenWithFfmpeg(kind, join(folder, file), { query, args: [] });
+    const peer = await listenWithFfmpeg(kind, join(folder, file), { query });
     return { url: `${kind}://127.0.0.1:${peer.port}${path}`, end: peer.close };
   };
   add('rtmp', 'ffmpeg', listening('rtmp', 'a.mp4', '/live/stream'));

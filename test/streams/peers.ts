@@ -72,17 +72,18 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once('connect', () => { socket.destroy(); resolve(true); }).once('error', () => resolve(false));
   });
 
-export async function startFtp(folder: string, user: string, password: string, mostPerIp?: number): Promise<Peer> {
-  const peer = start('python3', [join(import.meta.dirname, 'ftp_server.py'), folder, user, password, ...(mostPerIp === undefined ? [] : [String(mostPerIp)])], { env: { PYTHONPATH: await ftpLibrary(), PYTHONUNBUFFERED: '1' } });
+export async function startFtp(folder: string, user: string, password: string, { mostPerIp, host = '127.0.0.1' }: { mostPerIp?: number; host?: string } = {}): Promise<Peer> {
+  const peer = start('python3', [join(import.meta.dirname, 'ftp_server.py'), host, folder, user, password, ...(mostPerIp === undefined ? [] : [String(mostPerIp)])], { env: { PYTHONPATH: await ftpLibrary(), PYTHONUNBUFFERED: '1' } });
   await until('the FTP server listens', 20, () => /^\d+$/m.test(peer.output()), peer.output);
   return { ...peer, port: Number(/^(\d+)$/m.exec(peer.output())![1]) };
 }
 
 /** ffmpeg as the server of one stream to one caller: `rtmp` or `srt`. */
-export async function listenWithFfmpeg(kind: 'rtmp' | 'srt', file: string, options: { query?: string; args?: readonly string[] } = {}): Promise<Peer> {
+export async function listenWithFfmpeg(kind: 'rtmp' | 'srt', file: string, options: { query?: string; host?: string } = {}): Promise<Peer> {
+  const host = options.host ?? '127.0.0.1';
   const port = await freePort();
-  const target = kind === 'rtmp' ? ['-f', 'flv', '-listen', '1', `rtmp://127.0.0.1:${port}/live/stream`] : ['-f', 'mpegts', `srt://127.0.0.1:${port}?mode=listener${options.query ?? ''}`];
-  const peer = start('ffmpeg', ['-nostdin', '-v', 'error', '-re', '-i', file, '-c', 'copy', ...(options.args ?? []), ...target]);
+  const target = kind === 'rtmp' ? ['-f', 'flv', '-listen', '1', `rtmp://${host}:${port}/live/stream`] : ['-f', 'mpegts', `srt://${host}:${port}?mode=listener${options.query ?? ''}`];
+  const peer = start('ffmpeg', ['-nostdin', '-v', 'error', '-re', '-i', file, '-c', 'copy', ...target]);
   // It takes one caller alone, so that it listens is seen from outside.
   const [table, state] = kind === 'rtmp' ? ['tcp', '0A'] : ['udp', '07'];
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

@@ -80,7 +80,8 @@
 {{- range .Values.sources.allow }}{{ if .cidr }}
 - to: [{ ipBlock: { cidr: {{ .cidr | quote }} } }]
   {{- with .port }}
-  ports: [{ protocol: TCP, port: {{ . }} }]
+  {{- /* SRT is UDP. */}}
+  ports: [{ protocol: TCP, port: {{ . }} }, { protocol: UDP, port: {{ . }} }]
   {{- end }}
 {{- end }}{{ end }}
 {{- end -}}
