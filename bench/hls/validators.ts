@@ -47,9 +47,11 @@ export async function m3u8Parser(): Promise<Validator> {
       const warned: string[] = [];
       const parser = new Parser();
       parser.on('warn', ({ message }) => warned.push(message));
-      parser.push(bytes.toString());
-      parser.end();
-      return warned;
+      const broken = caught(() => {
+        parser.push(bytes.toString());
+        parser.end();
+      });
+      return [...warned, ...broken];
     },
   };
 }

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { Host, type Answer } from './serve.ts';
+import { vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
+import { textReport } from '../../src/hls/text_report.ts';
+import { UnreadableError } from '../../src/hls/validate.ts';
+import { fuzzHls } from './fuzz.ts';
+
+const HEAD = '#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-TARGETDURATION:6\n';
+
+describe('what is no good playlist', function () {
+  this.timeout(60_000);
+  let host: Host;
+  before(async () => { host = await new Host().start(); });
+  after(() => host.stop());
+
+  const table: [string, Answer, string[], string[]?][] = [
+    ['a page of HTML', { body: '<!DOCTYPE html>\n<html>\n<p>Sign in</p>\n</html>\n', type: 'text/html' }, ['not-a-playlist'], ['playlist-empty', 'extinf-missing']],
+    ['nothing', { body: '' }, ['playlist-empty']],
+    ['UTF-16, little endian', { body: Buffer.from(`\ufeff${vod()}`, 'utf16le') }, ['encoding-utf8'], ['not-a-playlist', 'targetduration-missing']],
+    ['UTF-16, big endian', { body: Buffer.from(`\ufeff${vod()}`, 'utf16le').swap16() }, ['encoding-utf8'], ['not-a-playlist']],
+    ['bytes that are no UTF-8', { body: Buffer.concat([Buffer.from(`${HEAD}#EXTINF:6,`), Buffer.from([0xe9, 0xff]), Buffer.from('\na.ts\n#EXT-X-ENDLIST\n')]) }, ['encoding-utf8'], ['targetduration-missing']],
+    ['a byte order mark', { body: `\ufeff${vod()}` }, ['encoding-bom'], ['not-a-playlist']],
+    ['lines that end with CR LF here and LF there', { body: vod().replace('\n', '\r\n') }, [], ['line-ending', 'not-a-playlist']],
+    ['an empty first line', { body: `\n${vod()}` }, ['not-a-playlist']],
+    ['a line of 2 MB', { body: `${HEAD}#EXTINF:6,${'x'.repeat(2 << 20)}\na.ts\n#EXT-X-ENDLIST\n` }, ['line-too-long']],
+    ['an attribute list of 100,000', { body: `${HEAD}#EXT-X-DATERANGE:${'X-A="1",'.repeat(100_000)}\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\n` }, ['attribute-duplicate', 'attribute-syntax']],
+    ['variables that double with each line', { body: `${HEAD}#EXT-X-DEFINE:NAME="v0",VALUE="0123456789"\n${Array.from({ length: 60 }, (_, n) => `#EXT-X-DEFINE:NAME="v${n + 1}",VALUE="{$v${n}}{$v${n}}"\n`).join('')}#EXTINF:6,\n{$v60}\n#EXT-X-ENDLIST\n` }, ['line-too-long']],
+    ['20,000 faults of one kind', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(20_000)}#EXT-X-ENDLIST\n` }, ['extinf-over-target']],
+  ];
+  for (const [what, answer, expected, unexpected = []] of table) {
+    it(`${what}: ${expected.join(', ') || 'nothing wrong'}`, async () => {
+      const report = await host.report(host.put(`/bad/${what.replaceAll(/[^a-z0-9]/gi, '-')}.m3u8`, answer));
+      const codes = report.messages.map(({ code }) => code);
+      for (const code of expected) assert.ok(codes.includes(code), codes.join());
+      for (const code of unexpected) assert.ok(!codes.includes(code), codes.join());
+      if (expected.length === 0) assert.equal(report.success, true);
+      assert.ok(report.messages.length < 60 && textReport(report).length < 30_000);
+    });
+  }
+
+  it('many faults of one kind are counted, and told ten times', async () => {
+    const report = await host.report(host.put('/many.m3u8', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(200)}#EXT-X-ENDLIST\n` }));
+    const found = report.messages.filter(({ code }) => code === 'extinf-over-target');
+    assert.deepEqual([found.length, found.at(-1)?.count, report.summary.must_fix], [10, 200, 200]);
+    assert.match(report.error ?? '', /^200 must-fix: /);
+  });
+
+  it('a playlist is read as far as its limit, and the report says so', async () => {
+    const report = await host.report(host.put('/long.m3u8', { body: `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(200_000)}` }), { limits: { playlistBytes: 1 << 20 } });
+    assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
+    assert.equal(report.playlists[0]?.bytes, 1 << 20);
+  });
+
+  it('1,300,000 lines of nothing end at the limit of lines', async () => {
+    const report = await host.report(host.put('/lines.m3u8', { body: `${HEAD}${'a\n'.repeat(1_300_000)}` }));
+    assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
+    assert.equal(report.playlists[0]?.lines, 1_200_000);
+  });
+
+  it('a playlist that names itself is followed once', async () => {
+    const report = await host.report(host.put('/self.m3u8', { body: aMain(aVariant({}, 'self.m3u8')) }));
+    assert.deepEqual(report.messages.filter(({ level }) => level === 'must-fix').map(({ code }) => code), ['playlist-nested']);
+  });
+
+  it('of hundreds of media playlists the first are read', async () => {
+    const list = Array.from({ length: 20 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, `${n}.m3u8`));
+    const report = await host.report(host.put('/hundreds.m3u8', { body: aMain(...list) }), { limits: { playlists: 5 } });
+    assert.deepEqual([report.playlists.length, report.messages.some(({ code }) => code === 'playlists-unread')], [6, true]);
+  });
+
+  it('a type that is none of a playlist must be fixed, unless the path says what it is', async () => {
+    const codes = async (path: string) => (await host.report(host.put(path, { body: vod(), type: 'text/plain' }))).messages.filter(({ level }) => level === 'must-fix').map(({ code }) => code);
+    assert.deepEqual([await codes('/playlist'), await codes('/playlist.m3u8')], [['content-type'], []]);
+  });
+
+  it('a live playlist that is gone at its reload', async () => {
+    const live = vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '').replace('#EXT-X-ENDLIST\n', '');
+    const report = await host.report(host.put('/fades.m3u8', { body: live }, { body: 'gone', status: 410 }), { watch: true });
+    assert.ok(report.messages.some(({ code }) => code === 'reload-unreadable'));
+  });
+
+  it('a source that cannot be read is no report', async () => {
+    await assert.rejects(host.report(`${host.url}/404`), (error: unknown) => error instanceof UnreadableError && error.code === 'source-unreadable' && /404/.test(error.message));
+  });
+
+  it('no secret of an address is in the report', async () => {
+    host.put('/child.m3u8', { body: vod('#EXTINF:6,', 'https://user:secretpassword@h.example/a b.ts?sig=secretsignature') });
+    const report = await host.report(host.put('/main.m3u8', { body: aMain(aVariant({}, 'child.m3u8?token=secrettoken'), aVariant({ BANDWIDTH: '3000000' }, 'gone/404?token=secrettoken')) }));
+    assert.doesNotMatch(JSON.stringify(report) + textReport(report), /secret/);
+  });
+
+  it('thousands of made-up playlists: an answer for each', () => { assert.ok(fuzzHls(20_261_121, 3_000) > 3_000); });
+});
