@@ -49,5 +49,5 @@ function toldBy(result: RawToolResult | undefined): Told | undefined {
 
 /** Of the last segment of the path; nothing else of an address is looked at. */
 export function extensionOf(source: string): string | undefined {
-  return /^[^?#]*\/[^/?#]*\.([A-Za-z0-9]{1,5})(?:[?#]|$)/.exec(source)?.[1]?.toLowerCase();
+  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^?#]*\/[^/?#]*\.([A-Za-z0-9]{1,5})(?:[?#]|$)/.exec(source)?.[1]?.toLowerCase();
 }

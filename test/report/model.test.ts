@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Context } from '../../src/report/context.ts';
+import { compare } from '../../src/report/compare.ts';
+import type { Features } from '../../src/report/features.ts';
+import { judge, model } from '../../src/report/judge.ts';
+import { readFfprobe } from '../../src/report/normalise/ffprobe.ts';
+import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
+import { rule } from '../../src/report/rules.ts';
+import { Model, type Weights } from '../../src/report/trees.ts';
+import { random } from '../../src/report/training/random.ts';
+import { inputOf, picture } from './sample.ts';
+
+interface Answer { of: keyof Weights['ensembles']; features: { words: string[]; numbers: (number | null)[] }; probability: number }
+const ANSWERS = JSON.parse(readFileSync(join(import.meta.dirname, 'trained_answers.json'), 'utf8')) as Answer[];
+const featuresOf = ({ features }: Answer): Features => ({ words: features.words, numbers: features.numbers.map((value) => value ?? NaN) });
+
+/** How many of the trainer's own answers another model would not give. */
+const wrong = (of: Model): number => ANSWERS.filter((answer) => Math.abs(of.ask(answer.of, of.row(featuresOf(answer))) - answer.probability) > 1e-9).length;
+
+describe('report: the model', () => {
+  it('answers as its trainer did', () => {
+    assert.ok(ANSWERS.length >= 40);
+    assert.equal(wrong(model), 0);
+  });
+
+  it('notices when any of its parts is another: every ensemble, every kind of change', () => {
+    const draw = random(11);
+    const names = ['ffprobe', 'mediainfo', 'single', 'agreed'] as const;
+    for (const name of names) {
+      const changed = (change: (weights: { ensembles: Record<string, { base: number; temperature: number; trees: number[][][] }> }) => void): number => {
+        const copy = structuredClone(model.weights) as unknown as Weights & { ensembles: Record<string, { base: number; temperature: number; trees: number[][][] }> };
+        change(copy);
+        return wrong(new Model(copy as unknown as Weights));
+      };
+      assert.ok(changed((weights) => { weights.ensembles[name]!.base += 0.01; }) > 0, `${name}: base`);
+      assert.ok(changed((weights) => { weights.ensembles[name]!.temperature *= 1.1; }) > 0, `${name}: temperature`);
+      assert.ok(changed((weights) => { weights.ensembles[name]!.trees.pop(); }) > 0, `${name}: a tree less`);
+      const tree = draw.between(0, model.weights.ensembles[name].trees.length - 1);
+      assert.ok(changed((weights) => { for (const node of weights.ensembles[name]!.trees[tree]!) if (node.length === 1) node[0]! *= -1; }) > 0, `${name}: the leaves of tree ${tree}`);
+      assert.ok(changed((weights) => { for (const node of weights.ensembles[name]!.trees[0]!) if (node.length > 1) [node[2], node[3]] = [node[3]!, node[2]!]; }) > 0, `${name}: branches`);
+    }
+  });
+
+  it('refuses weights that were trained on other numbers', () => assert.throws(() => new Model({ ...model.weights, numbers: ['ratio'] }), /train again/));
+
+  it('is sure of two at most once', () => {
+    for (const sample of ['quad_sound.flv', 'layer_two.mp4', 'picture_and_sound.mkv']) {
+      for (const context of disputesOf(inputOf(sample))) {
+        const [one, other] = [judge(context, 'ffprobe').confidence, judge(context, 'mediainfo').confidence];
+        assert.ok(one >= 0 && other >= 0 && one + other <= 1 + 1e-9);
+        assert.equal(judge(context, null).confidence, Math.max(one, other));
+      }
+    }
+  });
+
+  it('knows that FLV says nothing of more channels than two', () => {
+    const [channels] = disputesOf(inputOf('quad_sound.flv')).filter(({ compared }) => compared.field === 'channels');
+    assert.equal(judge(channels!, null).chosen, 'ffprobe');
+  });
+});
+
+function disputesOf(input: ReturnType<typeof picture>): Context[] {
+  const comparison = compare(readFfprobe(input.ffprobe!.output, input.ffprobe!.version), readMediainfo(input.mediainfo!.output, input.mediainfo!.version));
+  return comparison.parts.flatMap((part) => part.fields.filter(({ agreement }) => agreement === 'disputed').map((compared) => ({ comparison, part, compared })));
+}
+
+describe('report: the rules by hand', () => {
+  const ruled = (field: string, ffprobe: object, mediainfo: object, container: Parameters<typeof picture>[2] = {}) => {
+    const found = disputesOf(picture(ffprobe, mediainfo, container)).find(({ compared }) => compared.field === field);
+    assert.ok(found, `${field} is disputed`);
+    return rule(found).chosen;
+  };
+  const ts = { ffprobe: { format_name: 'mpegts' }, mediainfo: { Format: 'MPEG-TS' } };
+  const cases: [string, ReturnType<typeof rule>['chosen'], object, object, Parameters<typeof picture>[2]?][] = [
+    ['duration', 'mediainfo', { duration: '9.0' }, {}],
+    ['duration', 'ffprobe', {}, { Duration: '9.0' }],
+    ['frame_rate', 'ffprobe', {}, { FrameRate: '24.100' }],
+    ['frame_rate', 'mediainfo', { avg_frame_rate: '241/10' }, {}],
+    ['frame_rate', 'ffprobe', { avg_frame_rate: '241/10' }, { FrameRate_Mode: 'VFR' }],
+    ['frames_count', 'ffprobe', {}, { FrameCount: '99' }],
+    ['frames_count', 'mediainfo', {}, { FrameCount: '99' }, ts],
+    ['bitrate.average', 'mediainfo', { bit_rate: '9000000' }, {}],
+    ['bitrate.average', 'ffprobe', {}, { BitRate: '9000000' }],
+    ['bitrate.average', 'ffprobe', {}, { BitRate: '900000' }],
+    ['bitrate.average', 'mediainfo', {}, { BitRate: '900000' }, ts],
+    ['scan_type', 'mediainfo', {}, { ScanType: 'Interlaced' }],
+    ['color.primaries', 'mediainfo', { color_primaries: 'bt709' }, { colour_primaries: 'BT.2020' }],
+    ['codec.profile', 'mediainfo', {}, { Format_Profile: 'Main' }],
+    ['codec.name', 'ffprobe', { codec_name: 'hevc' }, {}],
+    ['duration', 'mediainfo', { duration: '9.0', nb_frames: undefined }, { FrameCount: '225' }, { mediainfo: { extra: { IsTruncated: 'Yes' } } }],
+  ];
+  for (const [index, [field, chosen, ...given]] of cases.entries()) it(`${index + 1}. ${field}: ${chosen}`, () => assert.equal(ruled(field, ...given), chosen));
+});
