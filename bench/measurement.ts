@@ -5,7 +5,7 @@ export interface Row {
   /** As in ranges.yaml, where it has an aim there. */
   name: string;
   what: string;
-  unit: 'ms' | 'jobs/s' | 'MB' | 'writes/job' | '×';
+  unit: 'ms' | 'jobs/s' | 'requests/s' | 'MB' | 'writes/job' | '×';
   values: Summary;
   /** The bare tool, or a plain Job, in the same run. */
   against?: { what: string; values: Summary };

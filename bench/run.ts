@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { gateway } from './api/gateway.ts';
 import { cold } from './cluster/cold.ts';
 import { failovers } from './cluster/failover.ts';
 import { far } from './cluster/far.ts';
@@ -15,12 +16,13 @@ import { throughput } from './cluster/throughput.ts';
 import { warm } from './cluster/warm.ts';
 import { apiWrites } from './cluster/writes.ts';
 import { syncTimes } from './disk.ts';
+import { largeEnvelope } from './large/envelope.ts';
 import type { Measurement, Row } from './measurement.ts';
 import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
 import { webhooks } from './webhooks/deliver.ts';
 
-const MEASUREMENTS: readonly Measurement[] = [warm, far, cold, throughput, tenants, failovers, memory, apiWrites, webhooks];
+const MEASUREMENTS: readonly Measurement[] = [warm, far, cold, throughput, tenants, failovers, memory, apiWrites, webhooks, largeEnvelope, gateway];
 
 const { positionals, values: flags } = parseArgs({ allowPositionals: true, options: { write: { type: 'boolean', default: false } } });
 const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));

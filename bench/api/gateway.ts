@@ -1,71 +1,113 @@
 /**
- * What the gateway itself costs, one request at a time, against a bare Koa route in the same run: real Postgres, NATS and API
- * server (its etcd without fsync), no runner. The end is recorded and told as soon as the leader would hear of the job.
- * `npm exec -- node bench/api/gateway.ts [requests]`
+ * What the gateway itself takes, without a tool: requests per second of one API replica, and one request at a time, beside a bare Koa
+ * route in the same run. Real Postgres, NATS and API server (its etcd without fsync); the client and all of them share this machine.
+ * The end of a request is told as soon as the leader would hear of its job.
  */
 import { zstdCompressSync } from 'node:zlib';
 import Koa from 'koa';
+import { Pool } from 'undici';
 import { SUBJECT, type Early, type ResultBody } from '../../src/bus/messages.ts';
 import { listen } from '../../src/api/http_server.ts';
 import { timeOf } from '../../src/store/uuid.ts';
+import { tool, startApi, type ApiFixture } from '../../test/api/fixture.ts';
 import { stopApiServers } from '../../test/kube/apiserver.ts';
-import { startApi, tool } from '../../test/api/fixture.ts';
+import type { Measurement, Row } from '../measurement.ts';
+import { summary, type Summary } from '../statistics.ts';
 
-const count = Number(process.argv[2] ?? 300);
+const AT_ONCE = 50;
+const ROUNDS = 5;
+const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 2_000);
+const SINGLE = Number(process.env['BENCH_COUNT'] ?? 150);
 const WARM_UP = 50;
 
-function quantiles(times: number[]): string {
-  const sorted = times.slice(WARM_UP).sort((a, b) => a - b);
-  const at = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!.toFixed(2).padStart(8);
-  return `p10 ${at(0.1)}  p50 ${at(0.5)}  p90 ${at(0.9)}  p99 ${at(0.99)} ms`;
+interface Asked { origin: string; path: string; headers?: Record<string, string>; status: number }
+
+async function ask(pool: Pool, { path, headers = {}, status }: Asked): Promise<void> {
+  const response = await pool.request({ method: 'GET', path, headers });
+  await response.body.dump();
+  if (response.statusCode !== status) throw new Error(`${path}: status ${response.statusCode} instead of ${status}`);
 }
 
-async function timed(call: () => Promise<Response>): Promise<number[]> {
-  const times: number[] = [];
-  for (let index = 0; index < count + WARM_UP; index++) {
-    const began = performance.now();
-    await (await call()).arrayBuffer();
-    times.push(performance.now() - began);
-  }
-  return times;
-}
-
-const api = await startApi();
-const bare = await listen(new Koa().use((ctx) => { ctx.body = { ok: true }; }).callback(), { host: '127.0.0.1', port: 0 }, () => '');
-const { store } = api.stored;
-const result: ResultBody = { tools: [tool('ffprobe', JSON.stringify({ streams: Array.from({ length: 40 }, (_, index) => ({ index, codec_name: 'h264', width: 1920 })) }))], ioUsage: 1 };
-const body = zstdCompressSync(JSON.stringify(result));
-let closing: number[] = [];
-api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job } }) => {
+/** Requests per second, some at once. */
+async function rate(asked: Asked): Promise<number> {
+  const pool = new Pool(asked.origin, { connections: AT_ONCE });
   const began = performance.now();
-  const { queueTimeMs } = await store.closeRequest({
-    id: job, submittedAt: timeOf(job)!, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: null, tools: [], ioBytes: 1, body,
-  });
-  closing.push(performance.now() - began);
-  api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), { id: job, status: 200, reason: 'Completed', queueTimeMs, hasBody: true, body: body.toString('base64') });
-});
-await api.bus.flush();
-
-console.log(`bare Koa route          ${quantiles(await timed(() => fetch(`http://127.0.0.1:${bare.port}/`)))}`);
-console.log(`refused (400)           ${quantiles(await timed(() => api.get('url=file:///x')))}`);
-closing = [];
-console.log(`probe, without a runner ${quantiles(await timed(() => api.get('url=https://example.org/a.mp4&ffprobe[show_frames]=true')))}`);
-console.log(`  of it: record the end ${quantiles(closing)}`);
-const AT_ONCE = 50;
-const began = performance.now();
-let left = count * 3;
-const worker = async () => {
-  while (left-- > 0) {
-    const response = await api.get('url=https://example.org/a.mp4');
-    await response.arrayBuffer();
-    if (response.status !== 200) throw new Error(`status ${response.status}`);
-  }
-};
-await Promise.all(Array.from({ length: AT_ONCE }, worker));
-console.log(`${AT_ONCE} at once: ${Math.round((count * 3 * 1000) / (performance.now() - began))} probes/s, all servers and the client on this machine`);
-for (const line of (await api.wired.deps.metrics.registry.getSingleMetricAsString('probeyard_api_step_seconds')).split('\n')) {
-  if (/_(sum|count)/.test(line)) console.log(`  ${line}`);
+  let done = 0;
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (performance.now() - began < ROUND_MS) {
+      await ask(pool, asked);
+      done++;
+    }
+  }));
+  const rate_ = (done * 1_000) / (performance.now() - began);
+  await pool.close();
+  return rate_;
 }
-await bare.close(1_000);
-await api.stop();
-await stopApiServers();
+
+async function singly(asked: Asked): Promise<Summary> {
+  const pool = new Pool(asked.origin, { connections: 1 });
+  const times: number[] = [];
+  for (let index = -WARM_UP; index < SINGLE; index++) {
+    const began = performance.now();
+    await ask(pool, asked);
+    if (index >= 0) times.push(performance.now() - began);
+  }
+  await pool.close();
+  return summary(times);
+}
+
+/** Ends every request that is accepted; `record`: in Postgres, too. */
+function endAll(api: ApiFixture, recording: () => boolean): void {
+  const result: ResultBody = { tools: [tool('ffprobe', JSON.stringify({ streams: Array.from({ length: 40 }, (_, index) => ({ index, codec_name: 'h264', width: 1920 })) }))], ioUsage: 1 };
+  const body = zstdCompressSync(JSON.stringify(result));
+  api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job } }) => {
+    if (recording()) await api.stored.store.closeRequest({ id: job, submittedAt: timeOf(job)!, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: null, tools: [], ioBytes: 1, body });
+    api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), { id: job, status: 200, reason: 'Completed', queueTimeMs: 1, hasBody: true, body: body.toString('base64') });
+  });
+}
+
+export const gateway: Measurement = {
+  name: 'gateway',
+  title: 'the gateway without a tool, one API replica, beside a bare Koa route',
+  async measure(report) {
+    const api = await startApi();
+    const bareServer = await listen(new Koa().use((ctx) => { ctx.body = { ok: true }; }).callback(), { host: '127.0.0.1', port: 0 }, () => '');
+    try {
+      await api.stored.sql('update users set requests_per_minute = 100000000, concurrency = 100000');
+      let recording = false;
+      endAll(api, () => recording);
+      await api.bus.flush();
+      const headers = { authorization: `Bearer ${api.token}` };
+      const at = (query: string, status: number): Asked => ({ origin: api.url, path: `/v1/probe/file?${query}`, headers, status });
+      const bare: Asked = { origin: `http://127.0.0.1:${bareServer.port}`, path: '/', status: 200 };
+      const source = 'url=https://example.org/a.mp4&ffprobe[show_frames]=true&only=ffprobe';
+      const cases = { bare, refused: at('url=file:///x', 400), admitted: at(source, 200), recorded: at(source, 200) };
+      const rates: Record<keyof typeof cases, number[]> = { bare: [], refused: [], admitted: [], recorded: [] };
+      // In turns, so that what else the machine does meets all of them; the first round warms.
+      for (let round = -1; round < ROUNDS; round++) {
+        for (const name of Object.keys(cases) as (keyof typeof cases)[]) {
+          recording = name === 'recorded';
+          const measured = await rate(cases[name]);
+          if (round >= 0) rates[name].push(measured);
+        }
+        report(`round ${round + 1} of ${ROUNDS}: ${Object.entries(rates).map(([name, list]) => `${name} ${Math.round(list.at(-1) ?? 0)}`).join(', ')} requests/s`);
+      }
+      recording = true;
+      const [bareMs, refusedMs, recordedMs] = [await singly(cases.bare), await singly(cases.refused), await singly(cases.recorded)];
+      const against = { what: 'a bare Koa route', values: summary(rates.bare) };
+      const row = (name: string, what: string, values: number[]): Row => ({ name, what, unit: 'requests/s', values: summary(values), against });
+      const single = { what: 'a bare Koa route', values: bareMs };
+      return [
+        row('gateway-refused', 'read, authenticated, refused by its source and counted (400)', rates.refused),
+        row('gateway-admitted', 'read, authenticated, opened in Postgres, ProbeJob created, answered; no tool, no record of the end', rates.admitted),
+        row('gateway-recorded', 'the same, and the end recorded', rates.recorded),
+        { name: 'gateway-refused-single', what: 'refused (400), one at a time', unit: 'ms', values: refusedMs, against: single },
+        { name: 'gateway-recorded-single', what: 'admitted and recorded, one at a time', unit: 'ms', values: recordedMs, against: single },
+      ];
+    } finally {
+      await bareServer.close(1_000);
+      await api.stop();
+      await stopApiServers();
+    }
+  },
+};
