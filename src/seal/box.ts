@@ -2,15 +2,19 @@
  * Keeps a secret that must be shown again: sealed with the installation's own symmetric key, bound to what it is for, so that what was
  * sealed as one thing does not open as another.
  */
-import { CompactEncrypt, compactDecrypt, type JSONWebKeySet, type JWK } from 'jose';
+import { base64url, CompactEncrypt, compactDecrypt, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
 
 const ALGORITHM = 'dir';
 const ENCRYPTION = 'A256GCM';
 
+const KEY_BYTES = 32;
+/** The bytes alone: what else a key says of its use is of no matter here. */
+const bytesOf = ({ k = '' }: JWK): Uint8Array => base64url.decode(k);
+
 /** Rotation appends: the last key seals, the earlier ones still open. */
 export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
-  const key = keys.keys.findLast((one) => one.kty === 'oct' && one.kid !== undefined);
+  const key = keys.keys.findLast((one) => one.kty === 'oct' && one.kid !== undefined && bytesOf(one).length === KEY_BYTES);
   if (!key) throw new SealError('seal-no-key', 'the key set has no key for what is kept: an oct key of 256 bits with a kid is needed');
   return key as JWK & { kid: string };
 }
@@ -18,7 +22,7 @@ export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
 /** `purpose` is given again at opening: `token:17`. */
 export async function sealInBox(text: string, purpose: string, keys: JSONWebKeySet): Promise<Buffer> {
   const key = boxKey(keys);
-  const sealed = await new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: ALGORITHM, enc: ENCRYPTION, kid: key.kid, for: purpose }).encrypt(key);
+  const sealed = await new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: ALGORITHM, enc: ENCRYPTION, kid: key.kid, for: purpose }).encrypt(bytesOf(key));
   return Buffer.from(sealed, 'latin1');
 }
 
@@ -26,7 +30,7 @@ export async function openBox(sealed: Uint8Array, purpose: string, keys: JSONWeb
   const opened = await compactDecrypt(Buffer.from(sealed).toString('latin1'), ({ kid }) => {
     const key = keys.keys.find((one) => one.kty === 'oct' && one.kid === kid);
     if (!key) throw new SealError('seal-unknown-key', 'this was sealed with a key that is not here');
-    return key;
+    return bytesOf(key);
   }, { keyManagementAlgorithms: [ALGORITHM], contentEncryptionAlgorithms: [ENCRYPTION] }).catch((error: unknown) => {
     if (error instanceof SealError) throw error;
     throw new SealError('seal-unreadable', 'what is kept sealed cannot be opened', { cause: error });

@@ -53,6 +53,6 @@ export const admin = (email: string): SecretData => ({ email, password: randomTe
 
 /** Seals what is kept and must be shown again: tokens, webhook secrets, signing keys. */
 export function boxKeys(): SecretData {
-  const key = { kty: 'oct', k: randomBytes(32).toString('base64url'), kid: randomBytes(8).toString('hex'), use: 'enc', alg: 'dir' };
+  const key = { kty: 'oct', k: randomBytes(32).toString('base64url'), kid: randomBytes(8).toString('hex'), use: 'enc', alg: 'A256GCM' };
   return { 'box.jwks': JSON.stringify({ keys: [key] }) };
 }
