@@ -10,6 +10,7 @@ import { makeReader } from './input/read.ts';
 import { methods } from './methods.ts';
 import { noCache } from './no_cache.ts';
 import { rateLimitHeaders } from './rate_headers.ts';
+import { mediaTypeOf } from '../tools/media_type.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/probe_file.ts';
 import { selectTools, type Selection } from './tool_requests.ts';
 
@@ -25,12 +26,19 @@ export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selec
   asked: Wanted['asked'];
 }
 
-export function wantedOf(request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json'>, selection: Selection, onlyReturnsRaw: boolean): Wanted {
+/** Of the tools that print in formats of their own. */
+const bareType = ({ only, ffprobe, mediainfo }: Pick<ProbeFile, 'only' | 'ffprobe' | 'mediainfo'>): { bareType?: string } => {
+  if (only === 'ffprobe') return { bareType: mediaTypeOf('ffprobe', String((ffprobe as { output_format?: unknown }).output_format)) };
+  return only === 'mediainfo' ? { bareType: mediaTypeOf('mediainfo', String((mediainfo as { output?: unknown }).output)) } : {};
+};
+
+export function wantedOf(request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>, selection: Selection, onlyReturnsRaw: boolean): Wanted {
   return {
     asked: selection.tools.map(({ name }) => ({ name })),
     shown: selection.shown,
     injectOutput: request.only !== null && (request.inject_output ?? onlyReturnsRaw),
     injectJson: request.inject_json,
+    ...bareType(request),
   };
 }
 

@@ -69,11 +69,11 @@ describe('the outcome of', function () {
     });
   }
 
-  it('another format: a string in the envelope, and bare as plain text', async () => {
+  it('another format: a string in the envelope, and bare in its own media type, which no browser runs', async () => {
     const xml = '<?xml version="1.0"?>\n<a>é</a>';
     for (const [fields, check] of [
       ['', async (response: Response) => assert.equal((await response.json() as Record<string, any>)['mediainfo'].response, xml)],
-      ['&inject_output=1', async (response: Response) => assert.deepEqual([response.headers.get('content-type'), await response.text()], ['text/plain; charset=utf-8', xml])],
+      ['&inject_output=1', async (response: Response) => assert.deepEqual([response.headers.get('content-type'), response.headers.get('x-content-type-options'), response.headers.get('content-security-policy')?.split(';')[0], await response.text()], ['application/xml; charset=utf-8', 'nosniff', 'sandbox', xml])],
     ] as const) {
       const host = `xml${fields.length}.test`;
       const answering = api.get(`url=https://${host}/a.mp4&only=mediainfo&mediainfo[output]=XML${fields}`);
