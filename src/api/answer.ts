@@ -7,12 +7,18 @@ import { answerOf, type Wanted } from '../envelope/wanted.ts';
 import type { Context } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError, inside } from './errors.ts';
+import { makeLargeAnswers } from './large_answers.ts';
 
 const RETRY_AFTER_QUEUE_S = 10;
 
-async function resultOf({ store }: Pick<Deps, 'store'>, end: Ended, submittedAt: Date): Promise<Unpacked> {
+/** Packed: results of this size may be of some megabytes. */
+const LARGE = 128 * 1024;
+const largeAnswers = makeLargeAnswers();
+
+async function resultOf({ store }: Pick<Deps, 'store'>, ctx: Context, end: Ended, submittedAt: Date): Promise<Unpacked> {
   const packed = end.body === undefined ? await store.readBody(end.id, submittedAt) : Buffer.from(end.body, 'base64');
   if (!packed) throw inside('the record has no body where it says that there is one');
+  if (packed.length > LARGE) await largeAnswers.place(ctx.res);
   return unpackResult(packed);
 }
 
@@ -33,7 +39,7 @@ export function endError({ status, reason, error }: Pick<Ended, 'status' | 'reas
 export async function answer(deps: Pick<Deps, 'store' | 'metrics'>, ctx: Context, end: Ended, submittedAt: Date, wanted: Wanted): Promise<void> {
   if (!end.hasBody) throw endError(end);
   const began = performance.now();
-  const result = await resultOf(deps, end, submittedAt);
+  const result = await resultOf(deps, ctx, end, submittedAt);
   const made = answerOf(result, { requestId: end.id, queueTimeMs: end.queueTimeMs }, wanted);
   ctx.status = made.status;
   ctx.type = made.contentType;

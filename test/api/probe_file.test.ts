@@ -105,6 +105,20 @@ describe('a probe request', function () {
     }
   });
 
+  it('gets a large envelope in pieces, whole and with its length', async () => {
+    const frames = JSON.stringify({ frames: Array.from({ length: 60_000 }, (_, index) => ({ index, 'p"ts': `é\n${index * 512}` })) });
+    for (const [fields, expected] of [['', undefined], ['&inject_output=1', frames]] as const) {
+      const answering = api.get(`url=https://large.test/a.mp4&only=ffprobe${fields}`);
+      const job = await api.job('large.test');
+      await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', frames)], ioUsage: 1 }, asked: [{ name: 'ffprobe' }], inline: false });
+      const response = await answering;
+      const text = await response.text();
+      assert.deepEqual([response.status, response.headers.get('content-type'), Number(response.headers.get('content-length'))], [200, 'application/json; charset=utf-8', Buffer.byteLength(text)]);
+      if (expected === undefined) assert.deepEqual(JSON.parse(text).ffprobe.response, JSON.parse(frames));
+      else assert.ok(text === expected);
+    }
+  });
+
   it('gets its end at once when NATS is back, whatever was told meanwhile', async () => {
     const answering = api.get('url=https://back.test/a.mp4&only=ffprobe');
     const job = await api.job('back.test');

@@ -4,7 +4,7 @@ import { assemble, type Shown } from '../../src/envelope/assemble.ts';
 
 const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({ name, version: '1.0', success: true, durationMs: usageMs, usageMs, exitCode: 0, signal: null, format: 'json', output: `{"of":"${name}"}` });
 const body: ResultBody = { tools: [tool('ffprobe', 20), tool('mediainfo', 30)], report: { ...tool('ffprobe', 0), name: 'probe_report', durationMs: 2, output: '{"report":1}' }, ioUsage: 1 };
-const answer = (shown: Shown[], more: object = {}) => assemble(body, { requestId: 'r', queueTimeMs: 0, asked: [{ name: 'ffprobe' }, { name: 'mediainfo' }], shown, ...more });
+const answer = (shown: Shown[], more: object = {}) => assemble(body, { requestId: 'r', queueTimeMs: 0, asked: [{ name: 'ffprobe' }, { name: 'mediainfo' }], shown, ...more }) as { body: string };
 const part = (shown: Shown[]) => (JSON.parse(answer(shown).body) as { probe_report: unknown }).probe_report;
 
 describe('probe_report in the envelope', () => {

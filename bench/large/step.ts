@@ -1,0 +1,42 @@
+/** One role's part in an envelope of 50 MB, in a process of its own: prints its time and its peak. Run by envelope.ts. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ResultBody } from '../../src/bus/messages.ts';
+import { unpackBody } from '../../src/bus/packing.ts';
+import { outcome } from '../../src/envelope/outcome.ts';
+import { skimResult } from '../../src/envelope/skim.ts';
+import { unpackResult, whole } from '../../src/envelope/unpack.ts';
+import { answerOf, type Wanted } from '../../src/envelope/wanted.ts';
+import { packBody } from '../../src/runner/output.ts';
+
+const [, , step, file] = process.argv as [string, string, string, string];
+const peak = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
+const asked = [{ name: 'ffprobe' }] as const;
+const wanted: Wanted = { asked, shown: ['ffprobe'], injectOutput: false, injectJson: false };
+const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 1 };
+const MOST = 256 * 1024 * 1024;
+
+const bytes = readFileSync(file);
+const sizeOf = (body: string | (string | Buffer)[]): number => (typeof body === 'string' ? Buffer.from(body).length : body.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
+
+const STEPS: Record<string, () => Promise<number>> = {
+  nothing: async () => 0,
+  runner: async () => {
+    const raw = { tools: [{ name: 'ffprobe' as const, version: '7.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'json' as const, output: bytes }], ioUsage: 1 };
+    const { chunks } = await packBody(raw, (text) => text, { job: 'a', attempt: 1, epoch: 1, podUid: 'a' });
+    return chunks.length;
+  },
+  collector: async () => outcome(await skimResult(bytes, MOST), asked).status,
+  'collector, whole': async () => outcome(await unpackBody(bytes, MOST), asked).status,
+  api: async () => sizeOf(answerOf(await unpackResult(bytes), about, wanted).body),
+  'api, whole': async () => {
+    const result: ResultBody = whole(await unpackResult(bytes, Number.MAX_SAFE_INTEGER));
+    return sizeOf(answerOf({ result, long: new Map() }, about, wanted).body);
+  },
+};
+
+await pause(50);
+const before = peak();
+const began = performance.now();
+const gave = await STEPS[step]!();
+console.log(JSON.stringify({ ms: performance.now() - began, before, peak: peak(), gave }));
