@@ -14,7 +14,6 @@ export interface Seen {
   streams: { part: Part; fields: Fields }[];
   /** Of the file's name in the address, without its dot. */
   extension: string | undefined;
-  /** What the origin said of the file's size, where it did. */
 }
 
 export function warningsOf(seen: Seen): Warning[] {
@@ -29,7 +28,7 @@ function first(): (warning: Warning) => boolean {
 
 function signs({ comparison }: Seen): Warning[] {
   const found: Warning[] = [];
-  for (const side of [comparison.ffprobe, comparison.mediainfo]) {
+  for (const side of [comparison.mediainfo, comparison.ffprobe]) {
     for (const { code, detail, stream } of side?.signs ?? []) {
       const part = comparison.parts.find(({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream));
       if (code === 'variable-frame-rate' && (stream?.picture === true || !variesFor(side!.tool, part))) continue;
@@ -60,8 +59,10 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
   const side = comparison.mediainfo?.container ?? {};
   const [header, data] = [number(side, 'header_size'), number(side, 'data_size')];
   if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8) warn('truncated', `the header tells of ${Math.round(header + data)} bytes, there are ${size}`);
-  const told = streams.reduce((sum, { fields }) => {
-    const [rate, seconds] = [number(fields, 'bitrate.average'), number(fields, 'duration') ?? number(container, 'duration')];
+  // The lower of the two where they do not agree: nobody is to be alarmed by a rate that one of them only guessed.
+  const told = streams.reduce((sum, { part, fields }) => {
+    const rates = [number(part.ffprobe, 'bitrate.average'), number(part.mediainfo, 'bitrate.average')].filter((one) => one !== undefined);
+    const [rate, seconds] = [rates.length > 0 ? Math.min(...rates) : undefined, number(fields, 'duration') ?? number(container, 'duration')];
     return sum + (rate !== undefined && seconds !== undefined ? (rate * seconds) / 8 : 0);
   }, 0);
   if (size !== undefined && told > size * (1 + MISSING) + 2000 && ['mp4', 'mov', '3gp', 'matroska', 'webm', 'avi', 'wav'].includes(format)) warn('truncated', `its streams should take ${Math.round(told)} bytes, the file has ${size}`);

@@ -36,7 +36,7 @@ function check(input: Parameters<typeof report>[0], what: string): void {
     for (const value of Object.values(made.confidence)) assert.ok(value >= 0 && value <= 1);
     for (const { path, chosen } of made.diff ?? []) assert.ok(path !== '' && (chosen === 'ffprobe' || chosen === 'mediainfo'));
   } catch (error) {
-    throw new Error(`${what} (REPORT_SEED=${SEED}): ${(error as Error).stack}`);
+    throw new Error(`${what} (REPORT_SEED=${SEED}): ${(error as Error).message}`, { cause: error });
   }
 }
 

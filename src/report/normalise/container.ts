@@ -6,7 +6,8 @@ const FFPROBE: Readonly<Record<string, string>> = {
 };
 
 export function fromFfprobe(name: string | undefined, majorBrand: string | undefined): string | undefined {
-  if (name === undefined) return undefined;
+  // A picture by its name alone: which kind, it does not say.
+  if (name === undefined || name === 'image2') return undefined;
   if (name.startsWith('mov,mp4')) return isoFormat(majorBrand);
   return FFPROBE[name] ?? name.split(',')[0]?.replace(/_pipe$/, '');
 }
