@@ -3,10 +3,52 @@ import { newAuthority, newSigner } from './pki.ts';
 import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';
 import { sampleOf } from './samples.ts';
 
-/** A byte that no signature covers: the library leaves the manifest's own place out of the hash, and padding in it means nothing. */
 const SIDE_BY_SIDE = 4;
-/** All of them take a minute: a part of them here, each run another part; all with C2PA_FLIPS=all. */
-const STRIDE = process.env['C2PA_FLIPS'] === 'all' ? 1 : 23;
+/** All of them take minutes: a part of them here, each run another part; all with C2PA_FLIPS=all. */
+const STRIDE = process.env['C2PA_FLIPS'] === 'all' ? 1 : 19;
+/** What is kept free for the signature to grow: a run of zeros, and nothing signs it. */
+const PADDING = 512;
+const IN_PADDING = 8;
+/** The container's own words around the store, at most: an APP11 segment's, a RIFF chunk's, a uuid box's. */
+const FRAMING = 48;
+
+interface Span { from: number; to: number }
+const inside = (at: number, { from, to }: Span): boolean => at >= from && at < to;
+
+function paddingOf(file: Buffer): Span {
+  const zeros = file.indexOf(Buffer.alloc(PADDING), file.indexOf('c2pa.signature', 0, 'latin1'));
+  assert.ok(zeros > 0, 'there is padding');
+  const end = file.subarray(zeros).findIndex((byte) => byte !== 0);
+  // With the name that it has in the signature's unprotected header.
+  return { from: file.lastIndexOf('cpad', zeros, 'latin1'), to: end < 0 ? file.length : zeros + end };
+}
+
+/** Where something is signed: the media, what assertions and claims say, and the signature itself. Not the heads of boxes: what they say is said again in what is signed. */
+function signedIn(file: Buffer, padding: Span): (at: number) => boolean {
+  const begin = file.indexOf('jumb', 0, 'latin1') - 4;
+  const store: Span = { from: begin - FRAMING, to: begin + file.readUInt32BE(begin) };
+  const contents: Span[] = [];
+  const walk = (from: number, to: number): void => {
+    for (let at = from; at + 8 <= to; at += Math.max(8, file.readUInt32BE(at))) {
+      const type = file.toString('latin1', at + 4, at + 8);
+      const end = at + file.readUInt32BE(at);
+      if (type === 'jumb') walk(at + 8, end);
+      else if (type !== 'jumd') contents.push({ from: at + 8, to: end });
+    }
+  };
+  walk(begin, store.to);
+  assert.ok(contents.length >= 4, 'assertions, a claim and a signature');
+  // The standard leaves the first box of ISO files out of their hash.
+  const brands: Span = { from: 0, to: file.toString('latin1', 4, 8) === 'ftyp' ? file.readUInt32BE(0) : 0 };
+  return (at) => !inside(at, padding) && !inside(at, brands) && (!inside(at, store) || contents.some((content) => inside(at, content)));
+}
+
+/** The places that are tried: every STRIDE-th byte, and a few of the padding. */
+function placesOf(file: Buffer, padding: Span): number[] {
+  const begin = Math.floor(Math.random() * STRIDE);
+  const places = [...file.keys()].filter((at) => !inside(at, padding)).filter((_, index) => index % STRIDE === begin);
+  return [...places, ...Array.from({ length: IN_PADDING }, () => padding.from + Math.floor(Math.random() * (padding.to - padding.from)))];
+}
 
 describe('a signed file with one byte changed', function () {
   this.timeout(600_000);
@@ -26,9 +68,10 @@ describe('a signed file with one byte changed', function () {
       const whole = await rig.report(file, config);
       assert.equal(whole.validation_state, 'Trusted');
 
-      const begin = Math.floor(Math.random() * STRIDE);
-      const places = Array.from({ length: Math.ceil((file.length - begin) / STRIDE) }, (_, index) => begin + index * STRIDE);
-      const passed: { at: number; state: string | null }[] = [];
+      const padding = paddingOf(file);
+      const places = placesOf(file, padding);
+      const tried = places.length;
+      const passed: number[] = [];
       let refused = 0;
       await Promise.all(Array.from({ length: SIDE_BY_SIDE }, async () => {
         for (let at = places.pop(); at !== undefined; at = places.pop()) {
@@ -42,19 +85,15 @@ describe('a signed file with one byte changed', function () {
             continue;
           }
           const report = JSON.parse(stdout);
-          if (report.validation_state === 'Valid' || report.validation_state === 'Trusted') passed.push({ at, state: report.validation_state });
+          if (report.validation_state !== 'Valid' && report.validation_state !== 'Trusted') continue;
+          passed.push(at);
+          // Whatever was changed, it changed nothing of what is said.
+          assert.deepEqual(report.manifests, whole.manifests, `byte ${at}`);
         }
       }));
-      // What still passes must say what the whole file said: then nothing that is signed was changed.
-      const harmful: number[] = [];
-      for (const { at } of passed) {
-        const changed = Buffer.from(file);
-        changed[at]! ^= 0x20;
-        const report = await rig.report(changed, config);
-        if (JSON.stringify(report.manifests) !== JSON.stringify(whole.manifests)) harmful.push(at);
-      }
-      console.log(`      ${name}: ${file.length} bytes, every ${STRIDE}. from ${begin}: ${refused} refused, ${passed.length} in what nothing signs (${passed.slice(0, 8).map(({ at }) => at).join(' ')}), the others Invalid`);
-      assert.deepEqual(harmful, []);
+      const signed = signedIn(file, padding);
+      console.log(`      ${name}: ${tried} bytes of ${file.length} changed: ${refused} refused, ${tried - refused - passed.length} Invalid or without a manifest, ${passed.length} where nothing is signed`);
+      assert.deepEqual(passed.filter(signed), []);
     });
   }
 });

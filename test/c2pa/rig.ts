@@ -45,6 +45,12 @@ export class C2paRig {
     return jobs.map(({ output }) => readFileSync(output));
   }
 
+  /** For what is too large to be held. */
+  signFile(input: string, output: string, format: string, signer: Signer): void {
+    const definition = { title: 'a large sample', claim_generator_info: [{ name: 'Probeyard tests', version: '1' }] };
+    execFileSync(programs!['c2pa-sign'], [this.file(JSON.stringify([{ input, output, format, definition, ...signer }]))], { stdio: ['ignore', 'ignore', 'pipe'] });
+  }
+
   /** A folder as the chart would mount it. */
   config(files: Record<string, string>): string {
     const folder = join(this.folder, `config-${this.#files++}`);
