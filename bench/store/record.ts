@@ -13,6 +13,7 @@ import { aCloseInput, anOpenInput } from '../../test/store/fixture.ts';
 const rounds = Number(process.argv[2] ?? 1000);
 const WORKERS = 8;
 const body = randomBytes(20_000);
+const QUOTAS = { of: [{ scope: 'token', limits: { 'request-count': 1e9 } }, { scope: 'account', limits: { 'processing-time': 1e12 } }] as const, rootUserId: 1 };
 
 const quantile = (values: number[], q: number) => values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] ?? 0;
 const line = (what: string, times: number[], base: number, wall?: number) =>
@@ -35,12 +36,13 @@ try {
   const scanOnly = () => database.rows({ name: 'one', text: 'select 1', values: [] });
 
   const measure = async (count: number) => {
-    const times: Record<'select' | 'insert' | 'open' | 'close', number[]> = { select: [], insert: [], open: [], close: [] };
+    const times: Record<'select' | 'insert' | 'open' | 'within' | 'close', number[]> = { select: [], insert: [], open: [], within: [], close: [] };
     for (let round = 0; round < count; round++) {
       times.select.push(await timed(scanOnly));
       times.insert.push(await timed(insert));
       const open = anOpenInput(store, { requestsPerMinute: 10_000_000, tokenId: 1 + round % 50 });
       times.open.push(await timed(() => store.openRequest(open)));
+      times.within.push(await timed(() => store.openRequest(anOpenInput(store, { requestsPerMinute: 10_000_000, tokenId: 1 + round % 50, quotas: QUOTAS }))));
       times.close.push(await timed(() => store.closeRequest(aCloseInput(open, { body }))));
     }
     return times;
@@ -52,6 +54,7 @@ try {
   line('select 1', alone.select, base);
   line('single-row insert (the measure)', alone.insert, base);
   line('open_request: rate limit, row', alone.open, base);
+  line('open_request within quotas of token and account', alone.within, base);
   line('close_request: end, envelope, rollup', alone.close, base);
 
   const crowd = async (work: (index: number) => Promise<unknown>) => {

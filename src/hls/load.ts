@@ -42,8 +42,10 @@ export async function loadPlaylist({ origin, url, findings, limits, imports, ane
   // A page that stands in for a playlist would break every rule there is; that it is none says it all.
   const pending: Parameters<Note>[] = [];
   const note: Note = (...found) => { if (pending.length < 100_000) pending.push(found); };
-  const source = decodePlaylist(fetched.bytes, note);
-  const context = { url: shown, base: fetched.place, bytes: fetched.bytes.length, ...(imports === undefined ? {} : { imports }) };
+  // The last line is not there as a whole.
+  const bytes = fetched.whole ? fetched.bytes : fetched.bytes.subarray(0, fetched.bytes.lastIndexOf(10) + 1);
+  const source = decodePlaylist(bytes, note);
+  const context = { url: shown, base: fetched.place, bytes: fetched.bytes.length, whole: fetched.whole, ...(imports === undefined ? {} : { imports }) };
   const names = [...source.slice(0, 1 << 20).matchAll(/^#EXT-X-DEFINE:.*?QUERYPARAM="([^"]{1,200})"/gm)].map(([, name]) => name!).slice(0, 16);
   const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
   const playlist = parsePlaylist(source, { ...context, ...(parameters === undefined ? {} : { parameter: (name: string) => parameters.get(name) }) }, note);

@@ -11,6 +11,8 @@ export interface ParseContext {
   url: string;
   base: string;
   bytes?: number;
+  /** False: what is given breaks off before the end of the playlist. */
+  whole?: boolean;
   /** What EXT-X-DEFINE takes from elsewhere: variables of the multivariant playlist, parameters of the playlist's own address. */
   imports?: ReadonlyMap<string, string>;
   parameter?: (name: string) => string | undefined;
@@ -37,7 +39,7 @@ const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {
   'EXT-X-STREAM-INF': 'multivariant', 'EXT-X-I-FRAME-STREAM-INF': 'multivariant', 'EXT-X-MEDIA': 'multivariant', 'EXT-X-SESSION-DATA': 'multivariant', 'EXT-X-SESSION-KEY': 'multivariant', 'EXT-X-CONTENT-STEERING': 'multivariant',
 };
 
-export function parsePlaylist(source: string, { url, base, bytes = source.length, imports, parameter }: ParseContext, note: Note): Playlist {
+export function parsePlaylist(source: string, { url, base, bytes = source.length, whole = true, imports, parameter }: ParseContext, note: Note): Playlist {
   const counts = new Map<string, { count: number; line: number }>();
   const tags: Tag[] = [];
   const segments: Segment[] = [];
@@ -72,14 +74,15 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
 
   let line = 0;
   let cut = false;
+  let read = whole;
   let expanded = 0;
   const expand = (text: string): string => {
     if (expanded > MOST_EXPANDED.all) return text;
     let added = 0;
-    const result = text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (whole, name: string) => {
+    const result = text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (reference, name: string) => {
       const value = variables.get(name);
       if (value === undefined) note('variable-undefined', line, name);
-      if (value === undefined || added > MOST_EXPANDED.each) return whole;
+      if (value === undefined || added > MOST_EXPANDED.each) return reference;
       added += value.length;
       return value;
     });
@@ -122,6 +125,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     at = end + 1;
     if (line === MOST_LINES) {
       note('analysis-cut', line, `the first ${MOST_LINES} lines were read`);
+      read = false;
       break;
     }
     line++;
@@ -310,8 +314,8 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
         break;
     }
   }
-  if (streamInf !== undefined) note('stream-inf-uri', streamInf.line);
-  if (pending !== 0) note('segment-tag-alone', infLine === 0 ? pending : infLine);
+  if (streamInf !== undefined && read) note('stream-inf-uri', streamInf.line);
+  if (pending !== 0 && read) note('segment-tag-alone', infLine === 0 ? pending : infLine);
   else if (later !== 0 && counts.has('EXT-X-ENDLIST')) note('segment-tag-alone', later);
 
   let kind: Playlist['kind'] = 'unknown';
@@ -325,7 +329,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
   if (kind === 'media') for (const [name, { line: where }] of counts) if (TAGS.get(name)?.in === 'multivariant' && DECIDES[name] === undefined) note('playlist-mixed', where, name);
 
   return {
-    url, base, kind, lines: line, bytes, version, versionLine, counts, tags, variables,
+    url, base, kind, lines: line, bytes, whole: read, version, versionLine, counts, tags, variables,
     targetDuration, mediaSequence, discontinuitySequence, type: playlistType, ended: counts.has('EXT-X-ENDLIST'), iframesOnly: counts.has('EXT-X-I-FRAMES-ONLY'),
     partTarget, segments, openParts: parts, skipped, variants, renditions,
   };

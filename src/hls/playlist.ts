@@ -56,6 +56,8 @@ export interface Playlist {
   kind: PlaylistKind;
   lines: number;
   bytes: number;
+  /** False where its end was not read: it is longer than what is read of one. */
+  whole: boolean;
   version: number | undefined;
   versionLine: number;
   /** How often each tag stands in it, and where first. */
@@ -81,7 +83,7 @@ export interface Playlist {
   renditions: readonly Rendition[];
 }
 
-export const isLive = ({ kind, ended, type }: Playlist): boolean => kind === 'media' && !ended && type !== 'VOD';
+export const isLive = ({ kind, ended, type, whole }: Playlist): boolean => kind === 'media' && !ended && type !== 'VOD' && whole;
 export const has = (playlist: Playlist, tag: string): boolean => playlist.counts.has(tag);
 export const lineOf = (playlist: Playlist, tag: string): number => playlist.counts.get(tag)?.line ?? 1;
 export const tagsOf = (playlist: Playlist, name: string): Tag[] => playlist.tags.filter((tag) => tag.name === name);

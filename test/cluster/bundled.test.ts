@@ -42,7 +42,9 @@ describe('tools delivered in one bundled image', function () {
 
   async function probesEvery(): Promise<void> {
     for (const { spec } of await tools()) {
-      const { status, json, text } = await c.probe({ url: source, only: spec.tool, [spec.tool]: { version: spec.version } }, { token });
+      // Which C2PA check answers is not the caller's choice.
+      const options = spec.tool === 'c2pa' ? {} : { [spec.tool]: { version: spec.version } };
+      const { status, json, text } = await c.probe({ url: source, only: spec.tool, ...options }, { token });
       assert.equal(status, 200, text);
       assert.equal((json[spec.tool] as { success?: boolean }).success, true, `${spec.tool} ${spec.version}: ${text.slice(0, 500)}`);
     }

@@ -60,10 +60,10 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   const told: Told[] = [];
   const started = performance.now();
   let left = plan.jobs;
-  let over = false;
+  const load = { over: false };
   // As long as the fault lasts, and so many at least.
   const caller = async (token: string): Promise<void> => {
-    while (left-- > 0 || (!over && told.length < 20 * plan.jobs)) {
+    while (left-- > 0 || (!load.over && told.length < 20 * plan.jobs)) {
       const began = performance.now();
       try {
         const { status, json, headers } = await c.probe({ url: `${origin.url}/clip.mp4`, only: 'ffprobe' }, { token });
@@ -82,7 +82,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   try {
     await fault();
   } finally {
-    over = true;
+    load.over = true;
   }
   await Promise.all(callers);
 
@@ -107,7 +107,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
     if (status === 200) assert.equal(row.status, 200, `${id}: the caller was told 200, the record says ${row.status} ${row.reason}`);
   }
   // Whoever was told 429 or 500 can read what became of the request in the end.
-  for (const { id, token } of told.filter(({ id, status }) => status >= 429 && id !== null && byId.has(id)).slice(0, 10)) {
+  for (const { id, token } of told.filter((answer) => answer.status >= 429 && byId.has(answer.id ?? '')).slice(0, 10)) {
     const row = byId.get(id ?? '');
     const { status } = await c.get(`/v1/probe/${id}`, token);
     assert.equal(status, row?.status, `${id} read back`);

@@ -9,7 +9,7 @@ const toolTimeout = milliseconds(60_000, MAX_TIMEOUT_MS, 'Milliseconds that this
 
 export const ProbeFileSchema = Type.Object(
   {
-    url: Type.String({ minLength: 1, maxLength: 8192, description: 'The source: http, https or s3, with or without credentials.' }),
+    url: Type.String({ minLength: 1, maxLength: 8192, description: 'The source: http(s), s3, ftp, rtmp(s), rtsp(s) or srt, with or without credentials; playlists and manifests too.', examples: ['https://media.example.com/film.mp4'] }),
     timeout: milliseconds(65_000, MAX_TIMEOUT_MS, 'Milliseconds of analysis, counted from admission; time in the queue is not in it.'),
     queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
     only: optionalChoice(SHOWN, 'Run this tool alone; the answer is the envelope with that one result.'),
