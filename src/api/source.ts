@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { isSourceError } from '../source/error.ts';
 import { makeGuard, type Allow } from '../source/guard.ts';
 import { parseSource } from '../source/parse.ts';
-import { isFetchable, type Source } from '../source/source.ts';
+import type { Source } from '../source/source.ts';
 import { GatewayError } from './errors.ts';
 
 export interface SourceRules { allow: readonly Allow[]; deny: readonly string[]; s3Hosts?: readonly string[] }
@@ -32,7 +32,6 @@ export function readSource(text: string, rules: SourceRules): Source {
     if (isSourceError(error)) throw new GatewayError(400, 'invalid-source', error.message.startsWith('url') ? error.message : `url: ${error.message}`);
     throw error;
   }
-  if (!isFetchable(source)) throw new GatewayError(400, 'invalid-source', `url: ${source.scheme}:// sources are not offered yet`);
   if (isRefusedLiteral(source, rules)) {
     throw new GatewayError(400, 'source-refused', 'url: the address is not allowed: it is private, local or reserved');
   }

@@ -9,7 +9,7 @@ import { isUuid } from '../store/uuid.ts';
 import { openSealed } from '../seal/open.ts';
 import { parseSource } from '../source/parse.ts';
 import { displaySource } from '../source/redact.ts';
-import { holdsCredentials, isFetchable } from '../source/source.ts';
+import { holdsCredentials } from '../source/source.ts';
 import { DEFAULT_QUEUE_MS, Refusal, idOf, isHandMade, resolveTools, submittedAtOf, timeoutOf, type AvailableTool, type Job } from './job.ts';
 import { tenantOf } from './pool.ts';
 
@@ -52,11 +52,8 @@ async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
 
 function parsed(text: string, s3Hosts: readonly string[]) {
   try {
-    const source = parseSource(text, { s3Hosts });
-    if (!isFetchable(source)) throw new Refusal('InvalidRequest', 400, `sources of the scheme ${source.scheme} are not served yet`);
-    return source;
+    return parseSource(text, { s3Hosts });
   } catch (error) {
-    if (error instanceof Refusal) throw error;
     throw new Refusal('InvalidRequest', 400, (error as Error).message);
   }
 }

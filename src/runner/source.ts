@@ -4,7 +4,6 @@ import type { ToolName } from '../kube/resources.ts';
 import { SourceError } from '../source/error.ts';
 import { parseSource, type ParseOptions } from '../source/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
-import { isFetchable } from '../source/source.ts';
 import { TOOL_TABLE } from './tools/table.ts';
 
 export interface SourceFailure { failure: FailureCode; status?: number; message: string }
@@ -39,7 +38,6 @@ export const sourceOpener = (proxy: SourceProxy, settings: ParseOptions = {}): O
 
 function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }: Assignment, settings: ParseOptions): JobSource {
   const source = parseSource(text, settings);
-  if (!isFetchable(source)) throw new SourceError('source-scheme', `${source.scheme}:// sources cannot be read yet`);
   const verify = Object.fromEntries(tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]));
   const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify }, live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name) });
   const redact = open.redact;

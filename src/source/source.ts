@@ -28,9 +28,5 @@ export type Source = {
   class: SourceClass;
 };
 
-/** What the source proxy can fetch. */
-const fetched: ReadonlySet<Scheme> = new Set<Scheme>(schemes);
-export const isFetchable = (source: Pick<Source, 'scheme'>): boolean => fetched.has(source.scheme);
-
 export const holdsCredentials = (source: Source): boolean =>
   source.credentials !== undefined || source.s3?.secret !== undefined || source.url.includes('?');

@@ -157,7 +157,6 @@ describe('the gateway refuses', function () {
       [{ url: 'file:///etc/passwd' }, /^url must begin with one of http:\/\//],
       [{ url: 'https://a.test/', ffprobe: { version: '9.9' } }, /^ffprobe\.version: 9\.9 is not available; there are: latest, 7\.0, 3\.3$/],
       [{ url: 'https://a.test/', ffprobe: { version: '3.3', max_probe_packets: 5 } }, /^ffprobe\.max_probe_packets: ffprobe 3\.3 does not have this option$/],
-      [{ url: 'rtmp://a.test/live/key' }, /^url: rtmp:\/\/ sources are not offered yet$/],
     ] as const) {
       const response = await api.post(fields);
       assert.equal(response.status, 400);

@@ -26,7 +26,7 @@ describe('store: requests', function () {
       const record = await store.readRequest(input.id);
       assert.deepEqual(record, {
         id: input.id, submittedAt: input.submittedAt, tokenId: 1, userId: 1, kind: 'file', display: input.display, state: 'open', status: null, reason: null, error: null,
-        queueTimeMs: null, request: input.request, hasBody: false,
+        queueTimeMs: null, endedAt: null, ioBytes: 0, request: input.request, hasBody: false,
       });
       assert.ok((await store.openRows(new Date(store.clock.now() + 1000), 1000)).some((row) => row.id === input.id && row.waiter === 'api-1' && row.timeoutMs === 65_000));
     });

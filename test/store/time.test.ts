@@ -89,7 +89,8 @@ describe('store: time and partitions in Postgres', function () {
     const { id, submittedAt } = fixture.store.newRequest();
     const plan = await fixture.sql<Record<string, string>>(`explain select * from requests where id = '${id}' and submitted_at = '${submittedAt.toISOString()}'`);
     const text = plan.map((row) => row['QUERY PLAN']).join('\n');
-    assert.match(text, /Index Scan using requests_\d{6}_pkey/);
+    // Which of the partition's indexes that begin with these two is the planner's choice.
+    assert.match(text, /Index Scan using requests_\d{6}_\w+ on requests_\d{6} /);
     assert.doesNotMatch(text, /Append/);
   });
 
