@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Authenticator, connect, type ConnectionOptions, createInbox, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
 import { asBusError, BusError } from './errors.ts';
+import { INBOXES } from './permissions.ts';
 
 export type BusStatus = 'connected' | 'disconnected' | 'closed';
 
@@ -87,7 +88,8 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
   const serve: Bus['serve'] = (subject, handler, options = {}) => {
     const handle = async (message: Msg) => {
       const answer = await handler({ subject: message.subject, message: decode(message), hasReply: Boolean(message.reply) });
-      if (answer !== undefined && message.reply) message.respond(JSON.stringify(answer));
+      // The sender chose where to, and we may speak where it may not: an answer goes into an inbox and nowhere else.
+      if (answer !== undefined && message.reply?.startsWith(INBOXES)) message.respond(JSON.stringify(answer));
     };
     const subscription = connection.subscribe(subject, {
       ...options,

@@ -1,6 +1,9 @@
 /** Who may say and hear what on NATS: the least that each role needs. */
 import { STREAM, SUBJECT } from './messages.ts';
 
+/** Every inbox begins so, and nothing else does. */
+export const INBOXES = '_INBOX';
+
 export const INBOX = {
   api: '_INBOX_api',
   controller: '_INBOX_controller',

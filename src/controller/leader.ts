@@ -24,7 +24,7 @@ import type { ControllerMetrics } from './metrics.ts';
 import * as orders from './orders.ts';
 import type { Pools } from './pools.ts';
 import type { Retention } from './retention.ts';
-import type { Runners } from './runners.ts';
+import type { LostTask, Runners } from './runners.ts';
 
 /** Server-side bound of an admission write: what has not landed by then never does. */
 const WRITE_MS = 1_500;
@@ -209,6 +209,7 @@ export class Leader {
     if (known) {
       // The one that we hold was deleted, and its end is not written yet: this one's turn comes then.
       if (known.uid !== job.metadata.uid) this.#successors.set(job.metadata.name, job);
+      else if (isBeingDeleted(job)) void this.#end(known, CANCELLED);
       // Our own writes come back here; between them only foreign changes, which move the version on.
       else if (known.state === 'waiting') {
         known.resourceVersion = job.metadata.resourceVersion ?? known.resourceVersion;
@@ -271,6 +272,11 @@ export class Leader {
       job.goneAt = now();
       this.#ledger.hold(job, token.limits.concurrency);
       this.#armDeadline(job, Date.parse(object.status?.startedAt ?? '') || this.#deps.store.clock.now());
+      if (isBeingDeleted(object)) void this.#end(job, CANCELLED);
+      return;
+    }
+    if (isBeingDeleted(object)) {
+      void this.#end(job, CANCELLED);
       return;
     }
     if (this.#ledger.waiting >= this.#deps.maxQueued) {
@@ -549,9 +555,10 @@ export class Leader {
   }
 
   /** A pod is gone, with what it ran. */
-  podGone(task: { job: string; attempt: number }): void {
+  podGone(task: LostTask): void {
     const job = this.#jobs.get(task.job);
-    if (job) void this.#lost(job, task.attempt, 'its pod is gone');
+    // A pod may have claimed another's job.
+    if (job?.runner?.uid === task.uid) void this.#lost(job, task.attempt, 'its pod is gone');
   }
 
   heartbeat(beat: Heartbeat): TaskLease {
@@ -563,14 +570,15 @@ export class Leader {
     if (idleWithTask) {
       // It was told to go and says that it has nothing, some heartbeats later: the order or the run was lost on the way.
       const job = this.#jobs.get(idleWithTask.job);
-      if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt) {
+      if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
         runners.release(beat.uid, idleWithTask.job, now());
         released = true;
       } else if (job.state === 'running' && now() - job.goneAt > 3_000) void this.#lost(job, idleWithTask.attempt, 'the runner says that it does not run it');
     }
     if (freed || released) {
-      pools.noticeFree(beat.pool, runner);
-      this.#schedule(beat.pool);
+      const pool = runner?.pool ?? beat.pool;
+      pools.noticeFree(pool, runner);
+      this.#schedule(pool);
     }
     const job = beat.job === undefined ? undefined : this.#jobs.get(beat.job);
     const unknown = beat.job !== undefined && job === undefined && !this.#taking.has(beat.job) && !this.#early.has(beat.job);
@@ -591,7 +599,7 @@ export class Leader {
     if (!this.#ready || !this.#live || !this.#deps.term.stillLeading(0)) return;
     const { runners, pools, store, log } = this.#deps;
     for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, pools.bootPatienceMs)) {
-      if (runner.task) this.podGone(runner.task);
+      if (runner.task) this.podGone({ ...runner.task, uid: runner.uid });
       // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
       if (runner.deleting) continue;
       log.warn({ pod: runner.pod }, runner.seenAt === undefined ? 'a runner never came up' : 'a runner fell silent');
@@ -807,5 +815,8 @@ const endableOf = (object: ProbeJob): Endable => ({
   id: idOf(object), key: object.metadata.name, namespace: object.metadata.namespace ?? '', uid: object.metadata.uid ?? '', resourceVersion: object.metadata.resourceVersion ?? '',
   submittedAt: submittedAtOf(object), attempt: 0, status: object.status,
 });
+
+/** A finalizer of somebody else's may keep the object there for ever: whoever deleted it has waited long enough. */
+const isBeingDeleted = (job: ProbeJob): boolean => job.metadata.deletionTimestamp !== undefined;
 
 const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was cancelled' };

@@ -11,7 +11,7 @@ import type { AvailableTool } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { ANNOTATION, generationOf, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
 import { planPool, type PoolPlan } from './pool.ts';
-import type { Runner, Runners } from './runners.ts';
+import type { LostTask, Runner, Runners } from './runners.ts';
 
 export interface PoolsDeps {
   kube: KubeClient;
@@ -24,7 +24,7 @@ export interface PoolsDeps {
   stillLeading: () => boolean;
   demand: (lane: string) => { byTenant: Map<string, number>; longestWaitMs: number };
   /** A pod is gone, with what it ran. */
-  podGone: (task: { job: string; attempt: number }) => void;
+  podGone: (task: LostTask) => void;
   /** Runners or tools came: waiting jobs may fit now. */
   changed: () => void;
 }

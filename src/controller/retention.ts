@@ -65,6 +65,8 @@ export class Retention {
   }
 
   finished(job: ProbeJob): void {
+    // Deleted already, and kept there by a finalizer that is not ours.
+    if (job.metadata.deletionTimestamp !== undefined) return;
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
     this.#kept.add({ name: job.metadata.name, uid: job.metadata.uid, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
   }

@@ -27,6 +27,9 @@ export interface Runner {
   shunnedUntil: number;
 }
 
+/** What a pod took with it, as far as it was its to run. */
+export interface LostTask { job: string; attempt: number; uid: string }
+
 export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean }
 
 /** Half a heartbeat: the next one tells whether it serves again. */
@@ -76,7 +79,7 @@ export class Runners {
   }
 
   /** From the pod watch. Returns the runner's lost task when the pod is gone or ending. */
-  pod(facts: PodFacts, now: number): { lost?: { job: string; attempt: number } } {
+  pod(facts: PodFacts, now: number): { lost?: LostTask } {
     const known = this.#all.get(facts.uid);
     if (facts.ended) return this.gone(facts.uid);
     if (!known) {
@@ -94,12 +97,12 @@ export class Runners {
     return {};
   }
 
-  gone(uid: string): { lost?: { job: string; attempt: number } } {
+  gone(uid: string): { lost?: LostTask } {
     const runner = this.#all.get(uid);
     if (!runner) return {};
     this.#unindex(runner);
     this.#all.delete(uid);
-    return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt } } : {};
+    return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt, uid } } : {};
   }
 
   /**
@@ -114,7 +117,8 @@ export class Runners {
     this.#change(runner, () => {
       runner.seenAt = now;
       runner.readyAt ??= now;
-      if (beat.tenant !== undefined) runner.tenant = beat.tenant;
+      // For its life: a runner that could change its tenant could choose whose sources it is given.
+      runner.tenant ??= beat.tenant;
       const wasFree = isFree(runner);
       if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
       if (beat.phase === 'draining') runner.phase = 'draining';

@@ -1,5 +1,6 @@
 /** One term of leadership: everything that only a leader does, made when the lease is won and thrown away when it is lost. */
 import { readFile } from 'node:fs/promises';
+import { isBeatOf } from '../bus/claims.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
 import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
 import { eventRecorder } from '../kube/events.ts';
@@ -89,7 +90,12 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     else if (isProofPod(pod)) queue.add(proofOf.get(pod.metadata.name) ?? '');
   };
 
-  const beats = bus.serve<Heartbeat, unknown>(SUBJECT.heartbeats, ({ message }) => (over.signal.aborted ? undefined : lead.heartbeat(message)));
+  const beats = bus.serve<Heartbeat, unknown>(SUBJECT.heartbeats, ({ subject, message }) => {
+    if (over.signal.aborted) return undefined;
+    if (isBeatOf(subject, message)) return lead.heartbeat(message);
+    log.warn({ subject }, 'a heartbeat that is not its pod\'s own was dropped');
+    return undefined;
+  });
   const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => lead.early(message));
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
   const listeners = [beats, early, closed];

@@ -2,6 +2,7 @@
  * The agent of one runner pod: takes orders over NATS, runs the tools through the launcher, publishes results until they are
  * collected. It holds the pod's NATS identity and the sources in clear, and has no tools.
  */
+import { isCancel, isGo, isPrepare } from '../bus/claims.ts';
 import type { Bus } from '../bus/connect.ts';
 import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, SUBJECT } from '../bus/messages.ts';
 import type { Logger } from '../log.ts';
@@ -174,8 +175,12 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     },
   });
 
-  const ordered = <T extends Prepare | Cancel>(decide: (state: State, order: T, now: number) => Decision) =>
-    ({ message }: { message: T }): OrderAnswer => {
+  const ordered = <T extends Prepare | Cancel>(isOne: (message: unknown) => message is T, decide: (state: State, order: T, now: number) => Decision) =>
+    ({ message }: { message: T }): OrderAnswer | undefined => {
+      if (!isOne(message)) {
+        log.warn('an order without the form of one was dropped');
+        return undefined;
+      }
       // Bound to nobody and with nothing to run it: another pod takes it sooner than this one's launcher comes back.
       if (!launcher.connected() && 'assignment' in message && !state.task) return { ok: false, why: 'busy' };
       const decision = decide(state, message, performance.now());
@@ -184,11 +189,11 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
       return decision.answer;
     };
   const subscriptions = [
-    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), ordered(onPrepare)),
-    bus.serve<Go, OrderAnswer>(SUBJECT.go(identity.uid), ordered(onGo)),
+    bus.serve<Prepare, OrderAnswer>(SUBJECT.prepare(identity.uid), ordered(isPrepare, onPrepare)),
+    bus.serve<Go, OrderAnswer>(SUBJECT.go(identity.uid), ordered(isGo, onGo)),
     bus.serve<Cancel, OrderAnswer>(SUBJECT.cancel(identity.uid), (received) => {
-      const answer = ordered(onCancel)(received);
-      if (answer.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
+      const answer = ordered(isCancel, onCancel)(received);
+      if (answer?.ok) publications.get(`${received.message.job}/${received.message.attempt}`)?.abort();
       return answer;
     }),
     bus.subscribe<Collected>(SUBJECT.collected(identity.uid), ({ message }) => collected(message, true)),

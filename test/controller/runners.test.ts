@@ -75,7 +75,7 @@ describe('runners', () => {
     runners.heartbeat(beat('a', { phase: 'running', job: 'j9', attempt: 2, tenant: 'x', jobsDone: 4 }), 1);
     assert.deepEqual(runners.get('a')?.task, { job: 'j9', attempt: 2, doneBefore: 4, reserved: false });
     assert.equal(runners.get('a')?.tenant, 'x');
-    assert.deepEqual(runners.pod(facts('a', { ended: true }), 2), { lost: { job: 'j9', attempt: 2 } });
+    assert.deepEqual(runners.pod(facts('a', { ended: true }), 2), { lost: { job: 'j9', attempt: 2, uid: 'a' } });
     assert.equal(runners.size, 0);
   });
 

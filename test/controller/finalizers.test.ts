@@ -1,0 +1,70 @@
+/** Jobs that somebody's finalizer keeps in the cluster after they were deleted. */
+import assert from 'node:assert/strict';
+import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster } from './cluster_parts.ts';
+
+describe('a deleted job that a finalizer keeps', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  beforeEach(async () => { cluster = await startCluster({ pools: { short: { minReady: 1, maxPods: 1 } } }); });
+  afterEach(async () => {
+    for (const { metadata } of (await cluster.kube.listAll(PROBE_JOBS, { namespace: cluster.namespace })).items) {
+      await cluster.kube.mergePatch(PROBE_JOBS, metadata.name, { metadata: { finalizers: null } }, { namespace: cluster.namespace });
+    }
+    await cluster.stop();
+  });
+
+  const ready = () => until('a runner is ready', () => cluster.runners.all().some(({ state }) => state.epoch > 0));
+  const keep = (name: string) => cluster.kube.mergePatch(PROBE_JOBS, name, { metadata: { finalizers: ['example.com/keep'] } }, { namespace: cluster.namespace });
+  const remove = (name: string) => cluster.kube.delete(PROBE_JOBS, name, { namespace: cluster.namespace });
+
+  it('is cancelled all the same, waiting or running: its runner and its slot are free', async () => {
+    const { controller, submit, ended, runners, newToken, reason } = cluster;
+    await controller();
+    await ready();
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const running = await submit({ token });
+    const runner = await until('it runs', () => runners.of(running.id));
+    const waiting = await submit({ token });
+    for (const { id } of [running, waiting]) await keep(id);
+    for (const { id } of [waiting, running]) await remove(id);
+    assert.deepEqual((await ended(running.id, waiting.id)).map((record) => record.reason), ['Cancelled', 'Cancelled']);
+    await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
+    await until('their status says so', () => [running, waiting].every(({ id }) => reason(id) === 'Cancelled'));
+    runners.behaviour.go = () => ({ ms: 5 });
+    assert.equal((await ended((await submit({ token, queueTimeoutMs: 5_000 })).id))[0]?.state, 'success');
+  });
+
+  it('is cancelled by a leader that finds it so', async () => {
+    const { controller, submit, ended, runners } = cluster;
+    const first = await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const running = await submit();
+    await until('it runs', () => runners.of(running.id));
+    const waiting = await submit();
+    await first.stop();
+    for (const { id } of [running, waiting]) {
+      await keep(id);
+      await remove(id);
+    }
+    await controller({ epoch: 2 });
+    assert.deepEqual((await ended(running.id, waiting.id)).map((record) => record.reason), ['Cancelled', 'Cancelled']);
+  });
+
+  it('is deleted once when its time has come, and then left to whoever keeps it', async () => {
+    const { controller, submit, ended, job } = cluster;
+    const { calls } = await controller({ env: { PY_FINISHED_MAX: '0' } });
+    await ready();
+    const { id } = await submit();
+    await keep(id);
+    await ended(id);
+    await until('it is being deleted', () => job(id)?.metadata.deletionTimestamp);
+    const { id: next } = await submit();
+    await ended(next);
+    await until('the sweep has gone on', () => job(next) === undefined);
+    assert.equal(calls.filter(({ what, name }) => what === 'delete ProbeJob' && name === id).length, 1);
+  });
+});

@@ -1,0 +1,90 @@
+/** Runners whose agent is taken over: what they say of other pods, other tenants and other jobs changes nothing. */
+import assert from 'node:assert/strict';
+import { SUBJECT, type Heartbeat, type Lease } from '../../src/bus/messages.ts';
+import { PODS } from '../../src/kube/client.ts';
+import { heartbeatOf } from '../../src/runner/orders.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster } from './cluster_parts.ts';
+import type { SimulatedRunner } from './simulated_runners.ts';
+
+describe('a runner that lies', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+
+  async function start() {
+    cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2, reuse: { scope: 'token', maxJobs: 1_000, maxAgeSeconds: 3600, idleSeconds: 600 } } } });
+    const controller = await cluster.controller();
+    await until('two runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2);
+    return controller;
+  }
+  /** As the agent of that pod would say it. */
+  const beatOf = (runner: SimulatedRunner, change: Partial<Heartbeat> = {}): Heartbeat => ({
+    ...heartbeatOf(runner.state, { protocol: 1, pod: runner.pod, uid: runner.uid, namespace: cluster.runnerNamespace, pool: 'short', generation: '' }, 0, performance.now()), ...change,
+  });
+  const say = (as: SimulatedRunner, beat: unknown): Promise<Lease | undefined> =>
+    cluster.servers.bus.request<Lease>(SUBJECT.heartbeat(as.uid), beat, 400).catch(() => undefined);
+
+  it('cannot beat for another pod: that one\'s job goes on', async () => {
+    const { log } = await start();
+    const { submit, runners, ended, job } = cluster;
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    const honest = await until('it runs', () => runners.of(id));
+    const liar = runners.all().find(({ uid }) => uid !== honest.uid)!;
+    // Had it counted, the leader would take the job for done, or for lost, or the pod for one of a later term.
+    const lies = [{ phase: 'idle', jobsDone: 50 }, { phase: 'idle', jobsDone: 0 }, { phase: 'draining' }, { phase: 'idle', epoch: 99 }] as const;
+    const answers = await Promise.all(lies.map((lie) => say(liar, beatOf(honest, { ...lie, job: undefined } as never))));
+    assert.deepEqual(answers, lies.map(() => undefined));
+    assert.equal(log.filter(({ msg }) => msg === 'a heartbeat that is not its pod\'s own was dropped').length, 4);
+    assert.ok(await say(liar, beatOf(liar)), 'its own is answered');
+    await honest.finish();
+    assert.equal((await ended(id))[0]?.status, 200);
+    assert.equal(job(id)?.status?.attempts, 1);
+  });
+
+  it('cannot change its tenant: the sources of another tenant do not come to it', async () => {
+    await start();
+    const { submit, runners, ended, newToken } = cluster;
+    const [mine, other] = [await newToken(2), await newToken(2)];
+    await ended((await submit({ token: mine })).id);
+    const liar = runners.all().find(({ state }) => state.tenant !== undefined)!;
+    const bound = liar.state.tenant!;
+    const elsewhere = bound.replace(String(mine), String(other));
+    assert.notEqual(elsewhere, bound);
+    await until('it is idle again', () => liar.state.task === undefined && liar.state.publishing.length === 0);
+    liar.state = { ...liar.state, tenant: elsewhere };
+    await liar.beat();
+    assert.ok(await say(liar, beatOf(liar)));
+    const seen = liar.orders.length;
+    await ended((await submit({ token: other })).id);
+    assert.deepEqual(liar.orders.slice(seen), []);
+  });
+
+  it('cannot lose another runner\'s job by claiming it', async () => {
+    await start();
+    const { submit, runners, ended, job } = cluster;
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    const honest = await until('it runs', () => runners.of(id));
+    const liar = runners.all().find(({ uid }) => uid !== honest.uid)!;
+    const claim = { job: id, attempt: 1 };
+    const answer = await say(liar, beatOf(liar, { ...claim, phase: 'running' }));
+    assert.deepEqual(answer?.cancel, claim, 'it is told to stop');
+    await cluster.kube.delete(PODS, liar.pod, { namespace: cluster.runnerNamespace, gracePeriodSeconds: 0 });
+    await until('its pod is gone', () => !runners.all().includes(liar));
+    await honest.finish();
+    assert.equal((await ended(id))[0]?.status, 200);
+    assert.equal(job(id)?.status?.attempts, 1);
+    assert.equal(runners.began.length, 1);
+  });
+
+  it('gets no answer that says nothing of it: a heartbeat without its form is dropped', async () => {
+    await start();
+    const [liar] = cluster.runners.all();
+    const beats = [null, 7, 'x', [], {}, { uid: liar!.uid }, beatOf(liar!, { phase: 'other' as never }), beatOf(liar!, { epoch: '9' as never }), beatOf(liar!, { tenant: 'x'.repeat(10_000) }), beatOf(liar!, { jobsDone: -1 })];
+    const answers = await Promise.all(beats.map((beat) => say(liar!, beat)));
+    assert.deepEqual(answers, beats.map(() => undefined));
+    assert.ok(await say(liar!, beatOf(liar!)));
+  });
+});
