@@ -5,7 +5,7 @@ import type { Runner } from './callout.ts';
 export const AUDIENCE = 'probeyard-nats';
 
 export class PodTokenError extends Error {
-  readonly code: 'token-malformed' | 'token-expired' | 'token-signature' | 'token-audience' | 'token-issuer' | 'token-unbound' | 'token-namespace' | 'token-account' | 'pod-unknown' | 'keys-unavailable';
+  readonly code: 'token-malformed' | 'token-expired' | 'token-early' | 'token-signature' | 'token-audience' | 'token-issuer' | 'token-unbound' | 'token-namespace' | 'token-account' | 'pod-unknown' | 'keys-unavailable';
   constructor(code: PodTokenError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'PodTokenError';
@@ -25,6 +25,8 @@ export interface PodTokenSettings {
 }
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA'];
+/** The API server dates a token by its clock, we read it by ours: with less, a controller that is a minute behind refuses every new pod. */
+const SKEW_SECONDS = 90;
 // A flood of tokens with made-up key ids must not become a flood of questions to the API server.
 const FETCH_AGAIN_MS = 10_000;
 
@@ -44,7 +46,7 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
 
   return async (token) => {
     const { payload } = await jwtVerify(token, keys, {
-      audience: settings.audience ?? AUDIENCE, issuer: await knownIssuer(), algorithms: ALGORITHMS, requiredClaims: ['exp', 'sub'], clockTolerance: 5,
+      audience: settings.audience ?? AUDIENCE, issuer: await knownIssuer(), algorithms: ALGORITHMS, requiredClaims: ['exp', 'sub'], clockTolerance: SKEW_SECONDS,
     }).catch((error: unknown) => { throw asPodTokenError(error); });
     const runner = boundPod(payload, settings);
     if (!await settings.isOurPod(runner)) throw new PodTokenError('pod-unknown', `${runner.pod} is no living runner pod of ours`);
@@ -67,6 +69,7 @@ function asPodTokenError(error: unknown): PodTokenError {
   if (error instanceof errors.JWTExpired) return new PodTokenError('token-expired', 'the token has expired', { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'aud') return new PodTokenError('token-audience', 'the token is for another audience', { cause: error });
+    if (error.claim === 'nbf') return new PodTokenError('token-early', 'the token is not valid yet', { cause: error });
     if (error.claim === 'iss') return new PodTokenError('token-issuer', 'the token is of another issuer', { cause: error });
     return new PodTokenError('token-malformed', `the token's ${error.claim} is missing or wrong`, { cause: error });
   }

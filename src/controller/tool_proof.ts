@@ -34,11 +34,12 @@ export function readProofLine(log: string): ProofLine | undefined {
 
 export const hasEnded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
-export function judgeProof(pod: Pod, log: string | undefined, now: number): Verdict {
+/** `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock. */
+export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): Verdict {
   const container = pod.status?.containerStatuses?.[0];
   if (!hasEnded(pod)) {
     const waiting = container?.state?.waiting;
-    const age = now - Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString());
+    const age = now - (since ?? Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString()));
     if (waiting?.reason !== undefined && (PULL_REASONS.has(waiting.reason) || CREATE_REASONS.has(waiting.reason))) {
       const never = waiting.reason === 'ErrImageNeverPull' || waiting.reason === 'InvalidImageName';
       if (never || age > (PULL_REASONS.has(waiting.reason) ? PULL_PATIENCE_MS : SETTLE_MS)) {

@@ -99,7 +99,9 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   }
 
   const log_ = hasEnded(pod) ? await kube.logs(pod.metadata.name, { namespace: config.runnerNamespace, limitBytes: 1_000_000 }).catch(() => undefined) : undefined;
-  const verdict = judgeProof(pod, log_, now.getTime());
+  // A pod of the leader before us has our whole patience: its age by the API server's clock would be off by what ours is.
+  if (!deps.triedAt.has(name)) deps.triedAt.set(name, now.getTime());
+  const verdict = judgeProof(pod, log_, now.getTime(), deps.triedAt.get(name));
   if (verdict.state === 'pending') {
     queue.addAfter(name, LOOK_MS, { low: true });
     return;

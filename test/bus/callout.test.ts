@@ -17,7 +17,7 @@ const ours = randomUUID();
 const other = randomUUID();
 const stranger = randomUUID();
 
-interface Claims { audience?: string; issuer?: string; namespace?: string; account?: string; uid?: string; bound?: boolean; expires?: number }
+interface Claims { audience?: string; issuer?: string; namespace?: string; account?: string; uid?: string; bound?: boolean; expires?: number; from?: number }
 
 describe('bus: authorisation of runners', function () {
   this.timeout(30_000);
@@ -40,12 +40,12 @@ describe('bus: authorisation of runners', function () {
     const pair = await generateKeyPair('RS256', { extractable: true });
     keys = [{ ...await exportJWK(pair.publicKey), kid: 'cluster', alg: 'RS256', use: 'sig' }];
     const forge = (key: typeof pair.privateKey) => async (claims: Claims = {}) => {
-      const { audience = 'probeyard-nats', issuer = ISSUER, namespace = NAMESPACE, account = ACCOUNT, uid = ours, bound = true, expires = 600 } = claims;
+      const { audience = 'probeyard-nats', issuer = ISSUER, namespace = NAMESPACE, account = ACCOUNT, uid = ours, bound = true, expires = 600, from = -1000 } = claims;
       const now = Math.floor(Date.now() / 1000);
       const pod = bound ? { pod: { name: `runner-${uid.slice(0, 4)}`, uid } } : {};
       return new SignJWT({ 'kubernetes.io': { namespace, serviceaccount: { name: account, uid: randomUUID() }, ...pod } })
         .setProtectedHeader({ alg: 'RS256', kid: 'cluster' }).setAudience(audience).setIssuer(issuer).setSubject(`system:serviceaccount:${namespace}:${account}`)
-        .setIssuedAt(now - 1000).setExpirationTime(now + expires).sign(key);
+        .setIssuedAt(now + from).setNotBefore(now + from).setExpirationTime(now + expires).sign(key);
     };
     sign = forge(pair.privateKey);
     const wrong = await generateKeyPair('RS256');
@@ -74,10 +74,15 @@ describe('bus: authorisation of runners', function () {
     assert.deepEqual(decisions.at(-1), { ok: true, uid: ours, pod: `runner-${ours.slice(0, 4)}` });
   });
 
+  for (const [title, claims] of [['behind', { expires: -60 }], ['ahead of ours', { from: 60 }]] as const) {
+    it(`lets one in whose token was made by a clock that is a minute ${title}`, async () => assert.equal(await attempt(await sign(claims)), 'in'));
+  }
+
   const refused: [string, () => Promise<string | null>, string][] = [
     ['no token', async () => null, 'no-token'],
     ['no JWT', async () => 'abc', 'token-malformed'],
-    ['an expired one', () => sign({ expires: -60 }), 'token-expired'],
+    ['an expired one', () => sign({ expires: -120 }), 'token-expired'],
+    ['one that is not valid yet', () => sign({ from: 120 }), 'token-early'],
     ['one for another audience', () => sign({ audience: 'https://kubernetes.default.svc' }), 'token-audience'],
     ['one of another issuer', () => sign({ issuer: 'https://elsewhere' }), 'token-issuer'],
     ['one of another namespace', () => sign({ namespace: 'default' }), 'token-namespace'],

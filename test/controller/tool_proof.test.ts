@@ -32,6 +32,12 @@ describe('proof of a tool image', () => {
     });
   }
 
+  it('counts patience from when it was made by our clock, whatever the API server\'s says', () => {
+    const skewed = waiting('ErrImagePull', 2 * PULL_PATIENCE_MS + 1);
+    assert.equal(judgeProof(skewed, undefined, NOW, NOW - 1_000).state, 'pending');
+    assert.equal(judgeProof(waiting('ErrImagePull', -60_000), undefined, NOW, NOW - PULL_PATIENCE_MS - 1).state, 'refused');
+  });
+
   it('reads the last whole line, and none from rubbish', () => {
     assert.equal(readProofLine('{"ok":false,"reason":"A","message":""}\n{"ok":true,"vers')?.ok, false);
     for (const text of ['', 'x', '{}', '{"ok":1}', '[true]', '{"ok":']) assert.equal(readProofLine(text), undefined);
