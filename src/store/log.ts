@@ -1,16 +1,19 @@
 /**
  * The log: requests that have ended, page by page. A page's ids come from the indexes alone (requests_log_user, requests_log), then its few
- * rows are read. Where only owners, kinds and ends are filtered, the total comes from the rollups, and so does the place where a deep page begins.
+ * rows are read. Where only owners, kinds and ends are filtered, the total comes from the rollups, and so does the place of a page (log_place.ts).
  */
 import type { Kind } from '../kube/resources.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
+import { slices, type Counted } from './log_place.ts';
 import { crossed } from './measures.ts';
 import type { RequestState } from './records.ts';
 import { timeOf } from './uuid.ts';
 import { usageQuery, type Owners } from './statistics.ts';
 
 export type LogState = Exclude<RequestState, 'open'>;
+/** In the order of the alphabet, as a page is sorted by them. */
+const STATES = ['error', 'success', 'with-errors'] as const satisfies readonly LogState[];
 export type ToolState = 'success' | 'error' | 'skipped';
 
 export interface LogFilter {
@@ -45,8 +48,9 @@ export interface LogRow {
 
 export interface LogDetail extends LogRow { request: unknown; hasBody: boolean }
 
-/** Further in than this, the rollups say where to begin. */
+/** Further in than this, or in more days, the rollups say where to look: a look into each month's part of the record costs about a millisecond. */
 const DEEP = 200;
+const MANY_DAYS = 32;
 /** Longer pages, and those that pass over less, are read as they come. */
 const FEW_ROWS = 100;
 /** With more users than this their rows are taken from the log of all. */
@@ -120,28 +124,20 @@ export function countQuery(filter: LogFilter): Query {
 /** Whether the rollups know how many these are. */
 const isCounted = ({ ffprobe, mediainfo, report, url, id }: LogFilter): boolean => ffprobe.length + mediainfo.length + report.length === 0 && url === null && id === null;
 
-export interface Counted { at: number; count: number }
-
-/** Where a page begins that is so far in: the part of the range to look at, and how far into that. `days` in the order of time. Pure. */
-export function seek(days: readonly Counted[], range: Range, offset: number, order: 'asc' | 'desc'): { range: Range; offset: number } {
-  let left = offset;
-  for (const { at, count } of order === 'asc' ? days : days.toReversed()) {
-    if (left < count) return { range: order === 'asc' ? { from: Math.max(range.from, at), to: range.to } : { from: range.from, to: Math.min(range.to, at + SIZE.day) }, offset: left };
-    left -= count;
-  }
-  return { range: { from: range.to, to: range.to }, offset: 0 };
-}
-
 interface PageRow { id: string; submitted_at: Date; kind: Kind; state: LogState; ffprobe: ToolState; mediainfo: ToolState; report: ToolState; display: string; user_id: number; token_id: number }
 
 export function logCalls(database: Database, requestsSince: () => Promise<number>) {
-  /** By day where the page needs it. */
-  const counted = async ({ owners, kinds, states }: LogFilter, range: Range, byDay: boolean): Promise<Counted[]> => {
-    const query = usageQuery(`log_${[...kinds].sort().join('')}_${[...states].sort().join('')}`, [crossed(kinds, states)], owners, range, { unit: byDay ? 'day' : null, coarsest: cover(range, 'day') });
+  /** One count for each of `states`, by day where the page needs it. */
+  const counted = async ({ owners, kinds }: LogFilter, states: readonly LogState[], range: Range, byDay: boolean): Promise<Counted[]> => {
+    const measures = states.map((state) => crossed(kinds, [state]));
+    const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, { unit: byDay ? 'day' : null, coarsest: cover(range, 'day') });
     if (!query) return [];
-    const sums = new Map<number, number>();
-    for (const [, at, count] of await database.rows<[number, number | null, number]>(query)) sums.set(at ?? 0, (sums.get(at ?? 0) ?? 0) + count);
-    return [...sums].map(([at, count]) => ({ at, count })).sort((a, b) => a.at - b.at);
+    const sums = new Map<number, number[]>();
+    for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(query)) {
+      const so = sums.get(at ?? 0);
+      sums.set(at ?? 0, so ? so.map((count, index) => count + (counts[index] ?? 0)) : counts);
+    }
+    return [...sums].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at);
   };
   const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({ ...row, submittedAt, userId, tokenId });
   const read = async (page: LogPage): Promise<LogRow[]> => (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
@@ -162,7 +158,7 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
 
     /** A page of requests that have ended, and how many there are in all. */
     async listLog(page: LogPage): Promise<{ rows: LogRow[]; total: number }> {
-      const { filter, sort, offset } = page;
+      const { filter, sort, offset, limit } = page;
       if (filter.owners.userIds !== 'everyone' && filter.owners.userIds.length === 0) return { rows: [], total: 0 };
       // Older ones are gone.
       const from = Math.max(filter.period.from.getTime(), await requestsSince());
@@ -172,16 +168,24 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
         const [rows, count] = await Promise.all([read({ ...page, filter: kept }), database.rows<{ n: number }>(countQuery(kept))]);
         return { rows, total: count[0]?.n ?? 0 };
       }
-      const deep = sort.field === 'send' && offset >= DEEP;
-      const counting = counted(filter, range, deep);
-      const total = async () => (await counting).reduce((sum, { count }) => sum + count, 0);
-      if (!deep) {
-        const [rows, n] = await Promise.all([read({ ...page, filter: kept }), total()]);
-        return { rows, total: n };
+      // As they stand when they are sorted by it.
+      const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
+      const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
+      const seeks = sort.field === 'status' || (sort.field === 'send' && (offset >= DEEP || range.to - range.from > MANY_DAYS * SIZE.day));
+      const counting = counted(filter, states, range, seeks);
+      const totalOf = (days: readonly Counted[]) => days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
+      if (!seeks) {
+        const [rows, days] = await Promise.all([read({ ...page, filter: kept }), counting]);
+        return { rows, total: totalOf(days) };
       }
-      const place = seek(await counting, range, offset, sort.order);
-      const period = { from: new Date(place.range.from), to: new Date(place.range.to) };
-      return { rows: place.range.from < place.range.to ? await read({ ...page, filter: { ...kept, period }, offset: place.offset }) : [], total: await total() };
+      const days = await counting;
+      const total = totalOf(days);
+      const order = sort.field === 'send' ? sort.order : 'desc';
+      const parts = slices(days, range, { offset, limit, order, byState: sort.field === 'status' ? states.map((_, index) => index) : null });
+      const rows = (await Promise.all(parts.map(({ state, range: part, ...place }) =>
+        read({ ...place, filter: { ...kept, period: { from: new Date(part.from), to: new Date(part.to) }, states: state === null ? filter.states : [states[state]!] }, sort: { field: 'send', order } })))).flat();
+      // A user's data that is going is counted for a while after it went.
+      return { rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows, total };
     },
   };
 }

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { logCases, statisticsCases } from '../../bench/store/cases.ts';
 import { makeHistory } from '../../bench/store/history.ts';
 import { planOf, words, type Read } from '../../bench/store/plans.ts';
-import { seek } from '../../src/store/log.ts';
+import { seek, slices } from '../../src/store/log_place.ts';
 import { type StoreFixture, startStore } from './fixture.ts';
 import { assertEqualsRecount } from './recount.ts';
 
@@ -65,26 +65,63 @@ describe('store: what queries read of a long history', function () {
     }
   });
 
+  const filter = { owners: { userIds: 'everyone', tokenIds: null } as const, kinds: ['file'] as const, states: ['success', 'error'] as const, ffprobe: [], mediainfo: [], report: [], url: null, id: null };
   for (const order of ['asc', 'desc'] as const) {
-    it(`deep pages begin where the rollups say, and are the same rows, ${order}`, async () => {
-      const filter = { owners: { userIds: 'everyone', tokenIds: null } as const, period: { from: new Date(span.from.getTime() + 12_345), to: new Date(span.to.getTime() - DAY - 77) }, kinds: ['file'] as const, states: ['success', 'error'] as const, ffprobe: [], mediainfo: [], report: [], url: null, id: null };
-      for (const offset of [99, 101, 199, 200, 201, 9_000, 17_777, 21_000, 30_000]) {
-        const { rows, total } = await fixture.store.listLog({ filter, sort: { field: 'send', order }, offset, limit: 5 });
-        const { rows: expected } = await client.query<{ id: string; total: number }>(`select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2 order by submitted_at ${order}, id ${order} limit 5 offset $3`, [filter.period.from, filter.period.to, offset]);
-        assert.deepEqual(rows.map(({ id }) => id), expected.map(({ id }) => id), `offset ${offset}`);
-        const { rows: [counted] } = await client.query<{ n: number }>(`select count(*)::integer n from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`, [filter.period.from, filter.period.to]);
-        assert.equal(total, counted?.n);
+    it(`pages begin where the rollups say, and are the same rows, ${order}`, async () => {
+      const period = { from: new Date(span.from.getTime() + 12_345), to: new Date(span.to.getTime() - DAY - 77) };
+      for (const [field, column] of [['send', 'submitted_at'], ['status', 'state']] as const) {
+        const direction = field === 'send' ? order : 'desc';
+        for (const offset of [0, 99, 101, 199, 200, 201, 1_080, 9_000, 17_777, 20_470, 21_000, 30_000]) {
+          const { rows, total } = await fixture.store.listLog({ filter: { ...filter, period }, sort: { field, order }, offset, limit: 60 });
+          const { rows: expected } = await client.query<{ id: string; total: number }>(`select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2
+            order by ${column} ${order}, submitted_at ${direction}, id ${direction} limit 60 offset $3`, [period.from, period.to, offset]);
+          assert.deepEqual(rows.map(({ id }) => id), expected.map(({ id }) => id), `by ${field}, offset ${offset}`);
+          const { rows: [counted] } = await client.query<{ n: number }>(`select count(*)::integer n from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`, [period.from, period.to]);
+          assert.equal(total, counted?.n);
+        }
       }
     });
   }
+
+  it('a page is whole also where the rollups count more than there is: a user\'s data that is going', async () => {
+    const period = { from: span.from, to: span.to };
+    const newest = async () => (await client.query<{ id: string }>(`select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at < $1 order by submitted_at desc limit 10`, [span.to])).rows.map(({ id }) => id);
+    const listed = async () => (await fixture.store.listLog({ filter: { ...filter, period }, sort: { field: 'send', order: 'desc' }, offset: 0, limit: 10 })).rows.map(({ id }) => id);
+    const before = await newest();
+    assert.deepEqual(await listed(), before);
+    await client.query('begin');
+    await client.query(`create temporary table gone on commit drop as select * from requests where submitted_at >= (select max(submitted_at) - interval '2 days' from requests)`);
+    await client.query('delete from requests r using gone g where r.id = g.id and r.submitted_at = g.submitted_at');
+    await client.query('create table kept as select * from gone');
+    await client.query('commit');
+    try {
+      assert.notDeepEqual(await newest(), before);
+      assert.deepEqual(await listed(), await newest());
+    } finally {
+      await client.query('insert into requests select * from kept');
+    }
+  });
 });
 
-describe('store: where a deep page begins', () => {
-  const days = [{ at: 0, count: 3 }, { at: DAY, count: 2 }, { at: 5 * DAY, count: 4 }];
+describe('store: where a page lies', () => {
+  const days = [{ at: 0, count: 3 }, { at: DAY, count: 2 }, { at: 3 * DAY, count: 0 }, { at: 5 * DAY, count: 4 }];
   const range = { from: 1_000, to: 5 * DAY + 9 };
-  for (const [order, offset, expected] of [
-    ['asc', 0, { range, offset: 0 }], ['asc', 2, { range, offset: 2 }], ['asc', 3, { range: { from: DAY, to: range.to }, offset: 0 }], ['asc', 8, { range: { from: 5 * DAY, to: range.to }, offset: 3 }],
-    ['desc', 0, { range, offset: 0 }], ['desc', 3, { range, offset: 3 }], ['desc', 4, { range: { from: range.from, to: 2 * DAY }, offset: 0 }], ['desc', 8, { range: { from: range.from, to: DAY }, offset: 2 }],
-    ['asc', 9, { range: { from: range.to, to: range.to }, offset: 0 }], ['desc', 99, { range: { from: range.to, to: range.to }, offset: 0 }],
-  ] as const) it(`${order} ${offset}`, () => assert.deepEqual(seek(days, range, offset, order), expected));
+  const last = { from: 5 * DAY, to: range.to };
+  for (const [order, offset, limit, expected] of [
+    ['asc', 0, 3, { range: { from: 1_000, to: DAY }, offset: 0 }], ['asc', 2, 1, { range: { from: 1_000, to: DAY }, offset: 2 }], ['asc', 2, 2, { range: { from: 1_000, to: 2 * DAY }, offset: 2 }],
+    ['asc', 3, 2, { range: { from: DAY, to: 2 * DAY }, offset: 0 }], ['asc', 3, 3, { range: { from: DAY, to: range.to }, offset: 0 }], ['asc', 8, 1, { range: last, offset: 3 }], ['asc', 8, 100, { range: last, offset: 3 }],
+    ['asc', 0, 100, { range, offset: 0 }], ['desc', 0, 100, { range, offset: 0 }], ['desc', 0, 4, { range: last, offset: 0 }], ['desc', 3, 1, { range: last, offset: 3 }],
+    ['desc', 3, 2, { range: { from: DAY, to: range.to }, offset: 3 }], ['desc', 4, 2, { range: { from: DAY, to: 2 * DAY }, offset: 0 }], ['desc', 8, 1, { range: { from: 1_000, to: DAY }, offset: 2 }],
+    ['asc', 9, 1, null], ['desc', 99, 1, null], ['asc', 0, 0, null],
+  ] as const) it(`${limit} from ${offset}, ${order}`, () => assert.deepEqual(seek(days, range, { offset, limit, order }), expected));
+
+  const counted = [{ at: 0, counts: [1, 5] }, { at: DAY, counts: [2, 0] }];
+  const whole = { from: 0, to: 2 * DAY };
+  const [first, second] = [{ from: 0, to: DAY }, { from: DAY, to: 2 * DAY }];
+  for (const [byState, offset, limit, expected] of [
+    [null, 1, 10, [{ state: null, range: whole, offset: 1, limit: 7 }]], [null, 2, 2, [{ state: null, range: first, offset: 0, limit: 2 }]],
+    [[0, 1], 0, 2, [{ state: 0, range: second, offset: 0, limit: 2 }]],
+    [[0, 1], 1, 4, [{ state: 0, range: whole, offset: 1, limit: 2 }, { state: 1, range: first, offset: 0, limit: 2 }]],
+    [[1, 0], 5, 9, [{ state: 0, range: whole, offset: 0, limit: 3 }]], [[1, 0], 7, 9, [{ state: 0, range: first, offset: 0, limit: 1 }]], [[0, 1], 8, 9, []],
+  ] as const) it(`${limit} from ${offset}, ${byState ? `by state ${byState.join(', ')}` : 'all states'}`, () => assert.deepEqual(slices(counted, whole, { offset, limit, order: 'desc', byState }), expected));
 });
