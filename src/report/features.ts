@@ -4,7 +4,8 @@ import { codecOf, containerOf, hasSign, impliedDuration, number, type Context } 
 import { valueOf } from './normalise/ratio.ts';
 import { versionNumber } from './version.ts';
 
-export interface Features { words: string[]; /** In the order of NUMBERS; NaN where unknown. */ numbers: readonly number[] }
+/** `shared`: the words that all fields of a part have, in one list for all of them. */
+export interface Features { shared: readonly string[]; words: readonly string[]; /** In the order of NUMBERS; NaN where unknown. */ numbers: readonly number[] }
 
 /** Names of the numbers, in the order of the weights file. */
 export const NUMBERS = [
@@ -24,61 +25,72 @@ const roundness = (value: number | undefined): number | undefined => {
   return zeros;
 };
 
-interface Surroundings { container: string; codec: string; shared: string[]; disputed: string[] }
+interface Surroundings {
+  container: string; codec: string; shared: readonly string[]; disputed: readonly string[];
+  versions: readonly [number | undefined, number | undefined];
+  /** Seconds and bits per second of the whole file, as each tool tells and as the first that tells. */
+  spans: readonly [number | undefined, number | undefined]; whole: number | undefined; span: number | undefined;
+  implied: number | undefined; size: number | undefined; rate: number | undefined;
+}
 /** The same for all fields of a part: put together once. */
 const known = new WeakMap<Part, Surroundings>();
 
 function surroundings(context: Context): Surroundings {
   const { part, comparison } = context;
-  let found = known.get(part);
-  if (!found) {
-    const [container, codec] = [containerOf(context), codecOf(context)];
-    const shared = [
-      `container=${container}`, `codec=${codec}`, `type=${part.kind}`,
-      ...(hasSign(context, 'truncated') ? ['truncated'] : []),
-      ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
-      ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
-      ...(part.mediainfo?.['bitrate.nominal'] !== undefined ? ['nominal'] : []),
-      ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced' ? ['interlaced'] : []),
-      ...(comparison.mediainfo?.container['streamable'] === true ? ['streamable'] : []),
-    ];
-    found = { container, codec, shared, disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field) };
-    known.set(part, found);
-  }
+  const had = known.get(part);
+  if (had) return had;
+  const [container, codec] = [containerOf(context), codecOf(context)];
+  const [one, other] = [comparison.ffprobe?.container, comparison.mediainfo?.container];
+  const shared = [
+    `container=${container}`, `codec=${codec}`, `type=${part.kind}`,
+    ...(hasSign(context, 'truncated') ? ['truncated'] : []),
+    ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
+    ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
+    ...(part.mediainfo?.['bitrate.nominal'] !== undefined ? ['nominal'] : []),
+    ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced' ? ['interlaced'] : []),
+    ...(other?.['streamable'] === true ? ['streamable'] : []),
+  ];
+  const spans = [number(one, 'duration'), number(other, 'duration')] as const;
+  const found: Surroundings = {
+    container, codec, shared, spans, span: spans[0] ?? spans[1],
+    disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field),
+    versions: [versionNumber(comparison.ffprobe?.version), versionNumber(comparison.mediainfo?.version)],
+    whole: number(one, 'bitrate.average') ?? number(other, 'bitrate.average'),
+    implied: impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe),
+    size: log(number(one, 'size') ?? number(other, 'size'), 1000),
+    rate: number(part.ffprobe, 'frame_rate') ?? number(part.mediainfo, 'frame_rate'),
+  };
+  known.set(part, found);
   return found;
 }
 
 export function features(context: Context): Features {
-  const { comparison, part, compared } = context;
+  const { part, compared } = context;
   const { field } = compared;
   const [a, b] = [valueOf(compared.ffprobe), valueOf(compared.mediainfo)];
-  const of = (side: 'ffprobe' | 'mediainfo') => comparison[side]?.container;
-  const { container, codec, shared, disputed } = surroundings(context);
-  const words = [
-    `field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`, ...shared,
-    ...(a === undefined && b === undefined ? [`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`] : []),
-    ...(typeof compared.ffprobe === 'string' && a === undefined ? [`${field}:f=${compared.ffprobe}`] : []),
-    ...(typeof compared.mediainfo === 'string' && b === undefined ? [`${field}:m=${compared.mediainfo}`] : []),
-    ...disputed.filter((other) => other !== field).map((other) => `also=${other}`),
-    ...(compared.ffprobe === undefined ? ['only-mediainfo'] : compared.mediainfo === undefined ? ['only-ffprobe'] : []),
-  ];
-  const time = field === 'duration';
-  const bits = field === 'bitrate.average';
-  const whole = number(of('ffprobe'), 'bitrate.average') ?? number(of('mediainfo'), 'bitrate.average');
-  const span = number(of('ffprobe'), 'duration') ?? number(of('mediainfo'), 'duration');
-  const implied = time ? (impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe)) : undefined;
-  const rate = field === 'frame_rate';
-  const count = field === 'frames_count';
-  const [one, other] = [of('ffprobe'), of('mediainfo')];
-  const numbers: (number | undefined)[] = [
-    versionNumber(comparison.ffprobe?.version), versionNumber(comparison.mediainfo?.version), log(a, b), a !== undefined && b !== undefined && Math.abs(a - b) < 1e6 ? a - b : undefined,
-    time ? log(a, implied) : undefined, time ? log(b, implied) : undefined, time ? log(a, number(one, 'duration')) : undefined, time ? log(b, number(other, 'duration')) : undefined,
-    bits ? log(a, whole) : undefined, bits ? log(b, whole) : undefined,
-    rate ? log(a, frameRate(part.ffprobe, span)) : count ? log(a, frames(part.ffprobe, span)) : undefined, rate ? log(b, frameRate(part.mediainfo, span)) : count ? log(b, frames(part.mediainfo, span)) : undefined,
-    bits || rate ? roundness(a) : undefined, bits || rate ? roundness(b) : undefined,
-    disputed.length, log(number(one, 'size') ?? number(other, 'size'), 1000), number(part.ffprobe, 'frame_rate') ?? number(part.mediainfo, 'frame_rate'),
-  ];
-  return { words, numbers: numbers.map((value) => value ?? NaN) };
+  const { container, codec, shared, disputed, versions, spans, whole, span, implied, size, rate } = surroundings(context);
+  const words = [`field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`];
+  if (a === undefined && b === undefined) words.push(`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`);
+  if (typeof compared.ffprobe === 'string' && a === undefined) words.push(`${field}:f=${compared.ffprobe}`);
+  if (typeof compared.mediainfo === 'string' && b === undefined) words.push(`${field}:m=${compared.mediainfo}`);
+  for (const other of disputed) if (other !== field) words.push(`also=${other}`);
+  if (compared.ffprobe === undefined) words.push('only-mediainfo');
+  else if (compared.mediainfo === undefined) words.push('only-ffprobe');
+  const numbers = NUMBERS.map(() => NaN);
+  const set = (at: number, value: number | undefined): void => { if (value !== undefined) numbers[at] = value; };
+  set(0, versions[0]);
+  set(1, versions[1]);
+  set(2, log(a, b));
+  if (a !== undefined && b !== undefined && Math.abs(a - b) < 1e6) set(3, a - b);
+  if (field === 'duration') for (const [at, [value, against]] of ([[a, implied], [b, implied], [a, spans[0]], [b, spans[1]]] as const).entries()) set(4 + at, log(value, against));
+  if (field === 'bitrate.average') for (const [at, value] of [a, b].entries()) set(8 + at, log(value, whole));
+  if (field === 'frame_rate') for (const [at, value] of [a, b].entries()) set(10 + at, log(value, frameRate(at === 0 ? part.ffprobe : part.mediainfo, span)));
+  if (field === 'frames_count') for (const [at, value] of [a, b].entries()) set(10 + at, log(value, frames(at === 0 ? part.ffprobe : part.mediainfo, span)));
+  if (field === 'bitrate.average' || field === 'frame_rate') for (const [at, value] of [a, b].entries()) set(12 + at, roundness(value));
+  set(14, disputed.length);
+  set(15, size);
+  set(16, rate);
+  return { shared, words, numbers };
 }
 
 const frameRate = (fields: Context['part']['ffprobe'], span: number | undefined): number | undefined => {

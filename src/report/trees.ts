@@ -18,6 +18,8 @@ export interface Row { words: Uint8Array; numbers: readonly number[] }
 
 export class Model {
   readonly #places: ReadonlyMap<string, number>;
+  /** What the words that all fields of a part share come to: looked up once. */
+  readonly #shared = new WeakMap<readonly string[], Uint8Array>();
   readonly weights: Weights;
   readonly #compiled: Readonly<Record<keyof Weights['ensembles'], Compiled>>;
 
@@ -29,13 +31,18 @@ export class Model {
     this.#places = new Map(weights.words.map((word, index) => [word, index]));
   }
 
-  row({ words, numbers }: Features): Row {
-    const places = new Uint8Array(this.weights.words.length);
+  row({ shared, words, numbers }: Features): Row {
+    let begun = this.#shared.get(shared);
+    if (!begun) this.#shared.set(shared, (begun = this.#mark(new Uint8Array(this.weights.words.length), shared)));
+    return { words: this.#mark(begun.slice(), words), numbers };
+  }
+
+  #mark(places: Uint8Array, words: readonly string[]): Uint8Array {
     for (const word of words) {
       const place = this.#places.get(word);
       if (place !== undefined) places[place] = 1;
     }
-    return { words: places, numbers };
+    return places;
   }
 
   /** The probability that is asked for. */

@@ -12,9 +12,9 @@ import { Model, type Weights } from '../../src/report/trees.ts';
 import { random } from '../../src/report/training/random.ts';
 import { inputOf, picture } from './sample.ts';
 
-interface Answer { of: keyof Weights['ensembles']; features: { words: string[]; numbers: (number | null)[] }; probability: number }
+interface Answer { of: keyof Weights['ensembles']; features: { shared: string[]; words: string[]; numbers: (number | null)[] }; probability: number }
 const ANSWERS = JSON.parse(readFileSync(join(import.meta.dirname, 'trained_answers.json'), 'utf8')) as Answer[];
-const featuresOf = ({ features }: Answer): Features => ({ words: features.words, numbers: features.numbers.map((value) => value ?? NaN) });
+const featuresOf = ({ features }: Answer): Features => ({ ...features, numbers: features.numbers.map((value) => value ?? NaN) });
 
 /** How many of the trainer's own answers another model would not give. */
 const wrong = (of: Model): number => ANSWERS.filter((answer) => Math.abs(of.ask(answer.of, of.row(featuresOf(answer))) - answer.probability) > 1e-9).length;

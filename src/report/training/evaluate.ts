@@ -85,6 +85,22 @@ function warningsTable(files: readonly Example[]): string[] {
   return ['| warning | files it should be on | found | given in all | of these right |', '|---|---|---|---|---|', ...[...counts].map(([code, { due, given, both }]) => `| \`${code}\` | ${due} | ${percent(both, due)} | ${given} | ${percent(both, given)} |`)];
 }
 
+/** Disputes in which both are right. Of a span (with the padding of the last frame or without, from the first picture or from zero) both may be, and differ. */
+export function falseAlarms(rows: readonly LabelledRow[]): { what: string; compared: number; alarmed: number; files: number; fields: string[] }[] {
+  const bothRight = rows.filter(({ right }) => right.ffprobe && right.mediainfo);
+  return ([['one value', true], ['a span', false]] as const).map(([what, exact]) => {
+    const compared = bothRight.filter((row) => row.exact === exact);
+    const alarmed = compared.filter(({ agreement }) => agreement === 'disputed');
+    return { what, compared: compared.length, alarmed: alarmed.length, files: new Set(alarmed.map(({ file }) => file)).size, fields: [...new Set(alarmed.map(({ field }) => field))] };
+  });
+}
+
+/** Where the model does no better than the best of the three: said by name. */
+export function worseThan(all: readonly Judged[]): string {
+  const behind = [...tallies(all)].filter(([name, { cases, model, ffprobe, mediainfo, rules }]) => name !== 'all' && cases >= 1 && model < Math.max(ffprobe, mediainfo, rules) - 1e-9).map(([name]) => `\`${name}\``);
+  return behind.length === 0 ? 'In no field of this table is any of the three better than the model.' : `One of the three is better than the model in ${behind.join(', ')}.`;
+}
+
 export interface Figures { disputes: Judged[]; settled: Judged[]; rows: LabelledRow[]; files: Example[] }
 
 export function heldOut(model: Model, all: readonly Example[]): Figures {
@@ -98,20 +114,19 @@ function tables(): string {
   const model = new Model(JSON.parse(readFileSync(weightsFile, 'utf8')) as Weights);
   const all = examples();
   const { files, rows, disputes, settled } = heldOut(model, all);
-  const bothRight = rows.filter(({ right }) => right.ffprobe && right.mediainfo);
-  const falseAlarms = bothRight.filter(({ agreement }) => agreement === 'disputed');
+  const alarms = falseAlarms(rows);
   const versions = new Set(all.flatMap(({ readings }) => Object.keys(readings)));
   const times = reportTimes();
   return [
     `${all.length} files, ${all.filter(({ truth }) => truth.damage !== 'none').length} of them damaged, read by ${versions.size} tool versions; ${files.length} are held out. A file counts once for a field, however many pairs of versions read it, so numbers of cases have decimals.`,
     '', '#### Disputed fields of the held-out files', '', ...fieldTable(disputes), '',
-    'Share of right answers where at least one of the tools is right.', '',
+    `Share of right answers where at least one of the tools is right. ${worseThan(disputes)}`, '',
     '#### Confidence', '', '| | cases | expected calibration error |', '|---|---|---|',
     `| disputed fields | ${disputes.reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(disputes)).toFixed(1)} % |`,
     `| fields that only one tool has | ${settled.filter(({ row }) => row.agreement === 'single').reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'single'))).toFixed(1)} % |`,
     `| fields on which both agree | ${settled.filter(({ row }) => row.agreement === 'agreed').reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'agreed'))).toFixed(1)} % |`,
-    '', '#### False alarms', '',
-    `Of ${bothRight.length} comparisons in which both tools were right, ${falseAlarms.length} stood in \`diff\`${falseAlarms.length > 0 ? ` (${[...new Set(falseAlarms.map(({ field }) => `\`${field}\``))].join(', ')})` : ''}.`,
+    '', '#### False alarms', '', '| both tools right, and the truth is | comparisons | stood in `diff` | files | of the fields |', '|---|---|---|---|---|',
+    ...alarms.map(({ what, compared, alarmed, files: of, fields }) => `| ${what} | ${compared} | ${alarmed} | ${of} | ${fields.map((field) => `\`${field}\``).join(', ') || '–'} |`),
     '', '#### Warnings', '', ...warningsTable(files), '',
     '#### Cost', '', '| | |', '|---|---|',
     `| one report, 50 streams, parsing included: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,

@@ -19,6 +19,8 @@ export interface LabelledRow {
   agreement: Agreement;
   features: Features;
   right: { ffprobe: boolean; mediainfo: boolean };
+  /** Whether the truth is one value, and no span within which two may differ and both be right. */
+  exact: boolean;
   ruled: ReportTool;
   damage: string;
   /** One for a file and field, however many pairs of versions read it. */
@@ -61,7 +63,7 @@ export function rowsOf(example: Example): LabelledRow[] {
         const context: Context = { comparison, part, compared };
         rows.push({
           file: example.truth.number, field: `${part.kind === 'container' ? 'container' : part.kind}.${compared.field}`, agreement: compared.agreement, features: features(context),
-          right: { ffprobe: isRight(compared, 'ffprobe', value, part), mediainfo: isRight(compared, 'mediainfo', value, part) }, ruled: rule(context).chosen, damage: example.truth.damage, weight: 1 / pairs.length,
+          right: { ffprobe: isRight(compared, 'ffprobe', value, part), mediainfo: isRight(compared, 'mediainfo', value, part) }, exact: typeof value !== 'object' || value.min === value.max, ruled: rule(context).chosen, damage: example.truth.damage, weight: 1 / pairs.length,
         });
       }
     }

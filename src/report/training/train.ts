@@ -18,7 +18,7 @@ const flat = (base: number): Ensemble => ({ base, temperature: 1, trees: [] });
 export function vocabulary(rows: readonly LabelledRow[]): string[] {
   const files = new Map<string, Set<number>>();
   for (const row of rows) {
-    for (const word of row.features.words) {
+    for (const word of [...row.features.shared, ...row.features.words]) {
       const had = files.get(word) ?? new Set();
       files.set(word, had.add(row.file));
     }
