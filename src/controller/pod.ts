@@ -184,8 +184,8 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
           name: 'tools',
           image: bundled ? settings.bundledImage : settings.runnerImage,
           imagePullPolicy: settings.imagePullPolicy,
-          // /dev/shm is shared by the containers of a pod: what a tool leaves there goes with its job.
-          command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm'],
+          // /dev/shm and /dev/mqueue are shared by the containers of a pod: what a tool leaves there goes with its job, as what it wrote for Kubernetes.
+          command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm', '/dev/mqueue', '/dev/termination-log'],
           securityContext: hardened(TOOLS_UID),
           resources: {
             requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },

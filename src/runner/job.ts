@@ -64,16 +64,17 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   if (!tool) return fail('unavailable', `${asked.name} cannot be run here`);
   if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message);
   const wallMs = Math.max(1, Math.min(asked.timeoutMs, remainingMs));
+  const address = source.address(asked.name);
   let argv: string[];
   try {
-    argv = [...commandOf(asked, settings), ...tool.args(asked.options, source.address(asked.name), { wallMs })];
+    argv = [...commandOf(asked, settings), ...tool.args(asked.options, address, { wallMs })];
   } catch (error) {
     if (error instanceof OptionError) return fail('failed', error.message);
     throw error;
   }
   const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
   try {
-    const { exit, stdout, stderr } = await launcher.start({ argv, env: environment, limits: limitsOf(wallMs, settings) }).finished;
+    const { exit, stdout, stderr } = await launcher.start({ argv, env: environment, limits: limitsOf(wallMs, settings), ports: portsOf(address, environment) }).finished;
     return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
   } catch (error) {
     if (!(error instanceof LauncherError)) throw error;
@@ -83,6 +84,9 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
     return fail('unavailable', `${asked.name} ${asked.version} could not be started`);
   }
 }
+
+/** Where the source is, and the proxy for whatever the tool opens beside it. */
+const portsOf = (address: string, { http_proxy: proxy = address }: Record<string, string>): number[] => [...new Set([address, proxy].map((text) => Number(new URL(text).port)))];
 
 interface Ended {
   asked: AssignedTool;

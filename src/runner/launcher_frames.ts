@@ -15,7 +15,13 @@ export interface Limits {
   stderrBytes: number;
 }
 
-export interface Spawn { argv: string[]; env: Record<string, string>; limits: Limits }
+export interface Spawn {
+  argv: string[];
+  env: Record<string, string>;
+  limits: Limits;
+  /** Of 127.0.0.1, at most two: the tool connects to nothing else. */
+  ports?: readonly number[];
+}
 
 export interface Exit {
   /** Null where a signal ended it. */
@@ -51,13 +57,13 @@ export function encodeNumber(type: number, ...numbers: number[]): Buffer {
 }
 
 /** A string with NUL in it would end early in C and change the arguments after it: refused. */
-export function encodeStart(id: number, { argv, env, limits }: Spawn): Buffer {
+export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn): Buffer {
   const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const texts = [...argv, ...environment];
   if (texts.some((text) => text.includes('\0'))) throw new TypeError('an argument holds a NUL');
   const strings = Buffer.from(texts.map((text) => `${text}\0`).join(''));
-  const head = Buffer.alloc(5 + 60);
-  head.writeUInt32BE(1 + 60 + strings.length, 0);
+  const head = Buffer.alloc(5 + 64);
+  head.writeUInt32BE(1 + 64 + strings.length, 0);
   head[4] = TYPE.start;
   let at = 5;
   const u32 = (value: number) => { at = head.writeUInt32BE(Math.min(Math.ceil(value), 0xffff_ffff), at); };
@@ -71,6 +77,7 @@ export function encodeStart(id: number, { argv, env, limits }: Spawn): Buffer {
   u32(limits.files);
   u64(limits.stdoutBytes);
   u64(limits.stderrBytes);
+  u32((ports[0] ?? 0) * 0x1_0000 + (ports[1] ?? 0));
   u32(argv.length);
   u32(environment.length);
   return Buffer.concat([head, strings]);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../until.ts';
 
-const SOURCE = join(import.meta.dirname, '../../images/probeyard/launcher/launcher.c');
+const SOURCES = ['launcher.c', 'wall.c'].map((name) => join(import.meta.dirname, '../../images/probeyard/launcher', name));
 let binary: string | undefined;
 
 export function buildLauncher(): string {
@@ -15,7 +15,7 @@ export function buildLauncher(): string {
   chmodSync(directory, 0o755);
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'launcher');
-  const made = spawnSync('cc', ['-O2', '-static', '-Wall', '-Wextra', '-Werror', SOURCE, '-o', path], { encoding: 'utf8' });
+  const made = spawnSync('cc', ['-O2', '-static', '-Wall', '-Wextra', '-Werror', ...SOURCES, '-o', path], { encoding: 'utf8' });
   if (made.error) throw new Error('no C compiler: apt-get install gcc libc6-dev', { cause: made.error });
   if (made.status !== 0) throw new Error(made.stderr);
   binary = path;
@@ -30,9 +30,13 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-'));
   chmodSync(directory, 0o777);
   const tmp = join(directory, 'tmp');
-  const socket = join(directory, 'launcher.sock');
-  mkdirSync(tmp);
-  chmodSync(tmp, 0o777);
+  // The launcher empties the directory of its socket, too.
+  const run = join(directory, 'run');
+  const socket = join(run, 'launcher.sock');
+  for (const made of [tmp, run]) {
+    mkdirSync(made);
+    chmodSync(made, 0o777);
+  }
   const begin = async () => {
     const args = options.init ? ['--pid', '--fork', '--kill-child', '--mount-proc', path, socket, tmp] : [socket, tmp];
     const child = spawn(options.init ? 'unshare' : path, args, { stdio: ['ignore', 'ignore', 'inherit'], ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }) });

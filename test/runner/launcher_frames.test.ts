@@ -58,7 +58,7 @@ describe('frames of the launcher', () => {
   it('refuses an argument that would end early', () => {
     const limits: Limits = { wallMs: 1, cpuSeconds: 1, dataBytes: 0, fileBytes: 0, processes: 0, files: 0, stdoutBytes: 1, stderrBytes: 1 };
     assert.throws(() => encodeStart(1, { argv: ['/bin/true', 'a\0-i'], env: {}, limits }), TypeError);
-    assert.equal(encodeStart(1, { argv: ['/bin/true', ''], env: { A: 'b' }, limits }).readUInt32BE(0), 1 + 60 + 10 + 1 + 4);
+    assert.equal(encodeStart(1, { argv: ['/bin/true', ''], env: { A: 'b' }, limits }).readUInt32BE(0), 1 + 64 + 10 + 1 + 4);
     assert.equal(encodeNumber(2, 7).toString('hex'), '000000050200000007');
   });
 });

@@ -1,17 +1,19 @@
 /*
  * The launcher: PID 1 of the container that holds the tools. It starts tools for one agent, passes on what they print,
  * and makes sure that nothing of a job is left when the job is over. A tool reads hostile media: whatever runs here
- * is taken for lost, so this program shares nothing with it but the user id, and is not dumpable (no ptrace of PID 1).
+ * is taken for lost, so this program shares nothing with it but the user id, is not dumpable (no ptrace of PID 1), and puts
+ * a wall around it (wall.c).
  *
- *   launcher <socket> <tmp> [<dir to wipe>...]
+ *   launcher <socket> <tmp> [<dir or file to empty>...]
  *
  * It listens on the unix socket, serves ONE connection at a time, and speaks frames (numbers are big-endian):
  *
  *   frame    u32 length of what follows, u8 type, payload
  *
  *   request 1 START    u32 id, u32 wall ms, u32 cpu s, u64 data bytes, u64 file bytes, u32 processes, u32 open files,
- *                      u64 stdout cap, u64 stderr cap, u32 argc, u32 envc, then argc + envc strings, each ended by NUL.
- *                      A limit of 0 is left as it is. argv[0] is the path: there is no shell and no search.
+ *                      u64 stdout cap, u64 stderr cap, u16 port, u16 another, u32 argc, u32 envc, then argc + envc strings,
+ *                      each ended by NUL. A limit of 0 is left as it is. To nothing but these ports of 127.0.0.1 does it
+ *                      connect. argv[0] is the path: there is no shell and no search.
  *           2 KILL     u32 id
  *           3 KILLALL  -           ends everything but the launcher, empties the directories, then answers CLEAN
  *           4 PING     u32 any     answered at once
@@ -49,6 +51,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "wall.h"
 
 enum { START = 1, KILL, KILLALL, PING, STARTED = 16, OUT, ERR, EXIT, FAILED, CLEAN, PONG };
 enum { TIMED_OUT = 1, CAPPED = 2, KILLED = 4 };
@@ -68,6 +71,8 @@ struct tool {
   uint32_t id;
   pid_t pid; /* 0: this place is free; -1: reaped, its output still comes */
   int out, err;
+  int asks; /* where it asks for connections */
+  uint32_t ports;
   uint64_t out_left, err_left;
   uint32_t flags;
   int64_t deadline_us, started_us, ended_us;
@@ -79,6 +84,9 @@ static struct tool tools[MAX_TOOLS];
 static const char *tmp_dir;
 static char **wiped;
 static int wiped_count;
+static const char *socket_path, *socket_name;
+static char socket_dir[128];
+static struct stat own_socket;
 static int agent = -1;
 static int is_init;
 static uint8_t request[REQUEST_BYTES];
@@ -169,6 +177,7 @@ static void kill_tool(struct tool *tool, uint32_t flag) {
 static void finish(struct tool *tool) {
   close_pipe(&tool->out);
   close_pipe(&tool->err);
+  close_pipe(&tool->asks); /* what it left behind connects no more */
   int by_signal = WIFSIGNALED(tool->status);
   if (begin(EXIT, 48)) {
     put32(tool->id);
@@ -224,6 +233,8 @@ static __attribute__((noinline)) int child(char **argv, char **env, const struct
   limit(RLIMIT_FSIZE, limits->file, limits->file);
   limit(RLIMIT_NPROC, limits->processes, limits->processes);
   limit(RLIMIT_NOFILE, limits->files, limits->files);
+  int walled = wall_enter();
+  if (walled) return walled;
   execve(argv[0], argv, env);
   return errno;
 }
@@ -260,14 +271,14 @@ static uint64_t get64(const uint8_t *at) { return (uint64_t)get32(at) << 32 | ge
 /* False: the agent does not keep to the protocol. */
 static int start(uint8_t *at, size_t length) {
   static char *strings[MAX_STRINGS + 2];
-  if (length < 60) return 0;
+  if (length < 64) return 0;
   int64_t begun = now_us();
   uint32_t id = get32(at), wall_ms = get32(at + 4);
   struct limits limits = {.cpu = get32(at + 8), .data = get64(at + 12), .file = get64(at + 20), .processes = get32(at + 28), .files = get32(at + 32)};
   uint64_t out_cap = get64(at + 36), err_cap = get64(at + 44);
-  uint32_t argc = get32(at + 52), envc = get32(at + 56);
+  uint32_t ports = get32(at + 52), argc = get32(at + 56), envc = get32(at + 60);
   if (argc == 0 || argc > MAX_STRINGS || envc > MAX_STRINGS - argc || find_id(id)) return 0;
-  uint8_t *text = at + 60, *end = at + length;
+  uint8_t *text = at + 64, *end = at + length;
   uint32_t slot = 0;
   for (uint32_t i = 0; i < argc + envc; i++) {
     uint8_t *nul = memchr(text, 0, (size_t)(end - text));
@@ -293,18 +304,19 @@ static int start(uint8_t *at, size_t length) {
   fcntl(err[0], F_SETFL, O_NONBLOCK);
   volatile int failure = 0;
   pid_t pid = spawn(strings, strings + argc + 1, &limits, out[1], err[1], &failure);
-  int error = pid < 0 ? errno : failure;
+  int error = pid < 0 ? errno : failure, asks = wall_take();
   close(out[1]);
   close(err[1]);
   if (error) {
     close(out[0]);
     close(err[0]);
+    close_pipe(&asks);
     if (pid > 0) waitpid(pid, NULL, 0);
     return failed(id, error, pid > 0), 1;
   }
   int64_t running = now_us();
   first_victim(pid);
-  *tool = (struct tool){.id = id, .pid = pid, .out = out[0], .err = err[0], .out_left = out_cap, .err_left = err_cap, .started_us = begun,
+  *tool = (struct tool){.id = id, .pid = pid, .out = out[0], .err = err[0], .asks = asks, .ports = ports, .out_left = out_cap, .err_left = err_cap, .started_us = begun,
                         .deadline_us = wall_ms ? begun + (int64_t)wall_ms * 1000 : INT64_MAX};
   if (begin(STARTED, 12)) {
     put32(id);
@@ -351,7 +363,11 @@ static int pass_on(struct tool *tool, int *fd, uint8_t type) {
 
 /* -------------------------------------------------------- cleaning up */
 
-static void empty(int dir, int depth) {
+/* What a tool nested deeper than this is brought up to the top and emptied from there: each level holds a descriptor. */
+#define DEPTH 64
+
+static void empty(int top, int dir, int depth, const char *kept) {
+  static unsigned brought_up;
   fchmod(dir, 0700);
   DIR *list = fdopendir(dir);
   if (!list) {
@@ -360,21 +376,55 @@ static void empty(int dir, int depth) {
   }
   for (struct dirent *entry; (entry = readdir(list));) {
     const char *name = entry->d_name;
-    if (!strcmp(name, ".") || !strcmp(name, "..")) continue;
-    if (unlinkat(dirfd(list), name, 0) == 0 || depth == 0) continue;
+    if (!strcmp(name, ".") || !strcmp(name, "..") || (kept && !strcmp(name, kept))) continue;
+    if (unlinkat(dirfd(list), name, 0) == 0 || unlinkat(dirfd(list), name, AT_REMOVEDIR) == 0) continue;
     fchmodat(dirfd(list), name, 0700, 0);
+    if (depth == 0) {
+      char up[32];
+      snprintf(up, sizeof up, ".up-%u", brought_up++);
+      renameat(dirfd(list), name, top, up);
+      continue;
+    }
     int inner = openat(dirfd(list), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner >= 0) empty(inner, depth - 1);
+    if (inner >= 0) empty(top, inner, depth - 1, NULL);
     unlinkat(dirfd(list), name, AT_REMOVEDIR);
   }
   closedir(list);
 }
 
-static void wipe(void) {
-  for (int i = 0; i < wiped_count; i++) {
-    int dir = open(wiped[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir >= 0) empty(dir, 64);
-  }
+static int is_empty(const char *path, const char *kept) {
+  DIR *list = opendir(path);
+  int left = 0;
+  for (struct dirent *entry; list && (entry = readdir(list));)
+    left += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && (!kept || strcmp(entry->d_name, kept));
+  if (list) closedir(list);
+  return left == 0;
+}
+
+/* False where something is left. */
+static int empty_all(const char *path, const char *kept) {
+  int64_t deadline = now_us() + CLEAN_WITHIN_MS * 1000;
+  do {
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* What is closed to the launcher was closed to the tool. */
+    if (dir < 0 && errno == ENOTDIR) return truncate(path, 0) == 0 || errno == EACCES || errno == EROFS;
+    if (dir < 0) return errno == ENOENT || errno == EACCES;
+    int top = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+    empty(top, dir, DEPTH, kept);
+    close(top);
+    if (is_empty(path, kept)) return 1;
+  } while (now_us() < deadline);
+  return 0;
+}
+
+/* The directory of the socket is the agent's too, and a tool may write there: whatever it put there goes, and a socket that is
+ * no longer ours would have the next tools started by somebody else. */
+static int wipe(void) {
+  int clean = 1;
+  for (int i = 0; i < wiped_count; i++) clean &= empty_all(wiped[i], NULL);
+  clean &= empty_all(socket_dir, socket_name);
+  struct stat now;
+  return clean && lstat(socket_path, &now) == 0 && now.st_dev == own_socket.st_dev && now.st_ino == own_socket.st_ino && now.st_mode == own_socket.st_mode;
 }
 
 /* As init, everything else that can be seen is ours. Elsewhere (tests) the orphans come to us as their subreaper, level by level. */
@@ -418,8 +468,7 @@ static int kill_all(void) {
     if (tools[i].pid > 0) clean = 0;
     finish(&tools[i]);
   }
-  wipe();
-  return clean;
+  return wipe() && clean;
 }
 
 static void disconnect(void) {
@@ -479,7 +528,10 @@ static int listen_on(const char *path) {
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0660) < 0 || listen(fd, 4) < 0) die(path);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0660) < 0 || listen(fd, 4) < 0 || lstat(path, &own_socket) < 0) die(path);
+  socket_path = path;
+  socket_name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  snprintf(socket_dir, sizeof socket_dir, "%.*s", (int)(socket_name - path), path);
   return fd;
 }
 
@@ -502,7 +554,7 @@ static int next_deadline(void) {
 
 int main(int argc, char **argv) {
   if (argc < 3) {
-    fprintf(stderr, "usage: launcher <socket> <tmp> [<dir to wipe>...]\n");
+    fprintf(stderr, "usage: launcher <socket> <tmp> [<dir or file to empty>...]\n");
     return 2;
   }
   for (int fd = 0; fd < 3; fd++)
@@ -525,11 +577,12 @@ int main(int argc, char **argv) {
   int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signal_fd < 0) die("signalfd");
   int listener = listen_on(argv[1]);
+  wall_prepare();
   wipe();
 
   int ending = 0;
   while (!(ending && agent < 0)) {
-    struct pollfd polled[3 + 2 * MAX_TOOLS];
+    struct pollfd polled[3 + 3 * MAX_TOOLS];
     int timeout = next_deadline();
     int room = event_room() >= PIECE + RESERVE;
     polled[0] = (struct pollfd){.fd = signal_fd, .events = POLLIN};
@@ -537,14 +590,20 @@ int main(int argc, char **argv) {
     polled[2] = (struct pollfd){.fd = agent, .events = (short)(POLLIN | (event_from < event_to ? POLLOUT : 0))};
     for (int i = 0; i < MAX_TOOLS; i++) {
       int live = tools[i].pid != 0 && room;
-      polled[3 + 2 * i] = (struct pollfd){.fd = live ? tools[i].out : -1, .events = POLLIN};
-      polled[4 + 2 * i] = (struct pollfd){.fd = live ? tools[i].err : -1, .events = POLLIN};
+      polled[3 + 3 * i] = (struct pollfd){.fd = live ? tools[i].out : -1, .events = POLLIN};
+      polled[4 + 3 * i] = (struct pollfd){.fd = live ? tools[i].err : -1, .events = POLLIN};
+      polled[5 + 3 * i] = (struct pollfd){.fd = tools[i].pid != 0 ? tools[i].asks : -1, .events = POLLIN};
     }
-    if (poll(polled, 3 + 2 * MAX_TOOLS, timeout) < 0 && errno != EINTR) die("poll");
+    if (poll(polled, 3 + 3 * MAX_TOOLS, timeout) < 0 && errno != EINTR) die("poll");
 
     struct signalfd_siginfo info;
     while (read(signal_fd, &info, sizeof info) == sizeof info)
-      if (info.ssi_signo != SIGCHLD) ending = 1;
+      /* From outside its PID namespace a signal has no sender: what has one comes from a tool. */
+      if (info.ssi_signo != SIGCHLD && (!is_init || info.ssi_pid == 0)) ending = 1;
+    for (int i = 0; i < MAX_TOOLS; i++) {
+      if (polled[5 + 3 * i].fd < 0 || polled[5 + 3 * i].revents == 0) continue;
+      if (!(polled[5 + 3 * i].revents & POLLIN) || !wall_answer(tools[i].asks, tools[i].ports)) close_pipe(&tools[i].asks);
+    }
     reap();
     if (agent < 0) {
       if (polled[1].revents & POLLIN) agent = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -1,0 +1,18 @@
+/* What a tool may ask of the kernel: see wall.c. */
+#ifndef WALL_H
+#define WALL_H
+#include <stdint.h>
+
+/* Once, before the first tool: finds out what this kernel can do, and says on stderr what it cannot. */
+void wall_prepare(void);
+
+/* In the child, right before the exec. 0 or an errno: then there is no exec. */
+int wall_enter(void);
+
+/* In the parent, after the child's exec or failure: the descriptor on which its connections are asked for; -1: there is none. */
+int wall_take(void);
+
+/* Answers one connection that is asked for. Two ports of 127.0.0.1 in the halves of a number; 0 is none. False: nobody is left to ask. */
+int wall_answer(int listener, uint32_t ports);
+
+#endif
