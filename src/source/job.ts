@@ -91,6 +91,8 @@ export class Job {
   readonly #verify: Readonly<Record<string, boolean>>;
   readonly #access: Access | undefined;
   readonly #live: readonly string[];
+  /** Whether what lies beside the source belongs to it: a list names its parts, a file has none. */
+  #hasParts: boolean;
   readonly #cache: PageCache;
   readonly #abort = new AbortController();
   readonly #files = new Map<string, OriginFile>();
@@ -107,6 +109,7 @@ export class Job {
     this.name = options.source.class === 'stream' ? 'stream' : nameOf(options.source.url);
     this.guard = makeGuard({ ...settings.guard, allow: [...(settings.guard.allow ?? []), ...(options.allow ?? [])] });
     this.#access = accessOf(options.source, this.main, settings.s3);
+    this.#hasParts = options.source.class !== 'file' || 'msv' in this.#verify || /\.(?:xml|isml?)$/i.test(this.name);
     this.#cache = new PageCache(settings.cacheBytes);
     this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, secret: this.secret, main: this.main, name: this.name });
   }
@@ -174,6 +177,11 @@ export class Job {
       const trusting = this.#file(url, false, anonymous, recorded);
       return { file: trusting, head: await trusting.open() };
     }
+  }
+
+  /** A source turned out to be a playlist, whatever its name says: its parts are read with its credentials. */
+  isPlaylist(url: string): void {
+    if (url === this.main) this.#hasParts = true;
   }
 
   /** A live playlist is read anew each time. */
@@ -244,8 +252,10 @@ export class Job {
     this.#cache.clear();
   }
 
-  #file(url: string, verify: boolean, anonymous: boolean, recorded = false): OriginFile {
+  #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
     if (this.closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
+    // A tool that was taken over by a file would otherwise read the caller's other files with the caller's credentials.
+    const anonymous = unsigned || (url !== this.main && !this.#hasParts);
     const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;
     const known = this.#files.get(key);
     if (known !== undefined) return known;

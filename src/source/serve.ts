@@ -60,6 +60,7 @@ const freshMs = 1000;
 async function playlistOf(job: Job, tool: string, url: string, path: string, file: OriginFile, head: Head): Promise<Playlist | undefined> {
   const kind = await playlistKind(file, head);
   if (kind === undefined) return undefined;
+  job.isPlaylist(url);
   const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
   if (known !== undefined && (await known.playlist).final) return known.playlist;

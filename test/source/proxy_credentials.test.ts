@@ -47,6 +47,23 @@ describe('source proxy: credentials', () => {
     assert.ok(!job.address('a').includes('us'));
   });
 
+  it('sends it for nothing beside a file, which has no parts: a tool that was taken over by one reads no other', async () => {
+    const origin = cleanup.add(await startOrigin((request, response, path) => {
+      if (path === '/odd') sendFile(Buffer.from('#EXTM3U\n#EXTINF:1,\nseg.ts\n#EXT-X-ENDLIST\n'), request, response);
+      else sendFile(body, request, response);
+    }));
+    const job = await open(`http://user:password@127.0.0.1:${origin.port}/dir/a.mp4`);
+    await ask(job.address('a'));
+    // A playlist that is not the source opens nothing either.
+    for (const path of ['b.mp4', `x/http/127.0.0.1:${origin.port}/odd`, `x/http/127.0.0.1:${origin.port}/c.mp4`]) await ask(job.address('a').replace('a.mp4', path));
+    const of = (wanted: string) => origin.requests.filter(({ path }) => path === wanted).map(({ authorization }) => authorization !== undefined);
+    assert.deepEqual(['/dir/a.mp4', '/dir/b.mp4', '/odd', '/c.mp4'].map((path) => [path, ...new Set(of(path))]), [['/dir/a.mp4', true], ['/dir/b.mp4', false], ['/odd', false], ['/c.mp4', false]]);
+    const list = await open(`http://user:password@127.0.0.1:${origin.port}/odd`);
+    await ask(list.address('a'));
+    await ask(list.address('a').replace('odd', 'seg.ts'));
+    assert.deepEqual([...new Set(of('/seg.ts'))], [true]);
+  });
+
   it('never sends it to another authority: by redirect, by playlist', async () => {
     const other = cleanup.add(await startOrigin(file));
     const origin = cleanup.add(await startOrigin((request, response, path) => {
