@@ -26,23 +26,34 @@ function first(): (warning: Warning) => boolean {
   return ({ code, path }) => !had.has(`${code} ${path}`) && had.add(`${code} ${path}`) !== undefined;
 }
 
-function signs({ comparison }: Seen): Warning[] {
+function signs({ comparison, container }: Seen): Warning[] {
   const found: Warning[] = [];
   for (const side of [comparison.mediainfo, comparison.ffprobe]) {
     for (const { code, detail, stream } of side?.signs ?? []) {
       const part = comparison.parts.find(({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream));
-      if (code === 'variable-frame-rate' && (stream?.picture === true || !variesFor(side!.tool, part))) continue;
+      if (code === 'variable-frame-rate' && (stream?.picture === true || !variesFor(side!.tool, part, String(container['format'] ?? '')))) continue;
       found.push({ code, message: detail, path: part?.path ?? 'container' });
     }
   }
   return found;
 }
 
-/** Time stamps of a millisecond make 60 frames a second seem to vary: what one tool says so weakly, the other has to say too. */
-function variesFor(tool: 'ffprobe' | 'mediainfo', part: Part | undefined): boolean {
+/** Nothing but pictures, one after the other: there are no times that could vary. */
+const UNTIMED = new Set(['h264', 'hevc', 'vvc', 'av1', 'm4v', 'mpegvideo']);
+const MATROSKA = new Set(['matroska', 'webm']);
+const APART = 0.1;
+
+/**
+ * Time stamps of a millisecond make 60 frames a second seem to vary: what one tool says so weakly, the other has to say too. In Matroska, where ffprobe
+ * tells the rate that is declared, mediainfo's word counts where it counted another one, or none at all.
+ */
+function variesFor(tool: 'ffprobe' | 'mediainfo', part: Part | undefined, format: string): boolean {
+  if (UNTIMED.has(format)) return false;
   const varies = (side: 'ffprobe' | 'mediainfo') => part?.[side]?.['varies'];
   if (tool === 'ffprobe') return part?.mediainfo === undefined || varies('mediainfo') !== undefined;
-  return varies('mediainfo') === 'widely' || part?.ffprobe === undefined || varies('ffprobe') !== undefined;
+  if (varies('mediainfo') === 'widely' || part?.ffprobe === undefined || varies('ffprobe') !== undefined) return true;
+  const [declared, counted] = [number(part.ffprobe, 'frame_rate'), number(part.mediainfo, 'frame_rate')];
+  return MATROSKA.has(format) && declared !== undefined && (counted === undefined || Math.abs(counted / declared - 1) > APART);
 }
 
 /** Less than this of the file missing is a matter of padding and of times that are rounded. */

@@ -159,6 +159,27 @@ describe('report', () => {
   ] as const) {
     it(`warns of ${what}`, () => assert.ok(codes(input).includes(code), codes(input).join()));
   }
+  const MKV = { ffprobe: { format_name: 'matroska,webm' }, mediainfo: { Format: 'Matroska', CodecID: undefined } };
+  for (const [what, input, given] of [
+    ['a last frame that is longer', picture({}, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '12.500', FrameRate_Maximum: '25.000', FrameCount: '99', FrameRate: '24.750' }), false],
+    ['twenty frames that are longer', picture({ nb_frames: '80', avg_frame_rate: '20/1' }, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '12.500', FrameRate_Maximum: '25.000', FrameCount: '80', FrameRate: '20.000' }), true],
+    ['one frame that stands still for a second', picture({ nb_frames: '75' }, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '1.000', FrameRate_Maximum: '25.000', FrameCount: '75', FrameRate: '18.750' }), true],
+    ['one frame less than its base rate would have', picture({ avg_frame_rate: '24/1', nb_frames: '48', duration: '2.000' }, { Duration: '2.000', FrameRate: '24.000', FrameCount: '48', FrameRate_Mode: 'VFR' }), false],
+    ['Matroska whose frames are fewer than is declared', picture({}, { FrameRate_Mode: 'VFR', FrameRate: '17.000', CodecID: 'V_MPEG4/ISO/AVC' }, MKV), true],
+    ['Matroska whose frames nobody counted', picture({}, { FrameRate_Mode: 'VFR', FrameRate: undefined, CodecID: 'V_MPEG4/ISO/AVC' }, MKV), true],
+    ['Matroska whose frames are as declared', picture({}, { FrameRate_Mode: 'VFR', CodecID: 'V_MPEG4/ISO/AVC' }, MKV), false],
+    ['pictures without times', picture({ avg_frame_rate: '25/1', r_frame_rate: '60/1' }, { FrameRate_Mode: 'VFR', FrameRate: '60.000' }, { ffprobe: { format_name: 'h264' }, mediainfo: { Format: 'AVC', CodecID: undefined } }), false],
+  ] as const) {
+    it(`${what}: ${given ? 'a variable rate' : 'no variable rate'}`, () => assert.equal(codes(input).includes('variable-frame-rate'), given));
+  }
+
+  for (const [element, code] of [['mdat', 'truncated'], ['RIFF', 'truncated'], ['_0x8538067_', 'truncated'], ['_0xBB0DEC04_', 'trailing-data'], ['q', 'trailing-data'], ['Unknown', 'trailing-data']] as const) {
+    it(`an element ${element} that ends behind the file: ${code}`, () => {
+      const extra = { IsTruncated: 'Yes', ConformanceErrors: [{ [element]: [{ GeneralCompliance: 'Element size is more than maximal permitted size (actual 90000, expected 2992, offset 0x10)' }] }] };
+      assert.deepEqual(codes(picture({}, {}, { mediainfo: { extra } })).filter((one) => one === 'truncated' || one === 'trailing-data'), [code]);
+    });
+  }
+
   it('a file of sixty frames a second in milliseconds does not vary', () => assert.deepEqual(codes(picture({}, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '58.824', FrameRate_Maximum: '62.500' })), []));
 
   it('HDR by its name', () => {

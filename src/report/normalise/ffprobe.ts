@@ -185,14 +185,17 @@ function variants(programs: readonly unknown[], streams: SideStream[], listed: r
 }
 
 const FEW_FRAMES = 10;
+/** A frame or two that last longer, as the last one often does, are no variable rate. */
+const FEW_MISSING = 2.5;
 function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
   const signs: Sign[] = [];
   if (stream.type === 'video' && !stream.picture) {
     const average = valueOf(listed['avg_frame_rate']) ?? 0;
     const real = valueOf(listed['r_frame_rate']) ?? 0;
     const frames = Number(stream.fields['frames_count'] ?? FEW_FRAMES);
+    const missing = (real - average) * Number(stream.fields['duration'] ?? Infinity);
     const twice = Math.abs(real / average - 2) < 0.1;
-    if (average > 0 && real > 0 && real <= 1000 && frames >= FEW_FRAMES && Math.abs(real / average - 1) > 0.04 && !twice) {
+    if (average > 0 && real > 0 && real <= 1000 && frames >= FEW_FRAMES && Math.abs(real / average - 1) > 0.04 && !twice && !(missing > 0 && missing < FEW_MISSING)) {
       stream.fields['varies'] = 'widely';
       signs.push({ code: 'variable-frame-rate', detail: `on average ${average.toFixed(3)} frames a second, at base ${real.toFixed(3)}`, stream });
     }

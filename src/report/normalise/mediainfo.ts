@@ -26,9 +26,11 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
   const menu = chaptersOf(tracks);
   const firstAudio = listed.find((track) => track['@type'] === 'Audio');
   const signs: Sign[] = [];
-  if (/^yes$/i.test(textOf(all['IsTruncated']) ?? textOf(extra['IsTruncated']) ?? '')) signs.push({ code: 'truncated', detail: 'mediainfo says that the file is cut off' });
+  const stray = strayElements(extra['ConformanceErrors']);
+  if (stray) signs.push({ code: 'trailing-data', detail: 'behind its last element stand bytes that are none of the format' });
+  else if (/^yes$/i.test(textOf(all['IsTruncated']) ?? textOf(extra['IsTruncated']) ?? '')) signs.push({ code: 'truncated', detail: 'mediainfo says that the file is cut off' });
   for (const [index, track] of listed.entries()) signs.push(...signsOf(track, streams[index]!));
-  for (const problem of errorsOf(all)) signs.push(/truncat/i.test(problem) ? { code: 'truncated', detail: 'mediainfo says that elements are cut off' } : { code: 'conformance', detail: `mediainfo: ${problem}` });
+  for (const problem of errorsOf(all)) if (!stray) signs.push(/truncat/i.test(problem) ? { code: 'truncated', detail: 'mediainfo says that elements are cut off' } : { code: 'conformance', detail: `mediainfo: ${problem}` });
   const size = positiveOf(all['FileSize']);
   return {
     tool: 'mediainfo', version, streams, signs, chapters: menu,
@@ -168,6 +170,15 @@ function chaptersOf(tracks: readonly JsonObject[]): Side['chapters'] {
 }
 
 const WIDELY = 1.2;
+/** A longer pause than this many frames is worth a word, if it is the only one. */
+const ONE_PAUSE = 4;
+
+/** One frame alone that is longer than all others, as the last one often is, is no variable rate. */
+function onePause(track: JsonObject, low: number, high: number): boolean {
+  const [seconds, frames] = [numberOf(track['Duration']), numberOf(track['FrameCount'])];
+  return seconds !== undefined && frames !== undefined && high / low <= ONE_PAUSE && seconds * high - frames <= high / low - 1 + 0.3;
+}
+
 const ORIGINAL = ['colour_primaries', 'transfer_characteristics', 'matrix_coefficients', 'colour_range'];
 const CHECKED: readonly [string, string][] = [['Duration', 'the duration'], ['FrameRate', 'the frame rate'], ['DisplayAspectRatio', 'the aspect ratio'], ['ScanType', 'the scan type']];
 
@@ -183,10 +194,16 @@ function signsOf(track: JsonObject, stream: SideStream): Sign[] {
   if (textOf(track['FrameRate_Mode']) === 'VFR') {
     const low = numberOf(track['FrameRate_Minimum']);
     const high = numberOf(track['FrameRate_Maximum']);
-    stream.fields['varies'] = low !== undefined && high !== undefined && high > low * WIDELY ? 'widely' : 'a little';
+    stream.fields['varies'] = low !== undefined && high !== undefined && low > 0 && high > low * WIDELY && !onePause(track, low, high) ? 'widely' : 'a little';
     signs.push({ code: 'variable-frame-rate', detail: low !== undefined && high !== undefined ? `from ${low} to ${high} frames a second` : 'mediainfo says that the frame rate is variable', stream });
   }
   return signs;
+}
+
+/** Names of elements on the first level that no format has: what stands behind the end of a file is read as if it were one. Matroska's own (segment, cluster, cues, tags and others) are numbers, too. */
+const STRAY = /^(?:Unknown|.{1,2}|_.{0,2}|_0x(?!8538067_|F43B675_|C53BB6B_|254C367_|14D9B74_|549A966_|654AE6B_|43A770_|941A469_)[0-9A-F]+_)$/;
+function strayElements(errors: Json): boolean {
+  return listOf(errors).flatMap((one) => Object.keys(objectOf(one))).some((name) => STRAY.test(name));
 }
 
 /** `ConformanceErrors` nests objects: one line per leaf. */

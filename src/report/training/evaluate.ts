@@ -66,7 +66,7 @@ function fieldTable(all: readonly Judged[]): string[] {
 }
 
 function warningsTable(files: readonly Example[]): string[] {
-  const codes = ['truncated', 'extension-mismatch', 'variable-frame-rate'];
+  const codes = ['truncated', 'trailing-data', 'extension-mismatch', 'variable-frame-rate'];
   const counts = new Map(codes.map((code) => [code, { due: 0, given: 0, both: 0 }]));
   for (const { file, truth, readings } of files) {
     const [a, b] = [readings['ffprobe 9.0'], readings['mediainfo 26.10']];
@@ -76,7 +76,7 @@ function warningsTable(files: readonly Example[]): string[] {
     if (!made) continue;
     for (const [code, count] of counts) {
       const given = made.warnings.some((warning) => warning.code === code);
-      const due = truth.warnings.includes(code);
+      const due = truth.warnings.includes(code) || (code === 'trailing-data' && truth.damage === 'tail-garbage');
       count.due += due ? 1 : 0;
       count.given += given ? 1 : 0;
       count.both += due && given ? 1 : 0;
