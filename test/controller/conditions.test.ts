@@ -48,6 +48,12 @@ describe('the status of a ProbeJob', () => {
     assert.deepEqual(reasons(admittedStatus(foreign, admission, T2))[0], 'Noted=True/R');
   });
 
+  it('holds nothing of a tool\'s text that YAML cannot carry', () => {
+    const status = finishedStatus(undefined, { ...finish, reason: 'ToolFailed', summary: 'moov\u0000 atom\u001b[31m not\u202e found' }, T1);
+    assert.equal(status.summary, 'moov  atom [31m not  found');
+    assert.equal(status.conditions?.find(({ type }) => type === 'Succeeded')?.message, status.summary);
+  });
+
   it('cuts a summary to what the schema takes', () => {
     assert.equal(finishedStatus(undefined, { ...finish, summary: 'x'.repeat(5000) }, T1).summary?.length, 1024);
   });

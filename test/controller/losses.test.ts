@@ -6,7 +6,7 @@ import { publishResult } from '../../src/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
-import { gateAt, isAdmission, losing } from './obstacles.ts';
+import { gateAt, isAdmission, isEnd, losing } from './obstacles.ts';
 import { success } from './simulated_runners.ts';
 
 describe('losses', function () {
@@ -119,6 +119,58 @@ describe('losses', function () {
     await until('the slot is free', () => cluster.reason(id) === 'Completed');
     assert.ok((told.get(id)?.length ?? 0) >= 1);
     assert.equal(new Set(told.get(id)?.map(({ status }) => status)).size, 1);
+  });
+
+  for (const [what, body] of [['has not the form of one', { tools: 'none', ioUsage: -1 }], ['names a failure that there is not', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }]] as const) {
+    it(`a result that cannot be read (${what}) is an end that says so`, async () => {
+      const { submit, ended, controller, runners, servers: { bus } } = await start(one);
+      await controller();
+      await ready();
+      runners.behaviour.go = () => 'hold';
+      const { id } = await submit();
+      const runner = await until('it runs', () => runners.of(id));
+      await publishResult(bus, await packResult(body as never, { job: id, attempt: 1, epoch: 1, podUid: runner.uid }));
+      const [record] = await ended(id);
+      assert.deepEqual([record?.state, record?.status, record?.error], ['error', 200, 'the runner gave a result that cannot be read']);
+    });
+  }
+
+  it('a job whose end was recorded just before its runner was lost is not begun again', async () => {
+    const { submit, controller, runners, kube, runnerNamespace, servers: { stored: { store } } } = await start({ pools: { short: { minReady: 2 } } });
+    await controller();
+    await ready(2);
+    runners.behaviour.go = () => 'hold';
+    const { id, submittedAt } = await submit();
+    const runner = await until('it runs', () => runners.of(id));
+    // Its collector died between the record and the notice, and the pod with it.
+    await store.closeRequest({ id, submittedAt, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: null, tools: [], ioBytes: 0, body: null });
+    await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
+    await until('its status says so', () => cluster.reason(id) === 'Completed');
+    assert.equal(runners.began.length, 1);
+  });
+
+  it('the slot of a job is taken while its end is being written', async () => {
+    const { submit, ended, controller, runners, kube, newToken, most } = await start({ pools: { short: { minReady: 2 } } });
+    let first = '';
+    const gate = gateAt(kube, (status, name) => isEnd(status) && name === first, 'before');
+    await controller({ writes: gate.kube });
+    await ready(2);
+    const [token, other] = [await newToken(1), await newToken(1)];
+    runners.behaviour.go = () => 'hold';
+    ({ id: first } = await submit({ token }));
+    await until('it runs', () => runners.of(first));
+    runners.behaviour.go = () => ({ ms: 5 });
+    const next = await submit({ token });
+    await runners.of(first)!.finish();
+    await until('its end is about to be shown', () => gate.arrived.length > 0);
+    // Others come and go meanwhile.
+    const beside = await submit({ token: other });
+    await ended(beside.id);
+    await until('it is shown', () => cluster.reason(beside.id) === 'Completed');
+    assert.ok(runners.began.every(({ job }) => job !== next.id));
+    gate.open();
+    await ended(next.id);
+    assert.equal(most(token), 1);
   });
 
   it('a lost notice of the collector: the leader finds the end by itself', async () => {

@@ -66,6 +66,22 @@ describe('takeover', function () {
     assert.deepEqual(records.map(({ reason }) => reason), ['Completed', 'Completed']);
   });
 
+  it('what was recorded while nobody led is not begun again', async () => {
+    const { submit, controller, runners, newToken, ended, servers: { stored: { store } } } = await start(one);
+    const first = await controller();
+    await ready();
+    await first.stop();
+    const token = await newToken(1);
+    const [given, next] = [await submit({ token }), await submit({ token })];
+    await until('both are there', () => cluster.job(next.id));
+    // As the API does with a request that has waited too long for anybody.
+    await store.closeRequest({ id: given.id, submittedAt: given.submittedAt, state: 'error', status: 500, reason: 'DeadlineExceeded', error: 'late', attempt: 0, startedAt: null, tools: [], ioBytes: 0, body: null });
+    await controller({ epoch: 2 });
+    await ended(next.id);
+    await until('the status says what the record says', () => cluster.reason(given.id) === 'DeadlineExceeded');
+    assert.deepEqual(runners.began.map(({ job }) => job), [next.id]);
+  });
+
   it('a renewal that is late stops admissions only until it is there', async () => {
     const { submit, ended, controller, runners } = await start(one);
     const { lease, calls } = await controller();
@@ -137,12 +153,27 @@ describe('takeover', function () {
     assert.equal(job(id)?.status?.attempts, 1);
   });
 
+  it('an admission that was overtaken by an end does not undo it', async () => {
+    const { submit, ended, controller, runners, kube, namespace } = await start(one);
+    const gate = gateAt(kube, isAdmission, 'before');
+    await controller({ writes: gate.kube });
+    await ready();
+    const { id } = await submit();
+    await until('its admission is about to be sent', () => gate.arrived.length > 0);
+    const end = { type: 'Succeeded', status: 'False' as const, reason: 'Cancelled', message: 'by an earlier leader', lastTransitionTime: new Date().toISOString() };
+    await kube.mergePatchStatus(PROBE_JOBS, id, { conditions: [end] }, { namespace });
+    gate.open();
+    await ended(id);
+    assert.equal((await kube.get(PROBE_JOBS, id, { namespace })).status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason, 'Cancelled');
+    assert.deepEqual(runners.began, []);
+  });
+
   it('an admission whose answer is cut off is looked up, not written twice', async () => {
     const { submit, ended, controller, runners, namespace, job, servers: { api } } = await start(one);
     const relay = await startRelay(api.host, api.port);
     const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
-      await controller({ writes });
+      const { calls } = await controller({ writes });
       await ready();
       relay.cutAfter(1);
       const { id } = await submit();
@@ -150,6 +181,8 @@ describe('takeover', function () {
       assert.equal(record?.state, 'success');
       assert.equal(runners.began.length, 1);
       assert.equal(job(id)?.status?.attempts, 1);
+      await until('it is shown', () => cluster.reason(id) === 'Completed');
+      assert.deepEqual(calls.filter(({ name }) => name === id).map(({ what }) => what), ['status ProbeJob', 'status ProbeJob']);
     } finally {
       await cluster.stop();
       await writes.close();

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Delivery } from '../../src/webhooks/deliver.ts';
 import { secretText } from '../../src/webhooks/sign.ts';
+import { makeCertificate } from '../source/certificate.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { deliverer, endedRequest, makeDue, outboxRow } from './outbox.ts';
@@ -173,6 +174,18 @@ describe('delivering webhooks', function () {
     await ended(allowed, 'delivered');
     assert.equal((await attempts(refused, 1)).attempts[0]?.error, 'The address is not allowed: it is private, local or reserved.');
     assert.equal(of(refused).length, 0);
+  });
+
+  it('sends nothing to a receiver whose certificate cannot be trusted', async () => {
+    const secure = await startReceiver(await makeCertificate({ ip: ['127.0.0.1'] }));
+    try {
+      start();
+      const id = await endedRequest(fixture, secure.url);
+      assert.equal((await attempts(id, 1)).attempts[0]?.error, 'The certificate of the host cannot be trusted.');
+      assert.equal(secure.received.length, 0);
+    } finally {
+      await secure.close();
+    }
   });
 
   it('sends again by hand what was delivered or had failed, with its schedule from the beginning; only to its owner', async () => {

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { openLauncher } from '../../src/runner/launcher.ts';
+import { startLauncher } from './built_launcher.ts';
+
+const LIMITS = { wallMs: 20_000, cpuSeconds: 20, dataBytes: 0, fileBytes: 0, processes: 0, files: 256, stdoutBytes: 1 << 20, stderrBytes: 4096 };
+
+describe('launcher', function () {
+  this.timeout(30_000);
+  it('cannot be looked into by a tool, which is of the same user', async function () {
+    if (process.getuid?.() !== 0) {
+      console.log('      skipped: another user id needs root');
+      this.skip();
+    }
+    const server = await startLauncher({ uid: 64_124 });
+    const launcher = openLauncher(server.socket);
+    try {
+      await launcher.whenConnected(5_000);
+      const look = (what: string) => launcher.start({ argv: ['/bin/sh', '-c', what], env: { PATH: '/usr/bin:/bin' }, limits: LIMITS }).finished;
+      for (const file of ['environ', 'maps', 'mem', 'fd']) {
+        const { stderr } = await look(`if [ -d /proc/${server.pid}/${file} ]; then ls /proc/${server.pid}/${file}/; else cat /proc/${server.pid}/${file}; fi`);
+        assert.match(stderr.toString(), /permission denied/i, file);
+      }
+      // It is the launcher that hides, not the user.
+      assert.match((await look('cat /proc/$$/maps')).stdout.toString(), /stack/);
+    } finally {
+      launcher.close();
+      await server.stop();
+    }
+  });
+});
