@@ -8,33 +8,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PREPARE_TTL_MS, TASK_LEASE_MS, RUNNER_SILENCE_MS, SUBJECT, type Cancel, type Closed, type Early, type Heartbeat, type Lease as TaskLease } from '../bus/messages.ts';
 import type { Bus } from '../bus/connect.ts';
-import { PROBE_JOBS, outcomeUnknown, isKubeError, type KubeClient, type Page } from '../kube/client.ts';
+import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ProbeJob, Reason } from '../kube/resources.ts';
-import { slimJob } from '../kube/slim.ts';
 import type { Logger } from '../log.ts';
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import { admittedStatus, isAdmitted, isFinished, waitingStatus } from './conditions.ts';
+import { writeAdmission } from './admission_write.ts';
+import { isAdmitted, isFinished } from './conditions.ts';
 import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
 import { takeIn, type IntakeDeps } from './intake.ts';
-import { MAX_ATTEMPTS, Refusal, idOf, resultPathOf, submittedAtOf, toolsLine, type Job } from './job.ts';
+import { MAX_ATTEMPTS, Refusal, idOf, submittedAtOf, toolsLine, type Job } from './job.ts';
+import { disarm, later } from './job_timers.ts';
 import { Ledger } from './ledger.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import * as orders from './orders.ts';
 import type { Pools } from './pools.ts';
 import type { Retention } from './retention.ts';
 import type { LostTask, Runners } from './runners.ts';
+import { leaseSafe, type Term } from './safe_lease.ts';
+import { TokenRecords } from './token_records.ts';
+import { listUnfinished } from './unfinished.ts';
+import { WaitingMarks, type WaitingReason } from './waiting_marks.ts';
 
-/** Server-side bound of an admission write: what has not landed by then never does. */
-const WRITE_MS = 1_500;
-/** How much of the lease must be left before a write: the write's bound and a little. */
-const LEASE_MARGIN_MS = WRITE_MS + 500;
 /** A condition is written on a waiting job only after this: a happy job costs no write for waiting. */
 const MARK_AFTER_MS = 1_000;
 /** Beyond the analysis time: the runner ends the job itself, this is for one that does not. */
 const DEADLINE_GRACE_MS = 10_000;
-const MARKS_AT_ONCE = 4;
 /** A runner that does not take a job has not lost it: these attempts do not count, within reason. */
 const MOST_REFUSED_GO = 20;
 const MOST_REFUSALS_IN_A_ROW = 3;
@@ -43,13 +43,6 @@ const STRANGER_MS = 30_000;
 const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 /** Longer than a lease: by then a leader that was deposed knows. */
 const EPOCH_PATIENCE_MS = 7_000;
-/** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
-const MAX_REFUSALS = 5;
-
-export interface Term { holder: string; epoch: number; stillLeading(marginMs: number): boolean; signal: AbortSignal }
-
-/** A look at a lease that has grown old: it may be renewed any moment, or be another's by now. */
-const LEASE_LOOK_MS = 50;
 
 export interface LeaderDeps {
   term: Term;
@@ -65,6 +58,8 @@ export interface LeaderDeps {
   events: EventRecorder;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools'>;
   maxQueued: number;
+  /** Whether notices of changed tokens arrive. */
+  tokensFresh: () => boolean;
 }
 
 const now = (): number => performance.now();
@@ -76,12 +71,11 @@ export class Leader {
   /** Seen and on their way through intake, or refused there: a second event must not take them in twice. */
   readonly #taking = new Set<string>();
   #intakeChain: Promise<void> = Promise.resolve();
-  readonly #tokens = new Map<number, { record: TokenRecord | undefined; at: number }>();
+  readonly #tokens: TokenRecords;
   readonly #retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
   readonly #early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
-  readonly #marks: Job[] = [];
-  #marking = 0;
+  readonly #marks: WaitingMarks;
   /** Objects that were made under the name of one whose end is still being written. */
   readonly #successors = new Map<string, ProbeJob>();
   #listed = false;
@@ -89,23 +83,21 @@ export class Leader {
 
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
+    this.#tokens = new TokenRecords(deps.store, deps.tokensFresh);
+    this.#marks = new WaitingMarks({ kube: deps.kube, signal: deps.term.signal, why: (job) => this.#whyWaiting(job), iso: () => new Date(Math.floor(deps.store.clock.now())).toISOString() });
   }
 
   get #live(): boolean {
     return !this.#deps.term.signal.aborted;
   }
 
-  #iso(): string {
-    return new Date(Math.floor(this.#deps.store.clock.now())).toISOString();
-  }
-
   // ------------------------------------------------------------ start of a term
 
   /** Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it admit. */
   async start(): Promise<void> {
-    const { store, bus, log } = this.#deps;
-    const unfinished = await this.#unfinished();
-    await this.#loadTokens([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
+    const { kube, namespace, retention, store, bus, log } = this.#deps;
+    const unfinished = await listUnfinished(kube, namespace, (job) => retention.finished(job));
+    await this.#tokens.load([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
     bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
     this.#listed = true;
     for (const job of unfinished) this.#take(job);
@@ -127,71 +119,27 @@ export class Leader {
     this.#scheduleAll();
   }
 
-  /** Oldest first. Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */
-  async #unfinished(): Promise<ProbeJob[]> {
-    const { kube, namespace, retention } = this.#deps;
-    let found: ProbeJob[] = [];
-    let next: string | undefined;
-    for (;;) {
-      let page: Page<ProbeJob>;
-      try {
-        page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
-      } catch (error) {
-        // The server has forgotten the state that the pages are of: a mix of two would be no list.
-        if (next === undefined || !isKubeError(error, 'gone')) throw error;
-        found = [];
-        next = undefined;
-        continue;
-      }
-      for (const item of page.items) {
-        const job = slimJob(item);
-        if (isFinished(job.status)) retention.finished(job);
-        else found.push(job);
-      }
-      next = page.continue;
-      if (next === undefined) break;
-    }
-    return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
-  }
-
   stop(): void {
-    for (const job of this.#jobs.values()) this.#disarm(job);
+    for (const job of this.#jobs.values()) disarm(job);
     for (const { timer } of this.#early.values()) clearTimeout(timer);
   }
 
   // ------------------------------------------------------------------- tokens
 
-  async #loadTokens(ids: number[]): Promise<void> {
-    const askedAt = now();
-    const records = await this.#deps.store.tokenLimits(ids);
-    // Two looks at once may be answered in either order: the one that was asked later knows better.
-    for (const id of ids) if ((this.#tokens.get(id)?.at ?? 0) <= askedAt) this.#tokens.set(id, { record: records.get(id), at: askedAt });
-  }
-
   #isIdle(token: number): boolean {
     return this.#ledger.waitingOf(token) === 0 && this.#ledger.heldBy(token) === 0;
   }
 
-  /** `known`: whether notices of changes arrive; without them a record is good for a second. */
-  tokensFresh: () => boolean = () => true;
-
-  async #tokenOf(id: number): Promise<TokenRecord | undefined> {
-    const cached = this.#tokens.get(id);
-    if (cached && (this.tokensFresh() || now() - cached.at < 1_000)) return cached.record;
-    await this.#loadTokens([id]);
-    return this.#tokens.get(id)?.record;
-  }
-
   /** A token or user changed, or notices may have been missed: limits are read live, never from a spec. */
   async tokensChanged(which: number[] | 'all'): Promise<void> {
-    const known = which === 'all' ? [...this.#tokens.keys()] : which.filter((id) => this.#tokens.has(id));
+    const known = this.#tokens.among(which);
     // Of those without a job it is enough to forget them: they are read again with their next one.
     const ids = known.filter((id) => !this.#isIdle(id));
-    for (const id of known) if (this.#isIdle(id)) this.#tokens.delete(id);
+    for (const id of known) if (this.#isIdle(id)) this.#tokens.forget(id);
     if (ids.length === 0) return;
-    await this.#loadTokens(ids);
+    await this.#tokens.load(ids);
     for (const id of ids) {
-      const record = this.#tokens.get(id)?.record;
+      const record = this.#tokens.known(id);
       if (record && !this.#isIdle(id)) this.#ledger.setLimit(id, record.limits.concurrency);
     }
     this.#scheduleAll();
@@ -264,7 +212,7 @@ export class Leader {
       return;
     }
     // A change of the limit during the awaits was told for tokens that had jobs: this one may have had none.
-    const token = this.#tokens.get(job.token)?.record ?? taken.token;
+    const token = this.#tokens.known(job.token) ?? taken.token;
     this.#jobs.set(job.key, job);
     if (isAdmitted(object.status)) {
       job.state = 'running';
@@ -294,14 +242,14 @@ export class Leader {
     job.uid = object.metadata.uid ?? '';
     job.resourceVersion = object.metadata.resourceVersion ?? '';
     job.status = object.status;
-    const token = await this.#tokenOf(job.token);
+    const token = await this.#tokens.of(job.token);
     if (!token) throw new Refusal('InvalidRequest', 403, 'its token was revoked');
     return { job, token };
   }
 
   #intakeDeps(): IntakeDeps {
     const { intake, pools } = this.#deps;
-    return { ...intake, tokenOf: (id) => this.#tokenOf(id), tools: () => pools.availableTools(), poolFor: (kind) => pools.forKind(kind) };
+    return { ...intake, tokenOf: (id) => this.#tokens.of(id), tools: () => pools.availableTools(), poolFor: (kind) => pools.forKind(kind) };
   }
 
   async #refuse(object: ProbeJob, refusal: Refusal): Promise<void> {
@@ -405,7 +353,7 @@ export class Leader {
     const again = job.state === 'retrying';
     job.state = 'admitting';
     this.#prepare(job);
-    const written = await this.#writeAdmission(job);
+    const written = await writeAdmission(this.#deps, job, () => this.#live && this.#stateOf(job) === 'admitting');
     // Ended while the write was on its way: nobody may begin it any more, and its end has let the runner go.
     if (!this.#live || this.#stateOf(job) !== 'admitting') return;
     if (written === 'gone') {
@@ -421,7 +369,7 @@ export class Leader {
     job.state = 'running';
     const queueTimeMs = Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime()));
     if (!again) {
-      this.#disarm(job);
+      disarm(job);
       this.#armDeadline(job, store.clock.now());
       metrics.admitted(job.lane, queueTimeMs);
     }
@@ -433,52 +381,6 @@ export class Leader {
     }
     runners.confirm(runner, job.key, job.attempt);
     await this.#go(job);
-  }
-
-  /** Until it is known whether the write landed: a slot is given back only when it surely did not. */
-  async #writeAdmission(job: Job): Promise<'written' | 'gone' | 'refused'> {
-    const { term, kube, store, log } = this.#deps;
-    const { holder, epoch } = term;
-    let refusals = 0;
-    for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
-      // A renewal that is late is no end of the term: that one tells by its signal. Until then nothing is written.
-      while (this.#live && !term.stillLeading(LEASE_MARGIN_MS)) await delay(LEASE_LOOK_MS);
-      if (!this.#live || this.#stateOf(job) !== 'admitting') return 'gone';
-      const status = admittedStatus(
-        job.status,
-        {
-          holder, epoch, runner: job.runner ?? { pod: '', uid: '' }, attempt: job.attempt + 1,
-          queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
-          resultPath: resultPathOf(job),
-          tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
-        },
-        this.#iso(),
-      );
-      try {
-        const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, status, {
-          namespace: job.namespace, resourceVersion: job.resourceVersion, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
-        });
-        job.status = updated.status;
-        job.resourceVersion = updated.metadata.resourceVersion ?? '';
-        return 'written';
-      } catch (error) {
-        if (isKubeError(error, 'not-found')) return 'gone';
-        if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
-          log.error({ err: error, job: job.key }, 'an admission was refused by the API server');
-          if (++refusals >= MAX_REFUSALS) return 'refused';
-        }
-      }
-      await delay(pause * (0.5 + Math.random()));
-      try {
-        const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 1_000 });
-        if (live.metadata.uid !== job.uid || isFinished(live.status)) return 'gone';
-        job.status = live.status;
-        job.resourceVersion = live.metadata.resourceVersion ?? '';
-        if (live.status?.admittedBy?.epoch === epoch && live.status.attempts === job.attempt + 1 && live.status.runner?.uid === job.runner?.uid) return 'written';
-      } catch (error) {
-        if (isKubeError(error, 'not-found')) return 'gone';
-      }
-    }
   }
 
   async #go(job: Job): Promise<void> {
@@ -661,14 +563,14 @@ export class Leader {
   #toEnding(job: Job): void {
     if (job.state !== 'running') this.#letGo(job, 'cancelled');
     job.state = 'ending';
-    this.#disarm(job);
+    disarm(job);
     this.#retrying.delete(job);
     if (this.#ledger.isWaiting(job.key)) this.#ledger.remove(job.key);
   }
 
   /** The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many. */
   async #settle(job: Job, finish: Finish): Promise<void> {
-    while (this.#live && !this.#deps.term.stillLeading(0)) await delay(LEASE_LOOK_MS);
+    await leaseSafe(this.#deps.term, 0);
     // Of an object that is gone there is no status; and one of the same name may stand there by now.
     const done = job.gone ? undefined : await writeFinish(this.#deps, job, finish, this.#deps.term.signal);
     if (!this.#live) return;
@@ -703,35 +605,21 @@ export class Leader {
 
   // -------------------------------------------------------------------- timers
 
-  #disarm(job: Job): void {
-    for (const timer of job.timers) clearTimeout(timer);
-    job.timers = [];
-  }
-
-  /** Acts only while the lease is ours: after a pause of the whole process its timers go off before it hears that another leads. */
-  #later(job: Job, ms: number, act: () => void): void {
-    job.timers.push(setTimeout(() => {
-      if (!this.#live || job.state === 'ending') return;
-      if (this.#deps.term.stillLeading(0)) act();
-      else this.#later(job, LEASE_LOOK_MS, act);
-    }, ms));
-  }
-
   #armQueue(job: Job): void {
     const waited = this.#deps.store.clock.now() - job.submittedAt.getTime();
     const left = Math.max(0, job.queueTimeoutMs - waited);
     const marked = job.status?.conditions !== undefined;
-    this.#later(job, left, () => {
+    later(this.#deps.term, job, left, () => {
       if (job.state !== 'waiting') return;
       const why = this.#whyWaiting(job);
       void this.#end(job, { state: 'error', status: 429, reason: 'QueueTimeout', error: `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}` });
     });
-    if (!marked) this.#later(job, Math.max(0, MARK_AFTER_MS - waited), () => this.#mark(job));
+    if (!marked) later(this.#deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => this.#marks.add(job));
   }
 
   #armDeadline(job: Job, startedAt: number): void {
     const left = startedAt + job.timeoutMs + DEADLINE_GRACE_MS - this.#deps.store.clock.now();
-    this.#later(job, Math.max(0, left), () => {
+    later(this.#deps.term, job, Math.max(0, left), () => {
       void this.#end(job, {
         state: 'error', status: 200, reason: 'DeadlineExceeded', error: `the analysis did not end within ${job.timeoutMs} ms`,
         timedOut: job.assignment.tools, timeoutMs: job.timeoutMs,
@@ -739,44 +627,13 @@ export class Leader {
     });
   }
 
-  #whyWaiting(job: Job): { reason: 'Queued' | 'TokenAtLimit' | 'NoRunner'; message: string } {
+  #whyWaiting(job: Job): WaitingReason {
     const limit = this.#ledger.limitOf(job.token);
     const held = this.#ledger.heldBy(job.token);
     if (held >= limit) return { reason: 'TokenAtLimit', message: `token ${job.token} runs ${held} of its ${limit} at once, ${this.#ledger.waitingOf(job.token)} wait` };
     const waiting = this.#ledger.waitingOf(job.token);
     if (!this.#deps.runners.hasFree(job.lane)) return { reason: 'NoRunner', message: this.#deps.pools.whyNoRunner(job.lane, toolsLine(job.assignment.tools)) };
     return { reason: 'Queued', message: `its turn has not come: ${waiting} of its token wait` };
-  }
-
-  /** Bounded in number: ten thousand waiting jobs must not keep the API server from admissions. */
-  #mark(job: Job): void {
-    this.#marks.push(job);
-    while (this.#marking < MARKS_AT_ONCE && this.#marks.length > 0) {
-      const next = this.#marks.shift();
-      if (!next || next.state !== 'waiting' || !this.#live) continue;
-      this.#marking++;
-      void this.#writeMark(next).finally(() => {
-        this.#marking--;
-        const following = this.#marks.shift();
-        if (following) this.#mark(following);
-      });
-    }
-  }
-
-  async #writeMark(job: Job): Promise<void> {
-    const { reason, message } = this.#whyWaiting(job);
-    try {
-      const version = job.resourceVersion;
-      const updated = await this.#deps.kube.mergePatchStatus(PROBE_JOBS, job.key, waitingStatus(job.status, reason, message, this.#iso()), {
-        namespace: job.namespace, resourceVersion: version, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
-      });
-      if (job.resourceVersion === version) {
-        job.resourceVersion = updated.metadata.resourceVersion ?? version;
-        job.status = updated.status;
-      }
-    } catch {
-      // It explains, no more: an admission that overtook it, or a busy API server, is no fault.
-    }
   }
 
   // ---------------------------------------------------------------------- views

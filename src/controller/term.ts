@@ -8,11 +8,12 @@ import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
 import { applyCatalog } from './catalog.ts';
-import { Leader, type LeaderDeps, type Term } from './leader.ts';
+import { Leader, type LeaderDeps } from './leader.ts';
 import { NATS_CA } from './pod.ts';
 import { Pools } from './pools.ts';
 import { Retention } from './retention.ts';
 import { Runners } from './runners.ts';
+import type { Term } from './safe_lease.ts';
 import { sweep } from './sweep.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './tools.ts';
 import type { Config } from '../config.ts';
@@ -21,7 +22,6 @@ export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' 
   config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;
-  tokensFresh: () => boolean;
 }
 
 export interface RunningTerm {
@@ -58,7 +58,6 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     changed: () => made.leader?.poolsChanged(),
   });
   const lead = new Leader({ ...deps, term, runners, pools, retention, events, maxQueued: config.maxQueued });
-  lead.tokensFresh = deps.tokensFresh;
   made.leader = lead;
 
   const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({

@@ -13,7 +13,7 @@ describe('the leader', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().length >= count);
+  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
 
   it('runs a job with four writes at most: create, admit, finish, delete', async () => {
     const { submit, ended, controller, told, job } = await start();

@@ -1,0 +1,61 @@
+/** The write that admits a job: the one that makes it count against its token. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../kube/client.ts';
+import type { Logger } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { admittedStatus, isFinished } from './conditions.ts';
+import { resultPathOf, type Job } from './job.ts';
+import { leaseSafe, type Term } from './safe_lease.ts';
+
+/** Server-side bound of an admission write: what has not landed by then never does. */
+const WRITE_MS = 1_500;
+/** How much of the lease must be left before a write: the write's bound and a little. */
+const LEASE_MARGIN_MS = WRITE_MS + 500;
+/** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
+const MAX_REFUSALS = 5;
+
+export interface AdmissionDeps { term: Term; kube: KubeClient; store: Store; log: Logger }
+
+/** Until it is known whether the write landed: a slot is given back only when it surely did not. `isWanted`: false where the job ended meanwhile. */
+export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, job: Job, isWanted: () => boolean): Promise<'written' | 'gone' | 'refused'> {
+  const { holder, epoch } = term;
+  let refusals = 0;
+  for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+    await leaseSafe(term, LEASE_MARGIN_MS);
+    if (!isWanted()) return 'gone';
+    const status = admittedStatus(
+      job.status,
+      {
+        holder, epoch, runner: job.runner ?? { pod: '', uid: '' }, attempt: job.attempt + 1,
+        queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
+        resultPath: resultPathOf(job),
+        tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
+      },
+      new Date(Math.floor(store.clock.now())).toISOString(),
+    );
+    try {
+      const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, status, {
+        namespace: job.namespace, resourceVersion: job.resourceVersion, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
+      });
+      job.status = updated.status;
+      job.resourceVersion = updated.metadata.resourceVersion ?? '';
+      return 'written';
+    } catch (error) {
+      if (isKubeError(error, 'not-found')) return 'gone';
+      if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
+        log.error({ err: error, job: job.key }, 'an admission was refused by the API server');
+        if (++refusals >= MAX_REFUSALS) return 'refused';
+      }
+    }
+    await delay(pause * (0.5 + Math.random()));
+    try {
+      const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 1_000 });
+      if (live.metadata.uid !== job.uid || isFinished(live.status)) return 'gone';
+      job.status = live.status;
+      job.resourceVersion = live.metadata.resourceVersion ?? '';
+      if (live.status?.admittedBy?.epoch === epoch && live.status.attempts === job.attempt + 1 && live.status.runner?.uid === job.runner?.uid) return 'written';
+    } catch (error) {
+      if (isKubeError(error, 'not-found')) return 'gone';
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** Who a token is and what it may: read from Postgres, never from a spec, and kept as long as notices of changes arrive. */
+import type { TokenRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+
+/** Without notices a record is good for so long. */
+const UNTOLD_MS = 1_000;
+
+export class TokenRecords {
+  readonly #store: Pick<Store, 'tokenLimits'>;
+  readonly #records = new Map<number, { record: TokenRecord | undefined; at: number }>();
+  readonly #fresh: () => boolean;
+
+  /** `fresh`: whether notices of changes arrive. */
+  constructor(store: Pick<Store, 'tokenLimits'>, fresh: () => boolean) {
+    this.#store = store;
+    this.#fresh = fresh;
+  }
+
+  async load(ids: number[]): Promise<void> {
+    const askedAt = performance.now();
+    const records = await this.#store.tokenLimits(ids);
+    // Two looks at once may be answered in either order: the one that was asked later knows better.
+    for (const id of ids) if ((this.#records.get(id)?.at ?? 0) <= askedAt) this.#records.set(id, { record: records.get(id), at: askedAt });
+  }
+
+  async of(id: number): Promise<TokenRecord | undefined> {
+    const cached = this.#records.get(id);
+    if (cached && (this.#fresh() || performance.now() - cached.at < UNTOLD_MS)) return cached.record;
+    await this.load([id]);
+    return this.known(id);
+  }
+
+  known(id: number): TokenRecord | undefined {
+    return this.#records.get(id)?.record;
+  }
+
+  /** Those of the named that were read before. */
+  among(which: number[] | 'all'): number[] {
+    return which === 'all' ? [...this.#records.keys()] : which.filter((id) => this.#records.has(id));
+  }
+
+  forget(id: number): void {
+    this.#records.delete(id);
+  }
+}

@@ -1,0 +1,57 @@
+/** Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not keep the API server from admissions. */
+import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
+import { waitingStatus } from './conditions.ts';
+import type { Job } from './job.ts';
+
+const AT_ONCE = 4;
+const WRITE_MS = 1_500;
+
+export type WaitingReason = { reason: 'Queued' | 'TokenAtLimit' | 'NoRunner'; message: string };
+
+export interface WaitingMarksDeps {
+  kube: KubeClient;
+  why(job: Job): WaitingReason;
+  iso(): string;
+  signal: AbortSignal;
+}
+
+export class WaitingMarks {
+  readonly #deps: WaitingMarksDeps;
+  readonly #due: Job[] = [];
+  #writing = 0;
+
+  constructor(deps: WaitingMarksDeps) {
+    this.#deps = deps;
+  }
+
+  add(job: Job): void {
+    this.#due.push(job);
+    while (this.#writing < AT_ONCE && this.#due.length > 0) {
+      const next = this.#due.shift();
+      if (!next || next.state !== 'waiting' || this.#deps.signal.aborted) continue;
+      this.#writing++;
+      void this.#write(next).finally(() => {
+        this.#writing--;
+        const following = this.#due.shift();
+        if (following) this.add(following);
+      });
+    }
+  }
+
+  async #write(job: Job): Promise<void> {
+    const { kube, why, iso } = this.#deps;
+    const { reason, message } = why(job);
+    try {
+      const version = job.resourceVersion;
+      const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, waitingStatus(job.status, reason, message, iso()), {
+        namespace: job.namespace, resourceVersion: version, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
+      });
+      if (job.resourceVersion === version) {
+        job.resourceVersion = updated.metadata.resourceVersion ?? version;
+        job.status = updated.status;
+      }
+    } catch {
+      // It explains, no more: an admission that overtook it, or a busy API server, is no fault.
+    }
+  }
+}
