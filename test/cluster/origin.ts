@@ -32,7 +32,7 @@ export async function startOrigin(host: string, from: string | Handler, port = 0
   };
 }
 
-async function serveFile(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function serveFile(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const name = basename(decodeURIComponent((request.url ?? '').split('?')[0] ?? ''));
   const path = join(folder, name);
   const found = await stat(path).catch(() => undefined);
