@@ -74,6 +74,7 @@ describe('the chart on an API server', function () {
     it('an administrator label a job that the API made', () => {
       const name = createJob(sealed, api()).stdout.trim();
       assert.equal(kubectl(['label', name, 'seen=yes']).status, 0);
+      assert.match(kubectl(['label', name, 'probeyard.dev/token=2']).stderr, /only the API of Probeyard may set the label probeyard\.dev\/token/);
       assert.equal(kubectl(['delete', name]).status, 0);
     });
 
