@@ -109,6 +109,8 @@ describe('bus: results over JetStream', function () {
     await publishResult(runner, packed);
     await assert.rejects(fetchBody(controller, packed.header, 1_000_000), { code: 'bad-result', message: /over the limit/ });
     await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 1_048_576), { code: 'bad-result' });
+    // What comes is counted, whatever the header says of its number.
+    await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 2 * CHUNK_BYTES - 1), { code: 'bad-result', message: /over the limit/ });
     await assert.rejects(fetchBody(controller, { ...packed.header, job: 'nobody' }, LIMIT), { code: 'no-stream', message: /chunk is not there/ });
   });
 

@@ -135,6 +135,27 @@ describe('losses', function () {
     });
   }
 
+  it('a result of a pod or an attempt that is not the job\'s is none', async () => {
+    const { submit, ended, controller, runners, servers: { bus } } = await start(one);
+    await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    const runner = await until('it runs', () => runners.of(id));
+    const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
+    for (const [podUid, attempt] of [['00000000-0000-4000-8000-000000000000', 1], [runner.uid, 2], [runner.uid, 0]] as const) {
+      const dropped = Promise.withResolvers<void>();
+      const hearing = bus.subscribe<{ attempt: number }>(SUBJECT.collected(podUid), ({ message }) => { if (message.attempt === attempt) dropped.resolve(); });
+      await publishResult(bus, await packResult({ ...body, ioUsage: 77 }, { job: id, attempt, epoch: 1, podUid }));
+      await dropped.promise;
+      hearing.stop();
+      assert.equal((await cluster.record(id)).state, 'open');
+    }
+    await runner.finish();
+    const [record] = await ended(id);
+    assert.deepEqual([record?.state, record?.ioBytes], ['success', 1000]);
+  });
+
   it('a job whose end was recorded just before its runner was lost is not begun again', async () => {
     const { submit, controller, runners, kube, runnerNamespace, servers: { stored: { store } } } = await start({ pools: { short: { minReady: 2 } } });
     await controller();

@@ -1,6 +1,6 @@
 /** From one term to the next, and through writes whose outcome nobody told. */
 import assert from 'node:assert/strict';
-import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
+import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
@@ -64,6 +64,21 @@ describe('takeover', function () {
     await second;
     const records = await ended(early.id, late.id);
     assert.deepEqual(records.map(({ reason }) => reason), ['Completed', 'Completed']);
+  });
+
+  it('a job whose pod went while nobody led runs again', async () => {
+    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start(one);
+    const first = await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    const runner = await until('it runs', () => runners.of(id));
+    await first.stop();
+    await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
+    runners.behaviour.go = () => ({ ms: 5 });
+    await controller({ epoch: 2 });
+    const [record] = await ended(id);
+    assert.deepEqual([record?.state, job(id)?.status?.attempts], ['success', 2]);
   });
 
   it('what was recorded while nobody led is not begun again', async () => {
