@@ -8,8 +8,8 @@ export const RELATIVE_ERROR = 2 ** (1 / 8) - 1;
 const COUNT = 2 ** 32;
 
 /** From `bucket << 32 | count` by commas, in any order, buckets repeated. */
-export function readHistogram(text: string): number[] {
-  const counts = Array.from({ length: BUCKETS + 1 }, () => 0);
+export function readHistogram(text: string): Float64Array {
+  const counts = new Float64Array(BUCKETS + 1);
   for (const part of text.split(',')) {
     if (part === '') continue;
     const code = Number(part);
@@ -27,12 +27,14 @@ function middle(bucket: number, longest: number): number {
 }
 
 /** The smallest time that a share of the requests did not wait longer than (nearest rank). */
-export function quantileOf(counts: readonly number[], share: number, longest: number): number {
-  const total = counts.reduce((sum, count) => sum + count, 0);
+export function quantileOf(counts: Float64Array, share: number, longest: number): number {
+  let total = 0;
+  for (const count of counts) total += count;
   if (total === 0) return 0;
   const rank = Math.ceil(total * share);
   let seen = 0;
-  for (const [bucket, count] of counts.entries()) {
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    const count = counts[bucket]!;
     seen += count;
     if (count > 0 && seen >= rank) return middle(bucket, longest);
   }

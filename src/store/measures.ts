@@ -25,7 +25,7 @@ const end = ([state, column, live]: (typeof ENDS)[number]): Measure =>
   sum(state, added(KINDS.map((name) => `${name}_${column}`)), live, `(state = '${state}')::integer`);
 const scheme = (name: string, also: string[] = []): Measure => {
   const these = `scheme in (${[name, ...also].map((one) => `'${one}'`).join(', ')})`;
-  return sum(name, `coalesce(${name}, 0)`, `case when ${these} then requests else 0 end`, `(${these})::integer`);
+  return sum(name, name, `case when ${these} then requests else 0 end`, `(${these})::integer`);
 };
 
 const REQUESTS = sum('request-count', 'requests', 'requests', '1');

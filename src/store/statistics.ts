@@ -21,7 +21,8 @@ export interface Owners { userIds: readonly number[] | 'everyone'; tokenIds: rea
 
 const EVERYONE = 0;
 const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
-  sum: (column) => `coalesce(sum(${column}), 0)::float8`,
+  // Whole numbers below 2^53 are exact so; sums of bigint are numeric, and turning those into texts takes longer than the sum.
+  sum: (column) => `coalesce(sum((${column})::float8), 0)`,
   max: (column) => `max(${column})`,
   histogram: (column) => `string_agg(${column}, ',')`,
 };
@@ -31,22 +32,23 @@ type Place = 'kept' | 'live' | 'raw';
 /** The statement for these measures. Times are given as numbers of two per piece: it has the same text for every range, so it is prepared once. */
 function statement(measures: readonly Measure[], unit: string | null, pieces: { day: number; hour: number; minute: number; raw: number; live: boolean }, everyone: boolean): string {
   let next = 3;
+  // A rollup as wide as the buckets has their times already.
+  const bucket = (grain: string, time: string) => (unit === null ? 'null::timestamptz' : unit === grain ? time : `date_trunc('${unit}', ${time}, 'UTC')`);
   const columns = (place: Place) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
-  const part = (place: Place, table: string, time: string) => {
+  const part = (place: Place, table: string, time: string, grain: string) => {
     const user = everyone ? `${place === 'kept' ? 'user_id' : EVERYONE} user_id` : 'user_id';
     const owner = everyone && place !== 'kept' ? '$1::bigint[] is not null' : 'user_id = any($1::bigint[])';
     const token = everyone && place === 'kept' ? '$2::bigint[] is null' : '($2::bigint[] is null or token_id = any($2::bigint[]))';
-    const text = `select ${user}, ${time} as at, ${columns(place)} from ${table} where ${owner} and ${token} and ${time} >= $${next} and ${time} < $${next + 1}${place === 'raw' ? ` and state <> 'open'` : ''}`;
+    const text = `select ${user}, ${bucket(grain, time)} bucket, ${columns(place)} from ${table} where ${owner} and ${token} and ${time} >= $${next} and ${time} < $${next + 1}${place === 'raw' ? ` and state <> 'open'` : ''}`;
     next += 2;
     return text;
   };
   const parts = [
-    ...(['day', 'hour', 'minute'] as const).flatMap((grain) => Array.from({ length: pieces[grain] }, () => part('kept', `rollup_${grain}`, 'at'))),
-    ...(pieces.live ? [part('live', 'usage_minute', 'minute')] : []),
-    ...Array.from({ length: pieces.raw }, () => part('raw', 'requests', 'submitted_at')),
+    ...(['day', 'hour', 'minute'] as const).flatMap((grain) => Array.from({ length: pieces[grain] }, () => part('kept', `rollup_${grain}`, 'at', grain))),
+    ...(pieces.live ? [part('live', 'usage_minute', 'minute', 'minute')] : []),
+    ...Array.from({ length: pieces.raw }, () => part('raw', 'requests', 'submitted_at', 'request')),
   ];
-  const bucket = unit === null ? 'null::float8' : `extract(epoch from date_trunc('${unit}', at, 'UTC'))::float8 * 1000`;
-  return `select user_id, ${bucket} bucket, ${measures.map(({ aggregate }, index) => SQL_OF[aggregate](`m${index}`)).join(', ')} from (${parts.join(' union all ')}) u group by 1, 2 order by 1, 2`;
+  return `select user_id, date_part('epoch', bucket) * 1000, ${measures.map(({ aggregate }, index) => SQL_OF[aggregate](`m${index}`)).join(', ')} from (${parts.join(' union all ')}) u group by user_id, bucket order by user_id, bucket`;
 }
 
 const times = (ranges: Range[]) => ranges.flatMap(({ from, to }) => [new Date(from), new Date(to)]);
