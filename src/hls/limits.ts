@@ -2,6 +2,9 @@
 export interface Limits {
   /** Of one playlist; the rest is not read. */
   playlistBytes: number;
+  /** Of all playlists of one presentation: when it is used up, the rest are not read. */
+  presentationBytes: number;
+  presentationLines: number;
   /** Media playlists of one presentation. */
   playlists: number;
   /** Reads at once. */
@@ -18,6 +21,8 @@ export interface Limits {
 /** A million lines are some 30 MB. */
 export const LIMITS: Limits = {
   playlistBytes: 48 << 20,
+  presentationBytes: 256 << 20,
+  presentationLines: 2_400_000,
   playlists: 120,
   parallel: 4,
   segments: 8,

@@ -3,7 +3,7 @@ import { Findings } from './findings.ts';
 import { judgePlaylist } from './judge.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
-import { parsePlaylist } from './parse.ts';
+import { MOST_LINES, parsePlaylist } from './parse.ts';
 import type { Playlist } from './playlist.ts';
 import type { Note } from './rule.ts';
 import { decodePlaylist } from './text.ts';
@@ -19,6 +19,10 @@ export interface Loading {
   /** Of a reload only what has changed is told. */
   quiet?: boolean;
   signal: AbortSignal;
+  /** By `performance.now()`: what is not read by then is not judged. */
+  until?: number;
+  /** What all playlists of the presentation may still take. */
+  left?: { bytes: number; lines: number };
 }
 
 export type Loaded = { ok: true; playlist: Playlist } | { ok: false; shown: string; error: string; status: number };
@@ -34,21 +38,23 @@ export function shownUrl(url: string): string {
 
 const TYPES = /^(application\/(vnd\.apple\.mpegurl|x-mpegurl)|audio\/(x-)?mpegurl)\b/i;
 
-export async function loadPlaylist({ origin, url, findings, limits, imports, anew = false, quiet = false, signal }: Loading): Promise<Loaded> {
+export async function loadPlaylist({ origin, url, findings, limits, imports, anew = false, quiet = false, signal, until, left = { bytes: Infinity, lines: MOST_LINES } }: Loading): Promise<Loaded> {
   const fetched = await origin.fetch(url, { maxBytes: limits.playlistBytes, anew, signal });
   const shown = url === undefined ? shownUrl(fetched.place) : shownUrl(url);
   if (fetched.error !== undefined) return { ok: false, shown, error: fetched.error, status: fetched.status };
   const noteIn = quiet ? () => {} : findings.in(shown);
+  left.bytes -= fetched.bytes.length;
   // A page that stands in for a playlist would break every rule there is; that it is none says it all.
   const pending: Parameters<Note>[] = [];
   const note: Note = (...found) => { if (pending.length < 100_000) pending.push(found); };
   // The last line is not there as a whole.
   const bytes = fetched.whole ? fetched.bytes : fetched.bytes.subarray(0, fetched.bytes.lastIndexOf(10) + 1);
   const source = decodePlaylist(bytes, note);
-  const context = { url: shown, base: fetched.place, bytes: fetched.bytes.length, whole: fetched.whole, ...(imports === undefined ? {} : { imports }) };
+  const context = { url: shown, base: fetched.place, bytes: fetched.bytes.length, whole: fetched.whole, mostLines: Math.max(1000, Math.min(MOST_LINES, left.lines)), ...(until === undefined ? {} : { until }), ...(imports === undefined ? {} : { imports }) };
   const names = [...source.slice(0, 1 << 20).matchAll(/^#EXT-X-DEFINE:.*?QUERYPARAM="([^"]{1,200})"/gm)].map(([, name]) => name!).slice(0, 16);
   const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
   const playlist = parsePlaylist(source, { ...context, ...(parameters === undefined ? {} : { parameter: (name: string) => parameters.get(name) }) }, note);
+  left.lines -= playlist.lines;
   if (playlist.counts.size === 0 && pending.some(([rule]) => rule === 'not-a-playlist')) {
     for (const found of pending) if (found[0] === 'not-a-playlist' || found[0] === 'encoding-utf8') noteIn(...found);
     return { ok: true, playlist: { ...playlist, kind: 'unknown', segments: [] } };

@@ -108,15 +108,20 @@ async function measurePlaylist(playlist: Playlist, measuring: Measuring, budget:
 function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<string, Result>): void {
   const note = findings.in(main.url);
   const of = (reference: string | undefined): Result | undefined => (reference !== undefined && URL.canParse(reference, main.base) ? results.get(new URL(reference, main.base).href) : undefined);
+  const groups = new Map<string, Result[]>();
   for (const rendition of main.renditions) {
-    const result = of(rendition.uri);
-    if (result !== undefined && rendition.type === 'AUDIO') compareChannels(rendition, result.streams, note);
+    const result = rendition.type === 'AUDIO' ? of(rendition.uri) : undefined;
+    if (result === undefined) continue;
+    compareChannels(rendition, result.streams, note);
+    const group = groups.get(rendition.group);
+    // One playlist may stand there any number of times.
+    if (group === undefined) groups.set(rendition.group, [result]);
+    else if (!group.includes(result)) group.push(result);
   }
   for (const variant of main.variants) {
     const own = of(variant.uri);
     if (own === undefined) continue;
-    const group = text(variant.tag, 'AUDIO');
-    const audio = main.renditions.filter((rendition) => rendition.type === 'AUDIO' && rendition.group === group).flatMap(({ uri }) => of(uri) ?? []);
+    const audio = groups.get(text(variant.tag, 'AUDIO') ?? '') ?? [];
     const added = { peak: Math.max(0, ...audio.map(({ rates }) => rates.peak)), average: Math.max(0, ...audio.map(({ rates }) => rates.average)) };
     compareRates(variant, own.rates, added, note);
     if (own.streams.length > 0) compareFormats(variant, own.streams, audio.flatMap(({ streams }) => streams), note);

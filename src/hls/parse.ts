@@ -15,6 +15,10 @@ export interface ParseContext {
   whole?: boolean;
   /** What EXT-X-DEFINE takes from elsewhere: variables of the multivariant playlist, parameters of the playlist's own address. */
   imports?: ReadonlyMap<string, string>;
+  /** By `performance.now()`: what is not read by then is not judged. */
+  until?: number;
+  /** More lines are not read. */
+  mostLines?: number;
   parameter?: (name: string) => string | undefined;
 }
 
@@ -28,8 +32,12 @@ const SEGMENT_TAGS = new Set(['EXTINF', 'EXT-X-BYTERANGE', 'EXT-X-DISCONTINUITY'
 /** A longer line is looked at no further than this. */
 const LONGEST_LINE = 1 << 20;
 /** Lines that are read, and what is kept of them: a hostile list of the shortest lines would otherwise fill any memory. */
-const MOST_LINES = 1_200_000;
+export const MOST_LINES = 1_200_000;
 const MOST_TAGS = 100_000;
+/** What is not kept past the limit need not be read, either: nothing of the segments hangs on it. */
+const ASIDE = new Set(['EXT-X-DATERANGE', 'EXT-X-STREAM-INF', 'EXT-X-I-FRAME-STREAM-INF', 'EXT-X-MEDIA', 'EXT-X-SESSION-DATA', 'EXT-X-SESSION-KEY', 'EXT-X-PRELOAD-HINT', 'EXT-X-RENDITION-REPORT', 'EXT-X-CONTENT-STEERING', 'EXT-X-START']);
+/** So many lines take some milliseconds: then the clock is looked at. */
+const LINES_AT_ONCE = 4096;
 /** What variables put in, in one text and in all: a variable made of variables doubles with every line. */
 const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
 
@@ -39,7 +47,7 @@ const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {
   'EXT-X-STREAM-INF': 'multivariant', 'EXT-X-I-FRAME-STREAM-INF': 'multivariant', 'EXT-X-MEDIA': 'multivariant', 'EXT-X-SESSION-DATA': 'multivariant', 'EXT-X-SESSION-KEY': 'multivariant', 'EXT-X-CONTENT-STEERING': 'multivariant',
 };
 
-export function parsePlaylist(source: string, { url, base, bytes = source.length, whole = true, imports, parameter }: ParseContext, note: Note): Playlist {
+export function parsePlaylist(source: string, { url, base, bytes = source.length, whole = true, imports, until = Infinity, mostLines = MOST_LINES, parameter }: ParseContext, note: Note): Playlist {
   const counts = new Map<string, { count: number; line: number }>();
   const tags: Tag[] = [];
   const segments: Segment[] = [];
@@ -123,8 +131,13 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     if (end === -1) end = length;
     let content = source.slice(at, end > at && source.charCodeAt(end - 1) === 13 ? end - 1 : end);
     at = end + 1;
-    if (line === MOST_LINES) {
-      note('analysis-cut', line, `the first ${MOST_LINES} lines were read`);
+    if (line >= mostLines) {
+      note('analysis-cut', line, `the first ${line} lines were read`);
+      read = false;
+      break;
+    }
+    if (line !== 0 && line % LINES_AT_ONCE === 0 && performance.now() > until) {
+      note('analysis-cut', line, `the first ${line} lines were read, and then the time was over`);
       read = false;
       break;
     }
@@ -209,7 +222,7 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     if (seen !== undefined && spec.once === true) note('tag-duplicate', line, `${name}; first in line ${seen.line}`);
     if (spec.value === 'none' && value !== '') note('tag-value', line, `${name} takes no value`);
     if (spec.value !== 'none' && value === '') note('tag-value', line, `${name} without a value`);
-    const attributes = spec.value === 'attributes' ? attributesOf(content, colon === -1 ? content.length : colon + 1, name, spec) : NO_ATTRIBUTES;
+    const attributes = spec.value === 'attributes' && !(cut && ASIDE.has(name)) ? attributesOf(content, colon === -1 ? content.length : colon + 1, name, spec) : NO_ATTRIBUTES;
     const tag: Tag = { name, line, value: spec.value === 'attributes' ? '' : value, attributes };
     if (tags.length < MOST_TAGS && !SEGMENT_TAGS.has(name) && name !== 'EXT-X-PART') tags.push(tag);
     else if (tags.length === MOST_TAGS && !cut) {

@@ -74,11 +74,12 @@ export function factsOf({ streams = [], packets = [] }: Printed): Facts {
   const own = packets.filter(({ stream_index }) => stream_index === main?.index);
   const times = own.map(({ pts_time, dts_time }) => Number(pts_time ?? dts_time)).filter(Number.isFinite);
   const start = times.reduce((least, time) => Math.min(least, time), Infinity);
+  // Of a frame without a duration the distance to the others is as good.
+  const step = own.length > 1 ? (Math.max(...times.slice(0, 2_000)) - start) / (Math.min(own.length, 2_000) - 1) : 0;
   let end = -Infinity;
   for (const { pts_time, dts_time, duration_time } of own) {
     const at = Number(pts_time ?? dts_time);
-    // Of a frame without a duration the distance to the others is as good.
-    const length = duration_time === undefined ? (own.length > 1 ? (Math.max(...times.slice(0, 2_000)) - start) / (Math.min(own.length, 2_000) - 1) : 0) : Number(duration_time);
+    const length = duration_time === undefined ? step : Number(duration_time);
     if (at + length > end) end = at + length;
   }
   const isKey = (flags: string | undefined): boolean => flags?.includes('K') === true;

@@ -67,6 +67,7 @@ export interface Report {
     /** Found, but too many to be told one by one. */
     untold: number;
     playlists: number;
+    variants: number;
     segments: number;
     segments_measured: number;
     bytes_measured: number;
@@ -77,6 +78,9 @@ export interface Report {
     duration: number;
   };
 }
+
+/** More are counted, and not told one by one: no list that is meant to be played comes near. */
+const MOST_VARIANTS = 2_000;
 
 const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = { 'must-fix': 'must_fix', 'should-fix': 'should_fix', info: 'info' };
 
@@ -107,11 +111,12 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     version: HLS_VERSION,
     reference_version: REFERENCE_VERSION,
     playlists,
-    variants: main.variants.map((variant) => variantOf(variant, main, measured)),
+    variants: main.variants.slice(0, MOST_VARIANTS).map((variant) => variantOf(variant, main, measured)),
     messages,
     summary: {
       must_fix: totals['must-fix'], should_fix: totals['should-fix'], info: totals.info, untold: totals.untold,
       playlists: playlists.length,
+      variants: main.variants.length,
       segments: media.reduce((sum, { segments }) => sum + segments.length, 0),
       segments_measured: sampled.reduce((sum, { segments }) => sum + segments, 0),
       bytes_measured: sampled.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Findings } from './findings.ts';
 import { LIMITS, type Limits } from './limits.ts';
-import { loadPlaylist, shownUrl, type Loaded, type Loading } from './load.ts';
+import { loadPlaylist, type Loaded, type Loading } from './load.ts';
 import { measure, type Measured } from './measure.ts';
 import type { Origin } from './origin.ts';
 import { isLive, text, type Playlist } from './playlist.ts';
@@ -41,11 +41,13 @@ export async function validate({ origin, timeMs, limits: given, measure: measuri
   const findings = new Findings();
   const deadline = performance.now() + timeMs;
   const signal = AbortSignal.timeout(Math.max(1, Math.floor(timeMs)));
+  const left = { bytes: limits.presentationBytes, lines: limits.presentationLines };
   const base = { origin, findings, limits, signal };
-  const loaded = await loadPlaylist({ ...base, url: undefined });
+  const reading = { ...base, left, until: performance.now() + READING * timeMs };
+  const loaded = await loadPlaylist({ ...reading, url: undefined });
   if (!loaded.ok) throw new UnreadableError(loaded.error);
   const main = loaded.playlist;
-  const members = main.kind === 'multivariant' ? await loadMembers(main, base) : [];
+  const members = main.kind === 'multivariant' ? await loadMembers(main, reading) : [];
   if (main.kind === 'multivariant') judgeAcross(main, members.map(({ member }) => member), (playlist, rule, line, detail) => findings.in(playlist.url)(rule, line, detail));
 
   let reloads = 0;
@@ -60,6 +62,9 @@ export async function validate({ origin, timeMs, limits: given, measure: measuri
 async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => {});
 }
+
+/** Of the time that there is, so much is for reading; the rest is for judging what was read. */
+const READING = 0.7;
 
 const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO: 'video', SUBTITLES: 'subtitles' };
 
@@ -76,20 +81,27 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
   for (const { tag, uri, line, iframes } of main.variants) add(uri, iframes ? 'iframes' : 'variant', text(tag, 'CODECS'), line);
   for (const { tag, type, uri } of main.renditions) if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
   const list = [...wanted].slice(0, base.limits.playlists);
-  if (list.length < wanted.size) base.findings.in(main.url)('playlists-unread', 1, `${list.length} of ${wanted.size}`);
 
   const members: (Named | undefined)[] = [];
   const queue = [...list.entries()];
+  let unread = wanted.size - list.length;
+  const { left, until = Infinity, signal } = base;
+  const over = (): boolean => signal.aborted || performance.now() > until || (left !== undefined && (left.bytes <= 0 || left.lines <= 0));
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, [url, { role, codecs, line }]] = next;
-      const loaded: Loaded = base.signal.aborted ? { ok: false, shown: shownUrl(url), error: 'no time was left', status: 0 } : await loadPlaylist({ ...base, url, imports: main.variables });
+      if (over()) {
+        unread += 1;
+        continue;
+      }
+      const loaded: Loaded = await loadPlaylist({ ...base, url, imports: main.variables });
       if (!loaded.ok) base.findings.in(main.url)('playlist-unreadable', line, `${loaded.shown}: ${loaded.error}`);
       else if (loaded.playlist.kind === 'multivariant') base.findings.in(main.url)('playlist-nested', line, loaded.playlist.url);
       else members[index] = { url, member: { playlist: loaded.playlist, role, codecs } };
     }
   };
   await Promise.all(Array.from({ length: base.limits.parallel }, work));
+  if (unread > 0) base.findings.in(main.url)('playlists-unread', 1, `${wanted.size - unread} of ${wanted.size} were read`);
   return members.filter((member) => member !== undefined);
 }
 

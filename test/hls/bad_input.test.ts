@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parsePlaylist } from '../../src/hls/parse.ts';
 import { Host, type Answer } from './serve.ts';
 import { vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
 import { textReport } from '../../src/hls/text_report.ts';
@@ -51,11 +55,69 @@ describe('what is no good playlist', function () {
     assert.deepEqual([report.playlists[0]?.bytes, report.success, report.summary.live], [1 << 20, true, false]);
   });
 
+  it('a playlist that never ends is read as far as its limit, and the host is let go', async () => {
+    const gone = Promise.withResolvers<void>();
+    const endless = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' }).write(HEAD);
+      const more = (): void => { while (!response.destroyed && response.write('#EXTINF:6,\na.ts\n'.repeat(1_000))); };
+      response.on('drain', more).on('close', gone.resolve);
+      more();
+    }).listen(0, '127.0.0.1');
+    await once(endless, 'listening');
+    try {
+      const report = await host.report(`http://127.0.0.1:${(endless.address() as AddressInfo).port}/live.m3u8`, { limits: { playlistBytes: 1 << 20 } });
+      assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
+      await gone.promise;
+    } finally {
+      endless.close();
+      endless.closeAllConnections();
+    }
+  });
+
   it('1,300,000 lines of nothing end at the limit of lines', async () => {
     const report = await host.report(host.put('/lines.m3u8', { body: `${HEAD}${'a\n'.repeat(1_300_000)}` }));
     assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
     assert.equal(report.playlists[0]?.lines, 1_200_000);
   });
+
+  it('of all playlists together no more lines and bytes are read than there is room for', async () => {
+    const long = `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(3_000)}#EXT-X-ENDLIST\n`;
+    const list = Array.from({ length: 12 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, `long-${n}.m3u8`));
+    for (let n = 0; n < 12; n++) host.put(`/long-${n}.m3u8`, { body: long });
+    const address = host.put('/many-long.m3u8', { body: aMain(...list) });
+    for (const limits of [{ presentationLines: 20_000 }, { presentationBytes: 2 * long.length }]) {
+      const report = await host.report(address, { limits });
+      assert.ok(report.playlists.length > 1 && report.playlists.length < 10, String(report.playlists.length));
+      assert.match(report.messages.find(({ code }) => code === 'playlists-unread')?.message ?? '', /of 12 were read/);
+      assert.ok(!report.messages.some(({ code }) => code === 'playlist-unreadable'));
+    }
+  });
+
+  it('what is not read when the time is over is not judged, and the report says so', async () => {
+    const codes: string[] = [];
+    const playlist = parsePlaylist(`${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(20_000)}#EXTINF:6,`, { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8', until: performance.now() - 1 }, (rule) => codes.push(rule));
+    assert.deepEqual([playlist.whole, playlist.lines, codes], [false, 4096, ['analysis-cut']]);
+    // None of its time is left for the playlists that it names: that is no fault of theirs.
+    const report = await host.report(host.put('/late.m3u8', { body: aMain() }), { timeMs: 0, origin: { parameters: () => Promise.resolve(new Map()), fetch: () => Promise.resolve({ status: 200, bytes: Buffer.from(aMain()), whole: true, type: 'application/vnd.apple.mpegurl', place: 'http://h/late.m3u8', error: undefined }) } });
+    assert.deepEqual(report.messages.filter(({ level, code }) => level === 'must-fix' || code === 'playlists-unread').map(({ code }) => code), ['playlists-unread']);
+  });
+
+  it('of 3,000 variants 2,000 are shown, and all are counted', async () => {
+    const report = await host.report(host.put('/variants.m3u8', { body: aMain(...Array.from({ length: 3_000 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, 'same.m3u8'))) }));
+    assert.deepEqual([report.variants.length, report.summary.variants, report.summary.playlists], [2_000, 3_000, 2]);
+    assert.ok(textReport(report).length > 0);
+  });
+
+  for (const [what, lines, code] of [
+    ['twenty thousand init sections before as many segments', [...Array.from({ length: 20_000 }, (_, n) => `#EXT-X-MAP:URI="${n}.mp4"`), ...Array.from({ length: 20_000 }, () => '#EXTINF:6,\na.m4s'), '#EXT-X-ENDLIST'], 'map-unused'],
+    ['twenty thousand hints, each of a type of its own', Array.from({ length: 20_000 }, (_, n) => `#EXT-X-PRELOAD-HINT:TYPE=T${n},URI="a"`), 'attribute-value'],
+    ['twenty thousand variants of one pathway', ['#EXT-X-CONTENT-STEERING:SERVER-URI="s",PATHWAY-ID="B"', ...Array.from({ length: 20_000 }, () => '#EXT-X-STREAM-INF:BANDWIDTH=1,PATHWAY-ID="A"\na.m3u8')], 'steering-pathway'],
+  ] as const) {
+    it(`${what}: an answer`, async () => {
+      const report = await host.report(host.put(`/${code}.m3u8`, { body: `${code === 'steering-pathway' ? '#EXTM3U\n' : HEAD}${lines.join('\n')}\n` }));
+      assert.ok(report.messages.some((message) => message.code === code));
+    });
+  }
 
   it('a playlist that names itself is followed once', async () => {
     const report = await host.report(host.put('/self.m3u8', { body: aMain(aVariant({}, 'self.m3u8')) }));

@@ -48,9 +48,12 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
   if (has(playlist, 'EXT-X-SKIP')) note('skip-unasked', lineOf(playlist, 'EXT-X-SKIP'));
   for (const report of tagsOf(playlist, 'EXT-X-RENDITION-REPORT')) if (/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(text(report, 'URI') ?? '')) note('report-uri', report.line);
   const hints = tagsOf(playlist, 'EXT-X-PRELOAD-HINT');
+  const types = new Set<string | undefined>();
   for (const hint of hints) {
     judgeAddress(text(hint, 'URI') ?? '', playlist.base, hint.line, note);
-    if (hints.find((other) => text(other, 'TYPE') === text(hint, 'TYPE')) !== hint) note('preload-hint-double', hint.line);
+    const type = text(hint, 'TYPE');
+    if (types.has(type)) note('preload-hint-double', hint.line);
+    types.add(type);
   }
   if (playlist.ended && hints.length > 0) note('preload-hint-ended', hints[0]?.line ?? 1);
 

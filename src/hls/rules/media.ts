@@ -69,7 +69,10 @@ export function judgeMedia(playlist: Playlist, note: Note): void {
     const whole = segments.find(({ range }) => range === undefined);
     if (whole !== undefined) note('iframes-range', whole.line);
   }
-  for (const map of tagsOf(playlist, 'EXT-X-MAP')) if (playlist.ended && !segments.some((segment) => segment.map?.tag === map)) note('map-unused', map.line);
+  if (playlist.ended) {
+    const maps = new Set(segments.map(({ map }) => map?.tag));
+    for (const map of tagsOf(playlist, 'EXT-X-MAP')) if (!maps.has(map)) note('map-unused', map.line);
+  }
   judgeStart(playlist, note);
   judgeKeys(playlist, note);
   judgeLive(playlist, note);

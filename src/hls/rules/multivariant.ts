@@ -148,7 +148,9 @@ function judgeSteering(first: string | undefined, line: number, variants: readon
   const pathways = new Map<string, string[]>();
   for (const { tag } of variants) {
     const id = text(tag, 'PATHWAY-ID') ?? '.';
-    pathways.set(id, [...(pathways.get(id) ?? []), `${text(tag, 'RESOLUTION')} ${text(tag, 'CODECS')} ${text(tag, 'BANDWIDTH')}`]);
+    const list = pathways.get(id) ?? [];
+    if (list.length === 0) pathways.set(id, list);
+    list.push(`${text(tag, 'RESOLUTION')} ${text(tag, 'CODECS')} ${text(tag, 'BANDWIDTH')}`);
   }
   if (first !== undefined && !pathways.has(first)) note('steering-pathway', line, quote(first));
   const [[, model] = ['', []], ...others] = pathways;
