@@ -11,7 +11,7 @@ const BATCH = 200;
 
 export const isOverdue = (row: OpenRow, now: number): boolean => now > row.submittedAt.getTime() + row.queueTimeoutMs + GRACE_MS;
 
-export interface SweepDeps extends EndDeps { store: Store; kube: KubeClient; log: Logger; namespace: string; knows: (name: string) => boolean; cached: (name: string) => boolean }
+export interface SweepDeps extends EndDeps { store: Store; kube: KubeClient; log: Logger; namespace: string; knows: (name: string) => boolean; cached: (name: string) => boolean; /** It is there, and the cache does not have it. */ behind: (name: string) => void }
 
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<number> {
   const { store, kube, namespace } = deps;
@@ -23,6 +23,8 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
     if (!isOverdue(row, now) || deps.knows(row.id) || deps.cached(row.id)) continue;
     try {
       await kube.get(PROBE_JOBS, row.id, { namespace });
+      // Nobody would ever end it: the leader learns of jobs from the cache alone.
+      deps.behind(row.id);
       continue;
     } catch (error) {
       if (!isKubeError(error, 'not-found')) throw error;

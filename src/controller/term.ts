@@ -8,6 +8,7 @@ import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
 import { applyCatalog } from './catalog.ts';
+import { lateWatch } from './late_watch.ts';
 import { Leader, type LeaderDeps } from './leader.ts';
 import { NATS_CA } from './pod.ts';
 import { Pools } from './pools.ts';
@@ -95,7 +96,11 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     log.warn({ subject }, 'a heartbeat that is not its pod\'s own was dropped');
     return undefined;
   });
-  const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => lead.early(message));
+  const late = lateWatch({ kube, jobs, namespace: deps.namespace, log, knows: (name) => lead.knows(name), signal: over.signal });
+  const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
+    late.told(message.job);
+    return lead.early(message);
+  });
   const closed = bus.subscribe<Closed>(SUBJECT.closed, ({ message }) => lead.closed(message));
   const listeners = [beats, early, closed];
 
@@ -111,7 +116,7 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   const tick = oneAtATime(() => lead.tick());
   const sweepOnce = oneAtATime(async () => {
     if (!term.stillLeading(0)) return;
-    const count = await sweep({ ...deps, knows: (id) => lead.knows(id), cached: (id) => jobs.countBy('id', id) > 0 }, over.signal);
+    const count = await sweep({ ...deps, knows: (id) => lead.knows(id), cached: (id) => jobs.countBy('id', id) > 0, behind: (name) => void late.behind(name) }, over.signal);
     if (count > 0) log.warn({ count }, 'open requests without a job were ended');
   });
 
