@@ -90,7 +90,9 @@ function bare({ format, output, error, success }: Told, long: LongOutputs | unde
   const escaped = long?.get(output);
   const text = escaped ? textOf(escaped) : output;
   const json = format === 'json' && (typeof text === 'string' || isUtf8(text)) && isJson(text);
-  return { status: 200, contentType: json ? JSON_TYPE : success && format !== 'json' ? bareType : TEXT_TYPE, body: joined([text]) };
+  // A runner may lie: what is no JSON is never called so, whatever was asked for.
+  const printed = success && format !== 'json' && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
+  return { status: 200, contentType: json ? JSON_TYPE : printed, body: joined([text]) };
 }
 
 function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): Pieces {

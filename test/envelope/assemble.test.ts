@@ -87,6 +87,12 @@ describe('assemble', () => {
     it('gives other formats as plain text, which no browser runs', () => {
       assert.deepEqual(bare(good('ffprobe', '<script>', { format: 'text' })), { status: 200, contentType: 'text/plain; charset=utf-8', body: '<script>' });
     });
+    it('calls nothing JSON that is none, where JSON was asked for and a runner says that all is well', () => {
+      for (const output of ['streams,0', '{"a":']) {
+        const lying = good('ffprobe', output, { format: 'text' });
+        assert.deepEqual(answer(body([lying]), { shown: ['ffprobe'], injectOutput: true, asked: ASKED, bareType: JSON_TYPE }), { status: 200, contentType: 'text/plain; charset=utf-8', body: output });
+      }
+    });
     it('gives the error where there is no output', () => {
       assert.deepEqual(bare(bad('ffprobe', 'timeout', 'timed out')), { status: 200, contentType: JSON_TYPE, body: '{"success":false,"error":"timed out"}' });
     });
