@@ -2,7 +2,7 @@
 RUN = npm exec --no --silent -- node
 # The real servers that unit tests run against; nothing to do once they are built.
 SERVERS = $(RUN) test/cluster/build.ts etcd kubernetes nats-server
-export CLUSTER REGISTRY OF FOLLOW CASES SEED
+export CLUSTER REGISTRY OF FOLLOW CASES SEED N
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,9 +30,9 @@ soak: node_modules/.package-lock.json ## an hour of random faults, two at a time
 bench: node_modules/.package-lock.json ## measurements, compared with their ranges
 	@$(RUN) bench/run.ts
 
-fuzz-api: node_modules/.package-lock.json ## many made-up requests against the whole interface (N: examples of each operation, SEED)
+fuzz-api: node_modules/.package-lock.json ## made-up requests against the whole interface (CASES=10000 of each side, N=500 examples of each operation in a round, SEED); writes its part of docs/fuzzing.md
 	@$(SERVERS)
-	@nice -n 19 $(RUN) test/fuzz/api/run.ts $(or $(N),500) $(SEED)
+	@nice -n 19 $(RUN) test/fuzz/api/run.ts
 
 bench-hls: node_modules/.package-lock.json ## the HLS validator beside others; writes the tables of docs/hls.md
 	@$(RUN) bench/hls/run.ts

@@ -1,20 +1,62 @@
-/** Many cases against the whole interface: `make fuzz-api`, or `node test/fuzz/api/run.ts [examples of each operation] [seed] [filter...]`. */
+/**
+ * Many cases against the whole interface: `make fuzz-api` (CASES: at least so many of each side, N: examples of each operation in a round, SEED).
+ * Rounds go on with the next seed until there are enough. Writes its summary into docs/fuzzing.md.
+ */
 import { stopApiServers } from '../../kube/apiserver.ts';
+import { writeSummary } from '../summary.ts';
 import { startFuzzRig } from './rig.ts';
-import { runSchemathesis, schemathesis } from './schemathesis.ts';
+import { runSchemathesis, schemathesis, VERSION, type Fuzzed } from './schemathesis.ts';
 
-const [examples = '500', seed = String(Date.now() % 1_000_000_000), ...include] = process.argv.slice(2);
+const [examples = 500, cases = 10_000, first = Date.now() % 1_000_000_000] = ['N', 'CASES', 'SEED'].map((name) => (process.env[name] ? Number(process.env[name]) : undefined));
+const SIDES = [['the gateway, `/v1/probe/*`', ['--include-tag', 'probe']], ['accounts, users, log, statistics, description', ['--exclude-tag', 'probe']]] as const;
+
+interface Side { words: string; rounds: { seed: number; fuzzed: Fuzzed }[]; ended: number; errors: number }
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const casesOf = ({ rounds }: Side) => sum(rounds.map(({ fuzzed }) => fuzzed.cases));
+
+/** A rig of its own: what one side left in the record is not the other's. */
+async function fuzzSide(program: string, words: string, include: readonly string[]): Promise<Side> {
+  const rig = await startFuzzRig();
+  const side: Side = { words, rounds: [], ended: 0, errors: 0 };
+  try {
+    for (let seed = first; casesOf(side) < cases; seed++) {
+      const fuzzed = await runSchemathesis(program, { url: rig.api.url, token: rig.api.token, seed, examples, phases: 'examples,coverage,fuzzing', include: [...include] }, (text) => process.stdout.write(text));
+      side.rounds.push({ seed, fuzzed });
+      console.log(`\n${words}, seed ${seed}: ${fuzzed.cases} cases, ${JSON.stringify(fuzzed.statuses)}; ${fuzzed.ok ? 'no answer outside its schema' : 'FAILED'}`);
+      if (fuzzed.cases === 0) break;
+    }
+    side.ended = rig.ended();
+    const errors = rig.api.log.filter((line) => line.includes('"level":50'));
+    side.errors = errors.length;
+    for (const line of errors.slice(0, 20)) console.log(line.slice(0, 1_500));
+    return side;
+  } finally {
+    await rig.stop();
+  }
+}
+
+function rowOf(side: Side): string {
+  const statuses = new Map<string, number>();
+  for (const { fuzzed } of side.rounds) for (const [status, count] of Object.entries(fuzzed.statuses)) statuses.set(status, (statuses.get(status) ?? 0) + count);
+  const failed = side.rounds.filter(({ fuzzed }) => !fuzzed.ok).map(({ seed }) => seed);
+  const operations = Math.max(...side.rounds.map(({ fuzzed }) => fuzzed.operations));
+  return `| ${side.words} | ${operations} | ${side.rounds.map(({ seed }) => seed).join(', ')} | ${casesOf(side)} | ${[...statuses].sort().map(([status, count]) => `${status}: ${count}`).join(', ')} | ${side.ended} | ${failed.length === 0 ? 'none' : `seed ${failed.join(', ')}`} | ${side.errors} |`;
+}
+
 const program = schemathesis();
 if (program === null) process.exit(1);
-const rig = await startFuzzRig();
-console.log(`seed ${seed}, at most ${examples} examples of each operation`);
+console.log(`from seed ${first} on, at most ${examples} examples of each operation in a round, until there are ${cases} cases of each side`);
 try {
-  const { ok, cases, statuses } = await runSchemathesis(program, { url: rig.api.url, token: rig.api.token, seed: Number(seed), examples: Number(examples), phases: 'examples,coverage,fuzzing', include }, (text) => process.stdout.write(text));
-  console.log(`\nseed ${seed}: ${cases} cases, ${rig.ended()} requests accepted and ended; answers by status ${JSON.stringify(statuses)}; ${ok ? 'no answer outside its schema' : 'FAILED'}`);
-  const errors = rig.api.log.filter((line) => line.includes('"level":50'));
-  for (const line of errors.slice(0, 20)) console.log(line.slice(0, 1_500));
-  process.exitCode = ok ? 0 : 1;
+  const sides: Side[] = [];
+  for (const [words, include] of SIDES) sides.push(await fuzzSide(program, words, include));
+  const text = ['## Made-up requests', '',
+    `\`make fuzz-api SEED=${first} N=${examples} CASES=${cases}\`: schemathesis ${VERSION} makes requests of the OpenAPI description, good ones and bad ones, for the API on a real Postgres, NATS and API server. Somebody ends what is accepted,`,
+    'in turn with success, text, a tool that was stopped, an origin that is not there, and no result. An answer of 5xx, of a status, a type, a header or a body that is not described, one to a method that there is not, or without the credential is a finding.', '',
+    '| side | operations | seeds | cases | answers by status | accepted and ended | findings | errors logged |', '|---|---|---|---|---|---|---|---|', ...sides.map(rowOf)].join('\n');
+  console.log(text);
+  writeSummary('fuzz-api', 'test/fuzz/api/run.ts', text);
+  process.exitCode = sides.every((side) => side.rounds.every(({ fuzzed }) => fuzzed.ok)) ? 0 : 1;
 } finally {
-  await rig.stop();
   await stopApiServers();
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const VERSION = '4.32.5';
+export const VERSION = '4.32.5';
 const CHECKS = ['not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_headers_conformance', 'response_schema_conformance', 'unsupported_method', 'ignored_auth'];
 
 /** Where it is; null where it cannot be had, with the reason printed. Takes some 20 s the first time. */
@@ -23,21 +23,24 @@ export function schemathesis(): string | null {
 }
 
 export interface FuzzSettings { url: string; token: string; seed: number; /** At most, of each operation. */ examples: number; phases: string; include?: string[]; /** One: Python 3.11 cannot parse source in two threads at once, which schemathesis does. */ workers?: number }
-export interface Fuzzed { ok: boolean; cases: number; text: string; statuses: Record<string, number> }
+export interface Fuzzed { ok: boolean; cases: number; /** How many there were. */ operations: number; text: string; statuses: Record<string, number> }
 
-interface Line { ScenarioFinished?: { recorder?: { interactions?: Record<string, { response?: { status_code: number } | null }> } } }
+interface Line { ScenarioFinished?: { recorder?: { label?: string; interactions?: Record<string, { response?: { status_code: number } | null }> } } }
 
 /** Every answer by its status, from the events of the run. */
-function statusesIn(file: string): Record<string, number> {
+function answersIn(file: string): Pick<Fuzzed, 'statuses' | 'operations'> {
   const statuses: Record<string, number> = {};
+  const operations = new Set<string>();
   for (const line of existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []) {
     if (line === '') continue;
-    for (const { response } of Object.values((JSON.parse(line) as Line).ScenarioFinished?.recorder?.interactions ?? {})) {
+    const recorder = (JSON.parse(line) as Line).ScenarioFinished?.recorder;
+    for (const { response } of Object.values(recorder?.interactions ?? {})) {
+      operations.add(recorder?.label ?? '');
       const status = response ? String(response.status_code) : 'none';
       statuses[status] = (statuses[status] ?? 0) + 1;
     }
   }
-  return statuses;
+  return { statuses, operations: operations.size };
 }
 
 export async function runSchemathesis(program: string, { url, token, seed, examples, phases, include = [], workers = 1 }: FuzzSettings, onText: (text: string) => void = () => {}): Promise<Fuzzed> {
@@ -54,8 +57,8 @@ export async function runSchemathesis(program: string, { url, token, seed, examp
     let text = '';
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (piece: string) => { text += piece; onText(piece); });
     const code = await new Promise<number | null>((resolve) => { child.once('close', resolve); });
-    const statuses = statusesIn(report);
-    return { ok: code === 0, cases: Object.values(statuses).reduce((sum, count) => sum + count, 0), text, statuses };
+    const { statuses, operations } = answersIn(report);
+    return { ok: code === 0, operations, cases: Object.values(statuses).reduce((sum, count) => sum + count, 0), text, statuses };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,10 +1,7 @@
 /** `make fuzz-media` (CASES=, SEED=): the long form. Writes its summary into docs/fuzzing.md. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { corpus, fuzzMedia, type Summary } from './fuzz.ts';
-
-const file = join(import.meta.dirname, '..', '..', '..', 'docs', 'fuzzing.md');
-const [begin, end] = ['<!-- fuzz-media: written by test/fuzz/media/run.ts -->', '<!-- /fuzz-media -->'];
+import { writeSummary } from '../summary.ts';
 
 const cases = Number(process.env['CASES'] || 1000);
 const seed = Number(process.env['SEED'] || Math.floor(Math.random() * 2 ** 32));
@@ -14,9 +11,7 @@ const begun = performance.now();
 const summary = await fuzzMedia({ seed, cases, progress: (done) => console.log(`${done} done after ${Math.round((performance.now() - begun) / 1000)} s`) });
 const text = render(summary);
 console.log(text);
-const known = existsSync(file) ? readFileSync(file, 'utf8') : '# Fuzzing\n';
-const at = known.indexOf(begin);
-writeFileSync(file, at === -1 ? `${known.trimEnd()}\n\n${begin}\n${text}\n${end}\n` : `${known.slice(0, at)}${begin}\n${text}\n${known.slice(known.indexOf(end, at))}`);
+writeSummary('fuzz-media', 'test/fuzz/media/run.ts', text);
 process.exitCode = summary.problems.length === 0 ? 0 : 1;
 
 function render({ seed: used, cases: done, files, kinds, byTool, problems, slowestMs }: Summary): string {
