@@ -2,7 +2,7 @@
 RUN = npm exec --no --silent -- node
 # The real servers that unit tests run against; nothing to do once they are built.
 SERVERS = $(RUN) test/cluster/build.ts etcd kubernetes nats-server
-export CLUSTER REGISTRY OF FOLLOW CASES SEED N
+export CLUSTER REGISTRY OF FOLLOW CASES SEED N ONLY
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +24,14 @@ test-unit: node_modules/.package-lock.json ## tests without a cluster
 test-cluster: node_modules/.package-lock.json ## tests on the local cluster
 	@$(RUN) test/run.ts cluster
 
+faults: node_modules/.package-lock.json ## every fault under load on the running cluster; writes docs/faults.md (NAMES="leader_killed ...")
+	@$(RUN) test/faults/table.ts $(NAMES)
+
 soak: node_modules/.package-lock.json ## an hour of random faults, two at a time, under load (MINUTES, SEED)
 	@$(RUN) test/faults/soak.ts --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
+
+hostility: node_modules/.package-lock.json ## attacks from inside and outside on the local cluster; writes the tables of docs/hostility.md
+	@$(RUN) test/hostility/table.ts
 
 bench: node_modules/.package-lock.json ## measurements, compared with their ranges
 	@$(RUN) bench/run.ts
@@ -81,9 +87,13 @@ fuzz-c2pa: node_modules/.package-lock.json ## changed signed files to the C2PA c
 	@$(RUN) images/cargo_build.ts
 	@nice -n 19 $(RUN) test/c2pa/fuzz.ts $(or $(CASES),10000) $(SEED)
 
+mutations: node_modules/.package-lock.json ## take out each guard in a copy of the tree: its test must go red (ONLY=text;text); writes docs/mutations.md
+	@$(SERVERS)
+	@nice -n 19 $(RUN) test/mutations/run.ts
+
 # npm writes this file at the end of an install.
 node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: fuzz-c2pa help up down test test-unit test-cluster soak bench bench-store bench-hls fuzz-hls fuzz-api images images-source status logs peers sources fuzz-media browser
+.PHONY: mutations fuzz-c2pa help up down test test-unit test-cluster faults soak bench bench-store bench-hls fuzz-hls fuzz-api images images-source status logs peers sources fuzz-media browser
