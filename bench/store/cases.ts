@@ -1,11 +1,9 @@
 /** What is asked of two years of requests: every statistic over every range and aggregation, and the pages of the log, of a user and of all. */
-import { AGGREGATIONS, BUCKET, rangeProblem, type Aggregation } from '../../src/statistics/aggregation.ts';
-import { cover } from '../../src/statistics/cover.ts';
+import { AGGREGATIONS, rangeProblem, type Aggregation } from '../../src/statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../src/statistics/resources.ts';
-import type { Query } from '../../src/store/connection.ts';
-import { countQuery, pageQuery, type LogFilter, type LogPage } from '../../src/store/log.ts';
-import { MEASURES } from '../../src/store/measures.ts';
-import { usageQuery, type Owners } from '../../src/store/statistics.ts';
+import type { Database, Query } from '../../src/store/connection.ts';
+import { logCalls, type LogFilter, type LogPage } from '../../src/store/log.ts';
+import { statisticsCalls, type Owners } from '../../src/store/statistics.ts';
 import type { Store } from '../../src/store/store.ts';
 
 const DAY = 86_400_000;
@@ -16,9 +14,17 @@ export interface Case {
   what: string;
   /** Whose: any of the users, the largest, or everybody's. */
   whose: 'any' | 'largest' | 'everyone';
-  run(store: Store, user: number): Promise<unknown>;
-  /** The statements behind it, for their plans. */
-  queries(user: number): Query[];
+  run(store: Calls, user: number): Promise<unknown>;
+}
+type Calls = Pick<Store, 'usageFigures' | 'listLog'>;
+
+/** The statements that it sends, for their plans. */
+export async function statementsOf({ run }: Case, database: Database, user: number): Promise<Query[]> {
+  const sent: Query[] = [];
+  const recorder: Database = { ...database, rows: (query) => { sent.push(query); return database.rows(query); } };
+  const always = () => Promise.resolve(-Infinity);
+  await run({ ...statisticsCalls(recorder, always), ...logCalls(recorder, always) }, user);
+  return sent;
 }
 
 /** A moment within a minute, so that both ends of every range are broken. */
@@ -44,13 +50,10 @@ export function statisticsCases(end: Date): Case[] {
 }
 
 function statisticsCase(statistic: Statistic, aggregation: Aggregation, words: string, period: { from: Date; to: Date }, whose: Case['whose']): Case {
-  const { unit, coarsest } = BUCKET[aggregation];
-  const range = { from: period.from.getTime(), to: period.to.getTime() };
   return {
     group: 'statistics', what: `${statistic}, ${aggregation}, ${words}`, whose,
     // With the answer's text: of a year's hours it is no small part.
     run: async (store, user) => JSON.stringify(usersUsage(statistic, await store.usageFigures(statistic, owned(user), period, aggregation), period.from)),
-    queries: (user) => [usageQuery(statistic, MEASURES[statistic], owned(user), range, { unit, coarsest: coarsest && cover(range, coarsest) })!],
   };
 }
 
@@ -63,7 +66,7 @@ export function logCases(begin: Date, end: Date, requests: number, users: number
       filter: { ...none, period: all, ...filter, owners: whose === 'everyone' ? { userIds: 'everyone', tokenIds: null } : { ...owned(user), ...filter.owners } },
       sort: { field: 'send', order: 'desc' }, offset: 0, limit: 10, ...rest,
     });
-    return { group: 'log', what, whose, run: (store, user) => store.listLog(of(user)), queries: (user) => [pageQuery(of(user)), countQuery(of(user).filter)] };
+    return { group: 'log', what, whose, run: (store, user) => store.listLog(of(user)) };
   };
   const ofUser = (whose: 'any' | 'largest', mean: number): Case[] => [
     page('first page of the last day', whose, { period: day }),

@@ -8,6 +8,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { openDatabase } from '../../src/store/connection.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openStore } from '../../src/store/store.ts';
 import { startPostgres } from '../../test/servers.ts';
@@ -92,9 +93,11 @@ async function measure(url: string): Promise<string> {
     }
   }
   written(lines);
-  lines.push('## Plans', ...await explained(client, cases, first + Math.floor(users / 2), largest));
+  const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 60_000 });
+  lines.push('## Plans', ...await explained(client, database, cases, first + Math.floor(users / 2), largest));
   const { rows: sizes } = await client.query<{ name: string; size: string }>(`select case when relname ~ '^requests' then 'requests' else relname end as name, pg_size_pretty(sum(pg_total_relation_size(oid))) size from pg_class where relkind = 'r' and relname ~ '^(requests|rollup_)' group by 1 order by 1`);
   lines.splice(1, 0, `On disk: ${sizes.map(({ name, size }) => `${name} ${size}`).join(', ')}, with their indexes.`);
+  await database.end();
   await store.close();
   await client.end();
   return lines.join('\n\n');

@@ -1,7 +1,7 @@
 /** Plans of the queries, as Postgres explains them: for docs/queries.md, and for tests that assert what they read. */
 import type pg from 'pg';
-import type { Query } from '../../src/store/connection.ts';
-import type { Case } from './cases.ts';
+import type { Database, Query } from '../../src/store/connection.ts';
+import { statementsOf, type Case } from './cases.ts';
 
 interface Node { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; 'Actual Loops'?: number; 'Actual Rows'?: number; Plans?: Node[] }
 
@@ -34,12 +34,12 @@ export const words = ({ how, table, index, partitions, rows }: Read): string =>
   `${how} on ${table}${partitions > 1 ? ` (${partitions} parts)` : ''}${index === undefined ? '' : ` by ${index}`}: ${Math.round(rows)} rows`;
 
 /** One section per case; cases whose plans read the same way stand together. */
-export async function explained(client: pg.Client, cases: readonly Case[], aUser: number, largest: number): Promise<string[]> {
+export async function explained(client: pg.Client, database: Database, cases: readonly Case[], aUser: number, largest: number): Promise<string[]> {
   const sections = new Map<string, string[]>();
   for (const of of cases) {
     const plans: string[] = [];
-    for (const query of of.queries(of.whose === 'largest' ? largest : aUser)) plans.push((await planOf(client, query)).map((read) => `- ${words(read).replace(/: \d+ rows$/, '')}`).join('\n'));
-    const key = plans.join('\n\nand its total where the rollups do not know it:\n\n');
+    for (const query of await statementsOf(of, database, of.whose === 'largest' ? largest : aUser)) plans.push((await planOf(client, query)).map((read) => `- ${words(read).replace(/: \d+ rows$/, '')}`).join('\n'));
+    const key = plans.join('\n\nand then, or at the same time:\n\n');
     sections.set(key, [...sections.get(key) ?? [], `${of.group}: ${of.what} (${of.whose})`]);
   }
   return [...sections].map(([plan, which]) => `${which.length > 6 ? `${which.slice(0, 6).join('; ')}; and ${which.length - 6} more that read the same` : which.join('; ')}:\n\n${plan}`);
