@@ -49,7 +49,7 @@ export function statisticsCases(end: Date): Case[] {
   return cases;
 }
 
-function statisticsCase(statistic: Statistic, aggregation: Aggregation, words: string, period: { from: Date; to: Date }, whose: Case['whose']): Case {
+export function statisticsCase(statistic: Statistic, aggregation: Aggregation, words: string, period: { from: Date; to: Date }, whose: Case['whose']): Case {
   return {
     group: 'statistics', what: `${statistic}, ${aggregation}, ${words}`, whose,
     // With the answer's text: of a year's hours it is no small part.
