@@ -58,7 +58,7 @@ describe('report', () => {
   });
 
   it('of no tool there is none', () => {
-    for (const output of [undefined, null, {}, [], 'text', { media: null }, { format: {} }]) {
+    for (const output of [undefined, null, {}, [], 'text', { media: null }, { format: {} }, { media: { track: [{ '@type': 'General', FileSize: '4096' }] } }]) {
       assert.equal(report({ ffprobe: { version: '9.0', output }, mediainfo: { version: '26.10', output }, diff: true, prefer: null }), undefined);
     }
   });

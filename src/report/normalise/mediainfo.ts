@@ -17,8 +17,9 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
   const tracks = listOf(media['track']).slice(0, MOST_TRACKS).map(objectOf);
   const general = tracks.find((track) => track['@type'] === 'General');
   const listed = tracks.filter((track) => TYPES[textOf(track['@type']) ?? ''] !== undefined);
-  if (general === undefined && listed.length === 0) return undefined;
   const all = general ?? {};
+  // Of bytes that are nothing to it, it tells the size alone.
+  if (listed.length === 0 && textOf(all['Format']) === undefined) return undefined;
   const extra = objectOf(all['extra']);
   const containerName = textOf(all['Format']) ?? '';
   const streams = listed.map((track, order) => streamOf(track, order, containerName));
