@@ -2,7 +2,7 @@
 RUN = npm exec --no --silent -- node
 # The real servers that unit tests run against; nothing to do once they are built.
 SERVERS = $(RUN) test/cluster/build.ts etcd kubernetes nats-server
-export CLUSTER REGISTRY OF FOLLOW CASES SEED N ONLY
+export CLUSTER REGISTRY OF FOLLOW CASES SEED N SIDE ONLY
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ hostility: node_modules/.package-lock.json ## attacks from inside and outside on
 bench: node_modules/.package-lock.json ## measurements, compared with their ranges
 	@$(RUN) bench/run.ts
 
-fuzz-api: node_modules/.package-lock.json ## made-up requests against the whole interface (CASES=10000 of each side, N=500 examples of each operation in a round, SEED); writes its part of docs/fuzzing.md
+fuzz-api: node_modules/.package-lock.json ## made-up requests against the whole interface (CASES=10000 of each side, N=500 examples of each operation in a round, SEED, SIDE=gateway or management); writes its part of docs/fuzzing.md
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/fuzz/api/run.ts
 
