@@ -46,6 +46,13 @@ describe('the token cache', () => {
     assert.equal(world.lookups, 2);
   });
 
+  it('forgets all that it knows when a change is told', async () => {
+    const { cache, world } = cacheOf(async () => (world.lookups === 1 ? record : null));
+    assert.equal(await cache.get(key), record);
+    cache.flush();
+    assert.equal(await cache.get(key), null);
+  });
+
   it('does not keep an answer that was on its way when the change came', async () => {
     const answers = [Promise.withResolvers<TokenRecord | null>(), Promise.withResolvers<TokenRecord | null>()];
     let asked = 0;
