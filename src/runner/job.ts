@@ -63,7 +63,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   const tool = TOOL_TABLE[asked.name];
   if (!tool) return fail('unavailable', `${asked.name} cannot be run here`);
   if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message);
-  const wallMs = Math.max(1, Math.min(asked.timeoutMs, remainingMs));
+  const wallMs = Math.max(1, Math.floor(Math.min(asked.timeoutMs, remainingMs)));
   const address = source.address(asked.name);
   let argv: string[];
   try {

@@ -1,0 +1,42 @@
+/** `make hostility`: runs the attacks, and writes what each one got between the markers of docs/hostility.md. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Row } from './record.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const page = join(root, 'docs', 'hostility.md');
+const MARKS = ['<!-- hostility: made by make hostility -->', '<!-- /hostility -->'] as const;
+const TITLES: Readonly<Record<string, string>> = { media: 'Media: a tool that was taken over', addresses: 'Addresses', origins: 'Origins', network: 'NetworkPolicies' };
+
+const work = mkdtempSync(join(tmpdir(), 'probeyard-hostility-'));
+const rows = join(work, 'rows');
+const { status } = spawnSync(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), 'test/hostility/**/*.test.ts'], { cwd: root, stdio: 'inherit', env: { ...process.env, PROBEYARD_HOSTILITY_TABLE: rows } });
+const told: Row[] = existsSync(rows) ? readFileSync(rows, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Row) : [];
+rmSync(work, { recursive: true });
+if (status !== 0 || told.length === 0) {
+  console.error('not written: an attack got what it should not, or nothing ran');
+  process.exit(1);
+}
+
+/** A pattern, as one would say it: `/^(?:EACCES|EPERM)$/` is EACCES or EPERM. */
+const said = (text: string): string => {
+  const pattern = /^\/(.*)\/[a-z]*$/.exec(text)?.[1];
+  if (pattern === undefined) return text;
+  return pattern.replaceAll(/\^|\$|\(\?:|\)\??/g, '').replaceAll('\\.', '.').replaceAll(/\[[^\]]*\]\+|\\[dw]\+?/g, '…').split('|').map((part) => part || 'nothing').join(' or ');
+};
+
+/** Addresses and fractions are of the day. */
+const cell = (text: string): string =>
+  said(text).replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, 'an address').replaceAll(/(\d)\.\d{3,}/g, '$1').replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim() || 'nothing';
+const groups = Object.entries(TITLES).flatMap(([group, title]) => {
+  const own = told.filter((row) => row.group === group);
+  if (own.length === 0) return [];
+  return [`### ${title}`, '', '| attempt | expected | got |', '|---|---|---|', ...own.map(({ attempt, expected, got }) => `| ${cell(attempt)} | ${cell(expected)} | ${cell(got)} |`), ''];
+});
+const text = readFileSync(page, 'utf8');
+const [from, to] = MARKS.map((mark) => text.indexOf(mark)) as [number, number];
+if (from < 0 || to < from) throw new Error(`${page} has lost its marks`);
+writeFileSync(page, `${text.slice(0, from)}${MARKS[0]}\n${groups.join('\n')}\n${text.slice(to)}`);
+console.log(`${told.length} attempts written to docs/hostility.md`);
