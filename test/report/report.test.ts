@@ -180,6 +180,13 @@ describe('report', () => {
     });
   }
 
+  it('a time base in place of a rate is none', () => {
+    const made = reportOf(picture({ avg_frame_rate: '1000/1', r_frame_rate: '1000/1' }, { FrameRate: '30.000' }));
+    assert.deepEqual([made['frame_rate'], made.diff?.some(({ path }) => path.endsWith('frame_rate'))], [{ numerator: 30, denominator: 1 }, false]);
+  });
+
+  it('Matroska whose tags tell of more bytes than it has is not cut off for that', () => assert.ok(!codes(picture({}, { CodecID: 'V_MPEG4/ISO/AVC' }, { ffprobe: { ...MKV.ffprobe, size: '300000' }, mediainfo: { ...MKV.mediainfo, FileSize: '300000' } })).includes('truncated')));
+
   it('a file of sixty frames a second in milliseconds does not vary', () => assert.deepEqual(codes(picture({}, { FrameRate_Mode: 'VFR', FrameRate_Minimum: '58.824', FrameRate_Maximum: '62.500' })), []));
 
   it('HDR by its name', () => {

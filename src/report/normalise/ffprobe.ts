@@ -83,14 +83,16 @@ function streamOf(stream: JsonObject, order: number): SideStream {
 
 const flag = (value: Json): boolean | undefined => (value === undefined ? undefined : value === 1 || value === true || value === '1');
 
+const TIME_BASE = 1000;
+
 function video(stream: JsonObject, tags: JsonObject): Fields {
   const width = positiveOf(stream['width']);
   const height = positiveOf(stream['height']);
   const sar = valueOf(stream['sample_aspect_ratio']);
   const average = fractionOf(stream['avg_frame_rate']);
   const real = fractionOf(stream['r_frame_rate']);
-  // A time base in place of a rate (90000/1) is no rate.
-  const rate = average ?? (real && real.numerator / real.denominator <= 1000 ? real : undefined);
+  // A time base in place of a rate (1000/1 in Matroska, 90000/1) is no rate.
+  const rate = [average, real].find((one) => one && one.numerator / one.denominator < TIME_BASE);
   const depth = positiveOf(stream['bits_per_raw_sample']);
   const pixels = pixelFormat(textOf(stream['pix_fmt']));
   return known<Fields[string]>({
