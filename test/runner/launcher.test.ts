@@ -280,8 +280,8 @@ describe('launcher with a process limit', function () {
     let lost = 0;
     const launcher = openLauncher(server.socket, { onLost: () => { lost += 1; } });
     await launcher.whenConnected(5_000);
-    // Doubles for ever, each in a session of its own, up to the limit of this user id.
-    writeFileSync('/tmp/probeyard-bomb.sh', '#!/bin/sh\nsetsid "$0" & setsid "$0" & sleep 1000\n', { mode: 0o755 });
+    // Doubles for ever, each in a session of its own, up to the limit of this user id. Where the launcher sets none, its own saves the machine.
+    writeFileSync('/tmp/probeyard-bomb.sh', '#!/bin/sh\nulimit -p 300 2>/dev/null\nsetsid "$0" & setsid "$0" & sleep 1000\n', { mode: 0o755 });
     chmodSync('/tmp/probeyard-bomb.sh', 0o755);
     const bomb = launcher.start({ argv: ['/tmp/probeyard-bomb.sh'], env: { PATH: '/bin:/usr/bin' }, limits: { ...LIMITS, processes: 60 } });
     await bomb.started;

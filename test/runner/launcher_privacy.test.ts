@@ -27,4 +27,28 @@ describe('launcher', function () {
       await server.stop();
     }
   });
+
+  it('lets a tool start no more processes than its limit', async function () {
+    if (process.getuid?.() !== 0) {
+      console.log('      skipped: another user id needs root');
+      this.skip();
+    }
+    const server = await startLauncher({ uid: 64_125 });
+    const launcher = openLauncher(server.socket);
+    try {
+      await launcher.whenConnected(5_000);
+      const forty = (processes: number) => launcher.start({
+        argv: ['/bin/sh', '-c', 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; echo all'], env: { PATH: '/usr/bin:/bin' }, limits: { ...LIMITS, processes },
+      }).finished;
+      assert.equal((await forty(100)).stdout.toString(), 'all\n');
+      assert.equal(await launcher.killAll(), true);
+      const { stdout, stderr } = await forty(20);
+      assert.equal(stdout.toString(), '');
+      assert.match(stderr.toString(), /fork/i);
+    } finally {
+      await launcher.killAll();
+      launcher.close();
+      await server.stop();
+    }
+  });
 });

@@ -12,7 +12,7 @@ export const runner: readonly Mutation[] = [
   { guard: 'a tool has no more CPU time than its limit', file: C, from: '  limit(RLIMIT_CPU, limits->cpu, (uint64_t)limits->cpu + 1);\n', to: '', test: LAUNCHER, grep: 'holds a tool to its CPU time' },
   { guard: 'a tool writes no larger files than its limit', file: C, from: '  limit(RLIMIT_FSIZE, limits->file, limits->file);\n', to: '', test: LAUNCHER, grep: 'holds a tool to its CPU time' },
   { guard: 'a tool opens no more files than its limit', file: C, from: '  limit(RLIMIT_NOFILE, limits->files, limits->files);\n', to: '', test: LAUNCHER, grep: 'holds a tool to its CPU time' },
-  { guard: 'a tool starts no more processes than its limit', file: C, from: '  limit(RLIMIT_NPROC, limits->processes, limits->processes);\n', to: '', test: LAUNCHER, grep: 'fork bomb' },
+  { guard: 'a tool starts no more processes than its limit', file: C, from: '  limit(RLIMIT_NPROC, limits->processes, limits->processes);\n', to: '', test: 'test/runner/launcher_privacy.test.ts', grep: 'more processes than its limit' },
   { guard: 'a tool whose time is up is ended', file: C, from: 'kill_tool(tool, TIMED_OUT);', to: '', test: LAUNCHER, grep: 'wall time is up' },
   { guard: 'a tool that prints more than its cap is ended', file: C, from: 'if (type == OUT) kill_tool(tool, CAPPED);', to: '', test: LAUNCHER, grep: 'prints more than its cap' },
   { guard: 'of what a tool prints no more than its cap is passed on', file: C, from: 'if ((uint64_t)got > *left) got = (ssize_t)*left;\n    *left -= (uint64_t)got;', to: '*left -= (uint64_t)got < *left ? (uint64_t)got : *left;', test: LAUNCHER, grep: 'prints more than its cap' },
