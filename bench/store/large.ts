@@ -25,6 +25,9 @@ const rounds = Number(options.rounds);
 const BYTES_PER_REQUEST = 2_000;
 const AIM_MS = 50;
 const ENOUGH_MS = Number(process.env['ENOUGH_MS'] ?? 8_000);
+const WHY = `An answer grows with its buckets: two years have 17,520 hours and 31 days 44,640 minutes, and who uses the service all the time gets most of them (2.5 MB of JSON for two years of hours); everything up to some hundred buckets is a few rows of the rollups by day.
+
+Pages of the log that are filtered by users, tokens, kinds and ends, and sorted by time or by end, are read from the days that hold them, which the rollups tell. No rollup and no index knows the ends of single tools, parts of addresses and the order of addresses: such a page reads every request of its users and its time, and their number too. What takes longer than 10 s so is answered with 400, which says to name a shorter time.`;
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -36,7 +39,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Before the plans, too: they take a while. */
 function written(lines: readonly string[]): void {
   const text = lines.join('\n\n');
-  if (options.write) writeFileSync(options.write, `# Queries\n\n${requests.toLocaleString('en')} requests of two years and ${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by \`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything else; the rest of the files' cache is the system's. Users are of very different size: the largest has a tenth of all requests, the smallest 0.03 %.\n\n${text}\n`);
+  if (options.write) writeFileSync(options.write, `# Queries\n\n${requests.toLocaleString('en')} requests of two years and ${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by \`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything else; the rest of the files' cache is the system's. Users are of very different size: the largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n`);
 }
 
 async function measure(url: string): Promise<string> {
