@@ -121,7 +121,14 @@ describe('a waiting request', function () {
     const [kept, cut] = [api.get('url=https://kept.test/a&only=ffprobe'), api.get('url=https://cut.test/a')];
     const keptJob = await api.job('kept.test');
     const cutJob = await api.job('cut.test');
+    const leaving = new AbortController();
+    const left = api.get('url=https://left.test/a', { signal: leaving.signal });
+    left.catch(() => {});
+    await api.job('left.test');
     drain.start();
+    // As those look whose connections a load balancer takes away.
+    leaving.abort();
+    await until('he is gone', () => api.wired.deps.waiting.size() === 2);
     assert.deepEqual(await (await fetch(`${api.url}/readyz`)).json(), { ready: false, reasons: { drain: 'this replica is shutting down' } });
     const closing = api.server.close(20_000);
     await api.end(keptJob.metadata.name, { result, asked });
@@ -132,7 +139,9 @@ describe('a waiting request', function () {
     const told = await cut;
     assert.deepEqual([told.status, await told.json()], [500, { error: `this server is shutting down; the result will be at /v1/probe/${cutJob.metadata.name}` }]);
     await closing;
-    assert.equal((await jobs('cut.test')).length, 1);
-    assert.equal((await rows('cut.test'))[0]?.state, 'open');
+    for (const host of ['cut.test', 'left.test']) {
+      assert.equal((await jobs(host)).length, 1, host);
+      assert.equal((await rows(host))[0]?.state, 'open', host);
+    }
   });
 });

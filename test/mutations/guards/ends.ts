@@ -167,7 +167,7 @@ export const ends: readonly Mutation[] = [
   },
   {
     guard: 'a create that was done but not answered is one job',
-    file: 'src/api/create_job.ts', from: "if (isKubeError(error, 'already-exists')) return;", to: '', test: 'test/api/failures.test.ts', grep: 'whose create was done but not answered',
+    file: 'src/api/create_job.ts', from: "if (isKubeError(error, 'already-exists')) return;", to: '', test: 'test/api/create_job.test.ts',
   },
   {
     guard: 'a caller who hangs up cancels his request',
