@@ -57,12 +57,12 @@ async function check(): Promise<Counts> {
   return counts;
 }
 
-const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/', '!test/hostile_callers/', '!test/images/']);
+const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/', '!test/hostile_callers/', '!test/hostility/', '!test/images/']);
 
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
   if (!(await command(process.execPath, ['test/cluster/up.ts']))) return { ...nothing, failures: 1 };
-  const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', ['test/images/**/*.test.ts', 'test/cluster/**/*.test.ts', 'test/faults/**/*.test.ts', 'test/hostile_callers/**/*.test.ts']);
+  const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', ['test/images/**/*.test.ts', 'test/cluster/**/*.test.ts', 'test/faults/**/*.test.ts', 'test/hostile_callers/**/*.test.ts', 'test/hostility/**/*.test.ts']);
   // What was up before stays up; what the tests started ends with them.
   if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts']))) counts.failures++;
   return counts;
