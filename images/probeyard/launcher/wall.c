@@ -12,7 +12,7 @@
  * containers have one IPC namespace), extended attributes on directories that stay, ptrace, io_uring (its requests pass no
  * filter), and limits, priority and CPUs of the launcher, which every later tool would inherit.
  *
- * Measured on Linux 6.18: 45 us per tool started, 30 us per connection.
+ * Measured on two busy cores, Linux 6.18: 0.13 ms more per tool started, 0.035 ms more per connection.
  */
 #define _GNU_SOURCE
 #include "wall.h"
