@@ -91,8 +91,9 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
   const sar = valueOf(stream['sample_aspect_ratio']);
   const average = fractionOf(stream['avg_frame_rate']);
   const real = fractionOf(stream['r_frame_rate']);
+  const told = average ?? real;
   // A time base in place of a rate (1000/1 in Matroska, 90000/1) is no rate.
-  const rate = [average, real].find((one) => one && one.numerator / one.denominator < TIME_BASE);
+  const rate = told && told.numerator / told.denominator < TIME_BASE ? told : undefined;
   const depth = positiveOf(stream['bits_per_raw_sample']);
   const pixels = pixelFormat(textOf(stream['pix_fmt']));
   return known<Fields[string]>({

@@ -1,5 +1,6 @@
 /** What the report is worth on files that the training never saw: the tables of docs/report.md, from the cache. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Model, type Weights } from '../trees.ts';
 import { report } from '../report.ts';
@@ -129,7 +130,8 @@ function tables(): string {
     ...alarms.map(({ what, compared, alarmed, files: of, fields }) => `| ${what} | ${compared} | ${alarmed} | ${of} | ${fields.map((field) => `\`${field}\``).join(', ') || '–'} |`),
     '', '#### Warnings', '', ...warningsTable(files), '',
     '#### Cost', '', '| | |', '|---|---|',
-    `| one report, 50 streams, parsing included: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
+    `| one report, 50 streams, parsing included, at a load of ${loadavg()[0]!.toFixed(1)} on ${cpus().length} cores: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
+    `| of it processor time: p50 / p99 | ${times.processor.p50.toFixed(1)} / ${times.processor.p99.toFixed(1)} ms |`,
     `| size of the weights | ${(statSync(weightsFile).size / 1000).toFixed(0)} kB |`,
   ].join('\n');
 }
