@@ -26,6 +26,7 @@ describe('bus: replies to where the sender may not speak', function () {
     await controller.flush();
     await ensureStreams(await managerOf(controller));
     [runner, other] = [await fixture.runner(liar, liar), await fixture.runner(victim, victim)];
+    await other.js.publish(SUBJECT.chunk(victim, 'j', 1, 0), new TextEncoder().encode('x'));
   });
   after(() => fixture.close());
 
@@ -45,7 +46,6 @@ describe('bus: replies to where the sender may not speak', function () {
       return { job: 'j', attempt: 1 };
     });
     await barrier();
-    await other.js.publish(SUBJECT.chunk(victim, 'j', 1, 0), new TextEncoder().encode('x'));
     // Its answer could be an order to another runner, an end that nobody recorded, or an empty stream.
     const targets = [SUBJECT.go(victim), SUBJECT.collected(victim), SUBJECT.closed, SUBJECT.ended('api-1'), `$JS.API.STREAM.PURGE.${STREAM.chunks}`];
     for (const reply of targets) runner.connection.publish(SUBJECT.heartbeat(liar), '{}', { reply });

@@ -5,6 +5,7 @@ import { callers } from './guards/callers.ts';
 import { cluster } from './guards/cluster.ts';
 import { ends } from './guards/ends.ts';
 import { judgements } from './guards/judgements.ts';
+import { lies } from './guards/lies.ts';
 import { runner } from './guards/runner.ts';
 import { sources } from './guards/sources.ts';
 import { webhooks } from './guards/webhooks.ts';
@@ -16,6 +17,7 @@ export const AREAS: readonly Area[] = [
   { title: 'What holds hostile media', mutations: runner },
   { title: 'Where a source may lead', mutations: sources },
   { title: 'Who may speak on NATS', mutations: bus },
+  { title: 'Who lies, and what is not told', mutations: lies },
   { title: 'Who may call, and what is read of it', mutations: callers },
   { title: 'Webhooks', mutations: webhooks },
   { title: 'HLS, C2PA and the report', mutations: judgements },
