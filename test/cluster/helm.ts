@@ -6,12 +6,14 @@ import { RELEASE } from './chart.ts';
 import { run } from './command.ts';
 import { localDir } from './layout.ts';
 
-const chart = join(import.meta.dirname, '..', '..', 'charts', 'probeyard');
+export const chart = join(import.meta.dirname, '..', '..', 'charts', 'probeyard');
 
 export interface Release {
   test(): Promise<string>;
   /** With the values it had when this was opened, and these beside them (`tools.delivery=bundled`). */
   upgrade(...settings: string[]): Promise<void>;
+  /** The same with another chart's folder. */
+  upgradeTo(chart: string, ...settings: string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -20,11 +22,13 @@ export async function openRelease(kubeconfig: string): Promise<Release> {
   const folder = await mkdtemp(join(tmpdir(), 'probeyard-values-'));
   const values = join(folder, 'values.json');
   await writeFile(values, await helm('get', 'values', RELEASE, '--output', 'json'));
+  const upgradeTo: Release['upgradeTo'] = async (to, ...settings) => {
+    await helm('upgrade', RELEASE, to, '--values', values, ...settings.flatMap((setting) => ['--set', setting]), '--wait', '--timeout', '3m');
+  };
   return {
+    upgradeTo,
     test: () => helm('test', RELEASE, '--logs', '--timeout', '2m'),
-    async upgrade(...settings) {
-      await helm('upgrade', RELEASE, chart, '--values', values, ...settings.flatMap((setting) => ['--set', setting]), '--wait', '--timeout', '3m');
-    },
+    upgrade: (...settings) => upgradeTo(chart, ...settings),
     close: () => rm(folder, { recursive: true, force: true }),
   };
 }

@@ -9,13 +9,25 @@ import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts'
 import { startReflector } from '../../src/kube/reflector.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
+import { memoryOf } from './memory.ts';
+import { writeDown } from './note.ts';
 
 export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number }
 const PLAN: LoadPlan = { jobs: 200, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
 
-interface Told { id: string | null; status: number; ms: number; token: string; error?: string }
+interface Told { id: string | null; status: number; ms: number; token: string; /** When the answer was there, from the start of the load. */ at: number; error?: string }
 
-export interface Reckoning { told: Told[]; total: number; statuses: Record<string, number>; most: Record<string, number>; ms: number }
+export interface Reckoning {
+  told: Told[];
+  /** Of the tokens that asked. */
+  ids: number[];
+  total: number;
+  statuses: Record<string, number>;
+  most: Record<string, number>;
+  ms: number;
+  /** The longest time in which nobody was told a 200. */
+  longestGapMs: number;
+}
 
 /** Processes of this node by an environment variable of theirs: how a test finds the one that it kills. */
 export function pidsOf(variable: string, value: string): number[] {
@@ -36,6 +48,7 @@ export async function leaderPod(c: Cluster): Promise<string> {
 
 export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
+  const memoryBefore = { api: memoryOf('api'), controller: memoryOf('controller') };
   const tokens = await Promise.all(Array.from({ length: plan.tokens }, () => c.newToken(plan.limit)));
   const ids = new Set(tokens.map(({ id }) => id));
   const running = new Map<number, Set<string>>(tokens.map(({ id }) => [id, new Set()]));
@@ -67,12 +80,12 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
       const began = performance.now();
       try {
         const { status, json, headers } = await c.probe({ url: `${origin.url}/clip.mp4`, only: 'ffprobe' }, { token });
-        told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began, token });
+        told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began, at: performance.now() - started, token });
         // Not in a tight loop while every request is refused.
         if (status >= 500) await delay(250);
       } catch (error) {
         // The way to an API replica broke: the caller knows no more than that.
-        told.push({ id: null, status: 0, ms: performance.now() - began, error: String((error as Error).cause ?? error), token });
+        told.push({ id: null, status: 0, ms: performance.now() - began, at: performance.now() - started, error: String((error as Error).cause ?? error), token });
         await delay(250);
       }
     }
@@ -124,7 +137,19 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   if (broken.length > 0) console.log(`      broken connections: ${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`);
   const statuses: Record<string, number> = {};
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1;
-  return { told, total: told.length, statuses, most, ms: performance.now() - started };
+  const longestGapMs = longestGap(told.filter(({ status }) => status === 200).map(({ at }) => at));
+  const reckoning = { told, ids: [...ids], total: told.length, statuses, most, ms: performance.now() - started, longestGapMs };
+  await writeDown({
+    requests: told.length, recorded: rows.length, statuses, doubles: rows.length - byId.size, most: Math.max(0, ...Object.values(most)), limit: plan.limit, longestGapMs: Math.round(longestGapMs), ms: Math.round(reckoning.ms),
+    memory: { before: memoryBefore, after: { api: memoryOf('api'), controller: memoryOf('controller') } },
+  });
+  return reckoning;
+}
+
+/** From one success to the next. */
+export function longestGap(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted.reduce((longest, time, index) => Math.max(longest, index === 0 ? 0 : time - sorted[index - 1]!), 0);
 }
 
 const TEXT = 'not a media file, and quickly seen to be none';

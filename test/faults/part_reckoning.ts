@@ -7,6 +7,7 @@ import { PROBE_JOBS } from '../../src/kube/client.ts';
 import type { Cluster, Submitted, SubmitOptions } from '../controller/cluster_parts.ts';
 import { stateOf } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
+import { writeDown } from './note.ts';
 
 export const TOKENS = 5;
 export const LIMIT = 4;
@@ -50,5 +51,8 @@ export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: 
   assert.ok(most <= LIMIT, `a token had ${most} at once, its limit is ${LIMIT}`);
   const ends: Record<string, number> = {};
   for (const { reason } of rows) ends[reason] = (ends[reason] ?? 0) + 1;
+  const statuses: Record<string, number> = {};
+  for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
+  await writeDown({ requests: ids.length, recorded: rows.length, statuses, doubles: rows.length - new Set(rows.map(({ id }) => id)).size, most, limit: LIMIT });
   return { ends, most, secondTold };
 }

@@ -2,29 +2,15 @@
  * Random faults, two at a time, for as long as wanted: `node test/faults/soak.ts --minutes 60 --seed 7`. Each round has its own load
  * and its own reckoning; the first that does not add up ends the run, and its seed and round repeat it.
  */
-import { readFileSync, readdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { cluster } from '../cluster/fixture.ts';
 import { drawPairs, injectionOf } from './pairs.ts';
 import { moment, settled, underLoad } from './load.ts';
+import { memoryOf } from './memory.ts';
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 100_000) }, rounds: { type: 'string', default: '1000' } } });
 const seed = Number(values.seed);
 const until = performance.now() + Number(values.minutes) * 60_000;
-
-/** Resident memory of everything that belongs to a part of the product, in MB. */
-function memoryOf(part: string): number {
-  let sum = 0;
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
-      if (environment.includes(`\0PY_POD_NAME=probeyard-${part}`)) sum += Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return Math.round(sum / 1024);
-}
 
 console.log(`seed ${seed}, ${values.minutes} minutes`);
 const c = await cluster();

@@ -1,0 +1,21 @@
+/** What a fault's test counted, for the table of all of them (table.ts): a line of JSON in the file that FAULTS_FILE names. */
+import { appendFile } from 'node:fs/promises';
+
+export interface Noted {
+  requests: number;
+  recorded: number;
+  statuses: Record<string, number>;
+  /** Requests that are recorded more than once. */
+  doubles: number;
+  most: number;
+  limit: number;
+  /** Only where there are callers who wait. */
+  longestGapMs?: number;
+  ms?: number;
+  memory?: { before: Record<'api' | 'controller', number>; after: Record<'api' | 'controller', number> };
+}
+
+export async function writeDown(noted: Noted): Promise<void> {
+  const file = process.env['FAULTS_FILE'];
+  if (file) await appendFile(file, `${JSON.stringify(noted)}\n`);
+}
