@@ -24,7 +24,7 @@ export const judgements: readonly Mutation[] = [
   { guard: 'what is within its tolerance is no disagreement', file: 'src/report/tolerances.ts', from: "'size.display_aspect_ratio': percent(0.5),", to: "'size.display_aspect_ratio': exact,", test: REPORT, grep: 'is no disagreement' },
   { guard: 'what is beyond its tolerance is one', file: 'src/report/tolerances.ts', from: 'frame_rate: percent(0.05),', to: 'frame_rate: percent(5),', test: REPORT, grep: 'a disagreement' },
   { guard: 'streams are matched by what they are', file: 'src/report/match.ts', from: 'score: likeness(one, other) });', to: 'score: one.stream.order === other.stream.order ? 1 : 0 });', test: REPORT, grep: 'matches streams by what they are' },
-  { guard: 'streams of two kinds are never a pair', file: 'src/report/match.ts', from: 'if (one.stream.type === other.stream.type) candidates.push', to: 'candidates.push', test: REPORT },
+  { guard: 'streams of two kinds are never a pair', file: 'src/report/match.ts', from: 'if (one.stream.type === other.stream.type) candidates.push', to: 'candidates.push', test: 'test/report/match.test.ts' },
   { guard: 'prefer wins every field that both have', file: 'src/report/judge.ts', from: 'if (prefer !== null) return', to: 'if (false) return', test: REPORT, grep: 'prefer wins' },
   { guard: 'one tool alone is told', file: 'src/report/report.ts', from: '...singleSource(ffprobe, mediainfo, input),', to: '', test: REPORT, grep: 'of one tool alone' },
   { guard: 'the model answers as its trainer did: its base', file: 'src/report/weights.json', from: '"ffprobe":{"base":', to: '"ffprobe":{"base":0.1,"was":', test: MODEL },
