@@ -104,6 +104,22 @@ describe('measuring segments', function () {
     });
   }
 
+  it('finds webvtt-map, and audio-timestamp', async () => {
+    const sound = execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=duration=2', '-c:a', 'aac', '-f', 'adts', '-'], { maxBuffer: 1 << 24 });
+    const list = (name: string): Buffer => Buffer.from(`#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n${name}\n#EXT-X-ENDLIST\n`);
+    const files = {
+      'sound.m3u8': list('sound.aac'), 'sound.aac': sound, 'text.m3u8': list('text.vtt'), 'text.vtt': Buffer.from('WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'),
+      'stamped.m3u8': list('stamped.vtt'), 'stamped.vtt': Buffer.from('WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000\n\n00:00.000 --> 00:01.000\nHello\n'),
+    };
+    const media = (type: string, name: string): string => `#EXT-X-MEDIA:TYPE=${type},GROUP-ID="${type}-${name}",NAME="${name}",LANGUAGE="en",URI="${name}.m3u8"`;
+    const folder = `/set-${++sets}`;
+    for (const [file, body] of [...(made['ts'] ?? []), ...Object.entries(files)]) host.put(`${folder}/${file}`, { body });
+    const main = `#EXTM3U\n#EXT-X-VERSION:7\n${media('AUDIO', 'sound')}\n${media('SUBTITLES', 'text')}\n${media('SUBTITLES', 'stamped')}\n#EXT-X-STREAM-INF:${GOOD},AUDIO="AUDIO-sound",SUBTITLES="SUBTITLES-text"\nmedia.m3u8\n`;
+    const report = await host.report(host.put(`${folder}/main.m3u8`, { body: main }), { measure: { ffprobe: FFPROBE } });
+    const where = (code: string) => report.messages.filter((message) => message.code === code).map(({ url }) => url.split('/').at(-1));
+    assert.deepEqual([where('audio-timestamp'), where('webvtt-map')], [['sound.m3u8'], ['text.m3u8']]);
+  });
+
   it('tells where there is nothing to measure with', async () => {
     const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), { measure: { ffprobe: undefined } });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-impossible'));
