@@ -14,7 +14,8 @@ import { summary } from '../statistics.ts';
 
 const RUNS = 5;
 const MB = 1_000_000;
-const SIZES = [100, 1000] as const;
+/** Larger ones cannot be signed here: the library holds a file that it signs, and the signer has the memory limit of the check. */
+const SIZES = [100] as const;
 
 /** A WAV of noise: nothing of it is skipped by the hash. */
 async function largeWav(path: string, bytes: number): Promise<void> {
@@ -77,7 +78,7 @@ export const c2paLarge: Measurement = {
         });
         const proxy = await startProxy();
         const [ours, bare]: { ms: number; mb: number }[][] = [[], []];
-        for (let round = 0; round < (size > 100 ? 2 : RUNS); round++) {
+        for (let round = 0; round < RUNS; round++) {
           const job = proxy.open({ source: parseSource(`${origin.url}/a.wav`), allow: [{ cidr: '127.0.0.1/32', port: origin.port }], limits: { maxBytes: 10e9 }, tls: { verify: {} } });
           ours!.push(await run(job.address('c2pa'), config));
           job.close();
