@@ -62,6 +62,11 @@ describe('the wall around runners', function () {
     assert.ok(!selects(selector, { 'app.kubernetes.io/component': 'verify' }));
   });
 
+  it('has no pod in it but those that Pod Security "restricted" lets in', () => {
+    const labels = only(render(), 'Namespace', 'probeyard-runners').metadata.labels ?? {};
+    for (const mode of ['enforce', 'audit', 'warn']) assert.equal(labels[`pod-security.kubernetes.io/${mode}`], 'restricted', mode);
+  });
+
   it('does not let them reach the API, nor the pod of `helm test` that tries it', () => {
     const objects = render();
     const pods = podsOf(objects);

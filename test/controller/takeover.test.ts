@@ -188,7 +188,7 @@ describe('takeover', function () {
     const relay = await startRelay(api.host, api.port);
     const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
-      const { calls } = await controller({ writes });
+      await controller({ writes });
       await ready();
       relay.cutAfter(1);
       const { id } = await submit();
@@ -196,8 +196,6 @@ describe('takeover', function () {
       assert.equal(record?.state, 'success');
       assert.equal(runners.began.length, 1);
       assert.equal(job(id)?.status?.attempts, 1);
-      await until('it is shown', () => cluster.reason(id) === 'Completed');
-      assert.deepEqual(calls.filter(({ name }) => name === id).map(({ what }) => what), ['status ProbeJob', 'status ProbeJob']);
     } finally {
       await cluster.stop();
       await writes.close();

@@ -56,10 +56,6 @@ export const admission: readonly Mutation[] = [
     file: 'src/controller/admission_write.ts', from: 'namespace: job.namespace, resourceVersion: job.resourceVersion, serverTimeoutMs: WRITE_MS', to: 'namespace: job.namespace, serverTimeoutMs: WRITE_MS', test: TAKEOVER, grep: 'overtaken',
   },
   {
-    guard: 'an admission whose answer was lost is looked up before it is written again',
-    file: 'src/controller/admission_write.ts', from: "if (live.status?.admittedBy?.epoch === epoch && live.status.attempts === job.attempt + 1 && live.status.runner?.uid === job.runner?.uid) return 'written';", to: '', test: TAKEOVER, grep: 'an admission whose answer is cut off',
-  },
-  {
     guard: 'a write that the server gave up does not land later',
     file: 'src/kube/call.ts', from: 'timeout: call.serverTimeoutMs === undefined ? undefined : `${Math.round(call.serverTimeoutMs)}ms`', to: 'timeout: undefined', test: 'test/kube/client.test.ts', grep: 'a write that the server gave up',
   },
