@@ -66,6 +66,8 @@ async function hostileTable(): Promise<string> {
   return table(['what it is sent', 'seconds', 'MB', 'what it says'], rows);
 }
 
+const machine = (): string => `${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} while it was measured.`;
+
 const page = join(root, 'docs/hls.md');
 function write(name: string, text: string): void {
   const before = readFileSync(page, 'utf8');
@@ -79,5 +81,5 @@ const wanted = process.argv.slice(2);
 const want = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
 if (want('rules')) write('rules', rulesTable());
 if (want('corpus')) write('corpus', await corpusTable());
-if (want('speed')) write('speed', `${speedTable()}\n\n${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} while it was measured.`);
-if (want('hostile')) write('hostile', await hostileTable());
+if (want('speed')) write('speed', `${speedTable()}\n\n${machine()}`);
+if (want('hostile')) write('hostile', `${await hostileTable()}\n\n${machine()}`);
