@@ -24,7 +24,7 @@ export async function partLoad(cluster: Cluster, jobs: number, options: SubmitOp
 export interface PartReckoning { ends: Record<string, number>; most: number; secondTold: number }
 
 /** Every request has exactly one end, which everybody was told; usage equals it; no token was above its limit. */
-export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: number[]; submitted: Submitted[] }, deadlineMs = 60_000): Promise<PartReckoning> {
+export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: number[]; submitted: Submitted[] }, deadlineMs = 60_000, again = false): Promise<PartReckoning> {
   const { sql, store } = cluster.servers.stored;
   const ids = submitted.map(({ id }) => id);
   await until('every request has an end', async () => (await store.closedAmong(ids)).size === ids.length, deadlineMs);
@@ -53,6 +53,6 @@ export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: 
   for (const { reason } of rows) ends[reason] = (ends[reason] ?? 0) + 1;
   const statuses: Record<string, number> = {};
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
-  await writeDown({ requests: ids.length, recorded: rows.length, statuses, doubles: rows.length - new Set(rows.map(({ id }) => id)).size, most, limit: LIMIT });
+  if (!again) await writeDown({ requests: ids.length, recorded: rows.length, statuses, doubles: rows.length - new Set(rows.map(({ id }) => id)).size, most, limit: LIMIT });
   return { ends, most, secondTold };
 }
