@@ -56,13 +56,15 @@ describe('addresses inside', function () {
   });
   it('a runner could reach the trap, were it let: its own network does not stop it', async function () {
     const target = inside[4];
-    const pod = (await c.kubectl('-n', RUNNERS, 'get', 'pods', '-l', 'app.kubernetes.io/component=runner', '--field-selector=status.phase=Running', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')[0];
+    // One that answers, so that one is there.
+    await eventually('a runner is ready', 60, async () => (await c.probe({ url: `${(await c.origin(fixtures)).url}/tiny.mp4`, only: 'ffprobe' }, { token })).json.success);
+    const pod = (await c.kubectl('-n', RUNNERS, 'get', 'pods', '-l', 'app.kubernetes.io/component=runner,probeyard.dev/pool=short', '--field-selector=status.phase=Running', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')[0];
     if (!target || !pod) {
       console.log('      skipped: this host has one address alone, or no runner');
       this.skip();
     }
     const program = `require('net').connect(${target.port}, '${target.address}', function () { console.log('connected'); this.destroy(); }).on('error', (error) => console.log(error.code))`;
-    const said = await of('-n', RUNNERS, 'exec', pod, '-c', 'agent', '--', '/app/bin/node', '-e', program);
+    const said = await eventually('the runner can be asked', 60, () => of('-n', RUNNERS, 'exec', pod, '-c', 'agent', '--', '/app/bin/node', '-e', program).catch(() => undefined));
     console.log(`      from a runner, past the guard: ${said}`);
     if (said === 'connected') assert.equal(trap.touched().length, 1);
     trap.touched().length = 0;
