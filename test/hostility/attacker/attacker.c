@@ -339,7 +339,8 @@ static void attempt(const char *what, char *a, char *b) {
     static char block[65536];
     memset(block, ' ', sizeof block);
     for (;;) if (write(1, block, sizeof block) < 0) _exit(1);
-  } else if (IS("abort")) abort();
+  } else if (IS("hang")) for (;;) pause();
+  else if (IS("abort")) abort();
   else if (IS("memory")) {
     for (size_t total = 0;; total += 1 << 20) {
       char *block = malloc(1 << 20);

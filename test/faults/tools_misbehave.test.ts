@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { hasNode } from '../cluster/broken_images.ts';
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { VERSION, attack, install, uninstall } from '../hostility/taken_over.ts';
+import { settled, underLoad } from './load.ts';
+
+/** What the tool does, and what its caller is told of it. */
+const WAYS: readonly { name: string; do: string; told: RegExp }[] = [
+  { name: 'hangs', do: 'hang', told: /did not (?:end|finish)|time/i },
+  { name: 'floods its output', do: 'flood', told: /^ffprobe printed more than is kept/ },
+  { name: 'forks', do: 'fork||20000', told: /^$/ },
+  { name: 'eats memory', do: 'memory', told: /memory|^$/i },
+  { name: 'ends by a signal', do: 'abort', told: /SIG|signal/i },
+];
+
+describe('tools hang, flood their output, fork, eat memory and end by a signal', function () {
+  this.timeout(300_000);
+  let c: Cluster;
+  let token: string;
+
+  before(async function () {
+    if (!hasNode()) {
+      console.log('    skipped: images can be brought to the local node alone, and it does not run here');
+      this.skip();
+    }
+    c = await cluster();
+    ({ token } = await c.newToken());
+    await install(c);
+    // From here on every warm pod has it.
+    assert.equal((await attack(c, token, [{ name: 'runs', do: 'files' }], { more: { queue_timeout: 60_000 } })).answer.status, 200);
+  });
+  after(async () => {
+    if (!hasNode()) return;
+    await uninstall(c);
+    await c.close();
+  });
+
+  it('each is told to its own caller alone, and everybody else is answered', async () => {
+    const { statuses, total } = await underLoad(c, async () => {
+      for (const way of WAYS) {
+        const { answer, error } = await attack(c, token, [way], { more: { ffprobe: { version: VERSION, timeout: 3_000 } } });
+        assert.equal(answer.status, 200, `${way.name}: ${answer.text}`);
+        assert.match(error, way.told, `${way.name}: ${answer.text.slice(0, 500)}`);
+      }
+    });
+    assert.deepEqual(statuses, { 200: total });
+    await settled(c);
+  });
+});
