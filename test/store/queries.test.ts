@@ -69,6 +69,12 @@ describe('store: what queries read of a long history', function () {
   it('a page of the log reads one user\'s part of an index, and of the rest only the rows it shows', async () => {
     for (const one of logCases(span.from, span.to, REQUESTS, USERS).filter(({ whose }) => whose === 'any')) {
       const pages = (await statementsOf(one, database, user)).filter(({ name }) => name === 'log_page');
+      // A kind and an end so rare that this user may have none: then the rollups tell so, and no page is read.
+      if (one.what.includes('kind msv, with errors') && pages.length === 0) {
+        const { rows: [counted] } = await client.query<{ n: number }>(`select count(*)::integer n from requests where user_id = $1 and kind = 'msv' and state = 'with-errors'`, [user]);
+        assert.equal(counted?.n, 0);
+        continue;
+      }
       const reads = (await Promise.all(pages.map((page) => planOf(client, page)))).flat();
       const text = `${one.what}: ${reads.map(words).join('; ')}`;
       assert.ok(of(reads, /^requests$/).every(({ how, rows }) => how !== 'Seq Scan' || rows === 0), text);
