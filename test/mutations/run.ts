@@ -1,13 +1,13 @@
 /**
  * `make mutations`: takes each guard out of a copy of the tree, one at a time, and runs its test, which must go red. ONLY=<text>[;<text>]: those
- * whose area, guard, file or test holds one of the texts; without it docs/mutations.md is written.
+ * whose area, guard, file or test holds one of the texts. docs/mutations.md gets what came of them; of the others it keeps what it says.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apply, copyTree, ROOT } from './copy.ts';
 import { AREAS } from './list.ts';
 import type { Mutation } from './mutation.ts';
-import { page, type Outcome } from './page.ts';
+import { cell, page, verdictsIn, type Outcome } from './page.ts';
 import { trial, type Trial } from './trial.ts';
 
 const only = (process.env['ONLY'] ?? '').toLowerCase().split(';').map((text) => text.trim()).filter((text) => text !== '');
@@ -40,19 +40,21 @@ async function outcomeOf(mutation: Mutation): Promise<Outcome> {
 }
 
 const started = performance.now();
-const outcomes: { title: string; outcomes: Outcome[] }[] = [];
+const all: Outcome[] = [];
 let done = 0;
-for (const { title, mutations } of wanted) {
-  const found: Outcome[] = [];
+for (const { mutations } of wanted) {
   for (const mutation of mutations) {
     const outcome = await outcomeOf(mutation).catch((error: unknown): Outcome => ({ mutation, verdict: 'unsound', detail: (error as Error).message, ms: 0 }));
-    found.push(outcome);
+    all.push(outcome);
     console.log(`${String(++done).padStart(3)}/${count} ${outcome.verdict.padEnd(7)} ${(outcome.ms / 1000).toFixed(1).padStart(5)} s  ${mutation.guard}${outcome.verdict === 'red' ? '' : `\n        ${mutation.file}; ${mutation.test}: ${outcome.detail.slice(0, 400)}`}`);
   }
-  if (found.length > 0) outcomes.push({ title, outcomes: found });
 }
-const all = outcomes.flatMap((area) => area.outcomes);
 const red = all.filter(({ verdict }) => verdict === 'red').length;
-if (only.length === 0) writeFileSync(join(ROOT, 'docs/mutations.md'), page(outcomes));
+const path = join(ROOT, 'docs/mutations.md');
+const standing = existsSync(path) ? verdictsIn(readFileSync(path, 'utf8')) : new Map<string, Outcome['verdict']>();
+const tried = new Map(all.map((outcome) => [outcome.mutation, outcome]));
+writeFileSync(path, page(AREAS.map(({ title, mutations }) => ({
+  title, outcomes: mutations.map((mutation) => tried.get(mutation) ?? { mutation, verdict: standing.get(cell(mutation.guard)) ?? 'unsound', detail: '', ms: 0 }),
+}))));
 console.log(`${red} of ${all.length} mutations turn a test red (${Math.round((performance.now() - started) / 1000)} s)`);
 process.exit(red === all.length && all.length > 0 ? 0 : 1);

@@ -161,7 +161,8 @@ describe('delivering webhooks', function () {
     await Promise.all(Array.from({ length: 10 }, () => endedRequest(fixture, `${receiver.url}/silent`, { tokenId: Number(slow!.id) })));
     // All are due already, so that the first claim could take more than it may.
     const delivery = start({ atOnce: 4, perToken: 3, timeoutMs: 5_000 });
-    await until('the silent one holds what it may', () => delivery.inHand() === 3);
+    await until('the silent one holds some', () => delivery.inHand() > 0);
+    assert.equal(delivery.inHand(), 3, 'as many as it may');
     const id = await endedRequest(fixture, `${receiver.url}/ok`);
     await ended(id, 'delivered');
     assert.equal(delivery.inHand(), 3);
