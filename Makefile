@@ -33,8 +33,8 @@ soak: node_modules/.package-lock.json ## an hour of random faults, two at a time
 hostility: node_modules/.package-lock.json ## attacks from inside and outside on the local cluster; writes the tables of docs/hostility.md
 	@$(RUN) test/hostility/table.ts
 
-bench: node_modules/.package-lock.json ## measurements, compared with their ranges
-	@$(RUN) bench/run.ts
+bench: node_modules/.package-lock.json ## measurements, compared with their ranges, into docs/measurements.md (NAMES="warm far": some)
+	@$(RUN) bench/run.ts $(NAMES)
 
 fuzz-api: node_modules/.package-lock.json ## made-up requests against the whole interface (CASES=10000 of each side, N=500 examples of each operation in a round, SEED, SIDE=gateway or management); writes its part of docs/fuzzing.md
 	@$(SERVERS)
