@@ -25,6 +25,8 @@ export interface PoolPlan {
 export const MAX_STARTING = 6;
 const START_SECONDS = 1;
 const SURPLUS_MS = 60_000;
+/** A pod is up within seconds; one that is not by then may never be, and whoever waits does not wait for it. */
+export const START_HOPE_MS = 20_000;
 /** A tenant without a pod waits so long before a busy tenant's pod is taken from it at its next pause. */
 export const FAIR_WAIT_MS = 1_000;
 
@@ -54,7 +56,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const isFree = (runner: Runner) => runner.phase === 'idle' && !runner.task;
   const free = live.filter(isFree);
   const current = live.filter((runner) => runner.generation === generation);
-  const startingNow = current.filter(({ phase }) => phase === 'starting').length + unseen;
+  const startingNow = current.filter(({ phase, createdAt }) => phase === 'starting' && now - createdAt < START_HOPE_MS).length + unseen;
   const untouchedNow = current.filter((runner) => isFree(runner) && runner.tenant === undefined).length;
 
   // What nobody may use again, or has not used for too long.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_STARTING, planPool, tenantOf, type Demand, type PoolView } from '../../src/controller/pool.ts';
+import { MAX_STARTING, START_HOPE_MS, planPool, tenantOf, type Demand, type PoolView } from '../../src/controller/pool.ts';
 import type { Runner } from '../../src/controller/runners.ts';
 
 let serial = 0;
@@ -45,6 +45,12 @@ describe('pool plan', () => {
     const all = [...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b', idleSince: 5 }), runner({ tenant: 'c', idleSince: 3 })];
     const result = plan(all, waiting({ d: 1 }));
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['c'], 1]);
+  });
+  it('does not wait for a pod that should have been up long ago', () => {
+    const all = (createdAt: number) => [...many(3, { ...busy, tenant: 'a', createdAt }), runner({ tenant: 'b', idleSince: 59_000, createdAt }), runner({ phase: 'starting', createdAt })];
+    assert.deepEqual(plan(all(55_000), waiting({ d: 1 }), { now: 60_000 }).end, []);
+    const result = plan(all(55_000 - START_HOPE_MS), waiting({ d: 1 }), { now: 60_000 });
+    assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['b'], 1]);
   });
   it('evicts none while there is room or an untouched pod', () => {
     assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' })], waiting({ d: 1 })).end, []);
