@@ -117,7 +117,11 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'pods that the watch has not shown yet are counted',
-    file: 'src/controller/pool.ts', from: "filter(({ phase }) => phase === 'starting').length + unseen;", to: "filter(({ phase }) => phase === 'starting').length;", test: POOL,
+    file: 'src/controller/pool.ts', from: ' < START_HOPE_MS).length + unseen;', to: ' < START_HOPE_MS).length;', test: POOL,
+  },
+  {
+    guard: 'nobody waits for a pod that should have been up long ago',
+    file: 'src/controller/pool.ts', from: ' && now - createdAt < START_HOPE_MS)', to: ')', test: POOL,
   },
   {
     guard: 'a heartbeat that was under way when the job was given does not free the runner',
