@@ -3,12 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
-import { admittedStatus, isFinished } from './conditions.ts';
+import { admittedStatus, isFinished, stamp } from './conditions.ts';
 import { resultPathOf, type Job } from './job.ts';
-import { leaseSafe, type Term } from './safe_lease.ts';
+import { WRITE_MS, leaseSafe, type Term } from './safe_lease.ts';
 
-/** Server-side bound of an admission write: what has not landed by then never does. */
-const WRITE_MS = 1_500;
 /** How much of the lease must be left before a write: the write's bound and a little. */
 const LEASE_MARGIN_MS = WRITE_MS + 500;
 /** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
@@ -31,7 +29,7 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
         resultPath: resultPathOf(job),
         tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
       },
-      new Date(Math.floor(store.clock.now())).toISOString(),
+      stamp(store.clock.now()),
     );
     try {
       const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, status, {

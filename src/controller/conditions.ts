@@ -1,8 +1,11 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
 import { printable } from '../kube/printable.ts';
-import type { Condition, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
+import type { Condition, ProbeJob, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
 
 type Change = Omit<Condition, 'lastTransitionTime'>;
+
+/** A moment as a status tells it; `ms` by Postgres' clock, which counts fractions. */
+export const stamp = (ms: number): string => new Date(Math.floor(ms)).toISOString();
 
 function withConditions(previous: Condition[] | undefined, changes: Change[], now: string): Condition[] {
   const kept = (previous ?? []).filter(({ type }) => !changes.some((change) => change.type === type));
@@ -79,9 +82,12 @@ export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Fin
   };
 }
 
-/** Holds a slot of its token: what `kubectl get pj` shows as Running. */
 export const isFinished = (status: ProbeJobStatus | undefined): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Succeeded' && value !== 'Unknown') ?? false;
 
+/** Holds a slot of its token: what `kubectl get pj` shows as Running. */
 export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
   !isFinished(status) && (status?.conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') ?? false);
+
+/** A finalizer of somebody else's may keep the object there for ever: whoever deleted it has waited long enough. */
+export const isBeingDeleted = ({ metadata }: Pick<ProbeJob, 'metadata'>): boolean => metadata.deletionTimestamp !== undefined;

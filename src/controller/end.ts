@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import type { RecordedEnd } from '../store/requests.ts';
 import type { Store } from '../store/store.ts';
 import { isUuid } from '../store/uuid.ts';
-import { finishedStatus, isFinished } from './conditions.ts';
+import { finishedStatus, isFinished, stamp } from './conditions.ts';
 import { resultPathOf } from './job.ts';
 
 /** An end that is no result. */
@@ -92,7 +92,7 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
 export async function writeFinish({ store, kube, log }: EndDeps, job: Endable, finish: Finish, signal: AbortSignal): Promise<ProbeJob | undefined> {
   let { status, resourceVersion } = job;
   for (let pause = 50; !signal.aborted; pause = Math.min(pause * 2, 2_000)) {
-    const now = new Date(Math.floor(store.clock.now())).toISOString();
+    const now = stamp(store.clock.now());
     try {
       return await kube.mergePatchStatus(PROBE_JOBS, job.key, finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, now), {
         namespace: job.namespace, resourceVersion, serverTimeoutMs: 2_000, deadlineMs: 3_000,

@@ -15,7 +15,7 @@ import type { Logger } from '../log.ts';
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { writeAdmission } from './admission_write.ts';
-import { isAdmitted, isFinished } from './conditions.ts';
+import { isAdmitted, isBeingDeleted, isFinished } from './conditions.ts';
 import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
 import { takeIn, type IntakeDeps } from './intake.ts';
 import { MAX_ATTEMPTS, Refusal, idOf, submittedAtOf, toolsLine, type Job } from './job.ts';
@@ -84,7 +84,7 @@ export class Leader {
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
     this.#tokens = new TokenRecords(deps.store, deps.tokensFresh);
-    this.#marks = new WaitingMarks({ kube: deps.kube, signal: deps.term.signal, why: (job) => this.#whyWaiting(job), iso: () => new Date(Math.floor(deps.store.clock.now())).toISOString() });
+    this.#marks = new WaitingMarks({ kube: deps.kube, store: deps.store, signal: deps.term.signal, why: (job) => this.#whyWaiting(job) });
   }
 
   get #live(): boolean {
@@ -672,8 +672,5 @@ const endableOf = (object: ProbeJob): Endable => ({
   id: idOf(object), key: object.metadata.name, namespace: object.metadata.namespace ?? '', uid: object.metadata.uid ?? '', resourceVersion: object.metadata.resourceVersion ?? '',
   submittedAt: submittedAtOf(object), attempt: 0, status: object.status,
 });
-
-/** A finalizer of somebody else's may keep the object there for ever: whoever deleted it has waited long enough. */
-const isBeingDeleted = (job: ProbeJob): boolean => job.metadata.deletionTimestamp !== undefined;
 
 const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was cancelled' };

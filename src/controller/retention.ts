@@ -2,6 +2,7 @@
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import { LABEL, type ProbeJob } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
+import { isBeingDeleted } from './conditions.ts';
 
 export interface RetentionLimits { finishedSeconds: number; finishedMax: number; finishedMaxPerToken: number }
 
@@ -66,7 +67,7 @@ export class Retention {
 
   finished(job: ProbeJob): void {
     // Deleted already, and kept there by a finalizer that is not ours.
-    if (job.metadata.deletionTimestamp !== undefined) return;
+    if (isBeingDeleted(job)) return;
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
     this.#kept.add({ name: job.metadata.name, uid: job.metadata.uid, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
   }

@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Term { holder: string; epoch: number; stillLeading(marginMs: number): boolean; signal: AbortSignal }
 
+/** Server-side bound of a write to a job's status: what has not landed by then never does. */
+export const WRITE_MS = 1_500;
+
 /** A look at a lease that has grown old: it may be renewed any moment, or be another's by now. */
 export const LEASE_LOOK_MS = 50;
 

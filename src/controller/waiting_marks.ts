@@ -1,17 +1,18 @@
 /** Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not keep the API server from admissions. */
 import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
-import { waitingStatus } from './conditions.ts';
+import type { Store } from '../store/store.ts';
+import { stamp, waitingStatus } from './conditions.ts';
 import type { Job } from './job.ts';
+import { WRITE_MS } from './safe_lease.ts';
 
 const AT_ONCE = 4;
-const WRITE_MS = 1_500;
 
 export type WaitingReason = { reason: 'Queued' | 'TokenAtLimit' | 'NoRunner'; message: string };
 
 export interface WaitingMarksDeps {
   kube: KubeClient;
   why(job: Job): WaitingReason;
-  iso(): string;
+  store: Pick<Store, 'clock'>;
   signal: AbortSignal;
 }
 
@@ -39,11 +40,11 @@ export class WaitingMarks {
   }
 
   async #write(job: Job): Promise<void> {
-    const { kube, why, iso } = this.#deps;
+    const { kube, why, store } = this.#deps;
     const { reason, message } = why(job);
     try {
       const version = job.resourceVersion;
-      const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, waitingStatus(job.status, reason, message, iso()), {
+      const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, waitingStatus(job.status, reason, message, stamp(store.clock.now())), {
         namespace: job.namespace, resourceVersion: version, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
       });
       if (job.resourceVersion === version) {
