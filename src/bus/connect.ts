@@ -158,6 +158,9 @@ function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix }: BusSettin
     reconnectJitter: pause,
     reconnectJitterTLS: pause,
     timeout: 5_000,
+    // The client's own way to a name asks name servers outside of that time and without the cluster's search list: one that was silent held it
+    // for more than half a minute. The system's resolver knows the name, and is asked within the time.
+    resolve: false,
     pingInterval: PING_MS,
     maxPingOut: 2,
     ...(caFile ? { tls: { ca: readFileSync(caFile, 'utf8') } } : {}),

@@ -1,0 +1,66 @@
+/** How the address of the server is found: by the system's resolver alone, so that a name server that is silent holds nobody for long. */
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import dns from 'node:dns';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectBus } from '../../src/bus/connect.ts';
+import { natsAuth } from '../../src/setup/secrets.ts';
+import { natsTls } from '../../src/setup/certificates.ts';
+import { INBOX } from '../../src/bus/permissions.ts';
+import { type NatsServer, startNats } from '../servers.ts';
+
+const NAME = 'nats.probeyard.svc';
+
+describe('bus: connecting by a name', function () {
+  this.timeout(30_000);
+  const { lookup } = dns;
+  const servers = dns.getServers();
+  const silent = createSocket('udp4');
+  let folder: string;
+  let server: NatsServer;
+  let settings: Parameters<typeof connectBus>[0];
+  let asked = 0;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-connect-'));
+    const file = (name: string, text = '') => {
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
+      return join(folder, name);
+    };
+    const [tls, auth] = [await natsTls([NAME]), natsAuth()];
+    server = await startNats({ jetstream: true, tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' }, conf: auth['auth.conf'] ?? '' });
+    settings = { url: `tls://${NAME}:${server.port}`, caFile: file('ca.crt', tls['ca.crt']), name: 'test', nkeyFile: file('api.nk', auth['api.nk']), inboxPrefix: INBOX.api };
+    // A name server that takes questions and answers none, and the system's own way to the names.
+    silent.on('message', () => asked++);
+    silent.bind(0, '127.0.0.1');
+    await once(silent, 'listening');
+    dns.setServers([`127.0.0.1:${silent.address().port}`]);
+    dns.lookup = ((_name: string, options: dns.LookupOptions, done: (error: null, address: string | dns.LookupAddress[], family?: number) => void) =>
+      void (options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4))) as typeof dns.lookup;
+  });
+  after(async () => {
+    dns.lookup = lookup;
+    dns.setServers(servers);
+    silent.close();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('a name server that does not answer is not asked beside the system\'s own resolver', async () => {
+    const bus = await connectBus(settings);
+    assert.equal(bus.connected(), true);
+    await bus.drain();
+    assert.equal(asked, 0);
+  });
+
+  it('the certificate must be for the name that was asked for', async () => {
+    // In any order, because the client shuffles them: the wrong ones are refused until the right one comes.
+    const wrong = Array.from({ length: 20 }, (_, at) => `tls://elsewhere-${at}.probeyard.svc:${server.port}`);
+    const bus = await connectBus({ ...settings, url: [...wrong, settings.url].join(',') });
+    assert.equal(bus.connection.getServer(), `${NAME}:${server.port}`);
+    await bus.drain();
+  });
+});
