@@ -28,7 +28,7 @@ faults: node_modules/.package-lock.json ## every fault under load on the running
 	@$(RUN) test/faults/table.ts $(NAMES)
 
 soak: node_modules/.package-lock.json ## an hour of random faults, two at a time, under load (MINUTES, SEED)
-	@$(RUN) test/faults/soak.ts --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
+	@$(RUN) test/faults/soak/run.ts --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
 
 hostility: node_modules/.package-lock.json ## attacks from inside and outside on the local cluster; writes the tables of docs/hostility.md
 	@$(RUN) test/hostility/table.ts

@@ -9,7 +9,7 @@ import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts'
 import { startReflector } from '../../src/kube/reflector.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
-import { memoryOf } from './memory.ts';
+import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
 
 export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number }
@@ -48,7 +48,7 @@ export async function leaderPod(c: Cluster): Promise<string> {
 
 export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
-  const memoryBefore = { api: memoryOf('api'), controller: memoryOf('controller') };
+  const memoryBefore = memory();
   const tokens = await Promise.all(Array.from({ length: plan.tokens }, () => c.newToken(plan.limit)));
   const ids = new Set(tokens.map(({ id }) => id));
   const running = new Map<number, Set<string>>(tokens.map(({ id }) => [id, new Set()]));
@@ -141,7 +141,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   const reckoning = { told, ids: [...ids], total: told.length, statuses, most, ms: performance.now() - started, longestGapMs };
   await writeDown({
     requests: told.length, recorded: rows.length, statuses, doubles: rows.length - byId.size, most: Math.max(0, ...Object.values(most)), limit: plan.limit, longestGapMs: Math.round(longestGapMs), ms: Math.round(reckoning.ms),
-    memory: { before: memoryBefore, after: { api: memoryOf('api'), controller: memoryOf('controller') } },
+    memory: { before: memoryBefore, after: memory() },
   });
   return reckoning;
 }

@@ -1,15 +1,44 @@
-import { readFileSync, readdirSync } from 'node:fs';
+/** Resident memory of the parts of the product that run on this node, in MB. */
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
-/** Resident memory of everything on this node that belongs to a part of the product, in MB. */
-export function memoryOf(part: 'api' | 'controller'): number {
-  let sum = 0;
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+/** A pod is known by the name that its processes are given; some of them (Postgres') write over their environment, and share its host name. */
+const POD_OF = {
+  api: /\0HOSTNAME=probeyard-api-/,
+  controller: /\0HOSTNAME=probeyard-controller-/,
+  nats: /\0HOSTNAME=probeyard-nats-/,
+  postgres: /\0HOSTNAME=probeyard-postgres-/,
+  runner: /\0HOSTNAME=runner-/,
+} as const;
+export type Part = keyof typeof POD_OF;
+export const PARTS = Object.keys(POD_OF) as Part[];
+
+interface Process { part: Part | undefined; pod: string; ownKb: number; sharedKb: number }
+
+function processes(): Process[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
     try {
-      const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
-      if (environment.includes(`\0PY_POD_NAME=probeyard-${part}`)) sum += Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+      const environment = `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`;
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      const kb = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+      const part = PARTS.find((name) => POD_OF[name].test(environment));
+      return [{ part, pod: readlinkSync(`/proc/${pid}/ns/uts`), ownKb: kb('VmRSS') - kb('RssShmem'), sharedKb: kb('RssShmem') }];
     } catch {
       // It ended meanwhile.
+      return [];
     }
+  });
+}
+
+/** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. What processes of a pod share counts once. */
+export function memory(): Record<Part, number> {
+  const all = processes();
+  const partOf = new Map(all.flatMap(({ part, pod }) => (part === undefined ? [] : [[pod, part] as const])));
+  const pods = new Map<string, { own: number; shared: number }>();
+  for (const { pod, ownKb, sharedKb } of all) {
+    const sum = pods.get(pod) ?? { own: 0, shared: 0 };
+    pods.set(pod, { own: sum.own + ownKb, shared: Math.max(sum.shared, sharedKb) });
   }
-  return Math.round(sum / 1024);
+  const of = (part: Part) => [...pods].filter(([pod]) => partOf.get(pod) === part).map(([, { own, shared }]) => (own + shared) / 1024);
+  const sum = (values: number[]) => Math.round(values.reduce((total, value) => total + value, 0));
+  return { api: sum(of('api')), controller: sum(of('controller')), nats: sum(of('nats')), postgres: sum(of('postgres')), runner: Math.round(Math.max(0, ...of('runner'))) };
 }

@@ -1,5 +1,6 @@
 /** What a fault's test counted, for the table of all of them (table.ts): a line of JSON in the file that FAULTS_FILE names. */
 import { appendFile } from 'node:fs/promises';
+import type { Part } from './memory.ts';
 
 export interface Noted {
   requests: number;
@@ -12,7 +13,7 @@ export interface Noted {
   /** Only where there are callers who wait. */
   longestGapMs?: number;
   ms?: number;
-  memory?: { before: Record<'api' | 'controller', number>; after: Record<'api' | 'controller', number> };
+  memory?: { before: Record<Part, number>; after: Record<Part, number> };
 }
 
 export async function writeDown(noted: Noted): Promise<void> {

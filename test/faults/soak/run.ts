@@ -1,0 +1,52 @@
+/**
+ * Random faults, two at a time, for as long as wanted: `node test/faults/soak/run.ts --minutes 60 --seed 7`. Each round has its own load
+ * and its own reckoning; the first that does not add up ends the run, and its seed and round repeat it. A run to its end is written
+ * to docs/faults.md, and has failed where the memory of a part grew.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { cluster } from '../../cluster/fixture.ts';
+import { drawPairs, injectionOf } from '../pairs.ts';
+import { moment, settled, underLoad } from '../load.ts';
+import { memory } from '../memory.ts';
+import { grown, soakPage, type Round } from './page.ts';
+
+const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'faults.md');
+const [BEGIN, END] = ['<!-- soak -->', '<!-- /soak -->'];
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 100_000) }, rounds: { type: 'string', default: '1000' } } });
+const seed = Number(values.seed);
+const minutes = Number(values.minutes);
+const until = performance.now() + minutes * 60_000;
+
+console.log(`seed ${seed}, ${minutes} minutes`);
+const c = await cluster();
+const rounds: Round[] = [];
+try {
+  for (const [round, { first, second, afterMs }] of drawPairs(seed, Number(values.rounds)).entries()) {
+    if (performance.now() > until) break;
+    console.log(`round ${round}: ${first}, and ${second} ${afterMs} ms later`);
+    const { total, statuses, most, ms, longestGapMs } = await underLoad(c, async () => {
+      const one = injectionOf(first)(c);
+      const two = moment(afterMs).then(() => injectionOf(second)(c));
+      const ends = await Promise.allSettled([one, two]);
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    });
+    await settled(c);
+    const now: Round = { faults: [first, second], requests: total, statuses, most: Math.max(0, ...Object.values(most)), longestGapMs, memory: memory() };
+    rounds.push(now);
+    console.log(`  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`);
+  }
+  const text = await readFile(DOCUMENT, 'utf8');
+  const page = soakPage(rounds, { seed, minutes, date: new Date().toISOString().slice(0, 10) });
+  await writeFile(DOCUMENT, `${text.slice(0, text.indexOf(BEGIN) + BEGIN.length)}\n${page}\n${text.slice(text.indexOf(END))}`);
+  console.log(`\n${page}`);
+  const larger = grown(rounds);
+  if (larger.length > 0) throw new Error(`the memory of ${larger.join(' and ')} grew`);
+} catch (error) {
+  console.error(`seed ${seed}, round ${rounds.length}:`, error);
+  process.exitCode = 1;
+} finally {
+  await c.close();
+}
