@@ -1,5 +1,6 @@
 /** Runs one part of the tests in a process of its own: `node test/part.ts <glob>...`. Reports its counts to the parent. */
 import { globSync } from 'node:fs';
+import { relative } from 'node:path';
 import Mocha from 'mocha';
 
 const patterns = process.argv.slice(2);
@@ -13,9 +14,21 @@ if (files.length === 0) {
 const mocha = new Mocha({ reporter: 'spec', timeout: 30_000, slow: 5_000, forbidOnly: true, ...(process.stdout.isTTY ? {} : { color: false }) });
 for (const file of files) mocha.addFile(file);
 await mocha.loadFilesAsync();
+// With its hooks: what a file costs, and where to look when the tests take long.
+const seconds = new Map<string, number>();
+let [current, since] = ['', performance.now()];
+const enter = (file: string | undefined) => {
+  if (file === undefined || file === current) return;
+  if (current !== '') seconds.set(current, (seconds.get(current) ?? 0) + (performance.now() - since) / 1000);
+  [current, since] = [file, performance.now()];
+};
 const runner = mocha.run((failures) => {
+  enter('the end');
+  const longest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, 12);
+  console.log(`  longest: ${longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`).join(', ')}`);
   const { passes = 0, failures: failed = failures, pending = 0 } = runner.stats ?? {};
   const report = () => process.exit(failures > 0 ? 1 : 0);
   if (process.send) process.send({ passes, failures: failed, pending }, report);
   else report();
 });
+runner.on('suite', (suite) => enter(suite.file));
