@@ -22,11 +22,17 @@ function command(name: string, args: string[]): Promise<boolean> {
   });
 }
 
-function mochaPart(title: string, patterns: string[]): Promise<Counts> {
-  console.log(`\n== ${title}`);
+interface Share { number: number; of: number }
+
+/** One process of mocha. `quiet`: what it prints comes in one piece, when it has ended. */
+function mochaProcess(title: string, patterns: string[], share?: Share): Promise<Counts> {
   return new Promise((resolve) => {
     let counts: Counts | undefined;
-    const child = fork(fileURLToPath(new URL('part.ts', import.meta.url)), patterns, { cwd: root, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const quiet = share !== undefined && share.number > 1;
+    const args = share ? [`--share=${share.number}/${share.of}`, ...patterns] : patterns;
+    const child = fork(fileURLToPath(new URL('part.ts', import.meta.url)), args, { cwd: root, stdio: ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit', 'ipc'] });
+    const printed: Buffer[] = [];
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
     const timer = setTimeout(() => {
       console.error(`${title}: not done within ${PART_MINUTES} minutes`);
       child.kill('SIGKILL');
@@ -34,13 +40,20 @@ function mochaPart(title: string, patterns: string[]): Promise<Counts> {
     child.on('message', (message: Counts) => {
       counts = message;
     });
-    child.on('exit', (code, signal) => {
+    child.on('close', (code, signal) => {
       clearTimeout(timer);
+      process.stdout.write(Buffer.concat(printed));
       // A process that dies without its counts has failed, whatever passed before.
       if (!counts) console.error(`${title}: ended without counts (${signal ?? `exit code ${code}`})`);
       resolve(counts ?? { ...nothing, failures: 1 });
     });
   });
+}
+
+async function mochaPart(title: string, patterns: string[], shares = 1): Promise<Counts> {
+  console.log(`\n== ${title}`);
+  const all = await Promise.all(Array.from({ length: shares }, (_, index) => mochaProcess(title, patterns, shares > 1 ? { number: index + 1, of: shares } : undefined)));
+  return all.reduce((sum, one) => ({ passes: sum.passes + one.passes, failures: sum.failures + one.failures, pending: sum.pending + one.pending }), nothing);
 }
 
 async function check(): Promise<Counts> {
@@ -57,7 +70,7 @@ async function check(): Promise<Counts> {
   return counts;
 }
 
-const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/', '!test/hostile_callers/', '!test/hostility/', '!test/images/']);
+const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/', '!test/hostile_callers/', '!test/hostility/', '!test/images/'], 2);
 
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
