@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LEASES, PODS, PROBE_JOBS, type Pod } from '../../src/kube/client.ts';
+import { LEASES, PODS, PROBE_JOBS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { run } from '../cluster/command.ts';
 import { recordOf } from '../cluster/daemon.ts';
@@ -19,9 +19,27 @@ export type Injection = (c: Cluster) => Promise<void>;
 
 const isReady = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-async function podsOf(c: Cluster, namespace: string, component: string): Promise<Pod[]> {
-  return (await c.kube.listAll(PODS, { namespace, labelSelector: `app.kubernetes.io/component=${component}` })).items;
+/** The other fault may be an API server that is silent: one that needs it waits until it answers. */
+async function heard<T>(call: () => Promise<T>): Promise<T> {
+  const end = performance.now() + 60_000;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      const silent = isKubeError(error, 'timeout') || isKubeError(error, 'unreachable');
+      if (!silent || performance.now() > end) throw error;
+      await moment(100);
+    }
+  }
 }
+
+async function podsOf(c: Cluster, namespace: string, component: string): Promise<Pod[]> {
+  return (await heard(() => c.kube.listAll(PODS, { namespace, labelSelector: `app.kubernetes.io/component=${component}` }))).items;
+}
+
+const podOf = (c: Cluster, name: string): Promise<Pod> => heard(() => c.kube.get(PODS, name, { namespace: NAMESPACE }));
+const leader = (c: Cluster): Promise<string> => heard(() => leaderPod(c));
+const kill = (c: Cluster, namespace: string, name: string): Promise<void> => heard(() => killPod(c, namespace, name));
 
 export async function replicasReady(c: Cluster, component: 'api' | 'controller', count = 2): Promise<void> {
   await eventually(`${count} pods of the ${component} are ready`, 150, async () => (await podsOf(c, NAMESPACE, component)).filter(isReady).length >= count);
@@ -53,14 +71,14 @@ async function anotherLeads(c: Cluster, before: string, seconds = 40): Promise<v
 }
 
 export const leaderKilled: Injection = async (c) => {
-  const before = await leaderPod(c);
+  const before = await leader(c);
   signal(await processesOf(before), 'SIGKILL');
   await anotherLeads(c, before);
 };
 
 /** Past its lease and beyond the moment when another leads; then it goes on where it stood, believing that it leads. */
 export const leaderPaused: Injection = async (c) => {
-  const before = await leaderPod(c);
+  const before = await leader(c);
   const pids = await processesOf(before);
   signal(pids, 'SIGSTOP');
   try {
@@ -74,7 +92,10 @@ export const leaderPaused: Injection = async (c) => {
 export const apiReplicasReplaced: Injection = async (c) => {
   const before = (await podsOf(c, NAMESPACE, 'api')).filter(isReady);
   for (const { metadata } of before) {
-    await c.kube.delete(PODS, metadata.name, { namespace: NAMESPACE });
+    await heard(() => c.kube.delete(PODS, metadata.name, { namespace: NAMESPACE })).catch((error: unknown) => {
+      // Deleted by a call whose answer did not come.
+      if (!isKubeError(error, 'not-found')) throw error;
+    });
     await eventually('two others are ready', 120, async () => (await podsOf(c, NAMESPACE, 'api')).filter((pod) => isReady(pod) && pod.metadata.uid !== metadata.uid).length >= 2);
   }
 };
@@ -83,26 +104,26 @@ const runners = (c: Cluster): Promise<Pod[]> => podsOf(c, RUNNERS, 'runner');
 
 export const runnersKilled: Injection = async (c) => {
   for (let round = 0; round < 3; round++) {
-    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 2)) await killPod(c, RUNNERS, metadata.name);
+    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 2)) await kill(c, RUNNERS, metadata.name);
     await moment(500);
   }
 };
 
 export const bootingRunnersKilled: Injection = async (c) => {
   // Those that are ready go too, so that others have to boot.
-  for (const { metadata } of (await runners(c)).filter(isReady)) await killPod(c, RUNNERS, metadata.name);
+  for (const { metadata } of (await runners(c)).filter(isReady)) await kill(c, RUNNERS, metadata.name);
   for (let round = 0; round < 4; round++) {
     const booting = await eventually('a runner boots', 60, async () => {
       const found = (await runners(c)).filter((pod) => pod.metadata.deletionTimestamp === undefined && !isReady(pod));
       return found.length > 0 && found;
     });
-    for (const { metadata } of booting) await killPod(c, RUNNERS, metadata.name);
+    for (const { metadata } of booting) await kill(c, RUNNERS, metadata.name);
   }
 };
 
 async function statefulPodReplaced(c: Cluster, name: string): Promise<void> {
-  const { metadata: { uid } } = await c.kube.get(PODS, name, { namespace: NAMESPACE });
-  await killPod(c, NAMESPACE, name);
+  const { metadata: { uid } } = await podOf(c, name);
+  await kill(c, NAMESPACE, name);
   await eventually(`${name} is back`, 120, async () => {
     const pod = await c.kube.get(PODS, name, { namespace: NAMESPACE });
     return pod.metadata.uid !== uid && isReady(pod);
@@ -125,7 +146,7 @@ async function blocked(pid: number, rule: readonly string[], ms: number): Promis
 }
 
 export const postgresRefuses: Injection = async (c) => {
-  const pod = await c.kube.get(PODS, 'probeyard-postgres-0', { namespace: NAMESPACE });
+  const pod = await podOf(c, 'probeyard-postgres-0');
   // What runs inside the pod itself may go on: the reckoning reads there.
   const pid = anyProcessOf(pod);
   await blocked(pid, ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'], 20_000);
@@ -207,7 +228,7 @@ export const toolImagesGone: Injection = async (c) => {
   for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', name, kept[index]!);
   await ctr('images', 'rm', ...names);
   try {
-    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 1)) await killPod(c, RUNNERS, metadata.name);
+    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 1)) await kill(c, RUNNERS, metadata.name);
     await moment(8_000);
   } finally {
     for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', kept[index]!, name);

@@ -1,4 +1,4 @@
-/** Resident memory of the parts of the product that run on this node, in MB. */
+/** Resident memory (Pss) of the parts of the product that run on this node, in MB. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 /** A pod is known by the name that its processes are given; some of them (Postgres') write over their environment, and share its host name. */
@@ -12,16 +12,14 @@ const POD_OF = {
 export type Part = keyof typeof POD_OF;
 export const PARTS = Object.keys(POD_OF) as Part[];
 
-interface Process { part: Part | undefined; pod: string; ownKb: number; sharedKb: number }
+interface Process { part: Part | undefined; pod: string; kb: number }
 
 function processes(): Process[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
     try {
       const environment = `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`;
-      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-      const kb = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
       const part = PARTS.find((name) => POD_OF[name].test(environment));
-      return [{ part, pod: readlinkSync(`/proc/${pid}/ns/uts`), ownKb: kb('VmRSS') - kb('RssShmem'), sharedKb: kb('RssShmem') }];
+      return [{ part, pod: readlinkSync(`/proc/${pid}/ns/uts`), kb: Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) }];
     } catch {
       // It ended meanwhile.
       return [];
@@ -29,16 +27,13 @@ function processes(): Process[] {
   });
 }
 
-/** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. What processes of a pod share counts once. */
+/** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. A page that several processes share is shared out among them. */
 export function memory(): Record<Part, number> {
   const all = processes();
   const partOf = new Map(all.flatMap(({ part, pod }) => (part === undefined ? [] : [[pod, part] as const])));
-  const pods = new Map<string, { own: number; shared: number }>();
-  for (const { pod, ownKb, sharedKb } of all) {
-    const sum = pods.get(pod) ?? { own: 0, shared: 0 };
-    pods.set(pod, { own: sum.own + ownKb, shared: Math.max(sum.shared, sharedKb) });
-  }
-  const of = (part: Part) => [...pods].filter(([pod]) => partOf.get(pod) === part).map(([, { own, shared }]) => (own + shared) / 1024);
+  const pods = new Map<string, number>();
+  for (const { pod, kb } of all) pods.set(pod, (pods.get(pod) ?? 0) + kb / 1024);
+  const of = (part: Part) => [...pods].filter(([pod]) => partOf.get(pod) === part).map(([, mb]) => mb);
   const sum = (values: number[]) => Math.round(values.reduce((total, value) => total + value, 0));
   return { api: sum(of('api')), controller: sum(of('controller')), nats: sum(of('nats')), postgres: sum(of('postgres')), runner: Math.round(Math.max(0, ...of('runner'))) };
 }
