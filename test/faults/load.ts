@@ -12,7 +12,7 @@ import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluste
 import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
 
-export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number }
+export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number; queueTimeoutMs?: number }
 const PLAN: LoadPlan = { jobs: 200, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
 
 interface Told { id: string | null; status: number; ms: number; token: string; /** When the answer was there, from the start of the load. */ at: number; error?: string }
@@ -48,7 +48,7 @@ export async function leaderPod(c: Cluster): Promise<string> {
 
 export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
-  const memoryBefore = memory();
+  const memoryBefore = memory('Rss');
   const tokens = await Promise.all(Array.from({ length: plan.tokens }, () => c.newToken(plan.limit)));
   const ids = new Set(tokens.map(({ id }) => id));
   const running = new Map<number, Set<string>>(tokens.map(({ id }) => [id, new Set()]));
@@ -70,6 +70,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   const origin = await c.origin((_request, response) => {
     setTimeout(() => response.writeHead(200, { 'content-length': TEXT.length, 'content-type': 'text/plain' }).end(TEXT), plan.sourceDelayMs);
   });
+  const asked = { url: `${origin.url}/clip.mp4`, only: 'ffprobe', ...(plan.queueTimeoutMs === undefined ? {} : { queue_timeout: plan.queueTimeoutMs }) };
   const told: Told[] = [];
   const started = performance.now();
   let left = plan.jobs;
@@ -79,7 +80,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
     while (left-- > 0 || (!load.over && told.length < 20 * plan.jobs)) {
       const began = performance.now();
       try {
-        const { status, json, headers } = await c.probe({ url: `${origin.url}/clip.mp4`, only: 'ffprobe' }, { token });
+        const { status, json, headers } = await c.probe(asked, { token });
         told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began, at: performance.now() - started, token });
         // Not in a tight loop while every request is refused.
         if (status >= 500) await delay(250);
@@ -141,7 +142,7 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   const reckoning = { told, ids: [...ids], total: told.length, statuses, most, ms: performance.now() - started, longestGapMs };
   await writeDown({
     requests: told.length, recorded: rows.length, statuses, doubles: rows.length - byId.size, most: Math.max(0, ...Object.values(most)), limit: plan.limit, longestGapMs: Math.round(longestGapMs), ms: Math.round(reckoning.ms),
-    memory: { before: memoryBefore, after: memory() },
+    memory: { before: memoryBefore, after: memory('Rss') },
   });
   return reckoning;
 }

@@ -1,4 +1,4 @@
-/** Resident memory (Pss) of the parts of the product that run on this node, in MB. */
+/** Resident memory of the parts of the product that run on this node, in MB. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 /** A pod is known by the name that its processes are given; some of them (Postgres') write over their environment, and share its host name. */
@@ -14,12 +14,15 @@ export const PARTS = Object.keys(POD_OF) as Part[];
 
 interface Process { part: Part | undefined; pod: string; kb: number }
 
-function processes(): Process[] {
+/** Rss: pages that processes share count in each of them. Pss: they are shared out among them. */
+export type Measure = 'Rss' | 'Pss';
+
+function processes(measure: Measure): Process[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
     try {
       const environment = `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`;
       const part = PARTS.find((name) => POD_OF[name].test(environment));
-      return [{ part, pod: readlinkSync(`/proc/${pid}/ns/uts`), kb: Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) }];
+      return [{ part, pod: readlinkSync(`/proc/${pid}/ns/uts`), kb: Number(new RegExp(`^${measure}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) }];
     } catch {
       // It ended meanwhile.
       return [];
@@ -27,9 +30,9 @@ function processes(): Process[] {
   });
 }
 
-/** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. A page that several processes share is shared out among them. */
-export function memory(): Record<Part, number> {
-  const all = processes();
+/** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. */
+export function memory(measure: Measure): Record<Part, number> {
+  const all = processes(measure);
   const partOf = new Map(all.flatMap(({ part, pod }) => (part === undefined ? [] : [[pod, part] as const])));
   const pods = new Map<string, number>();
   for (const { pod, kb } of all) pods.set(pod, (pods.get(pod) ?? 0) + kb / 1024);

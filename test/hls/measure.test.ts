@@ -120,6 +120,19 @@ describe('measuring segments', function () {
     assert.deepEqual([where('audio-timestamp'), where('webvtt-map')], [['sound.m3u8'], ['text.m3u8']]);
   });
 
+  it('finds hevc-measured, in a transport stream alone', async () => {
+    const encode = (...as: string[]): Buffer => execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=160x90:rate=25:duration=1', '-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'log-level=none', ...as, '-'], { maxBuffer: 1 << 24 });
+    const report = (name: string, video: Buffer) => {
+      const folder = `/set-${++sets}`;
+      host.put(`${folder}/${name}`, { body: video });
+      const body = `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${name}\n#EXT-X-ENDLIST\n`;
+      return host.report(host.put(`${folder}/media.m3u8`, { body }), { measure: { ffprobe: FFPROBE } });
+    };
+    const found = (of: Report) => of.messages.filter(({ code }) => code === 'hevc-measured').length;
+    assert.equal(found(await report('hevc.ts', encode('-f', 'mpegts'))), 1);
+    assert.equal(found(await report('hevc.mp4', encode('-tag:v', 'hvc1', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'))), 0);
+  });
+
   it('tells where there is nothing to measure with', async () => {
     const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), { measure: { ffprobe: undefined } });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-impossible'));

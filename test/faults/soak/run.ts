@@ -34,7 +34,7 @@ try {
       for (const end of ends) if (end.status === 'rejected') throw end.reason;
     });
     await settled(c);
-    const now: Round = { faults: [first, second], requests: total, statuses, most: Math.max(0, ...Object.values(most)), longestGapMs, memory: memory() };
+    const now: Round = { faults: [first, second], requests: total, statuses, most: Math.max(0, ...Object.values(most)), longestGapMs, memory: memory('Pss') };
     rounds.push(now);
     console.log(`  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`);
   }
