@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict';
 import { cluster, type Cluster } from '../cluster/fixture.ts';
 import { apiServerUnreachable } from './injections.ts';
-import { settled, underLoad } from './load.ts';
+import { assertTold, settled, underLoad } from './load.ts';
 
 describe('the API server does not answer for 20 seconds', function () {
   this.timeout(400_000);
@@ -10,11 +9,7 @@ describe('the API server does not answer for 20 seconds', function () {
   after(() => c.close());
 
   it('what came meanwhile waits and has its end', async () => {
-    const { statuses, total, ms } = await underLoad(c, () => apiServerUnreachable(c));
-    const { 200: good = 0, 500: ours = 0, 0: broken = 0 } = statuses;
-    assert.equal(good + ours + broken, total, JSON.stringify(statuses));
-    assert.ok(good >= total * 0.7, JSON.stringify(statuses));
-    console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
+    assertTold(await underLoad(c, () => apiServerUnreachable(c)), 0.7);
     await settled(c);
   });
 });

@@ -147,6 +147,14 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   return reckoning;
 }
 
+/** While a part is away so many are told 200 all the same, and the others a 500 or that their connection broke: nothing else would be true. */
+export function assertTold({ statuses, total, ms }: Reckoning, share: number): void {
+  const { 200: good = 0, 500: ours = 0, 0: broken = 0 } = statuses;
+  assert.equal(good + ours + broken, total, JSON.stringify(statuses));
+  assert.ok(good >= total * share, JSON.stringify(statuses));
+  console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
+}
+
 /** From one success to the next. */
 export function longestGap(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { PODS } from '../../src/kube/client.ts';
-import { RUNNERS, cluster, type Cluster } from '../cluster/fixture.ts';
-import { killPod, moment, settled, underLoad } from './load.ts';
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { runnersKilled } from './injections.ts';
+import { settled, underLoad } from './load.ts';
 
 describe('runner pods are killed under load, busy and idle ones', function () {
   this.timeout(300_000);
@@ -10,13 +10,7 @@ describe('runner pods are killed under load, busy and idle ones', function () {
   after(() => c.close());
 
   it('their jobs run again elsewhere: each request has one end', async () => {
-    const { statuses, total } = await underLoad(c, async () => {
-      for (let round = 0; round < 3; round++) {
-        const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: 'app.kubernetes.io/component=runner' });
-        for (const { metadata } of items.filter(({ status }) => status?.phase === 'Running').slice(0, 2)) await killPod(c, RUNNERS, metadata.name);
-        await moment(500);
-      }
-    });
+    const { statuses, total } = await underLoad(c, () => runnersKilled(c));
     // Three lost runners in a row are a 500 that says so; anything else would be a lie.
     const { 200: good = 0, 500: lost = 0 } = statuses;
     assert.equal(good + lost, total, JSON.stringify(statuses));
