@@ -17,6 +17,10 @@ const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text') => (oid === 20 ? Number : pg.types.getTypeParser(oid, format))) as typeof pg.types.getTypeParser,
 };
 
+// A session whose client went without a word (its node died, a firewall cut it off) is ended by the server after half a minute. Its own
+// time for that is two hours, and until then each holds one of max_connections: some cuts in a row and nobody could connect any more.
+const KEEPALIVE = '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000';
+
 export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 'probeyard' }: ConnectionSettings): pg.ClientConfig {
   return {
     connectionString: url,
@@ -26,7 +30,7 @@ export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 
     application_name: name,
     types,
     ...(caFile ? { ssl: { ca: readFileSync(caFile, 'utf8'), rejectUnauthorized: true } } : {}),
-    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000 } : {}),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000, options: KEEPALIVE } : {}),
   };
 }
 

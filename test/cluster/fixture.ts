@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { PROBE_JOBS, SECRETS, makeClient, type KubeClient } from '../../src/kube/client.ts';
+import { PROBE_JOBS, makeClient, type KubeClient } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { readEnvironment } from './environment.ts';
 import { startOrigin, type Handler, type Origin } from './origin.ts';
@@ -58,16 +58,10 @@ export async function cluster(): Promise<Cluster> {
   const made: number[] = [];
   const kubectl = async (...args: string[]): Promise<string> =>
     (await exec(join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'), ['--kubeconfig', kubeconfig, ...args], { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 })).stdout;
-  const sql = async (query: string): Promise<string> => {
-    const secret = await kube.get(SECRETS, 'probeyard-postgres', { namespace: NAMESPACE });
-    const value = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
-    const { stdout } = await exec(
-      join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'),
-      ['--kubeconfig', kubeconfig, '-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', 'psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', `postgres://${value('username')}:${value('password')}@127.0.0.1:5432/${value('database')}`, '-c', query],
-      { timeout: 30_000 },
-    );
-    return stdout.trim();
-  };
+  // With what the pod itself has: the password stands in no command line, and so in no error.
+  const PSQL = 'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t -v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
+  const sql = async (query: string): Promise<string> =>
+    (await kubectl('-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', 'sh', '-c', PSQL, 'psql', query)).trim();
   const call = async (path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer> => {
     const started = performance.now();
     const { token: own, ...rest } = init;

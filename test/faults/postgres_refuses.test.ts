@@ -1,4 +1,4 @@
-import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { cluster, eventually, type Cluster } from '../cluster/fixture.ts';
 import { postgresRefuses } from './injections.ts';
 import { assertTold, settled, underLoad } from './load.ts';
 
@@ -9,7 +9,11 @@ describe('Postgres refuses connections for 20 seconds', function () {
   after(() => c.close());
 
   it('nothing is recorded twice or forgotten', async () => {
+    const before = await c.sql('select clock_timestamp()');
     assertTold(await underLoad(c, () => postgresRefuses(c)), 0.3);
     await settled(c);
+    // Clients heard that they were cut off; the server never did, and has to notice by itself.
+    await eventually('the sessions that were cut off are gone', 90, async () =>
+      (await c.sql(`select count(*) from pg_stat_activity where client_addr is not null and backend_start < '${before}'`)) === '0');
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import pg from 'pg';
+import { clientConfig } from '../../src/store/connection.ts';
 import { openStore } from '../../src/store/store.ts';
 import { until } from '../until.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixture.ts';
@@ -11,6 +12,22 @@ describe('store: when Postgres goes away', function () {
   let fixture: StoreFixture;
   before(async () => { fixture = await startStore(); });
   after(() => fixture.close());
+
+  it('the server ends sessions whose client went without a word, poolers are sent nothing of it, and an address may say otherwise', async () => {
+    const shown = async (settings: Parameters<typeof clientConfig>[0]) => {
+      const client = new pg.Client(clientConfig(settings));
+      await client.connect();
+      try {
+        return (await client.query(`select current_setting('tcp_keepalives_idle')::integer idle, current_setting('tcp_user_timeout')::integer unanswered`)).rows[0] as unknown;
+      } finally {
+        await client.end();
+      }
+    };
+    const { url } = fixture.server;
+    assert.deepEqual(await shown({ url }), { idle: 15, unanswered: 30_000 });
+    assert.equal((await shown({ url, statementTimeoutMs: 0 }) as { unanswered: number }).unanswered, 0);
+    assert.deepEqual(await shown({ url: `${url}${url.includes('?') ? '&' : '?'}options=-c%20tcp_keepalives_idle%3D60` }), { idle: 60, unanswered: 0 });
+  });
 
   for (const how of ['fast', 'immediate'] as const) {
     it(`a restart (${how}) under calls loses none and doubles none`, async () => {
