@@ -1,39 +1,18 @@
-import { spawn } from 'node:child_process';
+/** Programs of this machine, as the images' own code runs them; what goes wrong is an error of the local cluster. */
+import { attempt as attemptForImages, type CommandOptions, type CommandResult } from '../../images/command.ts';
 import { ClusterError } from './cluster_error.ts';
 
-export interface CommandOptions {
-  env?: Record<string, string>;
-  cwd?: string;
-  input?: string;
-  timeoutMs?: number;
-}
+export type { CommandOptions, CommandResult };
 
-export interface CommandResult {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+const TIMEOUT_MS = 600_000;
 
 /** Runs a program to its end and hands back what it said, whatever its exit code. */
-export function attempt(program: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      cwd: options.cwd,
-      env: { ...process.env, ...options.env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: options.timeoutMs ?? 600_000,
-      killSignal: 'SIGKILL',
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    child.once('error', (error) => reject(new ClusterError('COMMAND_NOT_FOUND', `${program}: ${error.message}`, { cause: error })));
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
-    // A program that ends without reading its input is no error of ours.
-    child.stdin.on('error', () => {});
-    child.stdin.end(options.input ?? '');
-  });
+export async function attempt(program: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  try {
+    return await attemptForImages(program, args, { timeoutMs: TIMEOUT_MS, ...options });
+  } catch (error) {
+    throw new ClusterError('COMMAND_NOT_FOUND', (error as Error).message, { cause: error });
+  }
 }
 
 /** Runs a program that has to succeed; its output, or an error with what it printed. */
