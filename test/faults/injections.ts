@@ -13,7 +13,7 @@ import { recordOf } from '../cluster/daemon.ts';
 import { NODE } from '../cluster/layout.ts';
 import { readRunning } from '../cluster/processes.ts';
 import { containerdSocket } from '../cluster/runtime.ts';
-import { killPod, leaderPod, moment, pidsOf } from './load.ts';
+import { killPod, moment, pidsOf } from './load.ts';
 
 export type Injection = (c: Cluster) => Promise<void>;
 
@@ -38,17 +38,21 @@ async function podsOf(c: Cluster, namespace: string, component: string): Promise
 }
 
 const podOf = (c: Cluster, name: string): Promise<Pod> => heard(() => c.kube.get(PODS, name, { namespace: NAMESPACE }));
-const leader = (c: Cluster): Promise<string> => heard(() => leaderPod(c));
+/** Who holds the lease: a process, `pod_something`. A container that was restarted is another one in the same pod. */
+const holder = async (c: Cluster): Promise<string> => (await heard(() => c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE }))).spec?.holderIdentity ?? '';
 const kill = (c: Cluster, namespace: string, name: string): Promise<void> => heard(() => killPod(c, namespace, name));
 
 export async function replicasReady(c: Cluster, component: 'api' | 'controller', count = 2): Promise<void> {
   await eventually(`${count} pods of the ${component} are ready`, 150, async () => (await podsOf(c, NAMESPACE, component)).filter(isReady).length >= count);
 }
 
-async function processesOf(pod: string): Promise<number[]> {
-  const pids = pidsOf('PY_POD_NAME', pod);
-  if (pids.length === 0) throw new Error(`no process of ${pod} on this node`);
-  return pids;
+/** One that has processes right now: the other fault may just have ended the one that was found first. Pods and holders of leases are named alike. */
+async function alive(what: string, find: () => Promise<string | undefined>): Promise<{ name: string; pids: number[] }> {
+  return eventually(`${what} with a process`, 60, async () => {
+    const name = (await find()) ?? '';
+    const pids = name === '' ? [] : pidsOf('PY_POD_NAME', name.split('_')[0]!);
+    return pids.length > 0 && { name, pids };
+  });
 }
 
 /** A signal may find that the process has ended by itself meanwhile. */
@@ -64,22 +68,20 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
 
 async function anotherLeads(c: Cluster, before: string, seconds = 40): Promise<void> {
   await eventually('another leads', seconds, async () => {
-    const { spec } = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
-    const now = (spec?.holderIdentity ?? '').split('_')[0] ?? '';
+    const now = await holder(c);
     return now !== '' && now !== before;
   });
 }
 
 export const leaderKilled: Injection = async (c) => {
-  const before = await leader(c);
-  signal(await processesOf(before), 'SIGKILL');
+  const { name: before, pids } = await alive('a leader', () => holder(c));
+  signal(pids, 'SIGKILL');
   await anotherLeads(c, before);
 };
 
 /** Past its lease and beyond the moment when another leads; then it goes on where it stood, believing that it leads. */
 export const leaderPaused: Injection = async (c) => {
-  const before = await leader(c);
-  const pids = await processesOf(before);
+  const { name: before, pids } = await alive('a leader', () => holder(c));
   signal(pids, 'SIGSTOP');
   try {
     await anotherLeads(c, before);
@@ -134,9 +136,12 @@ async function statefulPodReplaced(c: Cluster, name: string): Promise<void> {
 export const natsWiped: Injection = (c) => statefulPodReplaced(c, 'probeyard-nats-0');
 export const postgresReplaced: Injection = (c) => statefulPodReplaced(c, 'probeyard-postgres-0');
 
-/** In the network of a pod, from the node: connections that stand are cut, too. */
+/** In the network of a pod, from the node: connections that stand are cut, too. When the pod ends meanwhile its network ends with it. */
 async function blocked(pid: number, rule: readonly string[], ms: number): Promise<void> {
-  const iptables = (action: '-I' | '-D') => run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
+  const iptables = (action: '-I' | '-D') =>
+    run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]).catch((error: unknown) => {
+      if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
+    });
   await iptables('-I');
   try {
     await moment(ms);
@@ -146,27 +151,22 @@ async function blocked(pid: number, rule: readonly string[], ms: number): Promis
 }
 
 export const postgresRefuses: Injection = async (c) => {
-  const pod = await podOf(c, 'probeyard-postgres-0');
   // What runs inside the pod itself may go on: the reckoning reads there.
-  const pid = anyProcessOf(pod);
+  const pid = await eventually('Postgres has a process', 60, async () => anyProcessOf(await podOf(c, 'probeyard-postgres-0')));
   await blocked(pid, ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'], 20_000);
 };
 
 export const runnerCutOffFromNats: Injection = async (c) => {
-  const busy = await eventually('a runner works', 60, async () => {
+  const { pids: [pid] } = await alive('a runner that works', async () => {
     const { items } = await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE });
     return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner?.pod;
   });
-  const [pid] = await processesOf(busy);
   // Longer than the leader lets a runner be silent: its job goes elsewhere, and what it then says comes too late.
-  await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch((error: unknown) => {
-    // The pod was ended meanwhile, as it should be, and its network with it.
-    if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
-  });
+  await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000);
 };
 
 /** By its cgroup, which bears the pod's uid: some programs write over their environment. */
-function anyProcessOf(pod: Pod): number {
+function anyProcessOf(pod: Pod): number | undefined {
   const uid = pod.metadata.uid ?? '';
   const names = [uid, uid.replaceAll('-', '_')];
   const pid = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).find((name) => {
@@ -177,8 +177,7 @@ function anyProcessOf(pod: Pod): number {
       return false;
     }
   });
-  if (pid === undefined) throw new Error(`no process of ${pod.metadata.name} on this node`);
-  return Number(pid);
+  return pid === undefined ? undefined : Number(pid);
 }
 
 function apiServerPid(): number {
