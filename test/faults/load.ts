@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
+import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
@@ -39,6 +39,11 @@ export function pidsOf(variable: string, value: string): number[] {
       return false;
     }
   });
+}
+
+export async function leaderPod(c: Cluster): Promise<string> {
+  const lease = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
+  return (lease.spec?.holderIdentity ?? '').split('_')[0] ?? '';
 }
 
 export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
