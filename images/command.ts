@@ -21,15 +21,21 @@ export function attempt(program: string, args: readonly string[], options: Comma
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: options.timeoutMs ?? 900_000,
-      killSignal: 'SIGKILL',
     });
+    // Not spawn's own time limit: that one keeps this process alive for its whole length when there is no such program.
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 900_000);
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    child.once('error', (error) => reject(new ImageError('COMMAND_NOT_FOUND', `${program}: ${error.message}`, { cause: error })));
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(new ImageError('COMMAND_NOT_FOUND', `${program}: ${error.message}`, { cause: error }));
+    });
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, stdout, stderr });
+    });
     child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
   });
