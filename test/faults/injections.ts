@@ -152,7 +152,7 @@ async function blocked(pid: number, rule: readonly string[], ms: number): Promis
 
 export const postgresRefuses: Injection = async (c) => {
   // What runs inside the pod itself may go on: the reckoning reads there.
-  const pid = await eventually('Postgres has a process', 60, async () => anyProcessOf(await podOf(c, 'probeyard-postgres-0')));
+  const pid = await eventually('Postgres has a process', 60, async () => sandboxOf(await podOf(c, 'probeyard-postgres-0')));
   await blocked(pid, ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'], 20_000);
 };
 
@@ -165,19 +165,24 @@ export const runnerCutOffFromNats: Injection = async (c) => {
   await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000);
 };
 
-/** By its cgroup, which bears the pod's uid: some programs write over their environment. */
-function anyProcessOf(pod: Pod): number | undefined {
+/**
+ * The one of a pod that ends last: its sandbox, which began first. By the cgroup, which bears the pod's uid: some programs write over
+ * their environment. (What is executed in a pod comes and goes: with one of those a rule in its network could not be taken away again.)
+ */
+function sandboxOf(pod: Pod): number | undefined {
   const uid = pod.metadata.uid ?? '';
   const names = [uid, uid.replaceAll('-', '_')];
-  const pid = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).find((name) => {
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
-      const text = readFileSync(`/proc/${name}/cgroup`, 'utf8');
-      return names.some((part) => text.includes(`pod${part}`));
+      const group = readFileSync(`/proc/${name}/cgroup`, 'utf8');
+      if (!names.some((part) => group.includes(`pod${part}`))) return [];
+      const startedAt = Number(readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]);
+      return [{ pid: Number(name), startedAt }];
     } catch {
-      return false;
+      return [];
     }
   });
-  return pid === undefined ? undefined : Number(pid);
+  return processes.toSorted((one, other) => one.startedAt - other.startedAt)[0]?.pid;
 }
 
 function apiServerPid(): number {
