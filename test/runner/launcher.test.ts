@@ -9,6 +9,9 @@ import { type LauncherProcess, startLauncher } from './built_launcher.ts';
 
 const LIMITS: Limits = { wallMs: 20_000, cpuSeconds: 20, dataBytes: 0, fileBytes: 0, processes: 0, files: 256, stdoutBytes: 1 << 20, stderrBytes: 4096 };
 
+// Whoever else sleeps on this machine does not sleep for so odd a time.
+const odd = (seconds: number): string => `${seconds}.${process.pid}`;
+
 const alive = (pid: number) => existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
 
 const root = process.getuid?.() === 0;
@@ -45,9 +48,9 @@ for (const init of [false, true]) {
     });
 
     it('passes arguments as they are, with no shell between', async () => {
-      const odd = ['$(id)', '; rm -rf /', '', '-x', 'a b', '"', '\u{1f3ac}', '%s\n'];
-      const { stdout } = await run(['/usr/bin/printf', '%s|', ...odd]).finished;
-      assert.equal(stdout.toString(), odd.map((text) => `${text}|`).join(''));
+      const strange = ['$(id)', '; rm -rf /', '', '-x', 'a b', '"', '\u{1f3ac}', '%s\n'];
+      const { stdout } = await run(['/usr/bin/printf', '%s|', ...strange]).finished;
+      assert.equal(stdout.toString(), strange.map((text) => `${text}|`).join(''));
     });
 
     it('gives a clean environment, an empty stdin, no other file descriptor and its own session', async () => {
@@ -154,9 +157,9 @@ for (const init of [false, true]) {
     });
 
     it('ends what left the process group, daemons and their children, and empties the directory', async () => {
-      const tool = sh('mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; setsid sh -c "setsid sleep 301 & setsid sleep 302 & sleep 303" & sleep 304 & echo $$; sleep 305');
+      const tool = sh(`mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ${odd(303)}" & sleep ${odd(304)} & echo $$; sleep ${odd(305)}`);
       await tool.started;
-      const sleeping = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).match(/^sleep\0(30[1-5])\0/)).length;
+      const sleeping = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && [301, 302, 303, 304, 305].some((time) => commandOf(name) === `sleep\0${odd(time)}\0`)).length;
       await until('five sleepers', () => sleeping() === 5);
       assert.equal(await launcher.killAll(), true);
       assert.equal((await tool.finished).exit.killed, true);
@@ -183,8 +186,8 @@ for (const init of [false, true]) {
     });
 
     it('ends everything when the agent goes away, and serves the next', async () => {
-      const { pid } = await run(['/bin/sleep', '400']).started;
-      const hostPid = init ? await until('the tool is seen', () => findByCommand('sleep\x00400\x00')) : pid;
+      const { pid } = await run(['/bin/sleep', odd(400)]).started;
+      const hostPid = init ? await until('the tool is seen', () => findByCommand(`sleep\0${odd(400)}\0`)) : pid;
       assert.ok(alive(hostPid));
       launcher.close();
       await until('the tool is gone', () => !alive(hostPid));
@@ -242,13 +245,13 @@ for (const init of [false, true]) {
     const rssPid = () => (init ? findByCommand(`${server.socket}\x00`) : server.pid) ?? server.pid;
 
     it('fails a running tool as lost when the container dies, and finds the launcher that comes after', async () => {
-      const { finished, started } = run(['/bin/sleep', '401']);
+      const { finished, started } = run(['/bin/sleep', odd(401)]);
       await started;
       await server.restart();
       await assert.rejects(finished, (error) => (error as LauncherError).code === 'lost');
       await launcher.whenConnected(5_000);
       assert.equal((await run(['/bin/echo', 'back']).finished).stdout.toString(), 'back\n');
-      await until('the tool of before is gone', () => findByCommand('sleep\x00401\x00') === undefined);
+      await until('the tool of before is gone', () => findByCommand(`sleep\0${odd(401)}\0`) === undefined);
     });
 
     it('stays about as small as it was, and starts a tool in about a millisecond', async () => {
