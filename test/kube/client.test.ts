@@ -189,7 +189,8 @@ describe('kube client', function () {
           assert.ok((error.retryAfterMs ?? 0) >= 1000, `Retry-After ${error.retryAfterMs}`);
           const startedAt = performance.now();
           const waiting = crowd.list(CONFIG_MAPS, { deadlineMs: 30_000 });
-          for (let n = 0; n < 3; n++) assert.ok(isKubeError(await refused(), 'too-many-requests'));
+          // On a busy machine one may not be answered within its short time.
+          for (let n = 0; n < 3; n++) await eventually('a refusal again', async () => isKubeError(await refused(), 'too-many-requests'));
           server.resumeEtcd();
           await waiting;
           assert.ok(performance.now() - startedAt >= 1000, 'no sooner than the server asked for');
