@@ -63,3 +63,5 @@ try {
 } finally {
   await c.close();
 }
+// A round that failed leaves its watch and its callers: they would go on for ever.
+process.exit();
