@@ -6,14 +6,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LEASES, PODS, PROBE_JOBS, isKubeError, type Pod } from '../../src/kube/client.ts';
+import { PODS, PROBE_JOBS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
 import { run } from '../cluster/command.ts';
 import { recordOf } from '../cluster/daemon.ts';
 import { NODE } from '../cluster/layout.ts';
 import { readRunning } from '../cluster/processes.ts';
 import { containerdSocket } from '../cluster/runtime.ts';
-import { killPod, moment, pidsOf } from './load.ts';
+import { killPod, leaseHolder, moment, pidsOf } from './load.ts';
 
 export type Injection = (c: Cluster) => Promise<void>;
 
@@ -38,8 +38,7 @@ async function podsOf(c: Cluster, namespace: string, component: string): Promise
 }
 
 const podOf = (c: Cluster, name: string): Promise<Pod> => heard(() => c.kube.get(PODS, name, { namespace: NAMESPACE }));
-/** Who holds the lease: a process, `pod_something`. A container that was restarted is another one in the same pod. */
-const holder = async (c: Cluster): Promise<string> => (await heard(() => c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE }))).spec?.holderIdentity ?? '';
+const holder = (c: Cluster): Promise<string> => heard(() => leaseHolder(c));
 const kill = (c: Cluster, namespace: string, name: string): Promise<void> => heard(() => killPod(c, namespace, name));
 
 export async function replicasReady(c: Cluster, component: 'api' | 'controller', count = 2): Promise<void> {
@@ -123,30 +122,32 @@ export const bootingRunnersKilled: Injection = async (c) => {
   }
 };
 
-async function statefulPodReplaced(c: Cluster, name: string): Promise<void> {
+async function statefulPodReplaced(c: Cluster, name: string, seconds: number): Promise<void> {
   const { metadata: { uid } } = await podOf(c, name);
   await kill(c, NAMESPACE, name);
-  await eventually(`${name} is back`, 120, async () => {
+  await eventually(`${name} is back`, seconds, async () => {
     const pod = await c.kube.get(PODS, name, { namespace: NAMESPACE });
     return pod.metadata.uid !== uid && isReady(pod);
   });
 }
 
 /** Its streams lie on an emptyDir: they go with the pod. */
-export const natsWiped: Injection = (c) => statefulPodReplaced(c, 'probeyard-nats-0');
-export const postgresReplaced: Injection = (c) => statefulPodReplaced(c, 'probeyard-postgres-0');
+export const natsWiped = (c: Cluster, seconds = 120): Promise<void> => statefulPodReplaced(c, 'probeyard-nats-0', seconds);
+export const postgresReplaced = (c: Cluster, seconds = 120): Promise<void> => statefulPodReplaced(c, 'probeyard-postgres-0', seconds);
 
-/** In the network of a pod, from the node: connections that stand are cut, too. When the pod ends meanwhile its network ends with it. */
+/** The pod ended meanwhile, and its network with it. */
+function networkIsGone(error: unknown): void {
+  if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
+}
+
+/** In the network of a pod, from the node: connections that stand are cut, too. */
 async function blocked(pid: number, rule: readonly string[], ms: number): Promise<void> {
-  const iptables = (action: '-I' | '-D') =>
-    run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]).catch((error: unknown) => {
-      if (!/No such file|setns|Bad rule/i.test(String(error))) throw error;
-    });
+  const iptables = (action: '-I' | '-D') => run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
   await iptables('-I');
   try {
     await moment(ms);
   } finally {
-    await iptables('-D');
+    await iptables('-D').catch(networkIsGone);
   }
 }
 
@@ -162,7 +163,7 @@ export const runnerCutOffFromNats: Injection = async (c) => {
     return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner?.pod;
   });
   // Longer than the leader lets a runner be silent: its job goes elsewhere, and what it then says comes too late.
-  await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000);
+  await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch(networkIsGone);
 };
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cluster, type Cluster } from '../cluster/fixture.ts';
 import { leaderKilled } from './injections.ts';
-import { settled, underLoad } from './load.ts';
+import { leaderPod, settled, underLoad } from './load.ts';
 
 describe('the leader is killed with -9 under load', function () {
   this.timeout(300_000);
@@ -10,8 +10,16 @@ describe('the leader is killed with -9 under load', function () {
   after(() => c.close());
 
   it('every request has one end, no token is above its limit, and another leads within seconds', async () => {
-    const { statuses, total } = await underLoad(c, () => leaderKilled(c));
+    let failover = Infinity;
+    const { statuses, total } = await underLoad(c, async () => {
+      const [before, killedAt] = [await leaderPod(c), performance.now()];
+      await leaderKilled(c);
+      failover = performance.now() - killedAt;
+      assert.notEqual(await leaderPod(c), before);
+    });
     assert.equal(statuses[200], total, JSON.stringify(statuses));
+    assert.ok(failover < 30_000, `${failover} ms`);
+    console.log(`      failover: another holds the lease after ${Math.round(failover)} ms`);
     await settled(c);
   });
 });

@@ -41,10 +41,11 @@ export function pidsOf(variable: string, value: string): number[] {
   });
 }
 
-export async function leaderPod(c: Cluster): Promise<string> {
-  const lease = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
-  return (lease.spec?.holderIdentity ?? '').split('_')[0] ?? '';
-}
+/** Who holds the lease: a process, `pod_something`. A container that was restarted is another one in the same pod. */
+export const leaseHolder = async (c: Cluster): Promise<string> =>
+  (await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE })).spec?.holderIdentity ?? '';
+
+export const leaderPod = async (c: Cluster): Promise<string> => (await leaseHolder(c)).split('_')[0]!;
 
 export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
