@@ -1,6 +1,8 @@
 /** Two faults at once, drawn by a seed: the same seed draws the same pairs at the same moments. */
 import * as injections from './injections.ts';
 import type { Injection } from './injections.ts';
+import type { Cluster } from '../cluster/fixture.ts';
+import { moment } from './load.ts';
 
 /** Those that leave the node's own control plane alone may meet any other. */
 export const DRAWN = [
@@ -31,4 +33,10 @@ export function drawPairs(seed: number, count: number): Pair[] {
   });
 }
 
-export const injectionOf = (name: FaultName): Injection => injections[name];
+const injectionOf = (name: FaultName): Injection => injections[name];
+
+/** Ends when both have ended, so that what one broke is whole again though the other failed. */
+export async function injectPair(c: Cluster, { first, second, afterMs }: Pair): Promise<void> {
+  const ends = await Promise.allSettled([injectionOf(first)(c), moment(afterMs).then(() => injectionOf(second)(c))]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cluster, type Cluster } from '../cluster/fixture.ts';
-import { moment, settled, underLoad } from './load.ts';
-import { drawPairs, injectionOf } from './pairs.ts';
+import { settled, underLoad } from './load.ts';
+import { drawPairs, injectPair } from './pairs.ts';
 
 /** Another pair in each run; set it to repeat one. */
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 100_000));
@@ -14,10 +14,7 @@ describe(`two faults at once, drawn by the seed ${SEED}`, function () {
 
   const [pair] = drawPairs(SEED, 1);
   it(`${pair!.first}, and ${pair!.second} ${pair!.afterMs} ms later: every request has one end`, async () => {
-    const { first, second, afterMs } = pair!;
-    const { statuses, total, ms } = await underLoad(c, async () => {
-      await Promise.all([injectionOf(first)(c), moment(afterMs).then(() => injectionOf(second)(c))]);
-    });
+    const { statuses, total, ms } = await underLoad(c, () => injectPair(c, pair!));
     console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
     assert.ok(total >= 200);
     await settled(c);

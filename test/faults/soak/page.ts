@@ -1,4 +1,5 @@
 /** What a soak counted, as the text of docs/faults.md, and whether memory grew over it. */
+import { median } from '../../../bench/statistics.ts';
 import { PARTS, type Part } from '../memory.ts';
 import type { FaultName } from '../pairs.ts';
 
@@ -11,7 +12,6 @@ export interface Round {
   memory: Record<Part, number>;
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 const NAME: Record<Part, string> = { api: 'both API replicas', controller: 'both controllers', nats: 'NATS', postgres: 'Postgres', runner: 'the largest runner pod' };
 
 /** The median of the last third beside that of the first; a part that was restarted meanwhile begins anew. */

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PODS } from '../../../src/kube/client.ts';
 import { NAMESPACE, cluster, type Cluster } from '../../cluster/fixture.ts';
-import { killPod, moment, settled, underLoad } from '../load.ts';
+import { killPod, settled, underLoad } from '../load.ts';
 import { replicasReady } from '../injections.ts';
-import { drawPairs, injectionOf } from '../pairs.ts';
+import { drawPairs, injectPair } from '../pairs.ts';
 import { memory } from '../memory.ts';
 import { grown, soakPage, type Round } from './page.ts';
 
@@ -37,15 +37,11 @@ console.log(`seed ${seed}, ${minutes} minutes`);
 const c = await cluster();
 const rounds: Round[] = [];
 try {
-  for (const [round, { first, second, afterMs }] of drawPairs(seed, Number(values.rounds)).entries()) {
+  for (const [round, pair] of drawPairs(seed, Number(values.rounds)).entries()) {
     if (performance.now() > until) break;
+    const { first, second, afterMs } = pair;
     console.log(`round ${round}: ${first}, and ${second} ${afterMs} ms later`);
-    const { total, statuses, most, ms, longestGapMs } = await underLoad(c, async () => {
-      const one = injectionOf(first)(c);
-      const two = moment(afterMs).then(() => injectionOf(second)(c));
-      const ends = await Promise.allSettled([one, two]);
-      for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    });
+    const { total, statuses, most, ms, longestGapMs } = await underLoad(c, () => injectPair(c, pair));
     await whole(c);
     const now: Round = { faults: [first, second], requests: total, statuses, most: Math.max(0, ...Object.values(most)), longestGapMs, memory: memory('Pss') };
     rounds.push(now);
