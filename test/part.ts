@@ -25,13 +25,18 @@ const enter = (file: string | undefined) => {
   if (current !== '') seconds.set(current, (seconds.get(current) ?? 0) + (performance.now() - since) / 1000);
   [current, since] = [file, performance.now()];
 };
+const failed: string[] = [];
 const runner = mocha.run((failures) => {
   enter('the end');
   const longest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, 12);
   console.log(`  longest: ${longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`).join(', ')}`);
-  const { passes = 0, failures: failed = failures, pending = 0 } = runner.stats ?? {};
+  const { passes = 0, pending = 0 } = runner.stats ?? {};
   const report = () => process.exit(failures > 0 ? 1 : 0);
-  if (process.send) process.send({ passes, failures: failed, pending }, report);
+  if (process.send) process.send({ passes, failures: runner.stats?.failures ?? failures, pending, failed }, report);
   else report();
 });
 runner.on('suite', (suite) => enter(suite.file));
+runner.on('fail', (test, error: Error) => {
+  const where = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 4).join('\n');
+  failed.push(`${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}\n${where}`);
+});

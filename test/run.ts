@@ -5,8 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-interface Counts { passes: number; failures: number; pending: number }
-const nothing: Counts = { passes: 0, failures: 0, pending: 0 };
+interface Counts { passes: number; failures: number; pending: number; /** What failed, with its error: said again at the end. */ failed: string[] }
+const nothing: Counts = { passes: 0, failures: 0, pending: 0, failed: [] };
+const failure = (said: string): Counts => ({ ...nothing, failures: 1, failed: [said] });
+const sum = (counts: Counts[]): Counts =>
+  counts.reduce((a, b) => ({ passes: a.passes + b.passes, failures: a.failures + b.failures, pending: a.pending + b.pending, failed: [...a.failed, ...b.failed] }), nothing);
 
 /** A part may not run for ever: CI's time is bounded, and a hang should name itself. */
 const PART_MINUTES = 30;
@@ -44,46 +47,43 @@ function mochaProcess(title: string, patterns: string[], share?: Share): Promise
       clearTimeout(timer);
       process.stdout.write(Buffer.concat(printed));
       // A process that dies without its counts has failed, whatever passed before.
-      if (!counts) console.error(`${title}: ended without counts (${signal ?? `exit code ${code}`})`);
-      resolve(counts ?? { ...nothing, failures: 1 });
+      resolve(counts ?? failure(`${title}: ended without counts (${signal ?? `exit code ${code}`})`));
     });
   });
 }
 
 async function mochaPart(title: string, patterns: string[], shares = 1): Promise<Counts> {
   console.log(`\n== ${title}`);
-  const all = await Promise.all(Array.from({ length: shares }, (_, index) => mochaProcess(title, patterns, shares > 1 ? { number: index + 1, of: shares } : undefined)));
-  return all.reduce((sum, one) => ({ passes: sum.passes + one.passes, failures: sum.failures + one.failures, pending: sum.pending + one.pending }), nothing);
+  return sum(await Promise.all(Array.from({ length: shares }, (_, index) => mochaProcess(title, patterns, shares > 1 ? { number: index + 1, of: shares } : undefined))));
 }
 
 async function check(): Promise<Counts> {
   const bin = (name: string) => `${root}node_modules/.bin/${name}`;
-  const counts = { ...nothing };
+  const counts: Counts[] = [];
   for (const [title, name, args] of [
     ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
     ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
   ] as const) {
     console.log(`\n== ${title}`);
-    if (await command(bin(name), [...args])) counts.passes++;
-    else counts.failures++;
+    counts.push((await command(bin(name), [...args])) ? { ...nothing, passes: 1 } : failure(title));
   }
-  return counts;
+  return sum(counts);
 }
 
 const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/', '!test/hostile_callers/', '!test/hostility/', '!test/images/'], 2);
 
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
-  if (!(await command(process.execPath, ['test/cluster/up.ts']))) return { ...nothing, failures: 1 };
+  if (!(await command(process.execPath, ['test/cluster/up.ts']))) return failure('make up');
   const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', ['test/images/**/*.test.ts', 'test/cluster/**/*.test.ts', 'test/faults/**/*.test.ts', 'test/hostile_callers/**/*.test.ts', 'test/hostility/**/*.test.ts']);
   // What was up before stays up; what the tests started ends with them.
-  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts']))) counts.failures++;
+  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts']))) return sum([counts, failure('make down')]);
   return counts;
 }
 
 const PARTS: Record<string, () => Promise<Counts>> = { check, unit, cluster };
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PARTS);
-const total = { ...nothing };
+let total = nothing;
 for (const name of wanted) {
   const part = PARTS[name];
   if (!part) {
@@ -93,9 +93,8 @@ for (const name of wanted) {
   const started = performance.now();
   const counts = await part();
   console.log(`-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} skipped in ${Math.round((performance.now() - started) / 1000)} s`);
-  total.passes += counts.passes;
-  total.failures += counts.failures;
-  total.pending += counts.pending;
+  total = sum([total, counts]);
 }
+if (total.failed.length > 0) console.log(`\n== failed\n\n${total.failed.join('\n\n')}\n`);
 console.log(`${total.passes} passed, ${total.failures} failed${total.pending > 0 ? `, ${total.pending} skipped` : ''}`);
 process.exit(total.failures > 0 || total.passes === 0 ? 1 : 0);
