@@ -1,8 +1,9 @@
 /** Two faults at once, drawn by a seed: the same seed draws the same pairs at the same moments. */
+import { PODS } from '../../src/kube/client.ts';
+import { NAMESPACE, type Cluster } from '../cluster/fixture.ts';
 import * as injections from './injections.ts';
 import type { Injection } from './injections.ts';
-import type { Cluster } from '../cluster/fixture.ts';
-import { moment } from './load.ts';
+import { killPod, moment, settled } from './load.ts';
 
 /** Those that leave the node's own control plane alone may meet any other. */
 export const DRAWN = [
@@ -39,4 +40,14 @@ const injectionOf = (name: FaultName): Injection => injections[name];
 export async function injectPair(c: Cluster, { first, second, afterMs }: Pair): Promise<void> {
   const ends = await Promise.allSettled([injectionOf(first)(c), moment(afterMs).then(() => injectionOf(second)(c))]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+/** Both replicas of each part are there for the next round. A container that was killed often waits for minutes to be started again, as the kubelet has it: its pod is replaced. */
+export async function whole(c: Cluster): Promise<void> {
+  await settled(c);
+  const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE });
+  for (const { metadata, status } of items) {
+    if (status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff')) await killPod(c, NAMESPACE, metadata.name);
+  }
+  for (const part of ['api', 'controller'] as const) await injections.replicasReady(c, part);
 }

@@ -6,11 +6,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PODS } from '../../../src/kube/client.ts';
-import { NAMESPACE, cluster, type Cluster } from '../../cluster/fixture.ts';
-import { killPod, settled, underLoad } from '../load.ts';
-import { replicasReady } from '../injections.ts';
-import { drawPairs, injectPair } from '../pairs.ts';
+import { cluster } from '../../cluster/fixture.ts';
+import { underLoad } from '../load.ts';
+import { drawPairs, injectPair, whole } from '../pairs.ts';
 import { memory } from '../memory.ts';
 import { grown, soakPage, type Round } from './page.ts';
 
@@ -22,16 +20,6 @@ const seed = Number(values.seed);
 const minutes = Number(values.minutes);
 const started = performance.now();
 const until = started + minutes * 60_000;
-
-/** Both replicas of each part are there for the next round. A container that was killed often waits for minutes to be started again, as the kubelet has it: its pod is replaced. */
-async function whole(c: Cluster): Promise<void> {
-  await settled(c);
-  const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE });
-  for (const { metadata, status } of items) {
-    if (status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff')) await killPod(c, NAMESPACE, metadata.name);
-  }
-  for (const part of ['api', 'controller'] as const) await replicasReady(c, part);
-}
 
 console.log(`seed ${seed}, ${minutes} minutes`);
 const c = await cluster();
