@@ -197,7 +197,9 @@ describe('kube client', function () {
           }
           server.resumeEtcd();
           await waiting;
-          assert.ok(performance.now() - startedAt >= 1000, 'no sooner than the server asked for');
+          const tookMs = performance.now() - startedAt;
+          // A timer of Node may go off a millisecond early.
+          assert.ok(tookMs >= 998, `${tookMs} ms: sooner than the server asked for`);
           await Promise.all(held);
         } finally {
           server.resumeEtcd();

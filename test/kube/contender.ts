@@ -2,7 +2,7 @@
 import { CONFIG_MAPS, makeClient } from '../../src/kube/client.ts';
 import { startElection } from '../../src/kube/lease.ts';
 
-const [kubeconfig, namespace, holder, durationMs] = process.argv.slice(2) as [string, string, string, string];
+const [kubeconfig, namespace, holder, durationMs, breathMs] = process.argv.slice(2) as [string, string, string, string, string];
 const duration = Number(durationMs);
 /** The monotonic clock of the machine: comparable between processes. */
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
@@ -33,5 +33,5 @@ while (!ending.signal.aborted) {
     await calls.mergePatch(CONFIG_MAPS, 'admissions', { data: { epoch: String(epoch), holder } }, { deadlineMs: 2000, serverTimeoutMs: duration / 6 - 100 })
       .then(() => tell('wrote', { epoch }), (error: unknown) => process.stderr.write(`${holder}: ${String(error)}\n`));
   }
-  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  await new Promise((resolve) => { setTimeout(resolve, Number(breathMs)); });
 }
