@@ -88,6 +88,10 @@ export const admission: readonly Mutation[] = [
     file: 'src/kube/lease.ts', from: 'lead !== undefined && ageMs() + margin < durationMs', to: 'lead !== undefined', test: LEASE, grep: 'stopped in mid-breath',
   },
   {
+    guard: 'an admission of a term that is over is refused by the API server itself',
+    file: 'charts/probeyard/templates/fence.yaml', from: '|| object.status.admittedBy.epoch >= params.spec.leaseTransitions', to: '|| true', test: 'test/controller/fence.test.ts',
+  },
+  {
     guard: 'the workers of one term end before the next begins',
     file: 'src/kube/lease.ts', from: 'await losing;\n    const epoch', to: 'const epoch', test: LEASE, grep: 'leads no second time before',
   },
