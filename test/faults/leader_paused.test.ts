@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LEASES } from '../../src/kube/client.ts';
+import { LEASES, PROBE_JOBS } from '../../src/kube/client.ts';
 import { NAMESPACE, cluster, type Cluster } from '../cluster/fixture.ts';
 import { leaderPaused } from './injections.ts';
 import { settled, underLoad } from './load.ts';
@@ -20,8 +20,7 @@ describe('the leader is paused past its lease, and goes on believing that it lea
   it('an admission of its term that comes late is refused by the API server', async () => {
     const id = (await c.probe({ url: `${(await c.origin()).url}/tiny.mp4` })).headers.get('x-request-id') ?? '';
     const { spec } = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
-    const status = { admittedBy: { holder: 'paused', epoch: (spec?.leaseTransitions ?? 0) - 1 }, attempts: 2 };
-    const patch = c.kubectl('--as', `system:serviceaccount:${NAMESPACE}:probeyard-controller`, '-n', NAMESPACE, 'patch', 'pj', id, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
-    await assert.rejects(patch, (error: Error & { stderr?: string }) => /another controller leads since/.test(error.stderr ?? ''));
+    const late = c.kube.mergePatchStatus(PROBE_JOBS, id, { admittedBy: { holder: 'paused', epoch: (spec?.leaseTransitions ?? 0) - 1 }, attempts: 2 }, { namespace: NAMESPACE });
+    await assert.rejects(late, { code: 'forbidden', message: /another controller leads since/ });
   });
 });
