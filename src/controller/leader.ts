@@ -481,7 +481,7 @@ export class Leader {
       const pool = runner?.pool ?? beat.pool;
       pools.noticeFree(pool, runner);
       this.#schedule(pool);
-    }
+    } else if (runner?.phase === 'draining') pools.demandChanged(runner.pool);
     const job = beat.job === undefined ? undefined : this.#jobs.get(beat.job);
     const unknown = beat.job !== undefined && job === undefined && !this.#taking.has(beat.job) && !this.#early.has(beat.job);
     const former = job !== undefined && (job.attempt !== beat.attempt || job.runner?.uid !== beat.uid);

@@ -23,6 +23,7 @@ const AGENT_UID = 65532;
 const TOOLS_UID = 65533;
 const TOOLS_DIR = '/tools';
 const SOCKET = '/run/probeyard/launcher.sock';
+const AGENT = 'agent';
 const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
 
 /** 36^5 names per pool are plenty beside the 5,000 pods that a pool may have. */
@@ -89,6 +90,12 @@ export function bytesOf(quantity: string | undefined): number | undefined {
   return Math.floor(Number(match[1]) * unit);
 }
 
+export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+/** Without its agent a runner pod does nothing, though its other container keeps it `Running`. */
+export const isOver = (pod: Pod): boolean =>
+  hasEnded(pod) || pod.status?.containerStatuses?.some(({ name, state }) => name === AGENT && state?.terminated !== undefined) === true;
+
 export interface RunnerPod {
   pool: string;
   spec: ProbePoolSpec;
@@ -137,7 +144,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
       securityContext: { runAsNonRoot: true, fsGroup: AGENT_UID, fsGroupChangePolicy: 'OnRootMismatch', seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {
-          name: 'agent',
+          name: AGENT,
           image: settings.runnerImage,
           imagePullPolicy: settings.imagePullPolicy,
           args: ['agent'],

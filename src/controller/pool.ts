@@ -4,6 +4,7 @@
  * Measured: a node starts 1.3 to 4.4 runner pods a second and a pod costs about a second, so the number that is starting at
  * once follows the demand (about three times the drain) and is bounded; more in flight only makes each of them slower.
  */
+import { HEARTBEAT_MS } from '../bus/messages.ts';
 import type { ProbePoolSpec } from '../kube/resources.ts';
 import type { Runner } from './runners.ts';
 
@@ -19,7 +20,7 @@ export interface Demand {
 export interface PoolPlan {
   create: number;
   /** Pods to end, with the reason that stands in the log. */
-  end: { runner: Runner; why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'shrunk' }[];
+  end: { runner: Runner; why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' }[];
 }
 
 export const MAX_STARTING = 6;
@@ -27,6 +28,8 @@ const START_SECONDS = 1;
 const SURPLUS_MS = 60_000;
 /** A pod is up within seconds; one that is not by then may never be, and whoever waits does not wait for it. */
 export const START_HOPE_MS = 20_000;
+/** A new leader has heard of every runner by then, also of those that work: before, all seem to be starting. */
+export const HEARD_MS = 2 * HEARTBEAT_MS;
 /** A tenant without a pod waits so long before a busy tenant's pod is taken from it at its next pause. */
 export const FAIR_WAIT_MS = 1_000;
 
@@ -66,12 +69,15 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');
     else if (runner.tenant !== undefined && now - runner.idleSince > reuse.idleSeconds * 1000) finish(runner, 'idle');
   }
+  // It takes nothing any more, and has nothing left: one that has had its number of jobs says so itself. Its place is another's at once.
+  const isDraining = (runner: Runner) => runner.phase === 'draining';
+  for (const runner of live) if (isDraining(runner) && !runner.task) finish(runner, 'drained');
 
   // An older generation leaves once the new one can take its place: with surge, so that a change of tools fails no job.
   const oldUntouched = free.filter((runner) => runner.generation !== generation && runner.tenant === undefined);
   for (const runner of oldUntouched.slice(0, Math.max(0, untouchedNow + oldUntouched.length - spec.minReady))) finish(runner, 'old-generation');
   for (const runner of free) if (runner.generation !== generation && runner.tenant !== undefined && untouchedNow > 0) finish(runner, 'old-generation');
-  for (const runner of live) if (runner.generation !== generation && runner.phase === 'starting') finish(runner, 'old-generation');
+  for (const runner of live) if (runner.generation !== generation && runner.phase === 'starting' && now - runner.createdAt > HEARD_MS) finish(runner, 'old-generation');
 
   const waitingTenants = [...demand.byTenant].filter(([, jobs]) => jobs > 0);
   const waitingJobs = waitingTenants.reduce((sum, [, jobs]) => sum + jobs, 0);
@@ -80,7 +86,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   // Every pod is bound and a new tenant waits: the one idle longest gives way.
   const roomLeft = spec.maxPods - total;
   const served = untouchedNow + startingNow + Math.max(0, roomLeft);
-  const strangers = waitingTenants.filter(([tenant]) => !live.some((runner) => runner.tenant === tenant && !ending.has(runner)));
+  const strangers = waitingTenants.filter(([tenant]) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)));
   let needed = Math.max(0, strangers.length - served);
   const longestIdle = free
     .filter((runner) => runner.tenant !== undefined && !ending.has(runner) && !demand.byTenant.get(runner.tenant))

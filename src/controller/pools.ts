@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import { builtInMsv } from '../hls/built_in.ts';
 import type { AvailableTool } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import { ANNOTATION, generationOf, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
+import { ANNOTATION, generationOf, isOver, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
 import { planPool, type PoolPlan } from './pool.ts';
 import type { LostTask, Runner, Runners } from './runners.ts';
 
@@ -213,7 +213,7 @@ export class Pools {
         this.#coverage.set(generation, new Set());
       }
     }
-    const ended = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+    const ended = isOver(pod);
     const { lost } = this.#deps.runners.pod({ uid, pod: pod.metadata.name, pool, generation, deleting: pod.metadata.deletionTimestamp !== undefined, ended }, now());
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined) void this.#delete(pod.metadata.name, uid, pool, 'ended');

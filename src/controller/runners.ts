@@ -121,12 +121,14 @@ export class Runners {
       runner.tenant ??= beat.tenant;
       const wasFree = isFree(runner);
       if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
+      const isDone = runner.task !== undefined && beat.jobsDone > runner.task.doneBefore;
+      if (isDone && (beat.phase === 'idle' || beat.phase === 'draining')) {
+        runner.task = undefined;
+        runner.idleSince = now;
+      }
       if (beat.phase === 'draining') runner.phase = 'draining';
       else if (beat.phase === 'idle') {
-        if (runner.task && beat.jobsDone > runner.task.doneBefore) {
-          runner.task = undefined;
-          runner.idleSince = now;
-        } else if (runner.task && !runner.task.reserved) {
+        if (runner.task && !runner.task.reserved) {
           idleWithTask = { job: runner.task.job, attempt: runner.task.attempt };
         }
         if (runner.phase !== 'idle') runner.idleSince = now;

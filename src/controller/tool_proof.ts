@@ -2,6 +2,7 @@
 import type { Pod } from '../kube/kinds.ts';
 import { printable } from '../kube/printable.ts';
 import type { Condition, ProbeToolStatus } from '../kube/resources.ts';
+import { hasEnded } from './pod.ts';
 
 /** The one line that the `verify` role prints. */
 export type ProofLine =
@@ -32,7 +33,6 @@ export function readProofLine(log: string): ProofLine | undefined {
   return undefined;
 }
 
-export const hasEnded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
 /** `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock. */
 export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): Verdict {

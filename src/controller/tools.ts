@@ -5,8 +5,8 @@ import type { WorkQueue } from '../kube/queue.ts';
 import { LABEL, type ProbeTool, type ProbeToolStatus } from '../kube/resources.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
-import { verifyName, verifyPod } from './pod.ts';
-import { availability, hasEnded, judgeProof, provenStatus } from './tool_proof.ts';
+import { hasEnded, verifyName, verifyPod } from './pod.ts';
+import { availability, judgeProof, provenStatus } from './tool_proof.ts';
 
 export interface ProofDeps {
   kube: KubeClient;

@@ -46,7 +46,6 @@ describe('the fence of the API server', function () {
       made.push(`${path}/${object.metadata.name}`);
     }
     await kube.create(LEASES, { metadata: { name: LEASE, namespace }, spec: { leaseTransitions: 1 } });
-    await termIs(3);
   });
   afterEach(async () => {
     for (const path of made.splice(0)) await request('DELETE', path);
@@ -54,6 +53,7 @@ describe('the fence of the API server', function () {
   });
 
   it('lets the term admit, and those before it no more, nor again', async () => {
+    await termIs(3);
     const [one, other] = [await newJob(), await newJob()];
     assert.equal((await admit(one, 3)).status?.admittedBy?.epoch, 3);
     await assert.rejects(admit(other, 2), { code: 'forbidden', message: /another controller leads since: this is term 3, the admission is of term 2/ });
@@ -66,6 +66,7 @@ describe('the fence of the API server', function () {
   });
 
   it('lets a term end what an earlier one admitted', async () => {
+    await termIs(3);
     const name = await newJob();
     const { status } = await admit(name, 3);
     await termIs(4);
@@ -74,12 +75,14 @@ describe('the fence of the API server', function () {
   });
 
   it('lets anybody lead where there is no lease', async () => {
+    await termIs(3);
     const name = await newJob();
     await cluster.kube.delete(LEASES, LEASE);
     await until('it is heard of', () => admit(name, 1).then(() => true, () => false));
   });
 
   it('holds where a leader was stopped between its look at the lease and the write: the token stays within its limit', async () => {
+    await termIs(3);
     const { submit, controller, runners, newToken, most, kube, ended, servers: { stored } } = cluster;
     runners.behaviour.go = () => 'hold';
     const token = await newToken(2);

@@ -61,6 +61,37 @@ describe('losses', function () {
     await until('its pod is gone', async () => (await pods()).every(({ metadata }) => metadata.uid !== dead));
   });
 
+  it('a runner that goes by itself gives its place to another at once', async () => {
+    const { submit, ended, controller, runners, newToken, pods } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    const { log } = await controller();
+    await ready();
+    const token = await newToken(1);
+    await ended((await submit({ token })).id);
+    const [first] = runners.all();
+    // As one does that has had its number of jobs: its agent ends, and the other container keeps the pod.
+    first!.drain();
+    first!.mute = true;
+    await ended((await submit({ token })).id);
+    assert.ok((await pods()).every(({ metadata }) => metadata.uid !== first!.uid));
+    assert.deepEqual(log.filter(({ msg }) => msg === 'runner pod ended').map(({ why }) => why), ['drained']);
+  });
+
+  it('a pod whose agent has ended is over, with what it ran: attempt 2', async () => {
+    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({ pools: { short: { minReady: 2 } } });
+    const { log } = await controller();
+    await ready(2);
+    runners.behaviour.go = ({ attempt }) => (attempt === 1 ? 'hold' : { ms: 5 });
+    const { id } = await submit();
+    const first = await until('it runs', () => runners.of(id));
+    first.mute = true;
+    const [agent, tools] = [{ name: 'agent', state: { terminated: { exitCode: 137 } } }, { name: 'tools', state: { running: {} } }];
+    const containerStatuses = [agent, tools].map((container) => ({ ...container, ready: false, restartCount: 0, image: 'i', imageID: 'i' }));
+    await kube.mergePatchStatus(PODS, first.pod, { phase: 'Running', containerStatuses }, { namespace: runnerNamespace });
+    const [record] = await ended(id);
+    assert.deepEqual([record?.state, job(id)?.status?.attempts], ['success', 2]);
+    assert.deepEqual(log.filter(({ msg }) => msg === 'runner pod ended').map(({ why }) => why), ['ended']);
+  });
+
   it('a pod that is deleted while it works: attempt 2; a third loss is the end', async () => {
     const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({ pools: { short: { minReady: 1 } } });
     await controller();

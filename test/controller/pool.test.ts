@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_STARTING, START_HOPE_MS, planPool, tenantOf, type Demand, type PoolView } from '../../src/controller/pool.ts';
+import { HEARD_MS, MAX_STARTING, START_HOPE_MS, planPool, tenantOf, type Demand, type PoolView } from '../../src/controller/pool.ts';
 import type { Runner } from '../../src/controller/runners.ts';
 
 let serial = 0;
@@ -41,6 +41,20 @@ describe('pool plan', () => {
     assert.deepEqual(plan([...many(2), runner({ ...busy, tenant: 'x:1', jobsDone: 100 })], none, { now: 500_000 }).end.includes('used-up'), false);
   });
 
+  it('ends one that drains when it has nothing left, and gives its place to another', () => {
+    const drains = { phase: 'draining', tenant: 'a' } as const;
+    assert.deepEqual(plan([...many(2), runner(drains)]).end, ['drained']);
+    assert.deepEqual(plan([...many(2), runner({ ...drains, task: busy.task })]).end, []);
+    assert.deepEqual(plan([...many(2), runner({ ...drains, deleting: true })]).end, []);
+    const full = plan([...many(4, { ...busy, tenant: 'b' }), runner(drains)], waiting({ a: 1 }));
+    assert.deepEqual([full.end, full.create], [['drained'], 1]);
+  });
+  it('a tenant whose only pod still works as it drains is one without a pod', () => {
+    const all = [runner({ phase: 'draining', tenant: 'a', task: busy.task }), ...many(3, { ...busy, tenant: 'b' }), runner({ tenant: 'b' })];
+    const result = plan(all, waiting({ a: 1 }));
+    assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['b'], 1]);
+  });
+
   it('ends the longest idle bound pod when a new tenant waits and there is no room', () => {
     const all = [...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b', idleSince: 5 }), runner({ tenant: 'c', idleSince: 3 })];
     const result = plan(all, waiting({ d: 1 }));
@@ -68,7 +82,9 @@ describe('pool plan', () => {
     assert.deepEqual(plan([...old, ...many(1)]).end, ['old-generation']);
     assert.deepEqual(plan([...old, ...many(2)]).end, ['old-generation', 'old-generation']);
     assert.deepEqual(plan([...many(2), runner({ ...busy, generation: 'g1' })]).end, []);
-    assert.deepEqual(plan([...many(2), runner({ phase: 'starting', generation: 'g1' })]).end, ['old-generation']);
+    const starts = [...many(2), runner({ phase: 'starting', generation: 'g1', createdAt: 1000 })];
+    assert.deepEqual(plan(starts, none, { now: 1000 + HEARD_MS }).end, [], 'a new leader has not heard of it yet: it may be at work');
+    assert.deepEqual(plan(starts, none, { now: 1001 + HEARD_MS }).end, ['old-generation']);
   });
 
   it('shrinks: over the maximum, and after a burst', () => {

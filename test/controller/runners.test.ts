@@ -69,6 +69,18 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), 'a');
   });
 
+  it('one that goes after its last job has nothing left; one that goes while it works keeps it', () => {
+    const runners = idle('a', 'b');
+    for (const uid of ['a', 'b']) {
+      runners.reserve(runners.get(uid)!, uid, 1, 't');
+      runners.confirm(runners.get(uid)!, uid, 1);
+    }
+    assert.deepEqual(runners.heartbeat(beat('a', { phase: 'draining', jobsDone: 1 }), 2), { freed: false });
+    assert.deepEqual(runners.heartbeat(beat('b', { phase: 'draining', job: 'b', attempt: 1 }), 2), { freed: false });
+    assert.deepEqual(['a', 'b'].map((uid) => [runners.get(uid)?.phase, runners.get(uid)?.task?.job]), [['draining', undefined], ['draining', 'b']]);
+    assert.equal(choose(runners, 't'), undefined);
+  });
+
   it('a new leader learns from heartbeats what its runners do and to whom they are bound', () => {
     const runners = new Runners();
     runners.pod(facts('a'), 0);

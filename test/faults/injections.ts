@@ -110,6 +110,21 @@ export const runnersKilled: Injection = async (c) => {
   }
 };
 
+/** Only the agents: their pods stay `Running`, by their other container. Seen sooner than by the silence of 20 s. */
+export const agentsKilled = async (c: Cluster, seconds = 60): Promise<void> => {
+  for (let round = 0; round < 2; round++) {
+    const chosen = await eventually('runners that are ready', 60, async () => {
+      const ready = (await runners(c)).filter(isReady).map(({ metadata }) => metadata).filter(({ name }) => pidsOf('PY_POD_NAME', name).length > 0);
+      return ready.length > 0 && ready.slice(0, 2);
+    });
+    for (const { name } of chosen) signal(pidsOf('PY_POD_NAME', name), 'SIGKILL');
+    await eventually('their pods are gone', seconds, async () => {
+      const left = await runners(c);
+      return chosen.every(({ uid }) => !left.some(({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp === undefined));
+    });
+  }
+};
+
 export const bootingRunnersKilled: Injection = async (c) => {
   // Those that are ready go too, so that others have to boot.
   for (const { metadata } of (await runners(c)).filter(isReady)) await kill(c, RUNNERS, metadata.name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { cluster, type Cluster } from '../cluster/fixture.ts';
-import { runnersKilled } from './injections.ts';
+import { agentsKilled, runnersKilled } from './injections.ts';
 import { settled, underLoad } from './load.ts';
 
 describe('runner pods are killed under load, busy and idle ones', function () {
@@ -9,8 +9,8 @@ describe('runner pods are killed under load, busy and idle ones', function () {
   before(async () => { c = await cluster(); });
   after(() => c.close());
 
-  it('their jobs run again elsewhere: each request has one end', async () => {
-    const { statuses, total } = await underLoad(c, () => runnersKilled(c));
+  for (const [what, kill] of [['the pods', runnersKilled], ['the agents in them', (at: Cluster) => agentsKilled(at, 15)]] as const) it(`${what}: their jobs run again elsewhere, each request has one end`, async () => {
+    const { statuses, total } = await underLoad(c, () => kill(c));
     // Three lost runners in a row are a 500 that says so; anything else would be a lie.
     const { 200: good = 0, 500: lost = 0 } = statuses;
     assert.equal(good + lost, total, JSON.stringify(statuses));

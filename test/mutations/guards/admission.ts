@@ -129,7 +129,7 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'a heartbeat that was under way when the job was given does not free the runner',
-    file: 'src/controller/runners.ts', from: 'runner.task && beat.jobsDone > runner.task.doneBefore', to: 'runner.task', test: RUNNERS,
+    file: 'src/controller/runners.ts', from: 'runner.task !== undefined && beat.jobsDone > runner.task.doneBefore', to: 'runner.task !== undefined', test: RUNNERS,
   },
   {
     guard: 'a heartbeat of a pod that nobody made counts for nothing',

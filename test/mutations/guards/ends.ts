@@ -102,6 +102,18 @@ export const ends: readonly Mutation[] = [
     file: 'src/runner/orders.ts', from: "(state.task?.stage === 'running' && same(state.task, order)) || state.recent.includes(key(order))", to: 'false', test: ORDERS,
   },
   {
+    guard: 'a runner that goes by itself holds no place',
+    file: 'src/controller/pool.ts', from: "for (const runner of live) if (isDraining(runner) && !runner.task) finish(runner, 'drained');", to: '', test: LOSSES, grep: 'goes by itself',
+  },
+  {
+    guard: 'a new leader ends no runner that it has not heard of yet',
+    file: 'src/controller/pool.ts', from: " && now - runner.createdAt > HEARD_MS) finish(runner, 'old-generation')", to: ") finish(runner, 'old-generation')", test: 'test/controller/pool.test.ts', grep: 'rolls to a new generation',
+  },
+  {
+    guard: 'a pod without its agent holds no job',
+    file: 'src/controller/pod.ts', from: 'name === AGENT && state?.terminated !== undefined', to: 'name !== name', test: LOSSES, grep: 'whose agent has ended',
+  },
+  {
     guard: 'a runner that is silent for too long is lost',
     file: 'src/controller/runners.ts', from: 'now - runner.seenAt > silenceMs', to: 'false', test: 'test/controller/runners.test.ts', grep: 'names the silent',
   },
