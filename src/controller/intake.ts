@@ -11,7 +11,7 @@ import { parseSource } from '../source/parse.ts';
 import { displaySource } from '../source/redact.ts';
 import { holdsCredentials } from '../source/source.ts';
 import { DEFAULT_QUEUE_MS, Refusal, idOf, isHandMade, resolveTools, submittedAtOf, timeoutOf, type AvailableTool, type Job } from './job.ts';
-import { tenantOf } from './pool.ts';
+import { tenantOf } from './tenant.ts';
 
 export interface IntakeDeps {
   store: Pick<Store, 'openRequest' | 'defaultToken'>;

@@ -23,6 +23,7 @@ import { disarm, later } from './job_timers.ts';
 import { Ledger } from './ledger.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import * as orders from './orders.ts';
+import { Owners } from './owners.ts';
 import type { Pools } from './pools.ts';
 import type { Retention } from './retention.ts';
 import type { LostTask, Runners } from './runners.ts';
@@ -95,9 +96,15 @@ export class Leader {
 
   /** Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it admit. */
   async start(): Promise<void> {
-    const { kube, namespace, retention, store, bus, log } = this.#deps;
-    const unfinished = await listUnfinished(kube, namespace, (job) => retention.finished(job));
-    await this.#tokens.load([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
+    const { kube, namespace, retention, store, bus, log, runners, pools } = this.#deps;
+    const owners = new Owners(runners);
+    const unfinished = await listUnfinished(kube, namespace, (job) => {
+      retention.finished(job);
+      owners.note(job);
+    });
+    for (const job of unfinished) owners.note(job);
+    await this.#tokens.load([...new Set([...unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])), ...owners.tokens()])]);
+    owners.bind((token) => this.#tokens.known(token)?.rootUserId, (pool) => pools.scopeOf(pool));
     bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
     this.#listed = true;
     for (const job of unfinished) this.#take(job);
@@ -113,7 +120,7 @@ export class Leader {
     // Runners that are alive answer the call for reports within a moment; the others are found by their silence.
     const expected = [...this.#jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
     const until = now() + 1_000;
-    while (now() < until && this.#live && expected.some((uid) => this.#deps.runners.get(uid)?.seenAt === undefined)) await delay(20);
+    while (now() < until && this.#live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await delay(20);
     this.#ready = true;
     log.info({ epoch: this.#deps.term.epoch, unfinished: unfinished.length, running: this.#ledger.held }, 'leading');
     this.#scheduleAll();

@@ -7,6 +7,7 @@
 import { HEARTBEAT_MS } from '../bus/messages.ts';
 import type { ProbePoolSpec } from '../kube/resources.ts';
 import type { Runner } from './runners.ts';
+import { isForOneJob } from './tenant.ts';
 
 export interface Demand {
   /** Waiting jobs that could run but for a runner, by tenant. */
@@ -64,7 +65,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
 
   // What nobody may use again, or has not used for too long.
   for (const runner of free) {
-    if (runner.tenant !== undefined && (reuse.scope === 'job' || runner.tenant.startsWith('x:') || runner.tenant.startsWith('j:'))) finish(runner, 'used-up');
+    if (runner.tenant !== undefined && (reuse.scope === 'job' || isForOneJob(runner.tenant))) finish(runner, 'used-up');
     else if (runner.jobsDone >= reuse.maxJobs) finish(runner, 'used-up');
     else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');
     else if (runner.tenant !== undefined && now - runner.idleSince > reuse.idleSeconds * 1000) finish(runner, 'idle');
@@ -125,15 +126,4 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const startingMost = Math.max(MAX_STARTING, Math.ceil(3 * demand.drainPerSecond * START_SECONDS));
   const create = holdBack ? 0 : Math.max(0, Math.min(want - have, room, startingMost - startingNow));
   return { create, end };
-}
-
-/** Tenants by the pool's reuse scope; a source with credentials gets a pod of its own. */
-export function tenantOf(scope: NonNullable<ProbePoolSpec['reuse']>['scope'], job: { id: string; token: number; account: number; credentials: boolean }): string {
-  if (job.credentials) return `x:${job.id}`;
-  switch (scope) {
-    case 'job': return `j:${job.id}`;
-    case 'token': return `t:${job.token}`;
-    case 'account': return `a:${job.account}`;
-    case 'any': return 'any';
-  }
 }

@@ -175,6 +175,10 @@ export class Pools {
     return undefined;
   }
 
+  scopeOf(lane: string): ReuseScope {
+    return this.#pools.get(lane)?.pool.spec.reuse?.scope ?? 'account';
+  }
+
   choose(lane: string, tenant: string, tools: readonly AssignedTool[]): Runner | undefined {
     const state = this.#pools.get(lane);
     if (!state) return undefined;

@@ -4,6 +4,7 @@
  * No clock of its own: times are monotonic milliseconds given by the caller.
  */
 import type { Heartbeat } from '../bus/messages.ts';
+import { isForOneJob } from './tenant.ts';
 
 export interface Runner {
   uid: string;
@@ -41,6 +42,8 @@ export class Runners {
   #all = new Map<string, Runner>();
   /** Idle ones without a task, by pool and tenant ('' for untouched). */
   #free = new Map<string, Map<string, Set<Runner>>>();
+  /** Tenants of pods by the jobs that they are known to have run. */
+  #owners = new Map<string, string>();
 
   get size(): number {
     return this.#all.size;
@@ -102,7 +105,18 @@ export class Runners {
     if (!runner) return {};
     this.#unindex(runner);
     this.#all.delete(uid);
+    this.#owners.delete(uid);
     return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt, uid } } : {};
+  }
+
+  /** Whose a pod is, whatever its agent says: under a new leader one that was taken over could choose whose sources it is given. */
+  bind(uid: string, tenant: string): void {
+    const runner = this.#all.get(uid);
+    if (!runner) return;
+    this.#owners.set(uid, tenant);
+    this.#change(runner, () => {
+      if (!isForOneJob(runner.tenant)) runner.tenant = tenant;
+    });
   }
 
   /**
@@ -118,7 +132,7 @@ export class Runners {
       runner.seenAt = now;
       runner.readyAt ??= now;
       // For its life: a runner that could change its tenant could choose whose sources it is given.
-      runner.tenant ??= beat.tenant;
+      runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid) ?? beat.tenant);
       const wasFree = isFree(runner);
       if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
       const isDone = runner.task !== undefined && beat.jobsDone > runner.task.doneBefore;

@@ -61,6 +61,29 @@ describe('a runner that lies', function () {
     assert.deepEqual(liar.orders.slice(seen), []);
   });
 
+  for (const [what, claimed] of [['of another tenant', true], ['untouched', false]] as const) it(`cannot call itself ${what} to a new leader: that one knows what ran on it`, async () => {
+    const first = await start();
+    const { submit, runners, ended, newToken } = cluster;
+    const [mine, other] = [await newToken(2), await newToken(2)];
+    await ended((await submit({ token: mine })).id);
+    const liar = runners.all().find(({ state }) => state.tenant !== undefined)!;
+    await until('it is idle again, and the job says where it ran', () => liar.state.task === undefined && liar.state.publishing.length === 0 && cluster.reason(runners.began[0]!.job) === 'Completed');
+    await first.stop();
+    liar.state = { ...liar.state, tenant: claimed ? liar.state.tenant!.replace(String(mine), String(other)) : undefined };
+    const honest = runners.all().find(({ uid }) => uid !== liar.uid)!;
+    runners.behaviour.go = () => 'hold';
+    await cluster.controller({ epoch: 2 });
+    await until('the new leader has heard both', () => [liar, honest].every(({ state }) => state.epoch === 2));
+    const seen = liar.orders.length;
+    const [one, two] = [await submit({ token: other }), await submit({ token: other })];
+    await until('one runs', () => runners.of(one.id));
+    await runners.of(one.id)!.finish();
+    await until('the second runs', () => runners.of(two.id));
+    await runners.of(two.id)!.finish();
+    await ended(one.id, two.id);
+    assert.deepEqual(liar.orders.slice(seen).filter(({ job }) => [one.id, two.id].includes(job)), []);
+  });
+
   it('cannot lose another runner\'s job by claiming it', async () => {
     await start();
     const { submit, runners, ended, job } = cluster;

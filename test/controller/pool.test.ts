@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { HEARD_MS, MAX_STARTING, START_HOPE_MS, planPool, tenantOf, type Demand, type PoolView } from '../../src/controller/pool.ts';
+import { HEARD_MS, MAX_STARTING, START_HOPE_MS, planPool, type Demand, type PoolView } from '../../src/controller/pool.ts';
 import type { Runner } from '../../src/controller/runners.ts';
+import { tenantOf } from '../../src/controller/tenant.ts';
 
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({

@@ -109,11 +109,11 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'a source with credentials gets a pod of its own',
-    file: 'src/controller/pool.ts', from: 'if (job.credentials) return `x:${job.id}`;', to: '', test: POOL,
+    file: 'src/controller/tenant.ts', from: 'if (job.credentials) return `x:${job.id}`;', to: '', test: POOL,
   },
   {
     guard: 'a pod of its own is used once',
-    file: 'src/controller/pool.ts', from: "|| runner.tenant.startsWith('x:')", to: '', test: POOL,
+    file: 'src/controller/tenant.ts', from: '/^[xj]:/', to: '/^[j]:/', test: POOL,
   },
   {
     guard: 'a pool never plans more pods than its maximum',
