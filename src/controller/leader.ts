@@ -96,15 +96,15 @@ export class Leader {
 
   /** Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it admit. */
   async start(): Promise<void> {
-    const { kube, namespace, retention, store, bus, log, runners, pools } = this.#deps;
+    const { kube, namespace, retention, store, bus, log, runners } = this.#deps;
     const owners = new Owners(runners);
     const unfinished = await listUnfinished(kube, namespace, (job) => {
       retention.finished(job);
       owners.note(job);
     });
     for (const job of unfinished) owners.note(job);
-    await this.#tokens.load([...new Set([...unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])), ...owners.tokens()])]);
-    owners.bind((token) => this.#tokens.known(token)?.rootUserId, (pool) => pools.scopeOf(pool));
+    await this.#tokens.load([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
+    await this.#bindRunners(owners);
     bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
     this.#listed = true;
     for (const job of unfinished) this.#take(job);
@@ -124,6 +124,18 @@ export class Leader {
     this.#ready = true;
     log.info({ epoch: this.#deps.term.epoch, unfinished: unfinished.length, running: this.#ledger.held }, 'leading');
     this.#scheduleAll();
+  }
+
+  async #bindRunners(owners: Owners): Promise<void> {
+    const { store, pools, log } = this.#deps;
+    let byHand: TokenRecord | null = null;
+    try {
+      await this.#tokens.load([...new Set(owners.tokens())].filter((id) => !this.#tokens.known(id)));
+      if (owners.hasByHand()) byHand = await store.defaultToken();
+    } catch (error) {
+      log.warn({ err: error }, 'whose the runners are could not be read: those of an unknown token are replaced');
+    }
+    owners.bind((token) => this.#tokens.known(token), byHand, (pool) => pools.scopeOf(pool));
   }
 
   stop(): void {

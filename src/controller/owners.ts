@@ -1,7 +1,11 @@
 /** Whose runner pods are, by the jobs that they ran: what a new leader knows of them without a word of their agents. */
 import type { ProbeJob, ReuseScope } from '../kube/resources.ts';
+import type { TokenRecord } from '../store/records.ts';
 import type { Runners } from './runners.ts';
 import { tenantOf } from './tenant.ts';
+
+/** Of a job that was made by hand. */
+const NO_TOKEN = 0;
 
 export class Owners {
   readonly #runners: Runners;
@@ -14,17 +18,23 @@ export class Owners {
 
   /** A job, finished or not. Most ran on pods that are long gone. */
   note({ spec, status }: ProbeJob): void {
-    if (spec.token && status?.runner && this.#runners.get(status.runner.uid)) this.#tokens.set(status.runner.uid, spec.token.id);
+    if (status?.runner && this.#runners.get(status.runner.uid)) this.#tokens.set(status.runner.uid, spec.token?.id ?? NO_TOKEN);
   }
 
-  tokens(): Iterable<number> {
-    return this.#tokens.values();
+  tokens(): number[] {
+    return [...this.#tokens.values()].filter((id) => id !== NO_TOKEN);
   }
 
-  bind(accountOf: (token: number) => number | undefined, scopeOf: (pool: string) => ReuseScope): void {
-    for (const [uid, token] of this.#tokens) {
-      const [runner, account] = [this.#runners.get(uid), accountOf(token)];
-      if (runner && account !== undefined) this.#runners.bind(uid, tenantOf(scopeOf(runner.pool), { id: uid, token, account, credentials: false }));
+  hasByHand(): boolean {
+    return [...this.#tokens.values()].includes(NO_TOKEN);
+  }
+
+  /** A pod of a token that nobody knows, revoked or not to be read now, takes nothing more. */
+  bind(known: (token: number) => TokenRecord | undefined, byHand: TokenRecord | null, scopeOf: (pool: string) => ReuseScope): void {
+    for (const [uid, id] of this.#tokens) {
+      const runner = this.#runners.get(uid);
+      const token = id === NO_TOKEN ? byHand : known(id);
+      if (runner) this.#runners.bind(uid, tenantOf(scopeOf(runner.pool), { id: uid, token: token?.id ?? id, account: token?.rootUserId ?? 0, credentials: !token }));
     }
   }
 }

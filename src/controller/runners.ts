@@ -115,7 +115,8 @@ export class Runners {
     if (!runner) return;
     this.#owners.set(uid, tenant);
     this.#change(runner, () => {
-      if (!isForOneJob(runner.tenant)) runner.tenant = tenant;
+      // One that has not spoken yet may say that it is used up: that is believed.
+      if (runner.seenAt !== undefined && !isForOneJob(runner.tenant)) runner.tenant = tenant;
     });
   }
 

@@ -91,6 +91,21 @@ describe('runners', () => {
     assert.equal(runners.size, 0);
   });
 
+  for (const [claim, expected] of [[undefined, 'mine'], ['other', 'mine'], ['mine', 'mine'], ['x:1', 'x:1'], ['j:1', 'j:1']] as const) {
+    it(`a pod of mine that calls itself ${claim ?? 'untouched'} is ${expected}`, () => {
+      const says = (runners: Runners) => runners.heartbeat(beat('a', claim === undefined ? {} : { tenant: claim }), 1);
+      const [before, after] = [new Runners(), new Runners()];
+      for (const runners of [before, after]) runners.pod(facts('a'), 0);
+      says(before);
+      before.bind('a', 'mine');
+      after.bind('a', 'mine');
+      says(after);
+      says(before);
+      assert.deepEqual([before.get('a')?.tenant, after.get('a')?.tenant], [expected, expected]);
+      assert.equal(choose(after, 'other'), undefined);
+    });
+  }
+
   it('a pod that is being deleted finishes its job and gets no other', () => {
     const runners = idle('a');
     runners.reserve(runners.get('a')!, 'j1', 1, 't');

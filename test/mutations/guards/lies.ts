@@ -12,7 +12,7 @@ export const lies: readonly Mutation[] = [
   { guard: 'a session whose client is gone is ended', file: 'src/store/connection.ts', from: ', options: KEEPALIVE', to: '', test: 'test/store/restart.test.ts', grep: 'went without a word' },
   { guard: 'what JetStream confirms is no order', file: 'src/bus/claims.ts', from: "isObject(order) && isName(order['job'])", to: "isObject(order) || isName(order['job'])", test: 'test/bus/replies.test.ts', grep: 'is no order' },
   { guard: 'a runner keeps its tenant', file: 'src/controller/runners.ts', from: 'runner.tenant ??= isForOneJob', to: 'runner.tenant = isForOneJob', test: LYING, grep: 'cannot change its tenant' },
-  { guard: 'a new leader knows whose a pod is', file: 'src/controller/leader.ts', from: 'owners.bind((token) => this.#tokens.known(token)?.rootUserId, (pool) => pools.scopeOf(pool));', to: '', test: LYING, grep: 'to a new leader' },
+  { guard: 'a new leader knows whose a pod is', file: 'src/controller/leader.ts', from: 'owners.bind((token) => this.#tokens.known(token), byHand, (pool) => pools.scopeOf(pool));', to: '', test: LYING, grep: 'to a new leader' },
   { guard: 'a pod loses its own job alone', file: 'src/controller/leader.ts', from: 'if (job?.runner?.uid === task.uid) void', to: 'if (job) void', test: LYING, grep: 'by claiming it' },
   { guard: 'a deleted job is cancelled, whatever keeps it', file: 'src/controller/leader.ts', from: 'else if (isBeingDeleted(job)) void this.#end(known, CANCELLED);', to: '', test: KEPT, grep: 'waiting or running' },
   { guard: 'a finished job is deleted once', file: 'src/controller/retention.ts', from: 'if (isBeingDeleted(job)) return;', to: '', test: KEPT, grep: 'is deleted once' },

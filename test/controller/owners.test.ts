@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { Owners } from '../../src/controller/owners.ts';
+import { Runners } from '../../src/controller/runners.ts';
+import type { ProbeJob, ReuseScope } from '../../src/kube/resources.ts';
+import type { TokenRecord } from '../../src/store/records.ts';
+
+const record = (id: number) => ({ id, rootUserId: id * 10 }) as TokenRecord;
+const job = (uid: string | undefined, token?: number) => ({ spec: token === undefined ? {} : { token: { id: token, user: 1 } }, status: uid === undefined ? {} : { runner: { pod: 'p', uid } } }) as unknown as ProbeJob;
+
+describe('owners of runner pods', () => {
+  for (const [what, noted, scope, expected] of [
+    ['a pod of an account', job('a', 3), 'account', 'a:30'],
+    ['a pod of a token', job('a', 3), 'token', 't:3'],
+    ['a pod of anybody', job('a', 3), 'any', 'any'],
+    ['a pod that ran its one job', job('a', 3), 'job', 'j:a'],
+    ['a pod of a job made by hand', job('a'), 'account', 'a:70'],
+    ['a pod of a token that is revoked', job('a', 9), 'account', 'x:a'],
+    ['a job that never ran', job(undefined, 3), 'account', undefined],
+    ['a job of a pod that is gone', job('gone', 3), 'account', undefined],
+  ] as [string, ProbeJob, ReuseScope, string | undefined][]) {
+    it(`${what}: ${expected ?? 'says nothing'}`, () => {
+      const runners = new Runners();
+      runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+      const owners = new Owners(runners);
+      owners.note(noted);
+      owners.bind((id) => (id === 3 ? record(id) : undefined), record(7), () => scope);
+      runners.heartbeat({ protocol: 1, pod: 'p', uid: 'a', namespace: 'r', pool: 'short', generation: 'g', phase: 'idle', epoch: 0, jobsDone: 0, ageMs: 0, idleMs: 0 }, 1);
+      assert.equal(runners.get('a')?.tenant, expected);
+    });
+  }
+
+  it('asks for no token twice that it need not know', () => {
+    const runners = new Runners();
+    for (const uid of ['a', 'b']) runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+    const owners = new Owners(runners);
+    assert.equal(owners.hasByHand(), false);
+    for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b')]) owners.note(one);
+    assert.deepEqual([owners.tokens(), owners.hasByHand()], [[3], true]);
+  });
+});
