@@ -19,6 +19,9 @@ export type Injection = (c: Cluster) => Promise<void>;
 
 const isReady = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
+/** Killed often: the kubelet has it wait before it is started again. */
+export const isHeldBack = (pod: Pod): boolean => pod.status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff') ?? false;
+
 /** The other fault may be an API server that is silent: one that needs it waits until it answers. */
 async function heard<T>(call: () => Promise<T>): Promise<T> {
   const end = performance.now() + 60_000;
@@ -82,8 +85,13 @@ export const leaderKilled: Injection = async (c) => {
 export const leaderPaused: Injection = async (c) => {
   const { name: before, pids } = await alive('a leader', () => holder(c));
   signal(pids, 'SIGSTOP');
+  const since = performance.now();
   try {
-    await anotherLeads(c, before);
+    // Where a fault before this one killed the other often, the kubelet lets it wait for minutes: then nobody leads, and the pause ends past the lease.
+    await eventually('another leads, or none can', 40, async () => {
+      const now = await holder(c);
+      return (now !== '' && now !== before) || (performance.now() - since > 15_000 && (await podsOf(c, NAMESPACE, 'controller')).every((pod) => pod.metadata.name === before.split('_')[0] || isHeldBack(pod)));
+    });
     await moment(1_000);
   } finally {
     signal(pids, 'SIGCONT');

@@ -46,8 +46,6 @@ export async function injectPair(c: Cluster, { first, second, afterMs }: Pair): 
 export async function whole(c: Cluster): Promise<void> {
   await settled(c);
   const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE });
-  for (const { metadata, status } of items) {
-    if (status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff')) await killPod(c, NAMESPACE, metadata.name);
-  }
+  for (const pod of items) if (injections.isHeldBack(pod)) await killPod(c, NAMESPACE, pod.metadata.name);
   for (const part of ['api', 'controller'] as const) await injections.replicasReady(c, part);
 }
