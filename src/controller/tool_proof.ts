@@ -37,9 +37,9 @@ export function readProofLine(log: string): ProofLine | undefined {
 /** `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock. */
 export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): Verdict {
   const container = pod.status?.containerStatuses?.[0];
+  const age = now - (since ?? Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString()));
   if (!hasEnded(pod)) {
     const waiting = container?.state?.waiting;
-    const age = now - (since ?? Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString()));
     if (waiting?.reason !== undefined && (PULL_REASONS.has(waiting.reason) || CREATE_REASONS.has(waiting.reason))) {
       const never = waiting.reason === 'ErrImageNeverPull' || waiting.reason === 'InvalidImageName';
       if (never || age > (PULL_REASONS.has(waiting.reason) ? PULL_PATIENCE_MS : SETTLE_MS)) {
@@ -58,6 +58,8 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
   if (pod.status?.reason === 'DeadlineExceeded') return { state: 'refused', reason: 'Hangs', message: 'it did not end within its time' };
   const ended = container?.state?.terminated;
   if (ended?.reason === 'OOMKilled') return { state: 'refused', reason: 'OutOfMemory', message: 'it was killed for its use of memory' };
+  // Its log could not be read now, or a success has not reached it yet: that says nothing of the image.
+  if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return { state: 'pending' };
   return {
     state: 'refused',
     reason: 'Crashed',

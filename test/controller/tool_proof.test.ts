@@ -22,7 +22,11 @@ describe('proof of a tool image', () => {
     ['says that it hangs', pod({ phase: 'Failed', reason: 'DeadlineExceeded' }), '', 'refused', 'Hangs'],
     ['says that it ran out of memory', ended({ reason: 'OOMKilled', exitCode: 137 }), '', 'refused', 'OutOfMemory'],
     ['says that it crashed when it said nothing', ended({ exitCode: 139 }), 'Segmentation fault', 'refused', 'Crashed'],
-    ['does not believe a success without a line', pod({ phase: 'Succeeded' }), '', 'refused', 'Crashed'],
+    ['waits for the line of a success', pod({ phase: 'Succeeded' }), '', 'pending'],
+    ['does not believe a success without a line for ever', pod({ phase: 'Succeeded' }, PULL_PATIENCE_MS + 1), '', 'refused', 'Crashed'],
+    ['does not judge by a log that could not be read', ended({ exitCode: 1 }), undefined, 'pending'],
+    ['does not wait for a log for ever', pod({ phase: 'Failed' }, PULL_PATIENCE_MS + 1), undefined, 'refused', 'Crashed'],
+    ['needs no log of one that ran out of memory', ended({ exitCode: 137, reason: 'OOMKilled' }), undefined, 'refused', 'OutOfMemory'],
   ];
   for (const [title, of, log, state, reason] of cases) {
     it(title, () => {

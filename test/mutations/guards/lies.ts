@@ -17,6 +17,7 @@ export const lies: readonly Mutation[] = [
   { guard: 'a deleted job is cancelled, whatever keeps it', file: 'src/controller/leader.ts', from: 'else if (isBeingDeleted(job)) void this.#end(known, CANCELLED);', to: '', test: KEPT, grep: 'waiting or running' },
   { guard: 'a finished job is deleted once', file: 'src/controller/retention.ts', from: 'if (isBeingDeleted(job)) return;', to: '', test: KEPT, grep: 'is deleted once' },
   { guard: 'a token of a pod is good on a clock that is a minute off', file: 'src/bus/podtoken.ts', from: 'const SKEW_SECONDS = 90;', to: 'const SKEW_SECONDS = 5;', test: 'test/bus/callout.test.ts', grep: 'that is a minute' },
+  { guard: 'a log that could not be read refuses no tool', file: 'src/controller/tool_proof.ts', from: "(log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS", to: 'false', test: 'test/controller/tool_proof.test.ts' },
   { guard: 'a proof has its time on a clock that is a minute off', file: 'src/controller/tool_proof.ts', from: 'since ?? Date.parse', to: 'Date.parse', test: 'test/controller/tool_proof.test.ts', grep: 'counts patience' },
   { guard: 'a job that the watch has not shown is looked for', file: 'src/controller/term.ts', from: 'late.told(message.job);', to: '', test: WATCH, grep: 'a fifth of all events' },
   { guard: 'a job whose event was lost has its end', file: 'src/controller/sweep.ts', from: 'deps.behind(row.id);', to: '', test: WATCH, grep: 'that nobody told of' },
