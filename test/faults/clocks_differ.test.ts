@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CONFIG_MAPS, LEASES, PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resources.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';
-import { killPod, moment, settled, underLoad } from './load.ts';
+import { killPod, leaderPod, moment, settled, underLoad } from './load.ts';
 import { unlessLong } from './long.ts';
 
 const CLOCK = 'test-clock';
@@ -45,6 +45,12 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
       await c.kubectl('-n', NAMESPACE, 'patch', deployment(part as keyof typeof OFF), '--patch-file', file);
     }
     await rolledOut();
+    // An old leader that is still on its way out gives the lease away yet.
+    await eventually('one of the new controllers leads, and no old one is left', 60, async () => {
+      const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=controller` });
+      const leader = await leaderPod(c);
+      return items.every(({ metadata }) => metadata.deletionTimestamp === undefined) && items.some(({ metadata }) => metadata.name === leader);
+    });
   }
   async function setBack(): Promise<void> {
     for (const part of ['api', 'controller'] as const) await c.kubectl('-n', NAMESPACE, 'rollout', 'undo', deployment(part));
