@@ -170,7 +170,7 @@ export class Pools {
 
   forKind(kind: Kind): { name: string; scope: ReuseScope } | undefined {
     for (const { pool } of this.#pools.values()) {
-      if (pool.spec.serves.kinds.includes(kind)) return { name: pool.metadata.name, scope: pool.spec.reuse?.scope ?? 'account' };
+      if (pool.spec.serves.kinds.includes(kind)) return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
     }
     return undefined;
   }

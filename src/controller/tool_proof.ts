@@ -33,7 +33,6 @@ export function readProofLine(log: string): ProofLine | undefined {
   return undefined;
 }
 
-
 /** `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock. */
 export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): Verdict {
   const container = pod.status?.containerStatuses?.[0];

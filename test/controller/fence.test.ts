@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { admittedStatus, finishedStatus } from '../../src/controller/conditions.ts';
 import { LEASES, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
-import { only, render } from '../chart/render.ts';
+import { render } from '../chart/render.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 import { gateAt, isAdmission } from './obstacles.ts';
@@ -38,10 +38,8 @@ describe('the fence of the API server', function () {
   beforeEach(async () => {
     cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } } });
     const { kube, namespace } = cluster;
-    const objects = render({}, { namespace, release: namespace });
-    for (const kind of ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']) {
-      const object = only(objects, kind, objects.find(({ kind: its, metadata }) => its === kind && metadata.name.endsWith('-fence'))?.metadata.name ?? 'fence');
-      const path = kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings';
+    for (const object of render({}, { namespace, release: namespace }).filter(({ metadata }) => metadata.name.endsWith('-fence'))) {
+      const path = object.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings';
       await request('POST', path, object);
       made.push(`${path}/${object.metadata.name}`);
     }

@@ -68,12 +68,11 @@ function signal(pids: readonly number[], name: NodeJS.Signals): void {
   }
 }
 
-async function anotherLeads(c: Cluster, before: string, seconds = 40): Promise<void> {
-  await eventually('another leads', seconds, async () => {
-    const now = await holder(c);
-    return now !== '' && now !== before;
-  });
+async function doesAnotherLead(c: Cluster, before: string): Promise<boolean> {
+  const now = await holder(c);
+  return now !== '' && now !== before;
 }
+const anotherLeads = (c: Cluster, before: string): Promise<unknown> => eventually('another leads', 40, () => doesAnotherLead(c, before));
 
 export const leaderKilled: Injection = async (c) => {
   const { name: before, pids } = await alive('a leader', () => holder(c));
@@ -88,10 +87,8 @@ export const leaderPaused: Injection = async (c) => {
   const since = performance.now();
   try {
     // Where a fault before this one killed the other often, the kubelet lets it wait for minutes: then nobody leads, and the pause ends past the lease.
-    await eventually('another leads, or none can', 40, async () => {
-      const now = await holder(c);
-      return (now !== '' && now !== before) || (performance.now() - since > 15_000 && (await podsOf(c, NAMESPACE, 'controller')).every((pod) => pod.metadata.name === before.split('_')[0] || isHeldBack(pod)));
-    });
+    const noneCan = async () => performance.now() - since > 15_000 && (await podsOf(c, NAMESPACE, 'controller')).every((pod) => pod.metadata.name === before.split('_')[0] || isHeldBack(pod));
+    await eventually('another leads, or none can', 40, async () => (await doesAnotherLead(c, before)) || (await noneCan()));
     await moment(1_000);
   } finally {
     signal(pids, 'SIGCONT');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { LEASES, PROBE_JOBS } from '../../src/kube/client.ts';
 import { NAMESPACE, cluster, type Cluster } from '../cluster/fixture.ts';
 import { leaderPaused } from './injections.ts';
-import { settled, underLoad } from './load.ts';
+import { leaseHolder, settled, underLoad } from './load.ts';
 
 describe('the leader is paused past its lease, and goes on believing that it leads', function () {
   this.timeout(400_000);
@@ -11,7 +11,9 @@ describe('the leader is paused past its lease, and goes on believing that it lea
   after(() => c.close());
 
   it('another leads meanwhile; no request has two ends and no token is above its limit', async () => {
+    const before = await leaseHolder(c);
     const { statuses, total, ms } = await underLoad(c, () => leaderPaused(c));
+    assert.notEqual(await leaseHolder(c), before);
     assert.equal(statuses[200], total, JSON.stringify(statuses));
     console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
     await settled(c);

@@ -13,7 +13,7 @@ describe('the nearest known name', () => {
   it('is found at once even for a name of a megabyte', () => {
     const began = performance.now();
     nearest('x'.repeat(1_000_000), known);
-    assert.ok(performance.now() - began < 10_000, 'its square would take hours');
+    assert.ok(performance.now() - began < 2_000, 'its square would take hours');
   });
 
   for (const [a, b, apart] of [['', '', 0], ['a', '', 1], ['ab', 'ba', 1], ['kitten', 'sitting', 3], ['same', 'same', 0]] as const) {
