@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Context } from '../../src/report/context.ts';
 import { compare } from '../../src/report/compare.ts';
 import type { Features } from '../../src/report/features.ts';
-import { judge, model } from '../../src/report/judge.ts';
+import { decide, judge, learned as model } from '../../src/report/judge.ts';
 import { readFfprobe } from '../../src/report/normalise/ffprobe.ts';
 import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
 import { rule } from '../../src/report/rules.ts';
@@ -53,6 +53,24 @@ describe('report: the model', () => {
         assert.equal(judge(context, null).confidence, Math.max(one, other));
       }
     }
+  });
+
+  it('follows the rule in the fields where the rule is better, and says how often that was right', () => {
+    for (const field of ['container.duration', 'container.bitrate.average']) {
+      for (const ruled of ['ffprobe', 'mediainfo'] as const) {
+        const { chosen, right } = decide(field, ruled, { ffprobe: ruled === 'ffprobe' ? 0.1 : 0.9, mediainfo: ruled === 'ffprobe' ? 0.9 : 0.1 });
+        assert.equal(chosen, ruled, field);
+        assert.ok(right[chosen] > 0.75 && right.ffprobe + right.mediainfo <= 1, JSON.stringify(right));
+      }
+    }
+    assert.equal(decide('video.duration', 'ffprobe', { ffprobe: 0.1, mediainfo: 0.9 }).chosen, 'mediainfo');
+  });
+
+  it('reports the container bitrate of ffprobe where the two disagree', () => {
+    const input = picture({}, {}, { ffprobe: { bit_rate: '900000' }, mediainfo: { OverallBitRate: '1900000' } });
+    const disputed = disputesOf(input).find(({ part, compared }) => part.kind === 'container' && compared.field === 'bitrate.average');
+    assert.ok(disputed, 'the bitrate of the container is disputed');
+    assert.deepEqual([judge(disputed, null).chosen, judge(disputed, null).confidence], ['ffprobe', 0.86]);
   });
 
   it('knows that FLV says nothing of more channels than two', () => {

@@ -32,7 +32,7 @@ export const judgements: readonly Mutation[] = [
   { guard: 'the model answers as its trainer did: one word', file: 'src/report/weights.json', from: '"codec=h264"', to: '"codec=h265"', test: MODEL },
   { guard: 'the model\'s confidence is calibrated', file: 'src/report/trees.ts', from: 'Math.exp(-sum / temperature)', to: 'Math.exp(-sum)', test: MODEL },
   { guard: 'weights that were trained on other numbers are refused', file: 'src/report/trees.ts', from: "if (weights.numbers.join() !== NUMBERS.join()) throw", to: 'if (false) throw', test: MODEL },
-  { guard: 'of two values at most one is right', file: 'src/report/judge.ts', from: 'const sum = Math.max(1, right.ffprobe + right.mediainfo);', to: 'const sum = 1;', test: MODEL },
+  { guard: 'of two values at most one is right', file: 'src/report/judge.ts', from: 'const sum = Math.max(1, model.ffprobe + model.mediainfo);', to: 'const sum = 1;', test: MODEL },
   { guard: 'any JSON leads to a report, never to a throw', file: 'src/report/json.ts', from: "typeof value === 'object' && value !== null && !Array.isArray(value) ?", to: 'true ?', test: 'test/report/fuzz.test.ts' },
   { guard: 'a rule by hand', file: 'src/report/rules.ts', from: "'codec.profile': [always('mediainfo'", to: "'codec.profile': [always('ffprobe'", test: MODEL, grep: 'the rules by hand' },
   { guard: 'the report costs what it ran for itself, and nothing else', file: 'src/envelope/assemble.ts', from: 'if (hidden.length === 0) return report;', to: 'if (hidden.length >= 0) return report;', test: 'test/envelope/report.test.ts' },
