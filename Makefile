@@ -96,4 +96,4 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: mutations fuzz-c2pa help up down test test-unit test-cluster faults soak bench bench-store bench-hls fuzz-hls fuzz-api images images-source status logs peers sources fuzz-media browser
+.PHONY: help up down test test-unit test-cluster faults soak hostility bench fuzz-api bench-hls fuzz-hls bench-store report-data report-train report-tables images images-source peers sources fuzz-media browser status logs fuzz-c2pa mutations
