@@ -4,6 +4,7 @@ import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
 import { hashPassword } from './password.ts';
+import { parameters } from './storable.ts';
 
 export interface AdminInput { email: string; password?: string | undefined; token: string }
 
@@ -48,7 +49,7 @@ async function ensureUser(client: pg.Client, email: string, passwordHash: string
   // By the kept id first, so that another address in the secret renames the administrator and makes no second one.
   const known = await client.query<{ id: number }>(
     `select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user') or lower(u.email) = lower($1) order by u.role = 'root' desc, u.id limit 1`,
-    [email],
+    parameters([email]),
   );
   const id = known.rows[0]?.id;
   if (id !== undefined) {
@@ -56,13 +57,13 @@ async function ensureUser(client: pg.Client, email: string, passwordHash: string
     await client.query(
       `update users set email = $2, password_hash = coalesce(password_hash, $3), role = 'root', status = 'active', permissions = $4, updated_at = now()
         where id = $1 and (email, role, status, permissions) is distinct from ($2, 'root', 'active', $4::text[]) or id = $1 and password_hash is null and $3::text is not null`,
-      [id, email, passwordHash, [...PERMISSIONS]],
+      parameters([id, email, passwordHash, [...PERMISSIONS]]),
     );
     return id;
   }
   const made = await client.query<{ id: number }>(
     `insert into users (email, password_hash, role, status, permissions) values ($1, $2, 'root', 'active', $3) returning id`,
-    [email, passwordHash, [...PERMISSIONS]],
+    parameters([email, passwordHash, [...PERMISSIONS]]),
   );
   const madeId = made.rows[0]?.id ?? 0;
   await keepAdmin(client, madeId);

@@ -1,6 +1,7 @@
 /** API tokens as their owners manage them. */
 import type { Database } from './connection.ts';
 import type { GivenLimits } from './limits.ts';
+import { jsonb } from './storable.ts';
 
 export interface ApiTokenRecord extends GivenLimits {
   id: number;
@@ -53,8 +54,6 @@ const SETTABLE: Record<keyof ApiTokenChange, string> = {
   requestsPerMinute: 'requests_per_minute', concurrency: 'concurrency', queueTimeoutMs: 'queue_timeout_ms', fileBytes: 'file_bytes',
 };
 
-const quotaText = (quota: unknown): string | null => (quota === null || quota === undefined ? null : JSON.stringify(quota));
-
 export function apiTokenCalls(database: Database) {
   const one = async (rows: Promise<Row[]>): Promise<ApiTokenRecord | null> => {
     const [row] = await rows;
@@ -78,7 +77,7 @@ export function apiTokenCalls(database: Database) {
           on conflict (id) do update set updated_at = now() returning id`,
         values: [
           token.id, token.userId, token.name, token.sha256, token.sealed, token.webhookSecret, token.permissions, token.requestsPerMinute, token.concurrency, token.queueTimeoutMs, token.fileBytes,
-          quotaText(token.monthlyQuota), token.expiresAt, most,
+          jsonb(token.monthlyQuota), token.expiresAt, most,
         ],
       });
       return rows.length > 0;
@@ -106,7 +105,7 @@ export function apiTokenCalls(database: Database) {
       return one(database.rows<Row>({
         name: `change_token_${keys.map((key) => Object.keys(SETTABLE).indexOf(key)).join('_')}`,
         text: `update tokens set ${[...sets, 'updated_at = now()'].join(', ')} where id = $1 and ${LIVE} returning ${COLUMNS}`,
-        values: [id, ...keys.map((key) => (key === 'monthlyQuota' ? quotaText(change[key]) : change[key]))],
+        values: [id, ...keys.map((key) => (key === 'monthlyQuota' ? jsonb(change[key]) : change[key]))],
       }));
     },
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { asStoreError, isConnectionFailure } from './errors.ts';
+import { parameters } from './storable.ts';
 
 export interface ConnectionSettings {
   url: string;
@@ -44,7 +45,9 @@ export interface Query {
   array?: boolean;
 }
 
-const sent = ({ name, text, values, prepared = true, array = false }: Query) => ({ ...(prepared ? { name } : {}), text, values, ...(array ? { rowMode: 'array' } : {}) });
+const sent = ({ name, text, values, prepared = true, array = false }: Query) => ({
+  ...(prepared ? { name } : {}), text, values: parameters(values), ...(array ? { rowMode: 'array' } : {}),
+});
 
 export interface Database {
   /** One round trip as a named prepared statement. Only for calls that may be repeated: it tries again when the connection fails, for as long as `retryMs`. */

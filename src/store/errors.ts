@@ -1,6 +1,6 @@
 /** Everything that can go wrong with the record, by a stable code. */
 export class StoreError extends Error {
-  readonly code: 'unreachable' | 'timeout' | 'query-failed' | 'migration-changed' | 'migration-failed' | 'not-ready' | 'invalid';
+  readonly code: 'unreachable' | 'timeout' | 'query-failed' | 'bad-data' | 'migration-changed' | 'migration-failed' | 'not-ready' | 'invalid';
   constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'StoreError';
@@ -23,11 +23,17 @@ export function isConnectionFailure(error: unknown): boolean {
   return CONNECTION_CODES.has(code) || SERVER_CODES.test(code) || CONNECTION_MESSAGES.test(error.message);
 }
 
+// 22: a value that its column or function does not take; 54000: one too long for its index. The same call fails again for ever.
+const DATA_CODES = /^(22...|54000)$/;
+
 /** Queries carry sources and tokens only as parameters, which pg's errors do not repeat (`detail` may: it stays in the cause). */
 export function asStoreError(error: unknown, what: string): StoreError {
   if (error instanceof StoreError) return error;
   const message = error instanceof Error ? error.message : String(error);
   if (isConnectionFailure(error)) return new StoreError('unreachable', `${what}: Postgres cannot be reached (${message})`, { cause: error });
-  const late = (error as { code?: unknown }).code === '57014' || /Query read timeout/.test(message);
+  const { code } = error as { code?: unknown };
+  // Postgres quotes the value in these, and a value may be a secret: neither its message nor its cause goes on.
+  if (typeof code === 'string' && DATA_CODES.test(code)) return new StoreError('bad-data', `${what}: Postgres does not take a value (SQLSTATE ${code})`);
+  const late = code === '57014' || /Query read timeout/.test(message);
   return new StoreError(late ? 'timeout' : 'query-failed', `${what}: ${message}`, { cause: error });
 }

@@ -4,6 +4,7 @@ import type { Kind, Reason } from '../kube/resources.ts';
 import type { Database } from './connection.ts';
 import { StoreError } from './errors.ts';
 import type { CloseInput, CloseResult, MonthlyLimits, Opened, OpenInput, OpenRow, Rate, RequestRecord, RequestState, ToolEnd } from './records.ts';
+import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
 /** How a request ended, without its body: for whoever waits for it. */
@@ -58,13 +59,13 @@ export function requestCalls(database: Database) {
     async openRequest(input: OpenInput): Promise<Opened> {
       const { quotas } = input;
       const values = [
-        input.id, input.submittedAt, input.tokenId, input.userId, input.kind, input.display, input.scheme, JSON.stringify(input.request), JSON.stringify(input.tools),
-        input.queueTimeoutMs, input.timeoutMs, input.waiter, input.webhookUrl, input.idempotency?.key ?? null, input.idempotency?.bodySha256 ?? null, input.requestsPerMinute,
+        input.id, input.submittedAt, input.tokenId, input.userId, input.kind, input.display, input.scheme, jsonb(input.request), jsonb(input.tools),
+        integer(input.queueTimeoutMs), integer(input.timeoutMs), input.waiter, input.webhookUrl, input.idempotency?.key ?? null, input.idempotency?.bodySha256 ?? null, input.requestsPerMinute,
       ];
       // Who has no quota pays nothing for it.
       const [row] = await database.rows<OpenedRow>(quotas === undefined || quotas.of.length === 0
         ? { name: 'open_request', text: OPEN, values }
-        : { name: 'open_request_within', text: OPEN_WITHIN, values: [JSON.stringify(quotas.of), quotas.rootUserId, ...values] });
+        : { name: 'open_request_within', text: OPEN_WITHIN, values: [jsonb(quotas.of), quotas.rootUserId, ...values] });
       if (!row) throw new StoreError('query-failed', 'open_request gave no row');
       const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
       if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
@@ -94,9 +95,9 @@ export function requestCalls(database: Database) {
         name: 'close_request',
         text: CLOSE,
         values: [
-          input.id, input.submittedAt, input.state, input.status, input.reason, input.error, input.attempt, input.startedAt, JSON.stringify(input.tools),
+          input.id, input.submittedAt, input.state, smallint(input.status), input.reason, input.error, smallint(input.attempt), timestamp(input.startedAt), jsonb(input.tools),
           toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), input.report === undefined ? null : input.report.success ? 'success' : 'error',
-          input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0), input.ioBytes, input.body, randomUUID(),
+          integer(input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0)), bigint(input.ioBytes), input.body, randomUUID(),
         ],
       });
       if (!row) throw new StoreError('query-failed', 'close_request gave no row');

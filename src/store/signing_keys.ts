@@ -1,6 +1,7 @@
 /** The keys that sign JWTs. Their private halves are sealed before they come here. */
 import type { JWK } from 'jose';
 import type { Database } from './connection.ts';
+import { jsonb } from './storable.ts';
 
 export interface SigningKeyRecord { kid: string; public: JWK; sealed: Buffer; signsUntil: Date }
 
@@ -19,7 +20,7 @@ export function signingKeyCalls(database: Database) {
       await database.rows({
         name: 'add_signing_key',
         text: `insert into signing_keys (kid, public, sealed, signs_until, verifies_until) values ($1, $2, $3, now() + $4 * interval '1 millisecond', now() + $5 * interval '1 millisecond') on conflict do nothing`,
-        values: [key.kid, JSON.stringify(key.public), key.sealed, key.signsMs, key.verifiesMs],
+        values: [key.kid, jsonb(key.public), key.sealed, key.signsMs, key.verifiesMs],
       });
     },
   };

@@ -2,6 +2,7 @@
 import type { Database } from './connection.ts';
 import type { GivenLimits } from './limits.ts';
 import type { TokenRecord } from './records.ts';
+import { jsonb } from './storable.ts';
 
 export interface ShortUser { id: number; email: string; role: TokenRecord['role']; status: TokenRecord['userStatus'] }
 
@@ -146,7 +147,7 @@ export function userCalls(database: Database) {
       await database.rows({
         name: 'set_user_limits',
         text: 'update users set requests_per_minute = $2, concurrency = $3, queue_timeout_ms = $4, file_bytes = $5, monthly_quota = $6, updated_at = now() where id = $1',
-        values: [id, limits.requestsPerMinute, limits.concurrency, limits.queueTimeoutMs, limits.fileBytes, limits.monthlyQuota === null ? null : JSON.stringify(limits.monthlyQuota)],
+        values: [id, limits.requestsPerMinute, limits.concurrency, limits.queueTimeoutMs, limits.fileBytes, jsonb(limits.monthlyQuota)],
       });
     },
   };

@@ -1,5 +1,6 @@
 /** The webhook outbox: rows are written by the transaction that closes a request, claimed under a lease, and kept with what came of each attempt. */
 import type { Database } from './connection.ts';
+import { jsonb } from './storable.ts';
 
 export interface WebhookAttempt {
   /** RFC 3339. */
@@ -130,7 +131,7 @@ export function webhookCalls(database: Database) {
         text: `update webhook_outbox set attempts = (select coalesce(jsonb_agg(one order by at), '[]') from (select one, at from jsonb_array_elements(attempts || $3::jsonb) with ordinality all_of (one, at) order by at desc limit ${KEPT_ATTEMPTS}) kept),
             state = $4, step = step + $5, next_at = now() + make_interval(secs => $6 / 1000.0), ended_at = case when $4 = 'pending' then null else now() end, lease_until = null, leased_by = null
           where id = $1 and leased_by = $2 returning id`,
-        values: [id, holder, JSON.stringify([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
+        values: [id, holder, jsonb([attempt]), verdict.state, again ? 1 : 0, again ? verdict.afterMs : 0],
       });
       return rows.length > 0;
     },
