@@ -22,6 +22,7 @@ import { isFinished } from './conditions.ts';
 import { recordedEnd } from './end.ts';
 import { idOf, submittedAtOf } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
+import { recordEnd } from './record_end.ts';
 
 /** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */
 export const MAX_BODY_BYTES = 256 * 1024 * 1024;
@@ -127,27 +128,31 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
 
   const outcome = outcomeOf(body, job.status?.tools ?? []);
   const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
-  const { closed, waiter, queueTimeMs } = await store.closeRequest({
+  const { closed, waiter, queueTimeMs, end, refused } = await recordEnd(store, {
     id, submittedAt: submittedAtOf(job), state: outcome.state, status: outcome.status, reason: outcome.reason, error: outcome.error ?? null, attempt, startedAt,
     tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({ name, version, success, durationMs: Math.round(durationMs), usageMs: Math.round(usageMs) })),
     ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
     ioBytes: Math.round(body.ioUsage), body: packed,
   });
-  metrics.collected(closed ? 'recorded' : 'second');
+  if (refused) log.error({ err: refused, request_id: id, job: key, runner_uid: podUid }, 'a result cannot be recorded, its request ends as an internal error');
+  metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   // Told again for a second one, too: the first notice may be what was lost.
   if (waiter !== null) {
-    const inline = packed.length <= INLINE_ENVELOPE_BYTES && closed;
-    const notice: Ended = { id, status: outcome.status, reason: outcome.reason, queueTimeMs, hasBody: true, ...(inline ? { body: packed.toString('base64') } : {}), ...(outcome.error === undefined ? {} : { error: outcome.error }) };
+    const inline = end.body !== null && end.body.length <= INLINE_ENVELOPE_BYTES && closed;
+    const notice: Ended = {
+      id, status: end.status, reason: end.reason, queueTimeMs, hasBody: end.body !== null,
+      ...(inline ? { body: packed.toString('base64') } : {}), ...(end.error === null ? {} : { error: end.error }),
+    };
     bus.publish(SUBJECT.ended(waiter), notice);
   }
   const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {
     const notice: Closed = {
-      ...closedNotice, reason: outcome.reason, summary: outcome.summary,
-      tools: body.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs: Math.round(durationMs) })),
+      ...closedNotice, reason: end.reason, summary: refused ? end.error ?? '' : outcome.summary,
+      tools: end.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs })),
     };
     bus.publish(SUBJECT.closed, notice);
-    log.info({ request_id: id, job: key, pod: job.status?.runner?.pod, attempt, state: outcome.state, reason: outcome.reason, bytes: packed.length }, 'result recorded');
+    log.info({ request_id: id, job: key, pod: job.status?.runner?.pod, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 }, 'result recorded');
   } else {
     // Whoever recorded the end may have died before telling the leader.
     const [recorded] = await store.endsFor([id]);

@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import { isUuid } from '../store/uuid.ts';
 import { finishedStatus, isFinished, stamp } from './conditions.ts';
 import { resultPathOf } from './job.ts';
+import { recordEnd } from './record_end.ts';
 
 /** An end that is no result. */
 export interface End {
@@ -63,20 +64,24 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
   const tools = (end.timedOut ?? []).map(({ name, version }) => ({ name, version, success: false, durationMs: end.timeoutMs ?? 0, usageMs: end.timeoutMs ?? 0 }));
   for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
     try {
-      const { closed, waiter, queueTimeMs } = await store.closeRequest({
+      const { closed, waiter, queueTimeMs, end: recorded, refused } = await recordEnd(store, {
         id: job.id, submittedAt: job.submittedAt, state: end.state, status: end.status, reason: end.reason, error: end.error, attempt: job.attempt,
         startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null, tools, ioBytes: 0, body,
       });
+      if (refused) log.error({ err: refused, request_id: job.id, job: job.key }, 'an end cannot be recorded, the request ends as an internal error');
       if (closed) {
-        log.info({ request_id: job.id, job: job.key, reason: end.reason, status: end.status }, 'request ended');
+        log.info({ request_id: job.id, job: job.key, reason: recorded.reason, status: recorded.status }, 'request ended');
         if (waiter !== null) {
-          const notice: Ended = { id: job.id, status: end.status, reason: end.reason, queueTimeMs, hasBody: body !== null, error: end.error, ...(body ? { body: body.toString('base64') } : {}) };
+          const error = recorded.error ?? end.error;
+          const notice: Ended = {
+            id: job.id, status: recorded.status, reason: recorded.reason, queueTimeMs, hasBody: recorded.body !== null, error, ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
+          };
           bus.publish(SUBJECT.ended(waiter), notice);
         }
-        return { reason: end.reason, summary: end.error, tools };
+        return { reason: recorded.reason, summary: recorded.error ?? end.error, tools: recorded.tools };
       }
-      const [recorded] = await store.endsFor([job.id]);
-      return recorded ? recordedEnd(recorded) : { reason: end.reason, summary: end.error, tools };
+      const [stands] = await store.endsFor([job.id]);
+      return stands ? recordedEnd(stands) : { reason: end.reason, summary: end.error, tools };
     } catch (error) {
       if (signal.aborted) return { reason: end.reason, summary: end.error, tools };
       log.warn({ err: error, request_id: job.id }, 'an end could not be recorded yet');

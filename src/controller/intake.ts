@@ -1,4 +1,5 @@
 /** From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the words for its caller. */
+import { isStoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { TokenRecord } from '../store/records.ts';
 import { SECRETS, type KubeClient } from '../kube/client.ts';
@@ -77,6 +78,10 @@ async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, sche
     idempotency: null,
     // Whoever may create ProbeJobs is bounded by the cluster's own quotas, not by the rate of the default token.
     requestsPerMinute: 1_000_000,
+  }).catch((error: unknown) => {
+    // Anything else is tried again; this would fail for ever.
+    if (isStoreError(error, 'bad-data')) throw new Refusal('InvalidRequest', 400, 'the job holds a value that cannot be recorded');
+    throw error;
   });
 }
 
