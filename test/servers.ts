@@ -117,7 +117,9 @@ function postgresUser(): { uid?: number; gid?: number } {
   return { uid: Number(entry?.[2] ?? 65534), gid: Number(entry?.[3] ?? 65534) };
 }
 
-export async function startPostgres(options: { settings?: Record<string, string> } = {}): Promise<PostgresServer> {
+export interface PostgresOptions { settings?: Record<string, string>; tls?: { certificate: string; key: string } }
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const binaries = postgresDirectory();
   const user = postgresUser();
   const directory = makeDirectory('postgres');
@@ -125,12 +127,19 @@ export async function startPostgres(options: { settings?: Record<string, string>
   const data = join(directory, 'data');
   const made = spawnSync(join(binaries, 'initdb'), ['-D', data, '-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'], { ...user, cwd: directory, encoding: 'utf8' });
   if (made.status !== 0) throw new ServerError('not-started', `initdb: ${made.stderr}`);
+  const tls: Record<string, string> = options.tls ? { ssl: 'on', ssl_cert_file: join(directory, 'tls.crt'), ssl_key_file: join(directory, 'tls.key') } : {};
+  if (options.tls) {
+    for (const [name, text] of [['tls.crt', options.tls.certificate], ['tls.key', options.tls.key]] as const) {
+      writeFileSync(join(directory, name), text, { mode: 0o600 });
+      if (user.uid !== undefined && user.gid !== undefined) chownSync(join(directory, name), user.uid, user.gid);
+    }
+  }
   const port = await freePort();
   const url = `postgres://probeyard@127.0.0.1:${port}/postgres`;
   // Without fsync a crash of the server still loses nothing that it had answered (the system lives on); without synchronous_commit it would.
   const settings = {
     listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', fsync: 'off', full_page_writes: 'off',
-    max_connections: '60', shared_buffers: '32MB', ...options.settings,
+    max_connections: '60', shared_buffers: '32MB', ...tls, ...options.settings,
   };
   const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
   const server = daemon(join(binaries, 'postgres'), args, user, async () => {

@@ -1,8 +1,8 @@
 /** How Postgres is reached: the pool for queries, single connections for LISTEN and migrations. */
-import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { asStoreError, isConnectionFailure } from './errors.ts';
 import { parameters } from './storable.ts';
+import { reached } from './tls.ts';
 
 export interface ConnectionSettings {
   url: string;
@@ -23,14 +23,15 @@ const types: pg.CustomTypesConfig = {
 const KEEPALIVE = '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000';
 
 export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 'probeyard' }: ConnectionSettings): pg.ClientConfig {
+  const server = reached(url, caFile);
   return {
-    connectionString: url,
+    connectionString: server.url,
+    ssl: server.ssl,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: name,
     types,
-    ...(caFile ? { ssl: { ca: readFileSync(caFile, 'utf8'), rejectUnauthorized: true } } : {}),
     ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000, options: KEEPALIVE } : {}),
   };
 }

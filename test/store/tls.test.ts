@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { natsTls } from '../../src/setup/certificates.ts';
+import { clientConfig } from '../../src/store/connection.ts';
+import { reached } from '../../src/store/tls.ts';
+import { type PostgresServer, startPostgres } from '../servers.ts';
+
+describe('store: TLS to Postgres', function () {
+  this.timeout(60_000);
+  let server: PostgresServer;
+  let plain: PostgresServer;
+  let folder: string;
+  let ca: string;
+  let otherCa: string;
+  const file = (name: string, text = ''): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-tls-'));
+    const [mine, other] = [await natsTls(['localhost']), await natsTls(['localhost'])];
+    [ca, otherCa] = [file('ca.crt', mine['ca.crt']), file('other.crt', other['ca.crt'])];
+    [server, plain] = await Promise.all([startPostgres({ tls: { certificate: mine['tls.crt'] ?? '', key: mine['tls.key'] ?? '' } }), startPostgres()]);
+  });
+  after(async () => {
+    await Promise.all([server?.stop(), plain?.stop()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Whether the session is encrypted, or why there is none. */
+  async function attempt({ port }: PostgresServer, query: string, caFile: string | undefined, host = 'localhost'): Promise<string> {
+    let client: pg.Client | undefined;
+    try {
+      client = new pg.Client(clientConfig({ url: `postgres://probeyard@${host}:${port}/postgres${query}`, caFile }));
+      client.on('error', () => {});
+      await client.connect();
+      const { rows } = await client.query<{ ssl: boolean }>('select ssl from pg_stat_ssl where pid = pg_backend_pid()');
+      return rows[0]?.ssl ? 'TLS' : 'plain';
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      await client?.end().catch(() => {});
+    }
+  }
+
+  const UNKNOWN = /self-signed certificate|unable to (verify|get)/;
+  const rows: [string, 'no CA' | 'its CA' | 'another CA', RegExp][] = [
+    ['', 'no CA', /^plain$/],
+    ['', 'its CA', /^TLS$/],
+    ['', 'another CA', UNKNOWN],
+    ['?sslmode=disable', 'no CA', /^plain$/],
+    ['?sslmode=disable', 'its CA', /disable contradicts/],
+    ['?sslmode=no-verify', 'no CA', /^TLS$/],
+    ['?sslmode=no-verify', 'its CA', /no-verify contradicts/],
+    ['?sslmode=verify-ca', 'no CA', /verify-ca needs a certificate authority/],
+    ['?sslmode=verify-ca', 'another CA', UNKNOWN],
+    ['?sslmode=verify-ca', 'its CA', /^TLS$/],
+    ['?ssl=true', 'its CA', /^TLS$/],
+    ['?ssl=true', 'no CA', UNKNOWN],
+    ['?sslmode=allow', 'no CA', /sslmode must be one of disable, prefer/],
+    ['?sslmode=__proto__', 'no CA', /sslmode must be one of/],
+    ...(['prefer', 'require', 'verify-full'] as const).flatMap((mode): [string, 'no CA' | 'its CA' | 'another CA', RegExp][] => [
+      [`?sslmode=${mode}`, 'no CA', UNKNOWN], [`?sslmode=${mode}`, 'its CA', /^TLS$/], [`?sslmode=${mode}`, 'another CA', UNKNOWN],
+    ]),
+  ];
+  for (const [query, given, expected] of rows) {
+    it(`${query || 'no sslmode'}, ${given}: ${expected.source}`, async () => {
+      assert.match(await attempt(server, query, { 'no CA': undefined, 'its CA': ca, 'another CA': otherCa }[given]), expected);
+    });
+  }
+
+  it('the host name counts, but for verify-ca', async () => {
+    const other = await Promise.all(['', '?sslmode=require', '?sslmode=verify-full', '?sslmode=verify-ca'].map((query) => attempt(server, query, ca, '127.0.0.1')));
+    assert.deepEqual(other.map((outcome) => (outcome === 'TLS' ? outcome : /does not match|not in the cert/.test(outcome) ? 'refused' : outcome)), ['refused', 'refused', 'refused', 'TLS']);
+  });
+
+  it('a server without TLS is refused where TLS is asked for', async () => {
+    for (const [query, caFile] of [['?sslmode=require', undefined], ['', ca], ['?sslmode=prefer', undefined]] as const) assert.match(await attempt(plain, query, caFile), /does not support SSL/);
+  });
+
+  it('other parameters of the address stay, and sslrootcert names a CA', () => {
+    assert.equal(reached('postgres://a@b/c?sslmode=require&target_session_attrs=rw', undefined).url, 'postgres://a@b/c?target_session_attrs=rw');
+    assert.ok((reached(`postgres://a@b/c?sslrootcert=${ca}`, undefined).ssl as { ca: string }).ca.includes('BEGIN CERTIFICATE'));
+    assert.deepEqual(reached('postgres://a@b/c?sslmode=verify-full&sslrootcert=system', undefined).ssl, { rejectUnauthorized: true });
+  });
+
+  it('a refusal does not repeat the address', () => {
+    assert.throws(() => reached('postgres://a:secret@b/c?sslmode=secret', undefined), (error: Error) => !error.message.includes('secret'));
+    assert.throws(() => reached('postgres://a:secret@b/c', '/no/such/file'), /certificate authority cannot be read \(ENOENT\)/);
+  });
+});
