@@ -1,17 +1,19 @@
-import { lookup as systemLookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { SourceError } from './error.ts';
+import { isSourceError, SourceError } from './error.ts';
 import { addCidr, blockList, embeddedIPv4, isPublic4, isPublic6 } from './ranges.ts';
+import { resolveName, type Address, type Lookup } from './resolver.ts';
+
+export type { Address, Lookup } from './resolver.ts';
 
 /** One exception from the rule that only public addresses are connected to. A host and a CIDR in one entry must both fit. */
 export type Allow = { cidr?: string; host?: string; port?: number };
-export type Address = { address: string; family: 4 | 6 };
-export type Lookup = (host: string) => Promise<Address[]>;
 
 export type GuardOptions = {
   allow?: readonly Allow[];
   /** Service, pod and node ranges of the cluster: refused even where they are public addresses. */
   denyExtra?: readonly string[];
+  /** Host names of the operator's own, beside those in `allow`: they are resolved with the machine's hosts file and search domains. */
+  ownHosts?: readonly string[];
   lookup?: Lookup;
 };
 
@@ -30,7 +32,8 @@ export function makeGuard(options: GuardOptions = {}): Guard {
   const allow = options.allow ?? [];
   const rules = allow.map(ruleOf);
   const denied = blockList(options.denyExtra ?? []);
-  const look = options.lookup ?? lookupName;
+  const look = options.lookup ?? resolveName;
+  const own = [...rules.flatMap(({ host }) => host ?? []), ...(options.ownHosts ?? []).map((name) => name.toLowerCase())];
 
   const allowed = (address: string, family: 'ipv4' | 'ipv6', port: number | undefined, host: string | undefined): boolean =>
     rules.some((rule) => {
@@ -55,7 +58,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
   const resolveAndCheck: Guard['resolveAndCheck'] = async (host, port) => {
     const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
     const family = isIP(bare);
-    const found: Address[] = family === 0 ? await resolve(look, bare) : [{ address: bare, family: family as 4 | 6 }];
+    const found: Address[] = family === 0 ? await resolve(look, bare, own.some((name) => hostFits(name, bare))) : [{ address: bare, family: family as 4 | 6 }];
     const good = found.filter(({ address }) => check(address, port, bare) === 'ok');
     if (good.length > 0) return good;
     throw new SourceError('refused', 'The address is not allowed: it is private, local or reserved.', {
@@ -82,24 +85,14 @@ function hostFits(wanted: string, host: string): boolean {
   return wanted.startsWith('*.') ? name.endsWith(wanted.slice(1)) && name.length > wanted.length - 1 : name === wanted;
 }
 
-async function resolve(look: Lookup, host: string): Promise<Address[]> {
+async function resolve(look: Lookup, host: string, ours: boolean): Promise<Address[]> {
   let found: Address[];
   try {
-    found = await look(host);
+    found = await look(host, ours);
   } catch (error) {
-    throw new SourceError('origin-unreachable', 'The host name cannot be resolved.', { reason: 'dns', detail: `${host}: ${(error as Error).message}`, cause: error });
+    if (isSourceError(error)) throw error;
+    throw new SourceError('origin-unreachable', `cannot resolve host name ${host}`, { reason: 'dns', detail: (error as Error).message, cause: error });
   }
-  if (found.length === 0) throw new SourceError('origin-unreachable', 'The host name has no address.', { reason: 'dns', detail: host });
+  if (found.length === 0) throw new SourceError('origin-unreachable', `cannot resolve host name ${host}: it has no address`, { reason: 'dns' });
   return found;
-}
-
-/** As the system resolves, but a name with a dot is taken as complete first: a pod's five search domains would cost five questions. */
-async function lookupName(host: string): Promise<Address[]> {
-  const options = { all: true, verbatim: true } as const;
-  const complete = host.includes('.') && !host.endsWith('.') ? `${host}.` : host;
-  const found = await systemLookup(complete, options).catch((error: unknown) => {
-    if (complete === host) throw error;
-    return systemLookup(host, options);
-  });
-  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 }

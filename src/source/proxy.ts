@@ -67,6 +67,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   // Now, and not while the first job waits.
   context();
   const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
+  const ownHosts = options.s3?.endpoint === undefined ? [] : [new URL(options.s3.endpoint).hostname];
   const connecting = (guard: Guard, verify: boolean, alpn?: readonly string[]): ConnectOptions => ({ guard, verify, context, egress, alpn, timeoutMs: options.connectTimeoutMs ?? 10_000 });
 
   // Connections are shared only among jobs for which the guard decides alike.
@@ -104,7 +105,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     port,
     open(job) {
       const made = new Job(job, {
-        port, rtspPort: rtsp.port, pool, log: options.log, guard: options, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
+        port, rtspPort: rtsp.port, pool, log: options.log, guard: { ...options, ownHosts }, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
         dial: (guard, verify, host, at, secure) => openSocket(host, at, secure, connecting(guard, verify)),
         throughEgress: (host) => egress?.applies(host) ?? false,

@@ -108,7 +108,7 @@ describe('guard.resolveAndCheck', () => {
   });
   it('says that a name has no address', async () => {
     await assert.rejects(makeGuard({ lookup: answers() }).resolveAndCheck('x.example', 80), { code: 'origin-unreachable', reason: 'dns' });
-    await assert.rejects(makeGuard({ lookup: () => Promise.reject(new Error('ENOTFOUND')) }).resolveAndCheck('x.example', 80), { code: 'origin-unreachable', reason: 'dns', message: 'The host name cannot be resolved.' });
+    await assert.rejects(makeGuard({ lookup: () => Promise.reject(new Error('ENOTFOUND')) }).resolveAndCheck('x.example', 80), { code: 'origin-unreachable', reason: 'dns', message: 'cannot resolve host name x.example' });
   });
   it('resolves localhost with the real resolver and refuses it', async () => {
     await assert.rejects(makeGuard().resolveAndCheck('localhost', 80), { code: 'refused' });

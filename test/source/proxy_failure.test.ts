@@ -54,7 +54,7 @@ describe('source proxy: what can go wrong', () => {
   afterEach(() => cleanup.run());
 
   it('an unknown name', async () => {
-    await fails(await openUrl('http://nowhere.example/a', { lookup: () => Promise.reject(new Error('ENOTFOUND nowhere.example')) }), { code: 'origin-unreachable', reason: 'dns', message: 'The host name cannot be resolved.' }, 502);
+    await fails(await openUrl('http://nowhere.example/a', { lookup: () => Promise.reject(new Error('ENOTFOUND nowhere.example')) }), { code: 'origin-unreachable', reason: 'dns', message: 'cannot resolve host name nowhere.example' }, 502);
   });
   it('nobody listening', async () => {
     const gone = await startOrigin(() => {});

@@ -6,6 +6,7 @@ const PROXY = 'test/source/proxy_guard.test.ts';
 const FAILURE = 'test/source/proxy_failure.test.ts';
 const CREDENTIALS = 'test/source/proxy_credentials.test.ts';
 const READ = 'test/source/proxy_read.test.ts';
+const RESOLVER = 'test/source/resolver.test.ts';
 const SEAL = 'test/seal/seal.test.ts';
 
 export const sources: readonly Mutation[] = [
@@ -48,5 +49,9 @@ export const sources: readonly Mutation[] = [
   { guard: 'a sealed source opens for its own token', file: 'src/seal/open.ts', from: ' || tid !== binding.tokenId', to: '', test: SEAL },
   { guard: 'a kept secret opens as what it was sealed for', file: 'src/seal/box.ts', from: '.for !== purpose) throw', to: '.for === null) throw', test: 'test/seal/box.test.ts' },
   { guard: 'the company\'s proxy is not asked for addresses that are not allowed', file: 'src/source/connect.ts', from: 'await checkForEgress(guard, host, port);\n    return tunnelThrough', to: 'return tunnelThrough', test: 'test/source/egress.test.ts' },
+  { guard: 'a look-up that has ended gives its place back', file: 'src/source/resolver.ts', from: 'places.leave();', to: '', test: RESOLVER, grep: 'has no more look-ups in flight' },
+  { guard: 'look-ups in flight are bounded', file: 'src/source/resolver.ts', from: 'if (free > 0) {', to: 'if (true) {', test: RESOLVER, grep: 'has no more look-ups in flight' },
+  { guard: 'a name server that is silent ends a look-up at its deadline', file: 'src/source/resolver.ts', from: 'late = true;\n    resolver.cancel();', to: 'late = true;', test: RESOLVER, grep: 'resolver' },
+  { guard: 'a caller\'s name is never completed by a search domain', file: 'src/source/guard.ts', from: 'own.some((name) => hostFits(name, bare))', to: 'true', test: RESOLVER, grep: 'are those of the allow list' },
   { guard: 'a literal address that is refused is told at once', file: 'src/api/source.ts', from: 'if (isRefusedLiteral(source, rules)) {', to: 'if (false) {', test: 'test/api/probe_file.test.ts', grep: 'may read a private address' },
 ];
