@@ -1,28 +1,40 @@
 /**
- * One line per request, and its metrics. The route's pattern stands for the path: paths and queries may hold secrets,
- * and an unknown path is whatever a caller wrote.
+ * One line per request, and its metrics, once the answer has left or its caller is gone. The route's pattern stands for the
+ * path: paths and queries may hold secrets, and an unknown path is whatever a caller wrote.
  */
 import type { Logger } from '../log.ts';
 import type { Context, Handler } from './context.ts';
 import type { Metrics } from './metrics.ts';
 
 const HEALTH = new Set(['/healthz', '/readyz']);
+/** The caller was gone before the first byte of an answer. */
+const HUNG_UP = 499;
 
 export const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
 
+/**
+ * What the caller was told is known when the response closes, and from the response alone: `req.destroyed` is true as soon
+ * as a body has been read.
+ */
+function record(log: Logger, metrics: Metrics, ctx: Context, began: number): void {
+  const ms = performance.now() - began;
+  const route = routeOf(ctx);
+  const status = ctx.res.headersSent ? ctx.res.statusCode : HUNG_UP;
+  const cut = ctx.res.headersSent && !ctx.res.writableFinished;
+  metrics.request(route, status, ms);
+  if (cut) metrics.cutAnswer(route);
+  // Kubelets and load balancers ask every few seconds.
+  const level = HEALTH.has(route) ? 'debug' : 'info';
+  const { requestId, token, caller } = ctx.state;
+  log[level]({
+    request: requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, ...(cut ? { cut } : {}),
+    token: token?.id ?? caller?.tokenId ?? undefined, user: caller?.userId,
+  }, 'request');
+}
+
 export const accessLog = (log: Logger, metrics: Metrics): Handler =>
-  async (ctx, next) => {
+  (ctx, next) => {
     const began = performance.now();
-    try {
-      await next();
-    } finally {
-      const ms = performance.now() - began;
-      const route = routeOf(ctx);
-      const hungUp = ctx.req.destroyed && !ctx.res.writableFinished && !ctx.res.headersSent;
-      const status = hungUp ? 499 : ctx.status;
-      metrics.request(route, status, ms);
-      // Kubelets and load balancers ask every few seconds.
-      const level = HEALTH.has(route) ? 'debug' : 'info';
-      log[level]({ request: ctx.state.requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, token: ctx.state.token?.id ?? ctx.state.caller?.tokenId ?? undefined, user: ctx.state.caller?.userId }, 'request');
-    }
+    ctx.res.once('close', () => record(log, metrics, ctx, began));
+    return next();
   };

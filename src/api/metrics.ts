@@ -4,6 +4,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   registry: Registry;
   request(route: string, status: number, ms: number): void;
+  /** An answer whose caller was gone before its last byte. */
+  cutAnswer(route: string): void;
   tokenLookup(hit: boolean): void;
   /** A step of the hot path, for the question where the time goes. */
   step(name: 'open' | 'create' | 'early' | 'wait' | 'answer', ms: number): void;
@@ -15,8 +17,9 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
   const registry = new Registry();
   if (options.defaults) collectDefaultMetrics({ register: registry });
   const on = { registers: [registry] };
-  const requests = new Counter({ ...on, name: 'probeyard_api_requests_total', help: 'Answered requests', labelNames: ['route', 'status'] });
-  const seconds = new Histogram({ ...on, name: 'probeyard_api_request_seconds', help: 'From the request to its answer', labelNames: ['route'], buckets: SECONDS });
+  const requests = new Counter({ ...on, name: 'probeyard_api_requests_total', help: 'Requests, by the class of status that was sent; 4xx also where the caller was gone before', labelNames: ['route', 'status'] });
+  const seconds = new Histogram({ ...on, name: 'probeyard_api_request_seconds', help: 'From the request to the last byte of its answer', labelNames: ['route'], buckets: SECONDS });
+  const cut = new Counter({ ...on, name: 'probeyard_api_cut_answers_total', help: 'Answers whose caller was gone before the last byte', labelNames: ['route'] });
   const lookups = new Counter({ ...on, name: 'probeyard_api_token_lookups_total', help: 'Look-ups of API tokens', labelNames: ['from'] });
   const steps = new Histogram({ ...on, name: 'probeyard_api_step_seconds', help: 'Parts of a probe request', labelNames: ['step'], buckets: SECONDS });
   const held: Gauge = new Gauge({ name: 'probeyard_api_waiting', help: 'Requests that wait for their end', registers: [], collect: (): void => held.set(waiting()) });
@@ -28,6 +31,7 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
       requests.inc({ route, status: `${Math.floor(status / 100)}xx` });
       seconds.observe({ route }, ms / 1000);
     },
+    cutAnswer: (route) => cut.inc({ route }),
     tokenLookup: (hit) => lookups.inc({ from: hit ? 'cache' : 'postgres' }),
     step: (name, ms) => steps.observe({ step: name }, ms / 1000),
   };
