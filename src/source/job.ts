@@ -230,7 +230,6 @@ export class Job {
     };
   }
 
-  /** Counts bytes of a tunnel, which nothing but its ends can read. */
   readonly count: Exchange['count'] = {
     request: (fresh) => {
       this.#stats.requests++;

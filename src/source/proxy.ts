@@ -10,7 +10,7 @@ import { refuse, serveTool } from './serve.ts';
 import type { S3Settings } from './target.ts';
 import { startRtspRelay } from './rtsp/relay.ts';
 import { recordingBytes, recordingMs } from './stream/recording.ts';
-import { answer, challenge, loginOf, serveAbsolute, serveConnect } from './tunnel.ts';
+import { answer, challenge, loginOf, refuseTunnel, serveAbsolute } from './tunnel.ts';
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job.ts';
 
@@ -88,10 +88,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   const server = createServer({ keepAliveTimeout: 5000, maxHeaderSize: 32768 }, (request, response) => {
     void handle(request, response, jobs, port).catch(() => refuse(response, 500, 'Internal error.'));
   });
-  server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     const login = loginOf(request.headers['proxy-authorization'], jobs);
     if (login === undefined) answer(socket, 407, 'Proxy Authentication Required', challenge);
-    else void serveConnect(login, request, socket, head, (job, host, at) => openSocket(host, at, false, connecting(job.guard, true))).catch(() => socket.destroy());
+    else refuseTunnel(login, request.url ?? '', socket);
   });
   server.on('clientError', (_error, socket) => socket.destroy());
   server.maxConnections = 512;

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { isSourceError } from './error.ts';
 import type { Job } from './job.ts';
 import { refuse, serveUrl } from './serve.ts';
 import { hostText, resolveReference } from './target.ts';
@@ -29,50 +27,19 @@ export async function serveAbsolute({ job, tool }: Login, request: IncomingMessa
   else await serveUrl(job, tool, url, request, response);
 }
 
-/** `CONNECT host:443` */
-export async function serveConnect({ job }: Login, request: IncomingMessage, socket: Duplex, head: Buffer, open: (job: Job, host: string, port: number) => Promise<Socket>): Promise<void> {
-  const match = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]{1,255}):(\d{1,5})$/i.exec(request.url ?? '');
-  const port = Number(match?.[2]);
-  if (match === null || !(port >= 1 && port <= 65535)) {
-    answer(socket, 400, 'Bad Request');
-    return;
-  }
-  // The URL standard's reading of the name, so that no spelling of an address slips by.
-  const host = hostOf(match[1]!);
-  const shown = `https://${hostText(host ?? '')}:${port}/`;
+/**
+ * `CONNECT host:443`: refused, whatever the host. A tool that was taken over could send anything anywhere through it. No tool needs it:
+ * addresses in playlists are rewritten to this proxy, which speaks TLS itself.
+ */
+export function refuseTunnel({ job }: Login, target: string, socket: Duplex): void {
+  const [, text = '', port] = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]{1,255}):(\d{1,5})$/i.exec(target) ?? [];
+  const host = hostOf(text);
   if (host === undefined) {
     answer(socket, 400, 'Bad Request');
     return;
   }
-  let origin: Socket;
-  try {
-    origin = await open(job, host, port);
-  } catch (error) {
-    job.failed(error, shown, '');
-    const refused = isSourceError(error) && error.code === 'refused';
-    answer(socket, refused ? 403 : 502, refused ? 'Forbidden' : 'Bad Gateway');
-    return;
-  }
-  job.count.request(true);
-  const end = (): void => {
-    job.signal.removeEventListener('abort', end);
-    origin.destroy();
-    socket.destroy();
-  };
-  origin.on('error', end).on('close', end);
-  socket.on('error', end).on('close', end);
-  job.signal.addEventListener('abort', end, { once: true });
-  origin.on('data', (chunk: Buffer) => {
-    try {
-      job.count.bytes(chunk.length);
-    } catch {
-      end();
-    }
-  });
-  socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-  if (head.length > 0) origin.write(head);
-  origin.pipe(socket);
-  socket.pipe(origin);
+  job.refuse(`https://${hostText(host)}:${port}/`);
+  answer(socket, 403, 'Forbidden');
 }
 
 function hostOf(text: string): string | undefined {
