@@ -10,7 +10,7 @@ import { refuse, serveTool } from './serve.ts';
 import type { S3Settings } from './target.ts';
 import { startRtspRelay } from './rtsp/relay.ts';
 import { recordingBytes, recordingMs } from './stream/recording.ts';
-import { answer, challenge, loginOf, refuseTunnel, serveAbsolute } from './tunnel.ts';
+import { answer, challenge, loginOf, refuseTunnel, serveAbsolute } from './http_proxy.ts';
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job.ts';
 
