@@ -8,9 +8,6 @@ export interface Tag {
   attributes: Attributes;
 }
 
-/** An address in a playlist, as it stands there with its variables put in. */
-export interface Reference { text: string; line: number }
-
 export interface ByteRange { length: number; /** Undefined: where the last one of the same resource ended. */ offset: number | undefined }
 
 export interface Part {

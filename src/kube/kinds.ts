@@ -48,7 +48,6 @@ export const CONFIG_MAPS = core<ConfigMap>('configmaps', 'ConfigMap');
 export const EVENTS = core<KubeEvent>('events', 'Event');
 export const SERVICE_ACCOUNTS = core<ServiceAccount>('serviceaccounts', 'ServiceAccount');
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
-export const NODES = core<Node>('nodes', 'Node', false);
 export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
 export const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false };
 

@@ -1,5 +1,6 @@
 /** Two sides laid beside each other: for every field what each says, and whether that is the same. */
 import { pairs, type Pair } from './match.ts';
+import { PROFILED } from './normalise/codec.ts';
 import type { Field, Fields, ReportTool, Side } from './side.ts';
 import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS, type Tolerance } from './tolerances.ts';
 
@@ -39,9 +40,8 @@ function compareFields(path: string, ffprobe: Fields | undefined, mediainfo: Fie
 }
 
 /** Profiles of codecs that the two name from different lists are no disagreement. */
-const PROFILE_CODECS = new Set(['h264', 'hevc', 'mpeg2video', 'mpeg4', 'vp9', 'av1', 'aac', 'prores']);
 function comparable(fields: Compared[], codec: Field | undefined): Compared[] {
-  return fields.map((one) => (one.field === 'codec.profile' && one.agreement === 'disputed' && !PROFILE_CODECS.has(String(codec)) ? { ...one, agreement: 'agreed', canonical: false } : one));
+  return fields.map((one) => (one.field === 'codec.profile' && one.agreement === 'disputed' && !PROFILED.has(String(codec)) ? { ...one, agreement: 'agreed', canonical: false } : one));
 }
 
 export function compare(ffprobe: Side | undefined, mediainfo: Side | undefined): Comparison {

@@ -1,7 +1,7 @@
 /** What a disputed field stands in: everything that rules and model may look at. */
 import type { Compared, Comparison, Part } from './compare.ts';
 import { valueOf } from './normalise/ratio.ts';
-import type { Field, Fields } from './side.ts';
+import type { Fields } from './side.ts';
 
 export interface Context { comparison: Comparison; part: Part; compared: Compared }
 
@@ -19,4 +19,3 @@ export const codecOf = ({ part }: Context): string => String(part.ffprobe?.['cod
 export const hasSign = ({ comparison }: Context, code: string): boolean => [comparison.ffprobe, comparison.mediainfo].some((side) => side?.signs.some((sign) => sign.code === code));
 export const closer = (a: number | undefined, b: number | undefined, to: number | undefined): 'ffprobe' | 'mediainfo' | undefined =>
   (a === undefined || b === undefined || to === undefined || Math.abs(a - to) === Math.abs(b - to) ? undefined : Math.abs(a - to) < Math.abs(b - to) ? 'ffprobe' : 'mediainfo');
-export const isNumber = (value: Field | undefined): value is number => typeof value === 'number';

@@ -4,7 +4,6 @@
  * a millisecond where that is more; never more than the longest of them.
  */
 export const BUCKETS = 67;
-export const RELATIVE_ERROR = 2 ** (1 / 8) - 1;
 const COUNT = 2 ** 32;
 
 /** From `bucket << 32 | count` by commas, in any order, buckets repeated. */

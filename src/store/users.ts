@@ -23,7 +23,6 @@ export interface UserRecord extends ShortUser {
   updatedAt: Date;
 }
 
-export interface Quota { requestCount: number | null; processingTimeMs: number | null; dataProcessedBytes: number | null }
 export interface UserLimits extends GivenLimits { monthlyQuota: unknown }
 
 export interface NewUser {

@@ -8,7 +8,6 @@ const AUDIO = /^(mp4a|ac-3|ec-3|ac-4|alac|fLaC|flac|Opus|opus|mha1|mhm1|dtsc|dts
 
 export const isVideoCodec = (codec: string): boolean => VIDEO.test(codec);
 export const isAudioCodec = (codec: string): boolean => AUDIO.test(codec);
-export const isTextCodec = (codec: string): boolean => /^(stpp|wvtt)(\.|$)/.test(codec);
 /** Formats that carry nothing but high dynamic range, as far as their names tell. */
 export const isHdrOnly = (codec: string): boolean => /^(dvh1|dvhe|dav1)\.(05|10)\./.test(codec);
 

@@ -71,6 +71,7 @@ const FFPROBE_PROFILE: Readonly<Record<string, Record<string, string>>> = {
   prores: { 'prores_standard': 'standard' },
   aac: { 'he-aacv2': 'he-aacv2' },
 };
+/** The codecs whose profiles both tools name from the same list. */
 export const PROFILED = new Set(['h264', 'hevc', 'mpeg2video', 'mpeg4', 'vp9', 'av1', 'aac', 'prores']);
 
 export function profileOf(tool: 'ffprobe' | 'mediainfo', codec: string | undefined, text: string | undefined): string | undefined {
