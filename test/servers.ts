@@ -176,6 +176,15 @@ export interface NatsServer {
   kill(): Promise<void>;
   /** Starts it again on the same port; `wipe` removes everything that JetStream had stored. */
   restart(options?: { wipe?: boolean }): Promise<void>;
+  /** Stops its clock (SIGSTOP): sockets stay open and the kernel accepts new ones, but nothing is answered until `resume`. */
+  freeze(): void;
+  resume(): void;
+  /** Reads its configuration and certificates anew (SIGHUP). */
+  reload(): void;
+  /** Puts another certificate in the place of its own; `reload` or a restart takes it. */
+  certify(tls: { certificate: string; key: string }): void;
+  /** Address of its monitor: see bus/connections.ts. */
+  monitor: string;
 }
 
 export interface NatsOptions {
@@ -199,9 +208,9 @@ function natsBinary(): string {
 export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
   const binary = natsBinary();
   const directory = makeDirectory('nats');
-  const port = await freePort();
+  const [port, monitor] = [await freePort(), await freePort()];
   const store = join(directory, 'jetstream');
-  const lines = [`listen: "127.0.0.1:${port}"`, `server_name: "test-${port}"`];
+  const lines = [`listen: "127.0.0.1:${port}"`, `http: "127.0.0.1:${monitor}"`, `server_name: "test-${port}"`];
   if (options.jetstream) lines.push(`jetstream { store_dir: "${store}", max_memory_store: 64MB, max_file_store: 2GB }`);
   if (options.tls) {
     for (const [name, text] of [['tls.crt', options.tls.certificate], ['tls.key', options.tls.key], ['ca.crt', options.tls.ca]] as const) writeFileSync(join(directory, name), text, { mode: 0o600 });
@@ -214,6 +223,14 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsServer> 
   return {
     url: `${options.tls ? 'tls' : 'nats'}://127.0.0.1:${port}`,
     port,
+    monitor: `http://127.0.0.1:${monitor}`,
+    freeze: () => void process.kill(server.pid(), 'SIGSTOP'),
+    resume: () => void process.kill(server.pid(), 'SIGCONT'),
+    reload: () => void process.kill(server.pid(), 'SIGHUP'),
+    certify({ certificate, key }) {
+      writeFileSync(join(directory, 'tls.crt'), certificate);
+      writeFileSync(join(directory, 'tls.key'), key);
+    },
     async stop() {
       await server.end('SIGKILL');
       removeDirectory(directory);

@@ -1,8 +1,9 @@
 /** A connection to NATS that never gives up, and JSON over it. */
 import { readFileSync } from 'node:fs';
-import { type Authenticator, connect, type ConnectionOptions, createInbox, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
+import { type Authenticator, type ConnectionOptions, createInbox, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
 import { asBusError, BusError } from './errors.ts';
 import { INBOXES } from './permissions.ts';
+import { connectNats } from './transport.ts';
 
 export type BusStatus = 'connected' | 'disconnected' | 'closed';
 
@@ -143,7 +144,7 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
   };
 }
 
-function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix }: BusSettings): Promise<NatsConnection> {
+function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix, onError = () => {} }: BusSettings): Promise<NatsConnection> {
   // After a restart of the server runners come last: somebody must be there to let them in, else the server lets each wait for its whole time-out.
   const pause = tokenFile ? 600 : 100;
   const options: ConnectionOptions = {
@@ -158,22 +159,31 @@ function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix }: BusSettin
     reconnectJitter: pause,
     reconnectJitterTLS: pause,
     timeout: 5_000,
-    // The client's own way to a name asks name servers outside of that time and without the cluster's search list: one that was silent held it
-    // for more than half a minute. The system's resolver knows the name, and is asked within the time.
-    resolve: false,
     pingInterval: PING_MS,
     maxPingOut: 2,
-    ...(caFile ? { tls: { ca: readFileSync(caFile, 'utf8') } } : {}),
+    // By its name, so that each connect reads the file as it is then.
+    ...(caFile ? { tls: { caFile } } : {}),
   };
-  const authenticator = authenticatorOf(nkeyFile, tokenFile);
+  const authenticator = authenticatorOf(nkeyFile, tokenFile, onError);
   if (authenticator) options.authenticator = authenticator;
-  return connect(options);
+  return connectNats(options);
 }
 
-function authenticatorOf(nkeyFile: string | undefined, tokenFile: string | undefined): Authenticator | undefined {
-  if (nkeyFile) return nkeyAuthenticator(() => new TextEncoder().encode(readFileSync(nkeyFile, 'utf8').trim()));
-  if (tokenFile) return tokenAuthenticator(() => readFileSync(tokenFile, 'utf8').trim());
-  return undefined;
+function authenticatorOf(nkeyFile: string | undefined, tokenFile: string | undefined, onError: (error: BusError) => void): Authenticator | undefined {
+  const file = nkeyFile ?? tokenFile;
+  if (!file) return undefined;
+  const authenticator = nkeyFile
+    ? nkeyAuthenticator(() => new TextEncoder().encode(readFileSync(file, 'utf8').trim()))
+    : tokenAuthenticator(() => readFileSync(file, 'utf8').trim());
+  return (nonce) => {
+    try {
+      return authenticator(nonce);
+    } catch (error) {
+      // The client closes for good when this throws. Without credentials the server refuses, and the next dial reads the file anew.
+      onError(new BusError('refused', `${file}: cannot read the NATS credentials`, { cause: error }));
+      return undefined;
+    }
+  };
 }
 
 function decode<T>(message: Msg): T {

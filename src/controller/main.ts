@@ -39,7 +39,7 @@ export async function run(): Promise<void> {
     onError: (error) => log.warn({ err: error }, 'Postgres'),
   });
   const bus = await connectBus({
-    url: config.natsUrl, caFile: config.natsCaFile || undefined, nkeyFile: config.natsNkeyFile, name: config.podName, inboxPrefix: INBOX.controller,
+    url: config.natsUrl, caFile: config.natsCaFile || undefined, nkeyFile: config.natsNkeyFile, name: `controller/${config.podName}`, inboxPrefix: INBOX.controller,
     onStatus: (status) => log.info({ status }, 'NATS'),
     onError: (error) => log.warn({ err: error }, 'NATS'),
   });

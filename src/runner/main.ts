@@ -31,7 +31,7 @@ export async function run(): Promise<void> {
       url: config.natsUrl,
       caFile: config.natsCaFile,
       tokenFile: config.natsTokenFile,
-      name: config.podName,
+      name: `runner/${config.podName}`,
       inboxPrefix: INBOX.runner(config.podUid),
       onStatus: (status) => log.info({ status }, 'NATS'),
       onError: (error) => log.warn({ err: error }, 'NATS'),

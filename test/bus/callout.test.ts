@@ -7,6 +7,7 @@ import type { Heartbeat, Lease } from '../../src/bus/messages.ts';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { podTokenVerifier } from '../../src/bus/podtoken.ts';
+import { connectNats } from '../../src/bus/transport.ts';
 import { until } from '../until.ts';
 import { type BusFixture, startBus } from './fixture.ts';
 
@@ -58,9 +59,9 @@ describe('bus: authorisation of runners', function () {
 
   /** One attempt to connect, without the patience of connectBus. */
   async function attempt(token: string | null): Promise<'in' | 'refused'> {
-    const { connect, tokenAuthenticator } = await import('nats');
+    const { tokenAuthenticator } = await import('nats');
     try {
-      const connection = await connect({ servers: fixture.server.url, reconnect: false, timeout: 5_000, ...(token === null ? {} : { authenticator: tokenAuthenticator(token) }) });
+      const connection = await connectNats({ servers: fixture.server.url, reconnect: false, timeout: 5_000, ...(token === null ? {} : { authenticator: tokenAuthenticator(token) }) });
       await connection.close();
       return 'in';
     } catch (error) {
@@ -253,9 +254,9 @@ describe('bus: authorisation of runners', function () {
     });
 
     it('a static user with another key is refused', async () => {
-      const { connect, nkeyAuthenticator } = await import('nats');
+      const { nkeyAuthenticator } = await import('nats');
       const { createUser } = await import('@nats-io/jwt');
-      await assert.rejects(connect({ servers: fixture.server.url, reconnect: false, authenticator: nkeyAuthenticator(createUser().getSeed()) }), /Authorization Violation/i);
+      await assert.rejects(connectNats({ servers: fixture.server.url, reconnect: false, authenticator: nkeyAuthenticator(createUser().getSeed()) }), /Authorization Violation/i);
     });
   });
 

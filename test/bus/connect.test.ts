@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBus } from '../../src/bus/connect.ts';
@@ -11,6 +11,8 @@ import { natsAuth } from '../../src/setup/secrets.ts';
 import { natsTls } from '../../src/setup/certificates.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { type NatsServer, startNats } from '../servers.ts';
+import { until } from '../until.ts';
+import { countByName, liveConnections } from './connections.ts';
 
 const NAME = 'nats.probeyard.svc';
 
@@ -61,6 +63,33 @@ describe('bus: connecting by a name', function () {
     const wrong = Array.from({ length: 20 }, (_, at) => `tls://elsewhere-${at}.probeyard.svc:${server.port}`);
     const bus = await connectBus({ ...settings, url: [...wrong, settings.url].join(',') });
     assert.equal(bus.connection.getServer(), `${NAME}:${server.port}`);
+    await bus.drain();
+  });
+
+  it('a reconnect reads the authority\'s certificate as the file is then', async () => {
+    const errors: string[] = [];
+    const statuses: string[] = [];
+    const bus = await connectBus({ ...settings, onStatus: (status) => statuses.push(status), onError: (error) => errors.push(error.message) });
+    const next = await natsTls([NAME]);
+    server.certify({ certificate: next['tls.crt'] ?? '', key: next['tls.key'] ?? '' });
+    writeFileSync(settings.caFile ?? '', next['ca.crt'] ?? '');
+    await server.restart();
+    await until('it is back', () => statuses.filter((status) => status === 'connected').length > 1 && bus.connected());
+    assert.deepEqual(errors, []);
+    assert.deepEqual(countByName(await liveConnections(server.monitor)), { test: 1 });
+    await bus.drain();
+  });
+
+  it('credentials that cannot be read for a while do not close the connection for good', async () => {
+    const errors: string[] = [];
+    const bus = await connectBus({ ...settings, onError: (error) => errors.push(error.message) });
+    const file = settings.nkeyFile ?? '';
+    renameSync(file, `${file}.away`);
+    await server.restart();
+    await until('a dial found no credentials', () => errors.some((error) => error.includes('cannot read the NATS credentials')));
+    assert.equal(bus.connected(), false);
+    renameSync(`${file}.away`, file);
+    await until('it is back', () => bus.connected());
     await bus.drain();
   });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBus } from '../../src/bus/connect.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
+import { connectNats } from '../../src/bus/transport.ts';
 import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/kube/client.ts';
 import { openSealed } from '../../src/seal/open.ts';
 import { sealSource } from '../../src/seal/seal.ts';
@@ -73,8 +74,8 @@ describe('setup: what the Secrets hold', function () {
         assert.equal(bus.connected(), true);
         await bus.drain();
       }
-      const { connect, nkeyAuthenticator } = await import('nats');
-      const attempt = (ca: string | undefined, seed: string | undefined) => connect({ servers: settings.url, tls: { ca: ca ?? '' }, reconnect: false, authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) });
+      const { nkeyAuthenticator } = await import('nats');
+      const attempt = (ca: string | undefined, seed: string | undefined) => connectNats({ servers: settings.url, tls: { ca: ca ?? '' }, reconnect: false, authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) });
       await assert.rejects(attempt(otherTls['ca.crt'], auth['api.nk']), /certificate|self.signed|TLS/i);
       await assert.rejects(attempt(tls['ca.crt'], otherAuth['api.nk']), /Authorization Violation/i);
     } finally {

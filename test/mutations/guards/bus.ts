@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 
 const CALLOUT = 'test/bus/callout.test.ts';
 const JWT = 'test/bus/nats_jwt.test.ts';
+const TRANSPORT = 'test/bus/transport.test.ts';
 
 export const bus: readonly Mutation[] = [
   { guard: 'the token of a pod is for NATS', file: 'src/bus/podtoken.ts', from: 'audience: settings.audience ?? AUDIENCE, ', to: '', test: CALLOUT, grep: 'refuses' },
@@ -23,4 +24,6 @@ export const bus: readonly Mutation[] = [
   { guard: 'only a server may ask who somebody is', file: 'src/bus/callout.ts', from: "if (iss !== server_id.id || !iss.startsWith('N')) throw", to: 'if (false) throw', test: CALLOUT, grep: 'a request that no server has signed' },
   { guard: 'a JWT of NATS is signed by the key that it names', file: 'src/bus/nats_jwt.ts', from: 'if (!verify(null,', to: 'if (false && !verify(null,', test: JWT },
   { guard: 'a JWT of NATS has the one algorithm', file: 'src/bus/nats_jwt.ts', from: "if (alg !== 'ed25519-nkey' || rest.length > 0)", to: 'if (rest.length > 0)', test: JWT },
+  { guard: 'a dial that was given up stays closed', file: 'src/bus/transport.ts', from: '    const wasOpen = this.#phase === \'open\';\n    this.#destroy();\n    if (!wasOpen) return;', to: '    if (this.#phase !== \'open\') return;\n    this.#destroy();', test: TRANSPORT, grep: 'a dial that ran past its time' },
+  { guard: 'unreadable credentials do not close a connection for good', file: 'src/bus/connect.ts', from: 'return undefined;\n    }\n  };', to: 'throw error;\n    }\n  };', test: 'test/bus/connect.test.ts', grep: 'credentials' },
 ];

@@ -8,7 +8,7 @@ export const lies: readonly Mutation[] = [
   { guard: 'a pod beats for itself alone', file: 'src/bus/claims.ts', from: "subject === SUBJECT.heartbeat(beat['uid'])", to: 'true', test: LYING, grep: 'cannot beat for another pod' },
   { guard: 'a heartbeat has its form', file: 'src/bus/claims.ts', from: "PHASES.includes(beat['phase'])", to: 'true', test: LYING, grep: 'without its form' },
   { guard: 'an answer goes into an inbox', file: 'src/bus/connect.ts', from: 'message.reply?.startsWith(INBOXES)', to: 'message.reply', test: 'test/bus/replies.test.ts', grep: 'into an inbox' },
-  { guard: 'a silent name server holds no connection', file: 'src/bus/connect.ts', from: '    resolve: false,\n', to: '', test: 'test/bus/connect.test.ts', grep: 'does not answer' },
+  { guard: 'a silent name server holds no connection', file: 'src/bus/transport.ts', from: 'new SocketTransport() });', to: "new SocketTransport(), dnsResolveFn: async (name) => (await import('node:dns')).promises.resolve4(name) });", test: 'test/bus/connect.test.ts', grep: 'does not answer' },
   { guard: 'a session whose client is gone is ended', file: 'src/store/connection.ts', from: ', options: KEEPALIVE', to: '', test: 'test/store/restart.test.ts', grep: 'went without a word' },
   { guard: 'what JetStream confirms is no order', file: 'src/bus/claims.ts', from: "isObject(order) && isName(order['job'])", to: "isObject(order) || isName(order['job'])", test: 'test/bus/replies.test.ts', grep: 'is no order' },
   { guard: 'a runner keeps its tenant', file: 'src/controller/runners.ts', from: 'runner.tenant ??= isForOneJob', to: 'runner.tenant = isForOneJob', test: LYING, grep: 'cannot change its tenant' },
