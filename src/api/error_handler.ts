@@ -1,13 +1,44 @@
 /** The one place where an error becomes an answer. */
+import { STATUS_CODES } from 'node:http';
+import { BusError } from '../bus/errors.ts';
+import { isKubeError } from '../kube/errors.ts';
 import type { Logger } from '../log.ts';
-import { GatewayError, inside } from './errors.ts';
+import { isStoreError } from '../store/errors.ts';
+import { GatewayError, inside, unavailable } from './errors.ts';
 import { errorBody, isManagement } from './management/error_body.ts';
 import type { Handler } from './context.ts';
 
-/** Koa and its parts throw errors with a status for what the caller did wrong; anything else is ours. */
+/** A failover of Postgres or of the API server takes some seconds. */
+const RETRY_AFTER_S = 5;
+
+const BUS_AWAY: readonly BusError['code'][] = ['no-responders', 'timeout', 'disconnected', 'no-stream'];
+
+/** Whether what failed is the way to Postgres, NATS or the API server, after all retries. */
+const isAway = (error: unknown): boolean =>
+  isStoreError(error, 'unreachable', 'timeout')
+  || isKubeError(error, 'unreachable', 'timeout', 'unavailable', 'too-many-requests', 'broken-stream')
+  || (error instanceof BusError && BUS_AWAY.includes(error.code));
+
+/** Koa and its parts (http-errors) say by status and `expose` what the caller did wrong. */
+function frameworkError(error: unknown): GatewayError | null {
+  const { status, expose } = error as { status?: unknown; expose?: unknown };
+  if (!(error instanceof Error) || typeof expose !== 'boolean' || typeof status !== 'number' || status < 400 || status > 499) return null;
+  const phrase = STATUS_CODES[status]?.toLowerCase() ?? 'the request cannot be answered';
+  return new GatewayError(status, 'bad-request', expose && error.message !== '' ? error.message : phrase, { detail: error.message });
+}
+
 function gatewayErrorOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  return inside(error instanceof Error ? error.message : String(error), error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (isAway(error)) return unavailable('the service is not available right now, try again later', RETRY_AFTER_S, { detail: message, cause: error });
+  return frameworkError(error) ?? inside(message, error);
+}
+
+function write(log: Logger, error: GatewayError, request: string): void {
+  const line = { request, code: error.code, status: error.status, detail: error.detail };
+  if (error.status === 503) log.warn({ ...line, err: error.cause }, 'request failed');
+  else if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
+  else log.debug(line, 'request refused');
 }
 
 export const errorHandler = (log: Logger): Handler =>
@@ -20,8 +51,6 @@ export const errorHandler = (log: Logger): Handler =>
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };
-      const line = { request: ctx.state.requestId, code: error.code, status: error.status, detail: error.detail };
-      if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
-      else log.debug(line, 'request refused');
+      write(log, error, ctx.state.requestId);
     }
   };

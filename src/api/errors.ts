@@ -37,3 +37,6 @@ export const forbidden = (code: 'no-permission' | 'account-inactive', text: stri
 export const notFound = (): GatewayError => new GatewayError(404, 'not-found', 'there is nothing here');
 export const inside = (detail: string, cause?: unknown): GatewayError =>
   new GatewayError(500, 'internal', 'something went wrong on our side', { detail, cause });
+/** What the service needs is away, or used up: nothing is wrong with the request. */
+export const unavailable = (text: string, retryAfterS: number, options: Pick<GatewayErrorOptions, 'detail' | 'cause'> = {}): GatewayError =>
+  new GatewayError(503, 'unavailable', text, { ...options, headers: { 'Retry-After': String(retryAfterS) } });

@@ -101,15 +101,17 @@ describe('a waiting request', function () {
     assert.equal((await answering).status, 200);
   });
 
-  it('is the only thing that a failing Postgres costs: others are 500 without a word of the inside, and readiness says why', async () => {
+  it('a failing Postgres: 503 with Retry-After and nothing of the inside, and readiness says why', async () => {
     const ready = async () => {
       const response = await fetch(`${api.url}/readyz`);
       return { status: response.status, ...(await response.json() as object) };
     };
     assert.deepEqual(await ready(), { status: 200, ready: true });
     await api.stored.server.down();
+    const before = api.log.length;
     const response = await api.get('url=https://down.test/a');
-    assert.deepEqual([response.status, await response.json()], [500, { error: 'something went wrong on our side' }]);
+    assert.deepEqual([response.status, response.headers.get('retry-after'), await response.json()], [503, '5', { error: 'the service is not available right now, try again later' }]);
+    assert.ok(!api.log.slice(before).some((line) => line.includes('"level":50')), 'a part that is away is no defect of the API');
     assert.deepEqual(await ready(), { status: 503, ready: false, reasons: { postgres: 'does not answer' } });
     assert.equal((await fetch(`${api.url}/healthz`)).status, 200);
     await api.stored.server.restart();

@@ -9,7 +9,7 @@ export const GatewayErrorSchema = Type.Object(
 
 export const ManagementErrorSchema = Type.Object(
   {
-    code: Type.Integer({ description: 'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000.' }),
+    code: Type.Integer({ description: 'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000, 50300.' }),
     context: Type.Object(
       { field: Type.Optional(Type.String({ description: 'The field that is wrong.' })), 'request-id': Type.Optional(Type.String({ description: 'To be named to the operator.' })) },
       { additionalProperties: false },
@@ -30,6 +30,7 @@ const TEXTS: Record<number, string> = {
   404: 'There is nothing here, or nothing of the caller\'s.',
   429: 'Too many requests.',
   500: 'Something went wrong on our side.',
+  503: 'The service is not available right now: what it needs is away, or the memory budget of answers is used up.',
 };
 
 /** The error answer of a status, in the body of the side that the path is on. */
@@ -37,7 +38,7 @@ export function errorResponse(path: string, status: number, description = TEXTS[
   const schema: TSchema = isManagement(path) ? ManagementErrorSchema : GatewayErrorSchema;
   const own: NonNullable<Response['headers']> =
     status === 401 ? { 'WWW-Authenticate': { description: 'Bearer', schema: Type.String() } }
-    : status === 429 ? { 'Retry-After': { description: 'When to come back.', schema: seconds } }
+    : status === 429 || status === 503 ? { 'Retry-After': { description: 'When to come back.', schema: seconds } }
     : {};
   return { description, schema, headers: { ...own, ...headers } };
 }
@@ -49,6 +50,7 @@ export function commonErrors({ path, security, query, body, params }: Operation)
     ...(security === 'none' ? [] : [401, 403, 429]),
     ...(params ? [404] : []),
     500,
+    503,
   ];
   return Object.fromEntries(statuses.map((status) => [status, errorResponse(path, status)]));
 }

@@ -88,10 +88,11 @@ describe('the OpenAPI description', function () {
 
   it('says who may call, what can go wrong, and in which body', () => {
     assert.deepEqual(file['post']!.security, [{ apiToken: [] }, { apiTokenQuery: [] }]);
-    assert.deepEqual(Object.keys(file['post']!.responses), ['200', '202', '400', '401', '403', '404', '429', '500']);
+    assert.deepEqual(Object.keys(file['post']!.responses), ['200', '202', '400', '401', '403', '404', '429', '500', '503']);
     const errors = file['post']!.responses;
-    for (const status of [400, 401, 403, 404, 429, 500]) assert.deepEqual(errors[status]!.content, { 'application/json': { schema: { $ref: '#/components/schemas/GatewayError' } } });
+    for (const status of [400, 401, 403, 404, 429, 500, 503]) assert.deepEqual(errors[status]!.content, { 'application/json': { schema: { $ref: '#/components/schemas/GatewayError' } } });
     assert.deepEqual(Object.keys(errors[429]!.headers), ['X-Request-Id', 'RateLimit-Policy', 'RateLimit', 'Retry-After']);
+    assert.ok('Retry-After' in errors[503]!.headers);
     assert.deepEqual(Object.keys(errors[401]!.headers), ['X-Request-Id', 'WWW-Authenticate']);
     const managed = openapiDocument([simple({ path: '/frontend/api/v1/a/:id', params: { id: Type.Integer() }, security: 'management', permission: 'read:user' })]) as Document;
     const { security, responses } = managed.paths['/frontend/api/v1/a/{id}']!['get']!;
