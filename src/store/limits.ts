@@ -1,4 +1,4 @@
-/** What a token may, from what it, its user and his root user were given. */
+/** What a token may, from what it, its user and the accounts above were given. */
 import type { Limits, TokenRecord } from './records.ts';
 
 export interface GivenLimits { requestsPerMinute: number | null; concurrency: number | null; queueTimeoutMs: number | null; fileBytes: number | null }
@@ -7,22 +7,23 @@ export const NO_GIVEN_LIMITS: GivenLimits = { requestsPerMinute: null, concurren
 
 const KEYS = ['requestsPerMinute', 'concurrency', 'queueTimeoutMs', 'fileBytes'] as const;
 
-/** A user has what he was given, else what his root user was, else the default; his token may only narrow that. */
-export function effectiveLimits(token: GivenLimits, user: GivenLimits, root: GivenLimits, defaults: Limits): Limits {
+/** A user has the least that they and the accounts above were given, else the default; their token may only narrow that. */
+export function effectiveLimits(token: GivenLimits, user: GivenLimits, above: readonly GivenLimits[], defaults: Limits): Limits {
   const limits = { ...defaults };
   for (const key of KEYS) {
-    const base = user[key] ?? root[key] ?? defaults[key];
+    const given = [user, ...above].flatMap((one) => one[key] ?? []);
+    const base = given.length === 0 ? defaults[key] : Math.min(...given);
     limits[key] = Math.min(token[key] ?? base, base);
   }
   return limits;
 }
 
-/** A sub-user never may what his root user may not. */
-export function effectivePermissions(token: string[] | null, user: string[], restrictions: string[], root: string[] | null = null): string[] {
-  return user.filter((name) => !restrictions.includes(name) && (token === null || token.includes(name)) && (root === null || root.includes(name)));
+/** A sub-user never has a permission that an account above lacks. */
+export function effectivePermissions(token: string[] | null, user: string[], restrictions: string[], above: readonly string[][] = []): string[] {
+  return user.filter((name) => !restrictions.includes(name) && (token === null || token.includes(name)) && above.every((may) => may.includes(name)));
 }
 
-/** Who is suspended takes his sub-users with him. */
-export function effectiveStatus(user: TokenRecord['userStatus'], aboveSuspended: boolean): TokenRecord['userStatus'] {
-  return aboveSuspended ? 'suspended' : user;
+/** A suspended account takes its sub-users with it. */
+export function effectiveStatus(user: TokenRecord['userStatus'], above: readonly { suspended: boolean }[]): TokenRecord['userStatus'] {
+  return above.some(({ suspended }) => suspended) ? 'suspended' : user;
 }

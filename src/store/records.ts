@@ -14,8 +14,8 @@ export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 100, concurrency: 10,
 
 /** In a calendar month of UTC. What is left out has no bound. */
 export interface MonthlyLimits { 'request-count'?: number; 'processing-time'?: number; 'data-processed'?: number }
-/** Of the token alone, of its user, or of the account with all its users. Each holds for itself: none widens another. */
-export interface Quota { scope: 'token' | 'user' | 'account'; limits: MonthlyLimits }
+/** Of the token alone, of a user with everyone below, or of the whole account. Each holds for itself: none widens another. */
+export interface Quota { scope: 'token' | 'user' | 'account'; /** Of the scope `user`; absent: the token's own user, alone. */ user?: number; limits: MonthlyLimits }
 
 export interface TokenRecord {
   id: number;

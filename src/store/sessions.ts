@@ -1,4 +1,5 @@
 /** Sessions: each JWT is one, so that it can be seen and ended. */
+import { ABOVE, type Above } from './chain.ts';
 import type { Database } from './connection.ts';
 import { effectivePermissions, effectiveStatus } from './limits.ts';
 import type { TokenRecord } from './records.ts';
@@ -20,8 +21,8 @@ export interface SessionCaller extends Pick<TokenRecord, 'userId' | 'rootUserId'
 export interface SessionRecord { id: string; createdAt: Date; expiresAt: Date; remoteIp: string; userAgent: string }
 
 interface CallerRow {
-  user_id: number; root_id: number; role: TokenRecord['role']; status: TokenRecord['userStatus']; above_suspended: boolean;
-  session_permissions: string[] | null; permissions: string[]; restrictions: string[]; root_permissions: string[] | null; expires_at: Date;
+  user_id: number; role: TokenRecord['role']; status: TokenRecord['userStatus']; session_permissions: string[] | null;
+  permissions: string[]; restrictions: string[]; above: Above[]; expires_at: Date;
 }
 
 export function sessionCalls(database: Database) {
@@ -38,18 +39,15 @@ export function sessionCalls(database: Database) {
     async sessionCaller(id: string, userId: number): Promise<SessionCaller | null> {
       const [row] = await database.rows<CallerRow>({
         name: 'session_caller',
-        text: `select s.user_id, r.id root_id, u.role, u.status,
-            exists (select from users a where a.status = 'suspended' and (a.id = r.id or a.id = any(u.parent_ids))) above_suspended,
-            s.permissions session_permissions, u.permissions, u.restrictions,
-            case when r.id <> u.id then (select array_agg(p) from unnest(r.permissions) p where p <> all(r.restrictions)) end root_permissions, s.expires_at
-          from sessions s join users u on u.id = s.user_id join users r on r.id = coalesce(u.root_id, u.id) left join tokens t on t.id = s.token_id
+        text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions, ${ABOVE} above, s.expires_at
+          from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
           where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
             and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
         values: [id, userId],
       });
       return row ? {
-        userId: row.user_id, rootUserId: row.root_id, role: row.role, userStatus: effectiveStatus(row.status, row.above_suspended), expiresAt: row.expires_at,
-        permissions: effectivePermissions(row.session_permissions, row.permissions, row.restrictions, row.root_permissions),
+        userId: row.user_id, rootUserId: row.above[0]?.id ?? row.user_id, role: row.role, userStatus: effectiveStatus(row.status, row.above), expiresAt: row.expires_at,
+        permissions: effectivePermissions(row.session_permissions, row.permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
       } : null;
     },
 

@@ -1,19 +1,17 @@
 /** Tokens with all that the gateway and the leader need to know of them. */
 import type { Database } from './connection.ts';
+import { ABOVE, type Above } from './chain.ts';
 import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from './limits.ts';
 import { quotasOf } from './quota.ts';
 import type { Limits, MonthlyLimits, TokenRecord } from './records.ts';
 
 type Prefixed<P extends string> = Record<`${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`, number | null>;
-interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
+interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
   id: number;
   user_id: number;
-  root_id: number;
   name: string;
   role: TokenRecord['role'];
   user_status: TokenRecord['userStatus'];
-  above_suspended: boolean;
-  root_permissions: string[] | null;
   token_permissions: string[] | null;
   user_permissions: string[];
   restrictions: string[];
@@ -21,36 +19,33 @@ interface TokenRow extends Prefixed<'t'>, Prefixed<'u'>, Prefixed<'r'> {
   allow: TokenRecord['allow'];
   t_quota: MonthlyLimits | null;
   u_quota: MonthlyLimits | null;
-  r_quota: MonthlyLimits | null;
+  above: Above[];
 }
 
-const limitColumns = (alias: 't' | 'u' | 'r') =>
+const limitColumns = (alias: 't' | 'u') =>
   `${alias}.requests_per_minute ${alias}_per_minute, ${alias}.concurrency ${alias}_concurrency, ${alias}.queue_timeout_ms ${alias}_queue, ${alias}.file_bytes ${alias}_bytes`;
 
-const SELECT = `select t.id, t.user_id, r.id root_id, t.name, u.role, u.status user_status,
-    exists (select from users a where a.status = 'suspended' and (a.id = r.id or a.id = any(u.parent_ids))) above_suspended,
-    case when r.id <> u.id then (select array_agg(p) from unnest(r.permissions) p where p <> all(r.restrictions)) end root_permissions,
+const SELECT = `select t.id, t.user_id, t.name, u.role, u.status user_status,
     t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
-    t.monthly_quota t_quota, u.monthly_quota u_quota, r.monthly_quota r_quota,
-    ${limitColumns('t')}, ${limitColumns('u')}, ${limitColumns('r')}
-  from tokens t join users u on u.id = t.user_id join users r on r.id = coalesce(u.root_id, u.id)
+    t.monthly_quota t_quota, u.monthly_quota u_quota, ${limitColumns('t')}, ${limitColumns('u')}, ${ABOVE} above
+  from tokens t join users u on u.id = t.user_id
   where t.revoked_at is null`;
 
-function given(row: TokenRow, alias: 't' | 'u' | 'r'): GivenLimits {
+function given(row: TokenRow, alias: 't' | 'u'): GivenLimits {
   return { requestsPerMinute: row[`${alias}_per_minute`], concurrency: row[`${alias}_concurrency`], queueTimeoutMs: row[`${alias}_queue`], fileBytes: row[`${alias}_bytes`] };
 }
 
 const toRecord = (defaults: Limits) => (row: TokenRow): TokenRecord => ({
   id: row.id,
   userId: row.user_id,
-  rootUserId: row.root_id,
+  rootUserId: row.above[0]?.id ?? row.user_id,
   name: row.name,
   role: row.role,
-  userStatus: effectiveStatus(row.user_status, row.above_suspended),
-  permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.root_permissions),
+  userStatus: effectiveStatus(row.user_status, row.above),
+  permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
   expiresAt: row.expires_at,
-  limits: effectiveLimits(given(row, 't'), given(row, 'u'), given(row, 'r'), defaults),
-  quotas: quotasOf({ token: row.t_quota, user: row.u_quota, root: row.r_quota, isRoot: row.user_id === row.root_id }),
+  limits: effectiveLimits(given(row, 't'), given(row, 'u'), row.above, defaults),
+  quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
   allow: row.allow,
 });
 

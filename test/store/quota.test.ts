@@ -8,11 +8,13 @@ import { aCloseInput, anOpenInput, sha256, type StoreFixture, startStore } from 
 describe('store: whose quota counts', () => {
   const a: MonthlyLimits = { 'request-count': 1 };
   const b: MonthlyLimits = { 'data-processed': 2 };
+  const of = (id: number, monthlyQuota: MonthlyLimits | null) => ({ id, monthlyQuota });
   for (const [what, given, expected] of [
-    ['none', { token: null, user: null, root: null, isRoot: true }, []],
-    ['what holds no bound is none', { token: {}, user: { 'request-count': null } as unknown as MonthlyLimits, root: null, isRoot: false }, []],
-    ['a root user\'s is his account\'s, once', { token: null, user: a, root: a, isRoot: true }, [{ scope: 'account', limits: a }]],
-    ['a sub-user has his own beside the account\'s', { token: b, user: a, root: b, isRoot: false }, [{ scope: 'token', limits: b }, { scope: 'user', limits: a }, { scope: 'account', limits: b }]],
+    ['none', { token: null, user: of(1, null), above: [] }, []],
+    ['what holds no bound is none', { token: {}, user: of(2, { 'request-count': null } as unknown as MonthlyLimits), above: [of(1, null)] }, []],
+    ['a root user\'s is the account\'s, once', { token: null, user: of(1, a), above: [] }, [{ scope: 'account', limits: a }]],
+    ['a sub-user\'s holds beside the account\'s', { token: b, user: of(2, a), above: [of(1, b)] }, [{ scope: 'token', limits: b }, { scope: 'user', user: 2, limits: a }, { scope: 'account', limits: b }]],
+    ['an account\'s between them does, too', { token: null, user: of(3, a), above: [of(1, null), of(2, b)] }, [{ scope: 'user', user: 3, limits: a }, { scope: 'user', user: 2, limits: b }]],
   ] as const) it(what, () => assert.deepEqual(quotasOf(given), expected));
 });
 

@@ -10,28 +10,31 @@ import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
 const none: GivenLimits = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null };
 
 describe('store: limits of a token', () => {
-  const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>, number][] = [
-    ['nothing given: the default', {}, {}, {}, 10],
-    ['the user may be given more', {}, { concurrency: 50 }, {}, 50],
-    ['a sub-user has what his root user has', {}, {}, { concurrency: 20 }, 20],
-    ['his own goes before his root user\'s', {}, { concurrency: 5 }, { concurrency: 20 }, 5],
-    ['a token narrows', { concurrency: 2 }, { concurrency: 50 }, {}, 2],
-    ['a token does not widen', { concurrency: 99 }, { concurrency: 50 }, {}, 50],
+  const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>[], number][] = [
+    ['nothing given: the default', {}, {}, [], 10],
+    ['the user may be given more', {}, { concurrency: 50 }, [], 50],
+    ['a sub-user has what the root user has', {}, {}, [{ concurrency: 20 }], 20],
+    ['a sub-user may be given less than the root user', {}, { concurrency: 5 }, [{ concurrency: 20 }], 5],
+    ['a sub-user who was given more has what the root user has', {}, { concurrency: 30 }, [{ concurrency: 20 }], 20],
+    ['the least of the accounts above holds', {}, {}, [{ concurrency: 20 }, { concurrency: 3 }, {}], 3],
+    ['a token narrows', { concurrency: 2 }, { concurrency: 50 }, [], 2],
+    ['a token does not widen', { concurrency: 99 }, { concurrency: 50 }, [], 50],
   ];
-  for (const [name, token, user, root, expected] of cases) {
-    it(name, () => assert.deepEqual(effectiveLimits({ ...none, ...token }, { ...none, ...user }, { ...none, ...root }, DEFAULT_LIMITS), { ...DEFAULT_LIMITS, concurrency: expected }));
+  for (const [name, token, user, above, expected] of cases) {
+    it(name, () => assert.deepEqual(effectiveLimits({ ...none, ...token }, { ...none, ...user }, above.map((one) => ({ ...none, ...one })), DEFAULT_LIMITS), { ...DEFAULT_LIMITS, concurrency: expected }));
   }
 
   it('permissions: the user\'s, without his restrictions, narrowed by the token', () => {
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], []), ['a', 'b']);
     assert.deepEqual(effectivePermissions(['b', 'c'], ['a', 'b'], []), ['b']);
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], ['b']), ['a']);
-    assert.deepEqual(effectivePermissions(null, ['a', 'b'], [], ['b', 'c']), ['b']);
+    assert.deepEqual(effectivePermissions(null, ['a', 'b'], [], [['b', 'c']]), ['b']);
+    assert.deepEqual(effectivePermissions(null, ['a', 'b'], [], [['a', 'b'], ['a']]), ['a']);
   });
 
-  it('a suspended root user suspends', () => {
-    assert.equal(effectiveStatus('active', true), 'suspended');
-    assert.equal(effectiveStatus('pending', false), 'pending');
+  it('a suspended account above suspends', () => {
+    assert.equal(effectiveStatus('active', [{ suspended: false }, { suspended: true }]), 'suspended');
+    assert.equal(effectiveStatus('pending', [{ suspended: false }]), 'pending');
   });
 });
 
