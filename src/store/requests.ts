@@ -104,10 +104,11 @@ export function requestCalls(database: Database) {
       return { closed: row.closed, waiter: row.waiter, queueTimeMs: row.queue_time_ms };
     },
 
-    /** With a user: only what is his or his sub-users'. */
+    /** With a user: only their own and those of all accounts below, as everywhere (users.ts, usersUnder). */
     async readRequest(id: string, owner: { userId: number | null } = { userId: null }): Promise<RequestRecord | null> {
       const time = timeOf(id);
-      const where = `id = $1 and ($2::bigint is null or user_id = $2 or user_id in (select u.id from users u where u.root_id = $2 or u.parent_id = $2))`;
+      const below = 'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
+      const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
       const [row] = await database.rows<RequestRow>(
         time === null
           ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }

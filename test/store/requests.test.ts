@@ -211,6 +211,21 @@ describe('store: requests', function () {
       assert.equal(await store.readRequest(store.newRequest().id, { userId: null }), null);
     });
 
+    it('only to the owner and to every account above, however deep', async () => {
+      const ids: number[] = [];
+      for (let depth = 0; depth < 4; depth++) {
+        const [user] = await fixture.sql<{ id: string }>(`insert into users (email, status, role, parent_id) values ('deep' || $2, 'active', 'sub', $1) returning id`, [ids.at(-1) ?? null, depth]);
+        ids.push(Number(user!.id));
+      }
+      for (const [depth, owner] of ids.entries()) {
+        const open = anOpenInput(store, { userId: owner });
+        await store.openRequest(open);
+        const seen = await Promise.all(ids.map(async (userId) => (await store.readRequest(open.id, { userId })) !== null));
+        assert.deepEqual(seen, ids.map((_, reader) => reader <= depth), `of account ${depth}`);
+        assert.deepEqual(seen, await Promise.all(ids.map(async (userId) => (await store.usersUnder(userId)).includes(owner))), 'as lists and figures');
+      }
+    });
+
     it('ids that are no UUIDv7 work everywhere: jobs made by hand', async () => {
       const open = anOpenInput(store, { id: randomUUID(), submittedAt: new Date(Math.floor(store.clock.now()) - 5_000) });
       await store.openRequest(open);
