@@ -23,7 +23,7 @@ Paths stand under \`${BASE}\`. The columns are accounts with the permissions tha
 were given to him), and a token fewer than its user. Suspended and pending accounts may call nothing.
 
 What a call reaches: a user his own data and that of all accounts under his, an administrator everyone's. What belongs to another answers 404.
-Only the root user changes administrators, and nobody what he himself may. The probe endpoints need \`write:media\`, reading a request back \`read:media\`.
+Only the root user changes administrators. Nobody changes their own permissions, and only the root user sets their own limits. The probe endpoints need \`write:media\`, reading a request back \`read:media\`.
 
 | endpoint | needs | nobody | ${COLUMNS.map(([title]) => title).join(' | ')} |
 |---|---|---|${COLUMNS.map(() => '---|').join('')}

@@ -170,6 +170,23 @@ describe('management: roles', function () {
     assert.equal((await m.call('PUT', `user/${people.alice.id}/status`, { token, body: { status: 'suspended' } })).status, 403);
   });
 
+  it('limits: an administrator sets those of users below administrators, the root user everyone\'s', async () => {
+    const other = await m.person('admin4', { role: 'admin' });
+    const RULES: [by: keyof typeof people, of: { id: number }, status: number][] = [
+      ['admin', people.root, 403], ['admin', other, 403], ['admin', people.admin, 403], ['admin', people.bob, 200], ['admin', people.sam, 200],
+      ['root', people.root, 200], ['root', other, 200], ['root', people.bob, 200], ['root', people.kim, 200],
+      ['bob', people.bob, 403], ['bob', people.alice, 403], ['alice', people.sam, 403], ['sam', people.alice, 403],
+    ];
+    for (const [by, of, status] of RULES) {
+      const before = await m.replicas[0].deps.store.userLimits(of.id);
+      const answer = await m.call('PUT', `user/${of.id}/limits`, { token: people[by].token, body: { concurrency: 7 } });
+      assert.equal(answer.status, status, `${by} of ${of.id}: ${answer.text}`);
+      const after = await m.replicas[0].deps.store.userLimits(of.id);
+      assert.deepEqual(after, status === 200 ? { ...before, concurrency: 7 } : before, `${by} of ${of.id}`);
+      await m.stored.sql('update users set concurrency = null where id = $1', [of.id]);
+    }
+  });
+
   it('only the root user changes administrators and roles; nobody what he himself may', async () => {
     const [admin, other] = [people.admin, await m.person('admin3', { role: 'admin' })];
     const refused = async (token: string, method: string, path: string, body: object) => assert.equal((await m.call(method, path, { token, body })).status, 403, `${method} ${path} ${JSON.stringify(body)}`);

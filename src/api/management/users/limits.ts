@@ -7,7 +7,7 @@ import { endpoint } from '../endpoint.ts';
 import { Id } from '../fields.ts';
 import { checkedBy } from '../input.ts';
 import { AskedLimits, changedLimits, ShownLimits, shownLimits } from '../limits.ts';
-import { findSeen } from './find.ts';
+import { findLimited, findSeen } from './find.ts';
 
 const Body = Type.Object(AskedLimits, { additionalProperties: false });
 
@@ -20,7 +20,7 @@ const readLimits = (deps: Deps): Handler =>
 
 const setLimits = (deps: Deps): Handler =>
   async (ctx) => {
-    const { id } = await findSeen(deps, ctx, callerOf(ctx));
+    const { id } = await findLimited(deps, ctx, callerOf(ctx));
     const before = await deps.store.userLimits(id);
     if (!before) throw notFound();
     const limits = changedLimits(checkedBy(Body, ctx), before);
