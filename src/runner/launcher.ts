@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { constants } from 'node:os';
-import { type Event, type Exit, encodeNumber, encodeStart, frameReader, type Spawn, TYPE } from './launcher_frames.ts';
+import { type Event, type Exit, encodeNumber, encodeStart, frameReader, type Spawn, TYPE, type Wall } from './launcher_frames.ts';
 
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
@@ -28,6 +28,8 @@ export interface Running {
 
 export interface Launcher {
   connected(): boolean;
+  /** What holds the tools, as the launcher told with its last clean-up; undefined: not told yet. */
+  wall(): Wall | undefined;
   whenConnected(deadlineMs: number): Promise<void>;
   start(spawn: Spawn): Running;
   /** Ends everything in the tools' container and empties its directories. False where something would not go, or nobody answers for it. */
@@ -68,6 +70,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   let pause = RECONNECT_MS.first;
   let retry: NodeJS.Timeout | undefined;
   let last = 0;
+  let wall: Wall | undefined;
 
   const end = (id: number): Tool | undefined => {
     const tool = tools.get(id);
@@ -82,7 +85,11 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   };
 
   const onEvent = (event: Event) => {
-    if (event.type === 'clean') return cleaning.shift()?.resolve(event.clean);
+    if (event.type === 'clean') {
+      wall = event.wall ?? wall;
+      cleaning.shift()?.resolve(event.clean);
+      return;
+    }
     if (event.type === 'pong') return pings.get(event.id)?.();
     const tool = tools.get(event.id);
     if (!tool) return;
@@ -131,6 +138,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
 
   return {
     connected: () => ready,
+    wall: () => wall,
     async whenConnected(deadlineMs) {
       if (ready) return;
       const waiter = Promise.withResolvers<void>();

@@ -36,13 +36,17 @@ export interface Exit {
   wallUs: number;
 }
 
+/** What holds the tools beside the container: see images/probeyard/launcher/wall.c. */
+export type Wall = (typeof WALLS)[number];
+const WALLS = ['none', 'filtered', 'watched'] as const;
+
 export type Event =
   | { type: 'started'; id: number; pid: number; spawnUs: number }
   | { type: 'out'; id: number; bytes: Buffer }
   | { type: 'err'; id: number; bytes: Buffer }
   | { type: 'exit'; id: number; exit: Exit }
   | { type: 'failed'; id: number; errno: number; stage: number }
-  | { type: 'clean'; clean: boolean }
+  | { type: 'clean'; clean: boolean; wall?: Wall }
   | { type: 'pong'; id: number };
 
 const MAX_OUTPUT = 64 * 1024 + 5;
@@ -111,7 +115,11 @@ function decode(type: number, body: Buffer): Event {
     case TYPE.failed:
       return { type: 'failed', id, errno: body.readUInt32BE(4), stage: body.readUInt32BE(8) };
     case TYPE.clean:
-      return { type: 'clean', clean: id === 1 };
+    {
+      // A launcher of an older image, as in a bundle of its own, does not say.
+      const wall = body.length >= 8 ? WALLS[body.readUInt32BE(4) - 1] : undefined;
+      return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}) };
+    }
     case TYPE.pong:
       return { type: 'pong', id };
     default:

@@ -1,12 +1,15 @@
 /** The launcher, compiled from its source once per test run, and started as a process of its own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../until.ts';
 
-const SOURCES = ['launcher.c', 'wall.c'].map((name) => join(import.meta.dirname, '../../images/probeyard/launcher', name));
+const DIRECTORY = join(import.meta.dirname, '../../images/probeyard/launcher');
+const SOURCES = ['launcher.c', 'wall.c'].map((name) => join(DIRECTORY, name));
+/** Those of the image, from the one file that its Dockerfile reads, too. */
+const FLAGS = readFileSync(join(DIRECTORY, 'cflags'), 'utf8').trim().split(/\s+/);
 let binary: string | undefined;
 
 export function buildLauncher(): string {
@@ -15,7 +18,7 @@ export function buildLauncher(): string {
   chmodSync(directory, 0o755);
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   const path = join(directory, 'launcher');
-  const made = spawnSync('cc', ['-O2', '-static', '-Wall', '-Wextra', '-Werror', ...SOURCES, '-o', path], { encoding: 'utf8' });
+  const made = spawnSync('cc', [...FLAGS, '-Wall', '-Wextra', '-Werror', ...SOURCES, '-o', path], { encoding: 'utf8' });
   if (made.error) throw new Error('no C compiler: apt-get install gcc libc6-dev', { cause: made.error });
   if (made.status !== 0) throw new Error(made.stderr);
   binary = path;

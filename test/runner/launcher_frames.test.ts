@@ -16,7 +16,7 @@ const frame = (type: number, ...parts: (number | Buffer)[]): Buffer => {
 const big = Buffer.from(Array.from({ length: 65_536 }, (_, index) => index & 255));
 const stream = Buffer.concat([
   frame(16, 1, 4711, 99), frame(17, 1, Buffer.from('abc')), frame(17, 1, big), frame(18, 2, Buffer.from('x')),
-  frame(19, 1, -1, 9, 1, 0, 5, 0, 6, 0, 7, 0, 8), frame(20, 2, 2, 1), frame(21, 1), frame(22, 3),
+  frame(19, 1, -1, 9, 1, 0, 5, 0, 6, 0, 7, 0, 8), frame(20, 2, 2, 1), frame(21, 1), frame(22, 3), frame(21, 0, 2), frame(21, 1, 9),
 ]);
 
 /** Outputs of one id and kind, put together where they follow each other. */
@@ -39,6 +39,8 @@ const EXPECTED = [
   { type: 'failed', id: 2, errno: 2, stage: 1 },
   { type: 'clean', clean: true },
   { type: 'pong', id: 3 },
+  { type: 'clean', clean: false, wall: 'filtered' },
+  { type: 'clean', clean: true },
 ];
 
 describe('frames of the launcher', () => {

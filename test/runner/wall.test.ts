@@ -64,6 +64,12 @@ describe('the wall around a tool', function () {
     if (program) rmSync(dirname(program), { recursive: true });
   });
 
+  it('is told to the agent with each clean-up', async () => {
+    assert.equal(launcher.wall(), undefined);
+    await launcher.killAll();
+    assert.equal(launcher.wall(), 'watched');
+  });
+
   it('lets it connect to its source, and to no other port or address', async () => {
     const got = await attack(
       ['another port', `tcp|127.0.0.1|${trapPort}`], ['another address, the same port', `tcp|127.0.0.2|${port}`], ['outside', 'tcp|192.0.2.1|80'],

@@ -24,7 +24,8 @@
  *          19 EXIT     u32 id, i32 code (-1: by a signal), u32 signal, u32 flags, u64 user us, u64 system us, u64 max RSS KB,
  *                      u64 wall us. The last of an id. Flags: 1 wall time was up, 2 stdout cap was hit, 4 killed on request.
  *          20 FAILED   u32 id, u32 errno, u32 stage (0 could not fork, 1 could not exec). The last of an id.
- *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used again
+ *          21 CLEAN    u32 1 when nothing is left, 0 when something could not be ended: then the pod must not be used again;
+ *                      u32 what holds the tools: 1 nothing, 2 a filter of system calls, 3 the filter and watched connections
  *          22 PONG     u32 the same
  *
  * When the socket is not writable the pipes are not read, so a slow agent slows the tool and costs no memory here.
@@ -378,7 +379,7 @@ static void empty(int top, int dir, int depth, const char *kept) {
     const char *name = entry->d_name;
     if (!strcmp(name, ".") || !strcmp(name, "..") || (kept && !strcmp(name, kept))) continue;
     if (unlinkat(dirfd(list), name, 0) == 0 || unlinkat(dirfd(list), name, AT_REMOVEDIR) == 0) continue;
-    fchmodat(dirfd(list), name, 0700, 0);
+    if (fchmodat(dirfd(list), name, 0700, 0) < 0) { /* the unlink below fails, too, and is counted */ }
     if (depth == 0) {
       char up[32];
       snprintf(up, sizeof up, ".up-%u", brought_up++);
@@ -491,7 +492,10 @@ static int handle(uint8_t type, uint8_t *at, size_t length) {
       return 1;
     case KILLALL: {
       int clean = kill_all();
-      if (begin(CLEAN, 4)) put32((uint32_t)clean);
+      if (begin(CLEAN, 8)) {
+        put32((uint32_t)clean);
+        put32(wall_kind());
+      }
       return 1;
     }
     case PING:

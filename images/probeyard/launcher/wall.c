@@ -303,8 +303,11 @@ void wall_prepare(void) {
   fprintf(stderr, "launcher: %s here: what tools connect to is held by the NetworkPolicy alone\n", kind == NONE ? "system calls cannot be filtered" : "connections cannot be watched");
 }
 
+uint32_t wall_kind(void) { return kind == WATCHED ? 3 : kind == UNWATCHED ? 2 : 1; }
+
 #else
 
+uint32_t wall_kind(void) { return 1; }
 int wall_enter(void) { return 0; }
 int wall_take(void) { return -1; }
 int wall_answer(int listener, uint32_t ports) { return (void)listener, (void)ports, 0; }

@@ -6,6 +6,9 @@
 /* Once, before the first tool: finds out what this kernel can do, and says on stderr what it cannot. */
 void wall_prepare(void);
 
+/* What holds the tools here: 1 nothing, 2 a filter of system calls, 3 the filter, and every connection is watched. */
+uint32_t wall_kind(void);
+
 /* In the child, right before the exec. 0 or an errno: then there is no exec. */
 int wall_enter(void);
 
