@@ -49,5 +49,16 @@ function toldBy(result: RawToolResult | undefined): Told | undefined {
 
 /** Of the last segment of the path; nothing else of an address is looked at. */
 export function extensionOf(source: string): string | undefined {
-  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^?#]*\/[^/?#]*\.([A-Za-z0-9]{1,5})(?:[?#]|$)/.exec(source)?.[1]?.toLowerCase();
+  const [scheme, rest] = cutAt(source, '://');
+  if (rest === undefined || !/^[A-Za-z][A-Za-z0-9+.-]*$/.test(scheme)) return undefined;
+  const path = rest.slice(0, rest.search(/[?#]|$/));
+  const slash = path.lastIndexOf('/');
+  const dot = path.lastIndexOf('.');
+  const extension = path.slice(dot + 1);
+  return slash !== -1 && dot > slash && /^[A-Za-z0-9]{1,5}$/.test(extension) ? extension.toLowerCase() : undefined;
+}
+
+function cutAt(text: string, mark: string): [string, string | undefined] {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)];
 }

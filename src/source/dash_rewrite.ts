@@ -16,6 +16,8 @@ const attributes: Record<string, readonly string[]> = {
 const addressed: ReadonlySet<string> = new Set(['Location', 'PatchLocation', 'ImportedMPD']);
 const deepest = 64;
 const longest = 8192;
+/** As it stands in the text: a character takes up to ten as `&#1114111;`. */
+const longestEscaped = 10 * longest;
 
 type Open = { name: string; base: string; ownBase: boolean };
 
@@ -29,6 +31,8 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
   let below = away;
   const root = (): string => (below ? full : near);
   let done = 0;
+  /** Where the next end tag begins, as far as it is known. */
+  let close = 0;
   let result = '';
   const replace = (from: number, to: number, by: string): void => {
     result += text.slice(done, from) + by;
@@ -37,7 +41,11 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
 
   const rewriteText = (name: string, from: number, to: number): void => {
     const parent = open.at(-1);
-    const reference = unescape(text.slice(from, to));
+    const reference = to - from > longestEscaped ? undefined : unescape(text.slice(from, to));
+    if (reference === undefined) {
+      replace(from, to, `${near}refused/unreadable`);
+      return;
+    }
     if (name !== 'BaseURL') {
       if (!isNatural(reference) || away) replace(from, to, escape(toProxy(reference, place.final, near)));
       return;
@@ -53,6 +61,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
   const rewriteAttribute = (name: string, attribute: string, value: string): string | undefined => {
     const link = attribute === 'href' || attribute.endsWith(':href');
     if (!link && !attributes[name]?.includes(attribute)) return undefined;
+    if (value.length > longestEscaped) return `${near}refused/unreadable`;
     const reference = unescape(value);
     // A time server's value may be a time, too.
     if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
@@ -61,6 +70,8 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
   };
 
   for (const tag of xmlTags(text)) {
+    // Markup inside an address that has been replaced.
+    if (tag.from < done) continue;
     const name = tag.name.slice(tag.name.indexOf(':') + 1);
     if (tag.kind === 'close') {
       if (open.at(-1)?.name === name) open.pop();
@@ -81,9 +92,9 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     }
     if (tag.kind === 'empty') continue;
     if (name === 'BaseURL' || addressed.has(name)) {
-      const end = text.indexOf('</', tag.to);
-      if (end === -1) break;
-      rewriteText(name, tag.to, end);
+      if (close < tag.to) close = text.indexOf('</', tag.to);
+      if (close === -1) break;
+      rewriteText(name, tag.to, close);
     }
     if (open.length >= deepest) break;
     open.push({ name, base: top(), ownBase: false });

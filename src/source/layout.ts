@@ -16,6 +16,8 @@ const header = 16;
 /** As much of a box as is worth fetching at once, and of fragments as can matter for a probe. */
 const longest = 8 << 20;
 const mostFragments = 64;
+/** Files that lie well have some ten before `moov`; a file of nothing but empty boxes would be walked as long as it is read. */
+const mostBoxes = 1024;
 
 export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head.length < 12) return undefined;
@@ -44,6 +46,7 @@ function mp4Layout(size: number): Layout {
   let at = 0;
   let asked = -1;
   let fragments = 0;
+  let boxes = 0;
   let tail: 'unasked' | 'asked' | 'done' = 'unasked';
 
   const step = (peek: Peek): Wanted[] => {
@@ -55,13 +58,14 @@ function mp4Layout(size: number): Layout {
         wanted.push(...found);
       }
     }
-    while (at + 8 <= size && fragments <= mostFragments) {
+    while (at + 8 <= size && fragments <= mostFragments && boxes <= mostBoxes) {
       const bytes = peek(at, Math.min(header, size - at));
       if (bytes === undefined) {
         if (asked !== at) wanted.push({ from: at, to: Math.min(size, at + header) });
         asked = at;
         break;
       }
+      boxes++;
       const box = boxOf(bytes, at, size);
       if (box === undefined) {
         at = size;

@@ -59,7 +59,10 @@ export function rootsOf(path: string, prefix: string): Roots {
 /** Where a text with references was asked for, and where it came from. */
 export type Place = { requested: string; final: string };
 
-const directory = (url: string): string => url.split(/[?#]/)[0]!.replace(/[^/]*$/, '');
+function directory(url: string): string {
+  const path = url.split(/[?#]/)[0]!;
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
 export const moved = ({ requested, final }: Place): boolean => directory(requested) !== directory(final);
 
 /** A reference that leads to the right place with nothing done to it: below where it stands. Left alone because not every tool follows an absolute one. */
@@ -72,24 +75,31 @@ const harmless = /^(?:data|skd|urn|tag):/i;
 
 /** What rewritten addresses may add up to: a hostile list of short ones would otherwise grow a hundredfold. */
 const mostText = 16 << 20;
+/** What resolving them may read: the base is read anew for each, and one of 8 kB costs 30 µs. */
+const mostRead = 128 << 20;
 
 /** A rewriter for one text. Throws where the text grows too long. */
 export function referenceRewriter(): (reference: string, base: string, root: string) => string {
   let left = mostText;
+  let unread = mostRead;
   return (reference, base, root) => {
+    unread -= base.length + reference.length;
+    if (unread < 0) throw tooMany();
     const result = rewriteReference(reference, base, root);
     left -= result.length;
-    if (left < 0) throw new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
+    if (left < 0) throw tooMany();
     return result;
   };
 }
 
+const tooMany = (): SourceError => new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
+
 /** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
 export function rewriteReference(reference: string, base: string, root: string): string {
   if (reference.length > longestReference) return `${root}refused/unreadable`;
+  if (harmless.test(reference)) return reference;
   const url = resolveReference(base, reference);
   if (url !== undefined) return `${root}${toPath(url)}`;
-  if (harmless.test(reference)) return reference;
   const scheme = /^([a-z][a-z0-9+.-]{0,30}):/i.exec(reference)?.[1]?.toLowerCase() ?? 'unreadable';
   return `${root}refused/${scheme}`;
 }

@@ -36,8 +36,9 @@ export function outputRedactor(source: Source, { port, rtspPort, secret, main, n
       .replace(own, (found) => escapedAs(found, shown))
       .replace(any, (found: string, rest = '') => {
         const plain = rest.replaceAll('\\', '').replaceAll('&amp;', '&');
-        const end = /[:.,;)]*$/.exec(plain)![0];
-        return escapedAs(found, original(plain.slice(0, plain.length - end.length))) + end;
+        let end = plain.length;
+        while (end > 0 && ':.,;)'.includes(plain[end - 1]!)) end--;
+        return escapedAs(found, original(plain.slice(0, end))) + plain.slice(end);
       })
       .replace(written, (found: string) => escapedAs(found, original(found.replaceAll('\\', '').replaceAll('&amp;', '&').replace(/^(?:\.\.\/)+/, ''))));
     return strike(back.replace(leftover, 'REDACTED').replace(listener, host));

@@ -17,7 +17,7 @@ const known: ReadonlySet<string> = new Set(schemes);
 export function parseSource(text: string, options: ParseOptions = {}): Source {
   if (typeof text !== 'string') throw invalid('url must be a string');
   if (text.length > longestSource) throw new SourceError('source-too-long', `url must have at most ${longestSource} characters`);
-  const trimmed = text.replace(/^ +| +$/g, '');
+  const trimmed = withoutBlanks(text);
   if (trimmed === '') throw invalid('url must not be empty');
   // The URL parser would silently drop tabs and line ends.
   if (/[\p{Cc}\u2028\u2029]/u.test(trimmed)) throw invalid('url must not hold control characters');
@@ -31,6 +31,14 @@ export function parseSource(text: string, options: ParseOptions = {}): Source {
   if (scheme === 's3') return parseS3(rest);
   if (scheme === 'http' || scheme === 'https') return parseWeb(scheme, rest, options.s3Hosts ?? []);
   return parseOther(scheme as Scheme, rest);
+}
+
+/** ` +$` in a pattern would be tried at every blank inside the text. */
+function withoutBlanks(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && text[from] === ' ') from++;
+  while (to > from && text[to - 1] === ' ') to--;
+  return text.slice(from, to);
 }
 
 function parseS3(text: string): Source {

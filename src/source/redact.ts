@@ -73,7 +73,8 @@ export function redactor(source: Source): (text: string) => string {
   const secrets = secretsOf(source);
   const pattern = secrets.length === 0 ? undefined : new RegExp(secrets.map(escapePattern).join('|'), 'g');
   return (text) => {
-    const bare = text.replace(/(\b[a-z][a-z0-9+.-]{1,20}:(?:\\?\/){2})[^\s/@"'<>\\]*@/gi, '$1');
+    // Begins at the colon: with the scheme in the pattern, each of its letters is a place to begin again.
+    const bare = text.replace(/(?<=[a-z0-9+.-])(:(?:\\?\/){2})[^\s/@"'<>\\]*@/gi, '$1');
     return pattern === undefined ? bare : bare.replace(pattern, hidden);
   };
 }

@@ -28,6 +28,9 @@ export function s3Host(host: string, listed: readonly string[] = []): S3Host | u
 
 export type Split = { user: string; password: string | undefined; rest: string };
 
+/** A name of DNS and a port. */
+const longestAuthority = 253 + 6;
+
 const withoutPort = (authority: string): string => authority.replace(/:\d*$/, '');
 
 /** `KEY:SECRET@rest` of an s3:// address. A name without credentials may hold `@` and `:` in its path. */
@@ -43,14 +46,18 @@ export function splitS3OverHttp(afterScheme: string, listed: readonly string[] =
   if (colon <= 0) return undefined;
   const user = afterScheme.slice(0, colon);
   if (/[/?#@[\]]/.test(user)) return undefined;
-  for (let at = afterScheme.indexOf('@', colon); at !== -1; at = afterScheme.indexOf('@', at + 1)) {
-    const rest = afterScheme.slice(at + 1);
-    const authority = rest.slice(0, endOfAuthority(rest));
+  // A host holds no `@`: of several before a slash only the last can be where it begins. So each part is looked at once.
+  for (let from = colon; from < afterScheme.length;) {
+    const part = afterScheme.slice(from, from + endOfAuthority(afterScheme.slice(from)));
+    const at = from + part.lastIndexOf('@');
+    const authority = at < from ? '' : part.slice(at - from + 1);
+    from += part.length + 1;
+    if (authority === '' || authority.length > longestAuthority) continue;
     if (s3Host(authority, listed) === undefined && s3Host(withoutPort(authority), listed) === undefined) continue;
     const secret = afterScheme.slice(colon + 1, at);
     // host:8080/a@s3.amazonaws.com is a path on a host with a port, not a key with a secret.
     if (user.includes('.') && /^\d+[/?#]/.test(secret)) return undefined;
-    return { user, password: secret, rest };
+    return { user, password: secret, rest: afterScheme.slice(at + 1) };
   }
   return undefined;
 }

@@ -33,19 +33,21 @@ function skip(text: string, at: number): number {
     return found === -1 ? -1 : found + end.length;
   }
   if (!text.startsWith('<!', at)) return at;
-  const bracket = text.indexOf('[', at);
   const plain = text.indexOf('>', at);
   if (plain === -1) return -1;
-  if (bracket === -1 || bracket > plain) return plain + 1;
-  const inner = text.indexOf(']', bracket);
+  // Looked for up to the `>` alone: to the end of the text, 8 MB of `<!>` took ten minutes.
+  const bracket = text.slice(at, plain).indexOf('[');
+  if (bracket === -1) return plain + 1;
+  const inner = text.indexOf(']', at + bracket);
   const found = inner === -1 ? -1 : text.indexOf('>', inner);
   return found === -1 ? -1 : found + 1;
 }
 
+const nameHere = /[A-Za-z_][\w.:-]{0,127}/y;
+
 function nameAt(text: string, at: number): string {
-  const name = /[A-Za-z_][\w.:-]{0,127}/y;
-  name.lastIndex = at;
-  return name.exec(text)?.[0] ?? '';
+  nameHere.lastIndex = at;
+  return nameHere.exec(text)?.[0] ?? '';
 }
 
 function endOfTag(text: string, from: number): number {
@@ -60,16 +62,18 @@ function endOfTag(text: string, from: number): number {
   return -1;
 }
 
-/** In a tag's own text, which begins at `offset`. */
+/** In a tag's own text, which begins at `offset`. Once a name begins nothing after it is required: the scan never goes back. */
 function attributesOf(tag: string, offset: number): Attribute[] {
   const found: Attribute[] = [];
-  const attribute = /([\w:.-]{1,128})\s*=\s*(["'])/g;
-  for (let match = attribute.exec(tag); match !== null; match = attribute.exec(tag)) {
-    const start = attribute.lastIndex;
-    const end = tag.indexOf(match[2]!, start);
+  const mark = /["']|([\w:.-]+)\s*(?:=\s*(["'])?)?/g;
+  for (let match = mark.exec(tag); match !== null; match = mark.exec(tag)) {
+    const [all, name, quote = name === undefined ? all : undefined] = match;
+    if (quote === undefined) continue;
+    const start = mark.lastIndex;
+    const end = tag.indexOf(quote, start);
     if (end === -1) break;
-    found.push({ name: match[1]!, from: offset + start, to: offset + end });
-    attribute.lastIndex = end + 1;
+    if (name !== undefined) found.push({ name, from: offset + start, to: offset + end });
+    mark.lastIndex = end + 1;
   }
   return found;
 }

@@ -12,8 +12,13 @@ export function challengeOf(headers: RtspMessage['headers']): Challenge | undefi
   return digests[0] ?? (offers.some((offer) => /^basic\b/i.test(offer)) ? { scheme: 'basic' } : undefined);
 }
 
+/** Realm, nonce and opaque of the longest known are some hundred characters. */
+const longestOffer = 4096;
+
 function digestOf(offer: string): Challenge | undefined {
-  const fields = new Map([...offer.matchAll(/(\w+)\s*=\s*(?:"([^"]*)"|([^\s,]+))/g)].map(([, name, quoted, bare]) => [name!.toLowerCase(), quoted ?? bare ?? '']));
+  if (offer.length > longestOffer) return undefined;
+  // Nothing after a name is required, so no name is tried again from its second letter.
+  const fields = new Map([...offer.matchAll(/(\w+)\s*(?:=\s*(?:"([^"]*)"|([^\s,]+))?)?/g)].map(([, name, quoted, bare]) => [name!.toLowerCase(), quoted ?? bare ?? '']));
   const algorithm = { 'md5': 'md5', 'sha-256': 'sha256' }[(fields.get('algorithm') ?? 'MD5').toLowerCase()] as 'md5' | 'sha256' | undefined;
   const nonce = fields.get('nonce');
   if (algorithm === undefined || nonce === undefined) return undefined;
