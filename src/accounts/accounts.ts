@@ -26,7 +26,8 @@ export interface Accounts {
   passwords: Passwords;
   /** Null: the JWT is not valid, has expired, or its session has ended. */
   callerOfJwt(jwt: string): Promise<Caller | null>;
-  openSession(asked: SessionAsked): Promise<OpenedSession>;
+  /** A text: why a JWT that was asked for with a JWT is not made. */
+  openSession(asked: SessionAsked): Promise<OpenedSession | 'parent-ended' | 'too-deep'>;
   /** Ready to be written down with what it is about. */
   sealMail(mail: MailText): Promise<{ id: string; subject: string; sealed: Buffer }>;
   /** Mails were written down. */
@@ -76,8 +77,8 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
       if (!claims) return null;
       const caller = await store.sessionCaller(claims.id, claims.userId);
       if (!caller) return null;
-      const { userId, rootUserId, role, userStatus, permissions, expiresAt } = caller;
-      return { userId, rootUserId, role, status: userStatus, permissions, by: 'jwt', tokenId: null, sessionId: claims.id, expiresAt };
+      const { userStatus: status, ...known } = caller;
+      return { ...known, status, by: 'jwt', sessionId: claims.id };
     },
     openSession: (asked) => openSession({ store, jwts }, asked),
     async sealMail({ subject, text }) {

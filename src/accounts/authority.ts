@@ -1,7 +1,7 @@
 /** Whom a caller may change, and what he may give. Pure. */
 import type { UserRecord } from '../store/users.ts';
 import { effectivePermissions } from '../store/limits.ts';
-import { changesEveryone, USER_PERMISSIONS, type Caller } from './caller.ts';
+import { changesEveryone, latestEnd, USER_PERMISSIONS, type Caller } from './caller.ts';
 
 /** Himself and who stands under him; an administrator everyone but other administrators, whom the root user alone changes. */
 export function mayChange(caller: Pick<Caller, 'userId' | 'role' | 'permissions'>, target: Pick<UserRecord, 'id' | 'role' | 'parentIds'>): boolean {
@@ -20,4 +20,10 @@ export const subUserDefaults = (caller: Pick<Caller, 'permissions'>): string[] =
 export function reachesNoFurther(caller: Pick<Caller, 'permissions'>, owner: Pick<UserRecord, 'permissions' | 'restrictions'>, tokenPermissions: readonly string[] | null): boolean {
   const may = effectivePermissions(tokenPermissions === null ? null : [...tokenPermissions], owner.permissions, owner.restrictions);
   return may.every((name) => caller.permissions.includes(name));
+}
+
+/** A credential that ends gets none that ends later. */
+export function endsNoLater(caller: Pick<Caller, 'signedIn' | 'expiresAt'>, expiresAt: Date | null): boolean {
+  const latest = latestEnd(caller);
+  return latest === null || (expiresAt !== null && expiresAt <= latest);
 }

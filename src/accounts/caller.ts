@@ -25,11 +25,14 @@ export interface Caller {
   /** What he may by this credential: a narrowed token narrows all that is reached by it. */
   permissions: readonly string[];
   by: 'token' | 'jwt';
+  /** The API token that calls, or that the JWT came from. */
   tokenId: number | null;
   /** Of a JWT. */
   sessionId: string | null;
   /** When the credential ends by itself. */
   expiresAt: Date | null;
+  /** By the JWT of a sign-in: what it makes is the account's own. What any other credential makes ends with it. */
+  signedIn: boolean;
 }
 
 export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'root' || role === 'admin';
@@ -40,5 +43,8 @@ export const changesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): b
 
 export const callerOfToken = (token: TokenRecord): Caller => ({
   userId: token.userId, rootUserId: token.rootUserId, role: token.role, status: token.userStatus, permissions: token.permissions,
-  by: 'token', tokenId: token.id, sessionId: null, expiresAt: token.expiresAt,
+  by: 'token', tokenId: token.id, sessionId: null, expiresAt: token.expiresAt, signedIn: false,
 });
+
+/** The latest end of what the caller may make or be shown; null: none. */
+export const latestEnd = ({ signedIn, expiresAt }: Pick<Caller, 'signedIn' | 'expiresAt'>): Date | null => (signedIn ? null : expiresAt);

@@ -1,6 +1,7 @@
 /** Makes an API token: the record keeps its hash, a sealed copy where its owner may see it again, and a secret for webhooks. */
 import { createHash } from 'node:crypto';
 import type { Store } from '../store/store.ts';
+import type { Maker } from '../store/api_tokens.ts';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../store/limits.ts';
 import type { Box } from './box.ts';
 import type { AccountSettings } from './settings.ts';
@@ -15,6 +16,8 @@ export interface TokenAsked extends Partial<GivenLimits> {
   permissions?: readonly string[] | null;
   monthlyQuota?: unknown;
   expiresAt?: Date | null;
+  /** Of whom it ends with; left out: it is the account's own. */
+  madeBy?: Maker;
 }
 
 export interface TokenParts { store: Pick<Store, 'nextTokenId' | 'makeToken'>; box: Box; settings: Pick<AccountSettings, 'tokensViewable'> }
@@ -25,14 +28,16 @@ export const sha256Of = (token: string): Buffer => createHash('sha256').update(t
 export const keptToken = async ({ box, settings }: Pick<TokenParts, 'box' | 'settings'>, id: number, token: string): Promise<{ sha256: Buffer; sealed: Buffer | null }> =>
   ({ sha256: sha256Of(token), sealed: settings.tokensViewable ? await box.seal(token, 'token', id) : null });
 
-/** Null: the user has as many as he may. */
-export async function makeApiToken(parts: TokenParts, asked: TokenAsked): Promise<{ id: number; token: string } | null> {
+const NOBODY: Maker = { tokenId: null, sessionId: null };
+
+/** A text where there is none: the user has as many as allowed, or the credential that makes it has ended meanwhile. */
+export async function makeApiToken(parts: TokenParts, asked: TokenAsked): Promise<{ id: number; token: string } | 'too-many' | 'maker-ended'> {
   const { store, box } = parts;
   const id = await store.nextTokenId();
   const token = newTokenText();
   const made = await store.makeToken({
-    ...NO_GIVEN_LIMITS, permissions: null, monthlyQuota: null, expiresAt: null, ...asked, id,
+    ...NO_GIVEN_LIMITS, permissions: null, monthlyQuota: null, expiresAt: null, madeBy: NOBODY, ...asked, id,
     ...await keptToken(parts, id, token), webhookSecret: await box.seal(newWebhookSecret(), 'webhook', id),
   }, MOST_TOKENS);
-  return made ? { id, token } : null;
+  return made === 'made' ? { id, token } : made;
 }

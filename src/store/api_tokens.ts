@@ -28,7 +28,12 @@ export interface NewApiToken extends GivenLimits {
   permissions: readonly string[] | null;
   monthlyQuota: unknown;
   expiresAt: Date | null;
+  /** It ends with these. */
+  madeBy: Maker;
 }
+
+/** The credential that makes a token, where the token ends with it: an API token, a JWT, or the JWT of a token. */
+export interface Maker { tokenId: number | null; sessionId: string | null }
 
 /** What is left out stays; null is a value. */
 export type ApiTokenChange = Partial<Pick<NewApiToken, 'name' | 'sha256' | 'sealed' | 'webhookSecret' | 'permissions' | 'expiresAt' | 'monthlyQuota' | keyof GivenLimits>>;
@@ -66,21 +71,30 @@ export function apiTokenCalls(database: Database) {
       return row!.id;
     },
 
-    /** False: the user has as many as he may. */
-    async makeToken(token: NewApiToken, most: number): Promise<boolean> {
-      const rows = await database.rows({
+    /** The rows of its makers are locked: none of them ends unseen, or gets an earlier end, while the token is written. */
+    async makeToken(token: NewApiToken, most: number): Promise<'made' | 'too-many' | 'maker-ended'> {
+      const { madeBy } = token;
+      const [row] = await database.rows<{ made: boolean; live: boolean }>({
         name: 'make_token',
-        text: `insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, monthly_quota, expires_at)
-          overriding system value select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
-          where (select count(*) from tokens where user_id = $2 and ${LIVE} and sha256 is not null and (expires_at is null or expires_at > now())) < $14
-            or exists (select from tokens where id = $1)
-          on conflict (id) do update set updated_at = now() returning id`,
+        text: `with by_token as (select expires_at from tokens where id = $15 and ${LIVE} and (expires_at is null or expires_at > now()) for share),
+          by_session as (select expires_at from sessions where id = $16 and ended_at is null and expires_at > now() for share),
+          live as (select ($15::bigint is null or exists (select from by_token)) and ($16::uuid is null or exists (select from by_session)) yes),
+          made as (
+            insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, monthly_quota,
+                expires_at, made_by, made_in)
+              overriding system value select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                least($13, (select expires_at from by_token), (select expires_at from by_session)), $15, $16
+              where (select yes from live)
+                and ((select count(*) from tokens where user_id = $2 and ${LIVE} and sha256 is not null and (expires_at is null or expires_at > now())) < $14
+                  or exists (select from tokens where id = $1))
+              on conflict (id) do update set updated_at = now() returning id)
+          select exists (select from made) made, (select yes from live) live`,
         values: [
           token.id, token.userId, token.name, token.sha256, token.sealed, token.webhookSecret, token.permissions, token.requestsPerMinute, token.concurrency, token.queueTimeoutMs, token.fileBytes,
-          jsonb(token.monthlyQuota), token.expiresAt, most,
+          jsonb(token.monthlyQuota), token.expiresAt, most, madeBy.tokenId, madeBy.sessionId,
         ],
       });
-      return rows.length > 0;
+      return row?.made ? 'made' : row?.live === false ? 'maker-ended' : 'too-many';
     },
 
     /** `owners`: null is everyone. */

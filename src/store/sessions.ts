@@ -7,8 +7,10 @@ import type { TokenRecord } from './records.ts';
 export interface NewSession {
   id: string;
   userId: number;
-  /** Of the API token that asked for it. */
+  /** The API token that it came from. */
   tokenId: number | null;
+  /** The session whose JWT asked for it. */
+  parentId: string | null;
   /** Null: all that the user may. */
   permissions: readonly string[] | null;
   remoteIp: string;
@@ -16,30 +18,46 @@ export interface NewSession {
   expiresAt: Date;
 }
 
-export interface SessionCaller extends Pick<TokenRecord, 'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'> { expiresAt: Date }
+export interface SessionCaller extends Pick<TokenRecord, 'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'> {
+  expiresAt: Date;
+  tokenId: number | null;
+  /** Opened by a sign-in with the password, not asked for with another credential. */
+  signedIn: boolean;
+}
 
 export interface SessionRecord { id: string; createdAt: Date; expiresAt: Date; remoteIp: string; userAgent: string }
 
 interface CallerRow {
   user_id: number; role: TokenRecord['role']; status: TokenRecord['userStatus']; session_permissions: string[] | null;
   permissions: string[]; restrictions: string[]; above: Above[]; expires_at: Date;
+  token_id: number | null; parent_id: string | null;
 }
+
+/** JWTs made with JWTs, one after the other; the table checks it, too. */
+export const MOST_DEPTH = 10;
 
 export function sessionCalls(database: Database) {
   return {
-    async openSession(session: NewSession): Promise<void> {
-      await database.rows({
+    /** The parent's row is locked: it cannot end unseen while this one is written. */
+    async openSession(session: NewSession): Promise<'opened' | 'parent-ended' | 'too-deep'> {
+      const [row] = await database.rows<{ opened: boolean; live: boolean }>({
         name: 'open_session',
-        text: `insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at) values ($1, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing`,
-        values: [session.id, session.userId, session.tokenId, session.permissions, session.remoteIp, session.userAgent, session.expiresAt],
+        text: `with parent as (select depth from sessions where id = $8 and ended_at is null and expires_at > now() for share),
+          made as (
+            insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id, depth) select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
+              from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH} on conflict (id) do nothing returning id)
+          select exists (select from made) or exists (select from sessions where id = $1) opened, $8::uuid is null or exists (select from parent) live`,
+        values: [session.id, session.userId, session.tokenId, session.permissions, session.remoteIp, session.userAgent, session.expiresAt, session.parentId],
       });
+      if (row?.opened) return 'opened';
+      return row?.live ? 'too-deep' : 'parent-ended';
     },
 
     /** Null: there is none that goes on, of this user. */
     async sessionCaller(id: string, userId: number): Promise<SessionCaller | null> {
       const [row] = await database.rows<CallerRow>({
         name: 'session_caller',
-        text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions, ${ABOVE} above, s.expires_at
+        text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions, ${ABOVE} above, s.expires_at, s.token_id, s.parent_id
           from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
           where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
             and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
@@ -47,6 +65,9 @@ export function sessionCalls(database: Database) {
       });
       return row ? {
         userId: row.user_id, rootUserId: row.above[0]?.id ?? row.user_id, role: row.role, userStatus: effectiveStatus(row.status, row.above), expiresAt: row.expires_at,
+        tokenId: row.token_id,
+        // The version before kept no parent: it wrote permissions for every JWT that was asked for with another credential.
+        signedIn: row.token_id === null && row.parent_id === null && row.session_permissions === null,
         permissions: effectivePermissions(row.session_permissions, row.permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
       } : null;
     },

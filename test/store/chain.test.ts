@@ -28,7 +28,7 @@ describe('store: a user four accounts deep', function () {
   const callerOf = async (person: Person) => {
     const id = randomUUID();
     const expiresAt = new Date(Date.now() + 60_000);
-    await fixture.store.openSession({ id, userId: person.id, tokenId: null, permissions: null, remoteIp: '', userAgent: '', expiresAt });
+    await fixture.store.openSession({ id, userId: person.id, tokenId: null, parentId: null, permissions: null, remoteIp: '', userAgent: '', expiresAt });
     return fixture.store.sessionCaller(id, person.id);
   };
 

@@ -144,7 +144,8 @@ export async function startManagement(change: Partial<AccountSettings> = {}): Pr
         [email, name, hash, parent ? 'sub' : role, status, parent?.id ?? null, may],
       );
       const id = Number(row!.id);
-      const made = (await makeApiToken({ store: first.deps.store, box: first.deps.accounts.box, settings }, { userId: id, name: 'first' }))!;
+      const made = await makeApiToken({ store: first.deps.store, box: first.deps.accounts.box, settings }, { userId: id, name: 'first' });
+      if (typeof made === 'string') throw new Error(made);
       return { id, email, token: made.token, tokenId: made.id };
     },
     async stop() {

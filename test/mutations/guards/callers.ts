@@ -2,6 +2,7 @@
 import type { Mutation } from '../mutation.ts';
 
 const CREDENTIALS = 'test/api/management/credentials.test.ts';
+const MADE = 'test/api/management/made_credentials.test.ts';
 const ROLES = 'test/api/management/roles.test.ts';
 const TOKENS = 'test/api/management/tokens.test.ts';
 const ACCOUNTS = 'test/api/management/accounts.test.ts';
@@ -17,11 +18,15 @@ export const callers: readonly Mutation[] = [
   { guard: 'a JWT of a mail opens no session', file: 'src/accounts/jwt.ts', from: 'issuer: await issuer(), audience, requiredClaims', to: 'issuer: await issuer(), requiredClaims', test: CREDENTIALS, grep: 'JWTs that are not ours' },
   { guard: 'a JWT of another installation is none', file: 'src/accounts/jwt.ts', from: 'issuer: await issuer(), audience, requiredClaims', to: 'audience, requiredClaims', test: CREDENTIALS, grep: 'JWTs that are not ours' },
   { guard: 'a JWT without an end is none', file: 'src/accounts/jwt.ts', from: "requiredClaims: ['exp', ", to: 'requiredClaims: [', test: CREDENTIALS, grep: 'JWTs that are not ours' },
-  { guard: 'a session that was ended is no session', file: 'src/accounts/accounts.ts', from: 'if (!caller) return null;\n      const { userId', to: "if (!caller) return { userId: claims.userId, rootUserId: claims.userId, role: 'user', status: 'active', permissions: [], by: 'jwt', tokenId: null, sessionId: claims.id, expiresAt: null };\n      const { userId", test: CREDENTIALS, grep: 'sessions: listed' },
+  { guard: 'a session that was ended is no session', file: 'src/accounts/accounts.ts', from: 'if (!caller) return null;\n      const { userStatus', to: "if (!caller) return { userId: claims.userId, rootUserId: claims.userId, role: 'user', status: 'active', permissions: [], by: 'jwt', tokenId: null, sessionId: claims.id, expiresAt: null, signedIn: true };\n      const { userStatus", test: CREDENTIALS, grep: 'sessions: listed' },
   { guard: 'the first credential present decides', file: 'src/api/management/authenticate.ts', from: "return { kind: 'jwt', value, from: 'header' };\n    throw bad();", to: "return { kind: 'jwt', value, from: 'header' };", test: CREDENTIALS, grep: 'the first present decides' },
   { guard: 'the cookie is out of reach of scripts', file: 'src/api/management/cookie.ts', from: 'HttpOnly; ', to: '', test: CREDENTIALS, grep: 'the cookie: out of reach' },
   { guard: 'a change with the cookie comes from this site', file: 'src/api/management/same_site.ts', from: 'if (changes && (ctx.state.byCookie', to: 'if (false && (ctx.state.byCookie', test: CREDENTIALS, grep: 'changes with the cookie' },
   { guard: 'a JWT that was made by a token may no more than the token', file: 'src/accounts/session.ts', from: 'permissions: within?.permissions ?? null', to: 'permissions: null', test: CREDENTIALS, grep: 'no more and no longer than the token' },
+  { guard: 'a JWT ends with the token that made it, rotated too', file: 'src/store/migrations/0046_made_credentials_end.sql', from: 'update sessions set ended_at = now() where token_id = any(ended) and ended_at is null;', to: '', test: MADE, grep: 'all that was made with it' },
+  { guard: 'a token ends with the session whose JWT made it', file: 'src/store/migrations/0046_made_credentials_end.sql', from: 'where made_in = any(ended) and revoked_at is null', to: 'where false', test: MADE, grep: 'takes along what its JWT made' },
+  { guard: 'a credential that ends makes none that ends later', file: 'src/api/management/tokens/fields.ts', from: 'if (latest !== null && (end', to: 'if (false && (end', test: MADE, grep: 'makes no token that ends later' },
+  { guard: 'a credential that ends is shown none that ends later', file: 'src/accounts/authority.ts', from: 'return latest === null || (expiresAt', to: 'return true || (expiresAt', test: MADE, grep: 'is shown and rotates' },
   { guard: 'an expired token is none, on the management side', file: 'src/api/management/authenticate.ts', from: 'record.expiresAt.getTime() <= deps.store.clock.now()', to: 'false', test: TOKENS, grep: 'revoked, rotated, expired' },
   { guard: 'an expired token is none, at the gateway', file: 'src/api/auth.ts', from: '|| record.expiresAt.getTime() > now);', to: '|| true);', test: REFUSED, grep: 'whose token has expired' },
   { guard: 'an account that is not active calls nothing, at the gateway', file: 'src/api/auth.ts', from: "if (record.userStatus !== 'active') throw", to: 'if (false) throw', test: REFUSED, grep: 'whose account is suspended' },

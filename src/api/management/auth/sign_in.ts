@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { UserRecord } from '../../../store/users.ts';
 import type { Context, Handler } from '../../context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, unauthorized } from '../../errors.ts';
+import { forbidden, inside, unauthorized } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
 import { checkedBy } from '../input.ts';
@@ -58,6 +58,7 @@ const signInWork = (deps: Deps): Handler =>
     const asked = checkedBy(Body, ctx);
     const user = await knownBy(deps, ctx, asked.email, asked.password);
     const session = await accounts.openSession({ userId: user.id, long: asked['long-term-token'], remoteIp: remoteIp(ctx, accounts.settings.trustedHops), userAgent: ctx.get('User-Agent') });
+    if (typeof session === 'string') throw inside('a sign-in has no session that it could end with');
     if (asked['logout-other']) await store.endSessions(user.id, session.id);
     setCookie(ctx, deps, session);
     ctx.body = {

@@ -18,7 +18,7 @@ import { TokenParam } from './read.ts';
 const Body = Type.Object(
   {
     ...TokenFields,
-    rotate: Type.Boolean({ default: false, description: 'Put a new token in its place: the old one stops working at once. Its owner only.' }),
+    rotate: Type.Boolean({ default: false, description: 'Put a new token in its place: the old one stops working at once, and with it the JWTs and the tokens that it made. Its owner only.' }),
     'rotate-webhook-secret': Type.Boolean({ default: false, description: 'Put a new secret in its place. Its owner only.' }),
   },
   { additionalProperties: false },
@@ -29,7 +29,7 @@ const changeWork = (deps: Deps): Handler =>
     const { accounts, store } = deps;
     const caller = callerOf(ctx);
     const { token, owner, own, reachable } = await findToken(deps, ctx, caller);
-    if (own ? !reachable : !mayChange(caller, owner)) throw forbidden('no-permission', own ? 'this token may more than the credential that calls' : 'this token is not yours to change');
+    if (own ? !reachable : !mayChange(caller, owner)) throw forbidden('no-permission', own ? 'this token has more permissions than the calling credential, or ends later' : 'this token is not yours to change');
     const asked = checkedBy(Body, ctx);
     if ((asked.rotate || asked['rotate-webhook-secret']) && !own) throw forbidden('no-permission', 'only the owner rotates a token');
     if (own) {

@@ -1,6 +1,6 @@
 /** What a token can be given. */
 import Type, { type Static } from 'typebox';
-import type { Caller } from '../../../accounts/caller.ts';
+import { latestEnd, type Caller } from '../../../accounts/caller.ts';
 import { PLAIN } from '../../schema/fields.ts';
 import { forbidden, invalid } from '../../errors.ts';
 import { Permissions } from '../fields.ts';
@@ -21,10 +21,11 @@ export function checkGiven(caller: Pick<Caller, 'permissions'>, permissions: rea
   if (beyond !== undefined) throw forbidden('no-permission', `permissions: the caller has no ${beyond} to give`);
 }
 
-/** When it ends. By a token that ends, nobody gets one that ends later. */
-export function expiryOf(caller: Pick<Caller, 'by' | 'expiresAt'>, ttl: number | null | undefined, now: number): Date | null | undefined {
+/** When it ends: no later than the credential that makes it, except for the JWT of a sign-in. */
+export function expiryOf(caller: Pick<Caller, 'signedIn' | 'expiresAt'>, ttl: number | null | undefined, now: number): Date | null | undefined {
   if (ttl === undefined) return undefined;
   const end = ttl === null ? null : new Date(now + ttl);
-  if (caller.by === 'token' && caller.expiresAt !== null && (end === null || end > caller.expiresAt)) throw invalid('ttl', 'must not be longer than that of the calling token');
+  const latest = latestEnd(caller);
+  if (latest !== null && (end === null || end > latest)) throw invalid('ttl', `must end no later than the calling credential, ${latest.toISOString()}`);
   return end;
 }

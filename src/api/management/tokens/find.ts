@@ -1,5 +1,5 @@
 /** Finds a token by its id, or by itself, among those that the caller may see. */
-import { reachesNoFurther } from '../../../accounts/authority.ts';
+import { endsNoLater, reachesNoFurther } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import { sha256Of } from '../../../accounts/make_token.ts';
 import type { ApiTokenRecord } from '../../../store/api_tokens.ts';
@@ -16,7 +16,7 @@ export interface FoundToken {
   token: ApiTokenRecord;
   owner: UserRecord;
   own: boolean;
-  /** His, and the credential that calls may all that it may: it may be shown, rotated, widened. */
+  /** The caller's own, with no permission that the caller lacks and no later end: it may be shown, rotated, widened. */
   reachable: boolean;
 }
 
@@ -27,5 +27,5 @@ export async function findToken({ store }: Pick<Deps, 'store'>, ctx: Context, ca
   const owner = token && await store.findUser(token.userId, seesEveryone(caller) ? null : caller.userId);
   if (!token || !owner) throw notFound();
   const own = owner.id === caller.userId;
-  return { token, owner, own, reachable: own && reachesNoFurther(caller, owner, token.permissions) };
+  return { token, owner, own, reachable: own && reachesNoFurther(caller, owner, token.permissions) && endsNoLater(caller, token.expiresAt) };
 }

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
 import { callerOf, type Handler } from '../../context.ts';
 import type { Deps } from '../../deps.ts';
-import { GatewayError, inside } from '../../errors.ts';
+import { GatewayError, inside, unauthorized } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { checkedBy } from '../input.ts';
 import { changedLimits, NO_LIMITS } from '../limits.ts';
@@ -11,6 +11,8 @@ import { ShownToken, shownToken } from '../shown_token.ts';
 import { checkGiven, expiryOf, TokenFields } from './fields.ts';
 
 const Body = Type.Object(TokenFields, { additionalProperties: false });
+
+const ended = () => unauthorized('bad-credential', 'the credential has ended');
 
 const makeWork = ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
@@ -23,15 +25,19 @@ const makeWork = ({ accounts, store }: Deps): Handler =>
     const given = permissions ?? (owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one)) ? null : caller.permissions);
     const made = await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, {
       userId: caller.userId, name, permissions: given, expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null, ...changedLimits(limits, NO_LIMITS),
+      ...(caller.signedIn ? {} : { madeBy: caller }),
     });
-    if (!made) throw new GatewayError(409, 'too-many-tokens', `there are ${MOST_TOKENS} API tokens already, as many as a user may have`);
+    if (made === 'maker-ended') throw ended();
+    if (made === 'too-many') throw new GatewayError(409, 'too-many-tokens', `there are ${MOST_TOKENS} API tokens already, as many as a user may have`);
     const token = await store.readToken({ id: made.id });
-    if (!token) throw inside('a token that was made is not there');
+    // It has ended already: with the credential that made it.
+    if (!token) throw ended();
     ctx.status = 201;
     ctx.body = await shownToken(accounts, token, { owner: true, fresh: made.token });
   };
 
 export const makeToken = endpoint('POST auth/api-token', {
   id: 'makeApiToken', tag: 'auth', summary: 'Make an API token', body: Body, also: [409],
-  description: 'The answer holds the token, and the secret of its webhooks. Whether it can be seen again is the operator\'s choice.', answer: { status: 201, description: 'The token.', schema: ShownToken },
+  description: 'The response holds the token and the secret of its webhooks. Whether the token can be shown again is the operator\'s choice. '
+    + 'A token made with the JWT of a sign-in belongs to the account. A token made with an API token, or with a JWT from `auth/jwt`, ends with that credential and lasts no longer.', answer: { status: 201, description: 'The token.', schema: ShownToken },
 }, (deps) => [makeWork(deps)]);

@@ -15,5 +15,5 @@ const readWork = (deps: Deps): Handler =>
   };
 
 export const readToken = endpoint('GET auth/api-token/:id', {
-  id: 'readApiToken', tag: 'auth', summary: 'An API token', params: { id: TokenParam }, answer: { description: 'The token. `token` and `webhook-secret` are null to anyone but its owner, and to an owner who calls with a credential that may less.', schema: ShownToken },
+  id: 'readApiToken', tag: 'auth', summary: 'An API token', params: { id: TokenParam }, answer: { description: 'The token. `token` and `webhook-secret` are null to anyone but its owner, and to a credential of the owner\'s that has fewer permissions or ends earlier.', schema: ShownToken },
 }, (deps) => [readWork(deps)]);

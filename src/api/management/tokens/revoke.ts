@@ -1,4 +1,4 @@
-/** `DELETE auth/api-token/{id}`: it stops working on every replica at once, and for good. */
+/** `DELETE auth/api-token/{id}`: it stops working on every replica at once, and for good, with all that it made. */
 import { mayChange } from '../../../accounts/authority.ts';
 import { callerOf, type Handler } from '../../context.ts';
 import type { Deps } from '../../deps.ts';
@@ -18,5 +18,5 @@ const revokeWork = (deps: Deps): Handler =>
   };
 
 export const revokeToken = endpoint('DELETE auth/api-token/:id', {
-  id: 'revokeApiToken', tag: 'auth', summary: 'Revoke an API token', params: { id: TokenParam }, also: [409], answer: { description: 'It is revoked.' },
+  id: 'revokeApiToken', tag: 'auth', summary: 'Revoke an API token', params: { id: TokenParam }, also: [409], answer: { description: 'It is revoked, and with it the JWTs and the tokens that it made.' },
 }, (deps) => [revokeWork(deps)]);
