@@ -122,6 +122,7 @@ export const VALUES: TSchema = object({
     ca: object({ pem: text(), configMap: optionalName }),
     egressProxy: text({ pattern: '^$|^https?://[^/@]+/?$' }),
     noProxy: Type.Array(text({ minLength: 1 })),
+    egressResolve: oneOf(['here', 'proxy']),
     s3: object({ hosts: Type.Array(text({ pattern: '^\\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$' })), endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }), region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }) }),
   }),
   tools: object({

@@ -116,6 +116,7 @@ const sources = {
 const egress = {
   egressProxy: text('PY_EGRESS_PROXY', ''),
   noProxy: json('PY_NO_PROXY', 'a list of names and CIDRs', isStrings, []),
+  egressResolve: oneOf('PY_EGRESS_RESOLVE', ['here', 'proxy'], 'here'),
 };
 /** How runners get out: the controller hands it on to them. */
 const origins = {

@@ -69,8 +69,8 @@ export async function run(): Promise<void> {
 }
 
 /** How receivers of webhooks are reached: as origins are. The operator's authorities may come later than this pod. */
-const wayOut = ({ egressProxy, noProxy, sourceCaFile }: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'sourceCaFile'>) => ({
-  egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy },
+const wayOut = ({ egressProxy, noProxy, egressResolve, sourceCaFile }: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'egressResolve' | 'sourceCaFile'>) => ({
+  egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy, resolve: egressResolve },
   ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
 });
 

@@ -11,7 +11,7 @@ export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protoco
 type Settings = Pick<
   Config<'controller'>,
   | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'natsCaFile' | 'imagePullSecrets'
-  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'noProxy' | 's3Hosts' | 's3Endpoint' | 's3Region' | 'sourceCaConfigMap' | 'c2paConfigMap' | 'logLevel'
+  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'noProxy' | 'egressResolve' | 's3Hosts' | 's3Endpoint' | 's3Region' | 'sourceCaConfigMap' | 'c2paConfigMap' | 'logLevel'
 >;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
@@ -174,6 +174,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
               PY_S3_REGION: settings.s3Region || undefined,
               PY_EGRESS_PROXY: settings.egressProxy,
               PY_NO_PROXY: settings.noProxy.length > 0 ? JSON.stringify(settings.noProxy) : undefined,
+              PY_EGRESS_RESOLVE: settings.egressProxy && settings.egressResolve !== 'here' ? settings.egressResolve : undefined,
               PY_SOURCE_CA_FILE: settings.sourceCaConfigMap ? '/etc/probeyard/source-ca/ca.crt' : undefined,
               PY_MAX_JOBS: String(spec.reuse?.maxJobs ?? 200),
               PY_TOOL_MEMORY_BYTES: String(bytesOf(toolLimits.memory) ?? DEFAULT_TOOL_MEMORY),

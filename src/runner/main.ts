@@ -41,7 +41,7 @@ export async function run(): Promise<void> {
       denyExtra: config.denyCidrs,
       s3: { ...(config.s3Endpoint ? { endpoint: config.s3Endpoint } : {}), ...(config.s3Region ? { region: config.s3Region } : {}) },
       ...(config.sourceCaFile ? { ca: readFileSync(config.sourceCaFile, 'utf8') } : {}),
-      ...(config.egressProxy ? { egress: { url: config.egressProxy, noProxy: config.noProxy } } : {}),
+      ...(config.egressProxy ? { egress: { url: config.egressProxy, noProxy: config.noProxy, resolve: config.egressResolve } } : {}),
     }),
     launcher.whenConnected(LAUNCHER_WITHIN_MS),
   ]);

@@ -3,7 +3,7 @@ import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
 import { tunnelThrough, type EgressRoute } from './egress.ts';
 import { SourceError } from './error.ts';
-import type { Guard } from './guard.ts';
+import type { Address, Guard } from './guard.ts';
 
 export type ConnectOptions = {
   guard: Guard;
@@ -22,8 +22,11 @@ export function trustedContext(ca: string | undefined): () => SecureContext {
   return () => (made ??= createSecureContext(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }));
 }
 
-/** Opens a socket to a host: the name is resolved once, the addresses are checked, and only these are dialled. */
-export async function openSocket(host: string, port: number, secure: boolean, options: ConnectOptions): Promise<Socket> {
+/**
+ * Opens a socket to a host: the name is resolved once, the addresses are checked, and only these are dialled. `address`: one that the
+ * name led to before, for a second connection to the same machine.
+ */
+export async function openSocket(host: string, port: number, secure: boolean, options: ConnectOptions & { address?: string | undefined }): Promise<Socket> {
   const signal = AbortSignal.timeout(options.timeoutMs);
   try {
     const socket = await dial(host, port, options, signal);
@@ -35,12 +38,18 @@ export async function openSocket(host: string, port: number, secure: boolean, op
   }
 }
 
-async function dial(host: string, port: number, { guard, egress }: ConnectOptions, signal: AbortSignal): Promise<Socket> {
-  if (egress?.applies(host)) {
+/** Where a socket leads, which behind an egress proxy is not what it is connected to. Undefined: only the proxy knows. */
+export const addressReached = (socket: Socket): string | undefined => reached.get(socket);
+const reached = new WeakMap<Socket, string>();
+
+async function dial(host: string, port: number, { guard, egress, address }: ConnectOptions & { address?: string | undefined }, signal: AbortSignal): Promise<Socket> {
+  const through = egress?.applies(host) === true ? egress : undefined;
+  if (through?.resolve === 'proxy') {
     await checkForEgress(guard, host, port);
-    return tunnelThrough(egress, host, port, signal);
+    return tunnelThrough(through, host, port, signal);
   }
-  const addresses = await guard.resolveAndCheck(host, port);
+  const addresses = address === undefined ? await guard.resolveAndCheck(host, port) : [checkedAgain(address, host, port, guard)];
+  if (through !== undefined) return tunnelToOne(through, addresses, port, signal);
   // Node races the families itself; the look-up that it is given knows only the checked addresses.
   const checked: LookupFunction = (_name, wanted, done) => {
     if (wanted.all) done(null, addresses);
@@ -58,12 +67,38 @@ async function dial(host: string, port: number, { guard, egress }: ConnectOption
   // Belt and braces: what was reached must be what was checked.
   if (guard.check(socket.remoteAddress ?? '', port, host) !== 'ok') {
     socket.destroy();
-    throw new SourceError('refused', 'The address is not allowed: it is private, local or reserved.');
+    throw refusedAddress();
   }
+  reached.set(socket, socket.remoteAddress ?? '');
   return socket;
 }
 
-/** Behind an egress proxy a name may be unknown here. Then the proxy is the wall; a name that is known must lead to a good address. */
+const refusedAddress = (): SourceError => new SourceError('refused', 'The address is not allowed: it is private, local or reserved.');
+
+function checkedAgain(address: string, host: string, port: number, guard: Guard): Address {
+  if (guard.check(address, port, host) !== 'ok') throw refusedAddress();
+  return { address, family: isIP(address) === 6 ? 6 : 4 };
+}
+
+/** A proxy without IPv6 refuses such an address at once; more than a few are not worth the caller's time. */
+const mostTunnels = 3;
+
+async function tunnelToOne(egress: EgressRoute, addresses: readonly Address[], port: number, signal: AbortSignal): Promise<Socket> {
+  let failure: unknown;
+  for (const { address } of addresses.slice(0, mostTunnels)) {
+    try {
+      const socket = await tunnelThrough(egress, address, port, signal);
+      reached.set(socket, address);
+      return socket;
+    } catch (error) {
+      failure = error;
+      if (signal.aborted) break;
+    }
+  }
+  throw failure;
+}
+
+/** Where the proxy resolves, a name may be unknown here. Then the proxy is the wall; a name that is known must lead to a good address. */
 export async function checkForEgress(guard: Guard, host: string, port: number): Promise<void> {
   try {
     await guard.resolveAndCheck(host, port);

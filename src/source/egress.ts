@@ -12,9 +12,15 @@ export type Egress = {
   url: string;
   /** Names, suffixes (`.example.com`) and CIDRs that are reached directly. */
   noProxy?: readonly string[];
+  /**
+   * Who resolves host names. `here`, the default: the proxy is given the address that was checked, so that a name server cannot tell it another
+   * one. `proxy`: it is given the name, and must itself deny private ranges.
+   */
+  resolve?: EgressResolve;
 };
+export type EgressResolve = 'here' | 'proxy';
 
-export type EgressRoute = { url: URL; authorization: string | undefined; applies(host: string): boolean };
+export type EgressRoute = { url: URL; authorization: string | undefined; resolve: EgressResolve; applies(host: string): boolean };
 
 export function egressRoute(egress: Egress): EgressRoute {
   const url = new URL(egress.url);
@@ -30,7 +36,7 @@ export function egressRoute(egress: Egress): EgressRoute {
     if (family !== 0) return ranges.check(host, family === 6 ? 'ipv6' : 'ipv4');
     return names.some((name) => name === '*' || host === name.replace(/^\*?\./, '') || host.endsWith(`.${name.replace(/^\*?\./, '')}`));
   };
-  return { url, authorization, applies: (host) => !direct(host.toLowerCase()) };
+  return { url, authorization, resolve: egress.resolve ?? 'here', applies: (host) => !direct(host.toLowerCase()) };
 }
 
 /** A connection to the egress proxy itself. */

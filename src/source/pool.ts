@@ -91,7 +91,7 @@ export class Pool {
     const { egress } = this.#options;
     const secure = target.scheme === 'https';
     const options: RequestOptions = { agent: secure ? this.#secure : this.#plain, host: target.host, port: target.port, path: target.path, headers: { host: authority(target), ...headers }, signal };
-    if (!secure && egress?.applies(target.host)) {
+    if (!secure && egress?.resolve === 'proxy' && egress.applies(target.host)) {
       // Many proxies tunnel to port 443 alone, so plain HTTP is asked of the proxy itself.
       await checkForEgress(this.#options.guard, target.host, target.port);
       const socket = await dialEgress(egress, AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)]));

@@ -55,7 +55,7 @@ async function post(url: string, headers: Record<string, string>, body: Buffer, 
     },
   };
   let socket: Socket;
-  if (!secure && connect.egress?.applies(target.host)) {
+  if (!secure && connect.egress?.resolve === 'proxy' && connect.egress.applies(target.host)) {
     // Many proxies tunnel to port 443 alone, so plain HTTP is asked of the proxy itself.
     await checkForEgress(connect.guard, target.host, target.port);
     socket = await dialEgress(connect.egress, signal);

@@ -55,6 +55,7 @@ describe('the product', function () {
     assert.deepEqual([limitsOf(api), limitsOf(controller)], [limits, limits]);
     assert.deepEqual([api.onlyReturnsRaw, api.s3Hosts, controller.s3Hosts], [true, ['minio.example.com:9000'], ['minio.example.com:9000']]);
     assert.deepEqual([controller.s3Endpoint, controller.s3Region, controller.noProxy], ['https://minio.example.com', 'eu-west-1', ['.example.com', '10.0.0.0/8']]);
+    assert.deepEqual([api.egressResolve, controller.egressResolve], ['proxy', 'proxy']);
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
   });

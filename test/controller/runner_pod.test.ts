@@ -48,5 +48,13 @@ describe('the pods that hold hostile media', () => {
     assert.deepEqual((tools?.env ?? []).map(({ name }) => name), []);
   });
 
+  it('the agent is told who resolves names behind an egress proxy, and a pod is not replaced for the default', () => {
+    const made = (settings: Partial<typeof config>) => runnerPod({ ...config, ...settings }, { pool: 'short', spec, suffix: 'abcde', generation: 'g', tools: [tool], userNamespace: true });
+    const told = (settings: Partial<typeof config>) => made(settings).spec?.containers[0]?.env?.filter(({ name }) => /EGRESS/.test(name)).map(({ name, value }) => `${name}=${value}`);
+    assert.deepEqual(told({ egressProxy: 'http://p:1' }), ['PY_EGRESS_PROXY=http://p:1']);
+    assert.deepEqual(told({ egressProxy: 'http://p:1', egressResolve: 'proxy' }), ['PY_EGRESS_PROXY=http://p:1', 'PY_EGRESS_RESOLVE=proxy']);
+    assert.deepEqual(made({ egressResolve: 'proxy' }), runner);
+  });
+
   it('a pool that wants user namespaces gets them', () => assert.equal(runner.spec?.hostUsers, false));
 });

@@ -13,7 +13,7 @@ const body = pattern(4_000_000);
 const file: Handler = (request, response) => sendFile(body, request, response);
 
 /** A company's proxy: it knows the names, and leads each to 127.0.0.1. */
-async function startEgress(password?: string): Promise<{ port: number; seen: string[]; close(): void }> {
+async function startEgress(password?: string, unreachable: readonly string[] = []): Promise<{ port: number; seen: string[]; close(): void }> {
   const wanted = password === undefined ? undefined : `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
   const seen: string[] = [];
   const server = createServer((request, response) => {
@@ -36,7 +36,11 @@ async function startEgress(password?: string): Promise<{ port: number; seen: str
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
       return;
     }
-    const through = connect(Number(request.url!.split(':')[1]), '127.0.0.1', () => {
+    if (unreachable.some((address) => request.url!.includes(address))) {
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+      return;
+    }
+    const through = connect(Number(/\d+$/.exec(request.url!)![0]), '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       through.pipe(socket).pipe(through);
     });
@@ -50,29 +54,64 @@ async function startEgress(password?: string): Promise<{ port: number; seen: str
 }
 
 const unknown: ProxyOptions = { lookup: () => Promise.reject(new Error('ENOTFOUND')) };
+const PUBLIC = '93.184.216.34';
+const leadsTo = (...addresses: string[]): ProxyOptions => ({ lookup: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })) });
 async function open(url: string, options: ProxyOptions): Promise<JobSource> {
   const proxy = cleanup.add(await startProxy({ ...unknown, ...options }));
   return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } }));
 }
 
-describe('source proxy: a company proxy on the way out', () => {
+describe('source proxy: a company proxy on the way out', function () {
+  this.timeout(20_000);
   afterEach(() => cleanup.run());
 
-  it('tunnels https through it, names that only it knows too, and keeps the connections', async () => {
+  for (const scheme of ['http', 'https'] as const) {
+    it(`is given the address that was checked, and never a name that it could resolve to another: ${scheme}`, async () => {
+      const tls = await makeCertificate({ dns: ['rebind.example'] });
+      const origin = cleanup.add(await startOrigin(file, scheme === 'https' ? tls : undefined));
+      const egress = await startEgress('p@ss');
+      const job = await open(`${scheme}://rebind.example:${origin.port}/a.mp4?x=1`, { ca: tls.cert, egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}` }, ...leadsTo(PUBLIC, '10.0.0.1') });
+      assert.ok((await ask(job.address('a'))).body.equals(body));
+      assert.ok(egress.seen.length > 0);
+      assert.ok(egress.seen.every((line) => line === `CONNECT ${PUBLIC}:${origin.port}`), egress.seen.join());
+      assert.ok(origin.requests.every(({ host }) => host === `rebind.example:${origin.port}`), 'the origin is still asked by its name');
+      assert.ok(origin.connections < origin.requests.length, 'connections are kept');
+    });
+  }
+
+  it('is given the next address where it does not reach the first', async () => {
+    const origin = cleanup.add(await startOrigin(file));
+    const egress = await startEgress(undefined, ['2606:4700::1']);
+    const job = await open(`http://origin.example:${origin.port}/a.mp4`, { egress: { url: `http://127.0.0.1:${egress.port}` }, ...leadsTo('2606:4700::1', PUBLIC) });
+    assert.ok((await ask(job.address('a'))).body.equals(body));
+    assert.deepEqual(egress.seen.slice(0, 2), [`CONNECT [2606:4700::1]:${origin.port}`, `CONNECT ${PUBLIC}:${origin.port}`]);
+  });
+
+  it('is not asked for a name that is not known here', async () => {
+    const egress = await startEgress();
+    for (const scheme of ['http', 'https']) {
+      const job = await open(`${scheme}://origin.example/a.mp4`, { egress: { url: `http://127.0.0.1:${egress.port}` } });
+      assert.equal((await ask(job.address('a'))).status, 502);
+      assert.equal(job.stats().failure?.reason, 'dns');
+    }
+    assert.deepEqual(egress.seen, []);
+  });
+
+  it('where it resolves, tunnels https through it, names that only it knows too, and keeps the connections', async () => {
     const tls = await makeCertificate({ dns: ['origin.example'] });
     const origin = cleanup.add(await startOrigin(file, tls));
     const egress = await startEgress('p@ss');
-    const job = await open(`https://origin.example:${origin.port}/a.mp4`, { ca: tls.cert, egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}` } });
+    const job = await open(`https://origin.example:${origin.port}/a.mp4`, { ca: tls.cert, egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}`, resolve: 'proxy' } });
     assert.ok((await ask(job.address('a'))).body.equals(body));
     assert.ok(egress.seen.length > 0);
     assert.ok(egress.seen.every((line) => line === `CONNECT origin.example:${origin.port}`), egress.seen.join());
     assert.ok(origin.connections < origin.requests.length);
   });
 
-  it('asks it for plain http', async () => {
+  it('where it resolves, asks it for plain http', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress('p');
-    const job = await open(`http://origin.example:${origin.port}/a.mp4?x=1`, { egress: { url: `http://user:p@127.0.0.1:${egress.port}` } });
+    const job = await open(`http://origin.example:${origin.port}/a.mp4?x=1`, { egress: { url: `http://user:p@127.0.0.1:${egress.port}`, resolve: 'proxy' } });
     assert.ok((await ask(job.address('a'))).body.equals(body));
     assert.ok(egress.seen.every((line) => line === `GET http://origin.example:${origin.port}/a.mp4?x=1`), egress.seen.join());
     assert.equal(origin.requests[0]!.host, `origin.example:${origin.port}`);
@@ -80,22 +119,25 @@ describe('source proxy: a company proxy on the way out', () => {
 
   it('says that it refused', async () => {
     const egress = await startEgress('right');
-    const job = await open('https://origin.example/a.mp4', { egress: { url: `http://user:wrong@127.0.0.1:${egress.port}` } });
+    const job = await open('https://origin.example/a.mp4', { egress: { url: `http://user:wrong@127.0.0.1:${egress.port}` }, ...leadsTo(PUBLIC) });
     assert.equal((await ask(job.address('a'))).status, 502);
     assert.equal(job.stats().failure?.message, 'The egress proxy refused the connection (407).');
-    const gone = await open('https://origin.example/a.mp4', { egress: { url: 'http://127.0.0.1:1' } });
+    const gone = await open('https://origin.example/a.mp4', { egress: { url: 'http://127.0.0.1:1' }, ...leadsTo(PUBLIC) });
     await ask(gone.address('a'));
     assert.equal(gone.stats().failure?.message, 'The egress proxy cannot be reached.');
   });
 
   it('is not asked for addresses that are not allowed', async () => {
     const egress = await startEgress();
-    for (const url of ['http://127.0.0.1:80/', 'https://10.0.0.1/', 'http://169.254.169.254/latest/', 'https://[::1]/', 'http://2130706433/']) {
-      const job = await open(url, { egress: { url: `http://127.0.0.1:${egress.port}` } });
-      assert.equal((await ask(job.address('a'))).status, 403, url);
+    for (const resolve of ['here', 'proxy'] as const) {
+      const through = { url: `http://127.0.0.1:${egress.port}`, resolve };
+      for (const url of ['http://127.0.0.1:80/', 'https://10.0.0.1/', 'http://169.254.169.254/latest/', 'https://[::1]/', 'http://2130706433/']) {
+        const job = await open(url, { egress: through });
+        assert.equal((await ask(job.address('a'))).status, 403, `${resolve} ${url}`);
+      }
+      const known = await open('https://inside.example/', { egress: through, ...leadsTo('10.1.1.1') });
+      assert.equal((await ask(known.address('a'))).status, 403);
     }
-    const known = await open('https://inside.example/', { egress: { url: `http://127.0.0.1:${egress.port}` }, lookup: () => Promise.resolve([{ address: '10.1.1.1', family: 4 }]) });
-    assert.equal((await ask(known.address('a'))).status, 403);
     assert.deepEqual(egress.seen, []);
   });
 

@@ -90,7 +90,7 @@ describe('sending a webhook', function () {
     }
   });
 
-  it('goes through the egress proxy where there is one: HTTP asked of it, HTTPS through a tunnel', async () => {
+  it('goes through the egress proxy where there is one: through a tunnel to the checked address, or by name where the proxy resolves', async () => {
     const seen: string[] = [];
     const proxy = createServer((request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);
@@ -107,13 +107,21 @@ describe('sending a webhook', function () {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const tls = await makeCertificate({ dns: ['hook.test'] });
     const secure = await startReceiver(tls);
-    const egress = egressRoute({ url: `http://user:pass@127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+    const url = `http://user:pass@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const egress = egressRoute({ url, resolve: 'proxy' });
+    const here = { egress: egressRoute({ url }), context: trustedContext(tls.cert) };
+    const known = { lookup: async () => [{ address: '93.184.216.34', family: 4 as const }] };
     const unknown = { lookup: async () => { throw new Error('unknown here'); } };
     try {
       assert.deepEqual(timeless(await send(message('http://hook.test/a'), options(unknown, { egress }), 2_000)), { status: 202 });
       assert.deepEqual(timeless(await send(message(`https://hook.test:${secure.port}/b`), options(unknown, { egress, context: trustedContext(tls.cert) }), 2_000)), { status: 204 });
       assert.deepEqual(timeless(await send(message('http://10.0.0.1/'), options({}, { egress }), 2_000)).status, null);
-      assert.deepEqual(seen, [`POST http://hook.test/a Basic ${Buffer.from('user:pass').toString('base64')}`, `CONNECT hook.test:${secure.port}`]);
+      for (const hook of [`http://hook.test:${receiver.port}/c`, `https://hook.test:${secure.port}/d`]) {
+        assert.deepEqual(timeless(await send(message(hook), options(known, here), 2_000)), { status: 204 });
+        assert.deepEqual(timeless(await send(message(hook), options(unknown, here), 2_000)), { status: null, error: 'cannot resolve host name hook.test' });
+      }
+      assert.equal(receiver.received[0]?.headers.host, `hook.test:${receiver.port}`);
+      assert.deepEqual(seen, [`POST http://hook.test/a Basic ${Buffer.from('user:pass').toString('base64')}`, `CONNECT hook.test:${secure.port}`, `CONNECT 93.184.216.34:${receiver.port}`, `CONNECT 93.184.216.34:${secure.port}`]);
     } finally {
       await secure.close();
       proxy.close();
