@@ -66,7 +66,7 @@ export type JobSettings = {
   idleMs: number;
   maxFetches: number;
   pool(guard: Guard, verify: boolean): Pool;
-  dial(guard: Guard, verify: boolean, host: string, port: number, secure: boolean): Promise<Socket>;
+  dial(guard: Guard, verify: boolean, host: string, port: number, options: { secure: boolean; address?: string | undefined }): Promise<Socket>;
   throughEgress(host: string): boolean;
   offlineMs: number;
   /** How much of a stream a tool gets that reads files alone. */
@@ -225,7 +225,7 @@ export class Job {
   relay(verify: boolean): RelayContext {
     return {
       source: this.source, guard: this.guard, signal: this.#abort.signal, count: this.count, idleMs: this.#settings.idleMs, offlineMs: this.#settings.offlineMs,
-      dial: (host, port, { secure, guard }) => this.#settings.dial(guard ?? this.guard, verify, host, port, secure),
+      dial: (host, port, options) => this.#settings.dial(this.guard, verify, host, port, options),
       throughEgress: this.#settings.throughEgress,
     };
   }

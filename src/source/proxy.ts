@@ -107,7 +107,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       const made = new Job(job, {
         port, rtspPort: rtsp.port, pool, log: options.log, guard: { ...options, ownHosts }, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
-        dial: (guard, verify, host, at, secure) => openSocket(host, at, secure, connecting(guard, verify)),
+        dial: (guard, verify, host, at, { secure, address }) => openSocket(host, at, secure, { ...connecting(guard, verify), address }),
         throughEgress: (host) => egress?.applies(host) ?? false,
         offlineMs: options.offlineMs ?? 10_000,
         recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },

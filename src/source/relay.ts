@@ -8,8 +8,8 @@ import { hostText } from './target.ts';
 export type RelayContext = {
   source: Source;
   guard: Guard;
-  /** Opens a socket to a checked address. With a guard of its own where the protocol has more to say about it. */
-  dial(host: string, port: number, options: { secure: boolean; guard?: Guard }): Promise<Socket>;
+  /** Opens a socket to a checked address: one of the host's, or the one that it led to before. */
+  dial(host: string, port: number, options: { secure: boolean; address?: string | undefined }): Promise<Socket>;
   /** Whether the way to this host leads through the installation's egress proxy. */
   throughEgress(host: string): boolean;
   signal: AbortSignal;

@@ -38,7 +38,7 @@ describe('ftp sources', function () {
   });
 
   async function open(path: string, { login = `user:${encodeURIComponent(password)}@`, port = server.port, maxBytes = 1e9 } = {}): Promise<JobSource> {
-    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port }], idleTimeoutMs: 5000 }));
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], idleTimeoutMs: 5000 }));
     return cleanup.add(proxy.open({ source: parseSource(`ftp://${login}127.0.0.1:${port}/${path}`), limits: { maxBytes } }));
   }
   const file = 'a%20folder/%C3%A4%23%2541%20file.mp4';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { makeGuard } from '../../src/source/guard.ts';
-import { passiveGuard } from '../../src/source/ftp/control.ts';
 import { parseSource } from '../../src/source/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
+import type { Lookup } from '../../src/source/resolver.ts';
 import { ask } from './ask.ts';
 import { listen } from './listen.ts';
 import { Cleanup } from './origin.ts';
@@ -65,10 +64,36 @@ describe('sources that are no web addresses', function () {
     }
   });
 
-  it('an FTP server can send the tool to no other host and to no privileged port', async () => {
-    const guard = makeGuard({ allow: [{ cidr: '10.1.2.3/32', port: 21 }] });
-    const passive = passiveGuard(guard, '10.1.2.3');
-    assert.deepEqual([passive.check('10.1.2.3', 40_000), passive.check('10.1.2.3', 25), passive.check('10.1.2.4', 40_000), passive.check('10.1.2.3', 21)], ['ok', 'refused', 'refused', 'ok']);
-    await assert.rejects(passive.resolveAndCheck('10.1.2.4', 40_000), { code: 'refused' });
+  /** An FTP server that names a port of another service of its machine for the file. */
+  const ftpNaming = (port: number) => listen((socket) => {
+    const replies: Record<string, string> = { USER: '230 in', TYPE: '200 ok', SIZE: '213 100', MDTM: '500 no', EPSV: `229 ok (|||${port}|)` };
+    socket.write('220 ready\r\n');
+    socket.on('data', (bytes) => {
+      for (const line of bytes.toString().split('\r\n').filter((text) => text !== '')) socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
+    });
+  });
+
+  it('ftp: an exception for the port of the commands opens no other port of the host', async () => {
+    const service = cleanup.add(await listen((socket) => void socket.end('secret')));
+    const liar = cleanup.add(await ftpNaming(service.port));
+    const url = `ftp://127.0.0.1:${liar.port}/a.mp4`;
+    const job = await open(url, { allow: [{ cidr: '127.0.0.1/32', port: liar.port }] });
+    assert.equal((await ask(job.address('mediainfo'))).status, 403);
+    assert.deepEqual([job.stats().failure?.code, job.stats().failure?.message], ['refused', `the FTP server names data port ${service.port}, which is not allowed on this host`]);
+    assert.equal(service.connections, 0);
+    const both = await open(url, { allow: [liar.port, service.port].map((port) => ({ cidr: '127.0.0.1/32', port })) });
+    await ask(both.address('mediainfo'));
+    assert.ok(service.connections > 0, 'an exception of its own opens the data port');
+  });
+
+  it('ftp: files come from the address that the commands went to, whatever the name says a moment later', async () => {
+    const service = cleanup.add(await listen((socket) => void socket.end('secret')));
+    const server = cleanup.add(await ftpNaming(service.port));
+    let asked = 0;
+    const lookup: Lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }];
+    const job = await open(`ftp://rebind.example:${server.port}/a.mp4`, { allow: [{ cidr: '127.0.0.0/8' }], lookup });
+    await ask(job.address('mediainfo'));
+    assert.ok(service.connections > 0);
+    assert.equal(asked, 1);
   });
 });

@@ -1,6 +1,6 @@
 import { isIP, type Socket } from 'node:net';
-import { SourceError } from '../error.ts';
-import type { Guard } from '../guard.ts';
+import { addressReached } from '../connect.ts';
+import { isSourceError, SourceError } from '../error.ts';
 import { placeOf, type RelayContext } from '../relay.ts';
 
 export type Reply = { code: number; text: string };
@@ -11,7 +11,8 @@ const longestReply = 16384;
 export class FtpControl {
   readonly #socket: Socket;
   readonly #context: RelayContext;
-  readonly #address: string;
+  /** Where the host led: the connections for files go to the same machine. */
+  readonly #address: string | undefined;
   #text = '';
   #replies: Reply[] = [];
   #waiting: ((reply: Reply | undefined) => void) | undefined;
@@ -21,7 +22,7 @@ export class FtpControl {
   private constructor(socket: Socket, context: RelayContext) {
     this.#socket = socket;
     this.#context = context;
-    this.#address = socket.remoteAddress ?? '';
+    this.#address = addressReached(socket);
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => this.#take(text));
     const gone = (): void => {
@@ -83,10 +84,13 @@ export class FtpControl {
     });
   }
 
-  /** A connection for a file's bytes. The server only says which port: never another host, so that it cannot send us elsewhere. */
+  /**
+   * A connection for a file's bytes. The server only says which port: never another host, so that it cannot send us elsewhere. The port
+   * meets the same rules as any other: an exception for the port of the commands opens no other port of a private host.
+   */
   async passive(): Promise<Socket> {
     const { host } = placeOf(this.#context.source.url);
-    const extended = this.#plainPassive && isIP(this.#address) === 4 ? undefined : await this.command('EPSV');
+    const extended = this.#plainPassive && isIP(this.#address ?? '') !== 6 ? undefined : await this.command('EPSV');
     let port = extended?.code === 229 ? Number(/\(([^0-9])\1\1(\d{1,5})\1\)/.exec(extended.text)?.[2]) : NaN;
     if (!(port > 0)) {
       this.#plainPassive = true;
@@ -96,8 +100,10 @@ export class FtpControl {
       port = Number(high) * 256 + Number(low);
     }
     if (!(port >= 1 && port <= 65535)) throw new SourceError('origin-unreachable', 'The FTP server names no port for the file.', { reason: 'protocol' });
-    const through = this.#context.throughEgress(host);
-    return this.#context.dial(through ? host : this.#address, port, { secure: false, ...(through ? {} : { guard: passiveGuard(this.#context.guard, this.#address) }) });
+    return this.#context.dial(host, port, { secure: false, address: this.#address }).catch((error: unknown) => {
+      const refused = isSourceError(error) && error.code === 'refused';
+      throw refused ? new SourceError('refused', `the FTP server names data port ${port}, which is not allowed on this host`, { cause: error }) : error;
+    });
   }
 
   async #expect(reply: Reply, ...codes: number[]): Promise<void> {
@@ -127,18 +133,6 @@ export class FtpControl {
 }
 
 const replyPattern = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
-
-/** Servers choose a port of their own for each file, which no operator's exception can name: any unprivileged one of the same host will do. */
-export function passiveGuard(guard: Guard, control: string): Guard {
-  return {
-    key: guard.key,
-    check: (address, port, host) => (address === control && (port ?? 0) >= 1024 ? 'ok' : guard.check(address, port, host)),
-    async resolveAndCheck(host, port) {
-      if (host === control && port >= 1024) return [{ address: host, family: isIP(host) === 6 ? 6 : 4 }];
-      return guard.resolveAndCheck(host, port);
-    },
-  };
-}
 
 const lost = (): SourceError => new SourceError('origin-unreachable', 'The host closed the connection without an answer.', { reason: 'connect' });
 
