@@ -24,10 +24,19 @@ export interface Running { assignment: Assignment; remainingMs: number; launcher
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
   const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
-  const [tools, own] = await Promise.all([run(assignment.tools), run(runsForReport(assignment))]);
+  const [ran, own] = await Promise.all([run(assignment.tools), run(runsForReport(assignment))]);
+  const tools = asTheReaders(ran, source);
   const report = reportOf(assignment, tools, own, source.redact);
   const failure = source.failure();
   return { tools, ioUsage: source.ioUsage(), ...(report ? { report } : {}), ...(failure ? { source: failure } : {}) };
+}
+
+/** Where no tool that reads this kind of source could reach the origin, that is how the request ends: the others have nothing to add. */
+function asTheReaders(tools: RawToolResult[], source: JobSource): RawToolResult[] {
+  const reads = ({ name }: RawToolResult): boolean => source.cannotRead(name) === undefined;
+  const readers = tools.filter(reads);
+  if (readers.length === 0 || !readers.every(({ failure }) => failure === 'origin-unreachable')) return tools;
+  return tools.map((tool) => (reads(tool) ? tool : { ...tool, failure: 'origin-unreachable' }));
 }
 
 const STDERR_BYTES = 64 * 1024;
@@ -63,6 +72,8 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   const tool = TOOL_TABLE[asked.name];
   if (!tool) return fail('unavailable', `${asked.name} cannot be run here`);
   if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message);
+  const unable = source.cannotRead(asked.name);
+  if (unable !== undefined) return fail('failed', unable);
   const wallMs = Math.max(1, Math.floor(Math.min(asked.timeoutMs, remainingMs)));
   const address = source.address(asked.name);
   let argv: string[];

@@ -20,6 +20,8 @@ export interface JobSource {
   ioUsage(): number;
   /** Why the source could not be read, by this tool or by any. */
   failure(tool?: ToolName): SourceFailure | undefined;
+  /** Why this tool cannot read a source of this kind: it need not be started. */
+  cannotRead(tool: ToolName): string | undefined;
   /** What is wrong with the address itself: no tool needs to be started for it. */
   unreadable?: SourceFailure;
   close(): void;
@@ -45,6 +47,8 @@ function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }
     address: (tool) => open.address(tool),
     environment: (tool) => open.environment(tool),
     prepare: () => open.prepare(),
+    // RTSP is relayed to tools that speak it. To make a file of it for the others would take an RTP reader and a muxer here.
+    cannotRead: (tool) => (source.scheme.startsWith('rtsp') && TOOL_TABLE[tool]?.readsStreams !== true ? `${tool} cannot read RTSP` : undefined),
     // Without its object: the last of an output is redacted when the source is closed already.
     redact: (output) => redact(output),
     ioUsage: () => open.stats().ioUsage,
@@ -77,6 +81,7 @@ function unreadable(error: unknown): JobSource {
     redact: (text) => text,
     ioUsage: () => 0,
     failure: () => failure,
+    cannotRead: () => undefined,
     unreadable: failure,
     close() {},
   };

@@ -30,7 +30,7 @@ export type JobOptions = {
   limits: Limits;
   /** Whether a tool wants the origin's certificate to be good. A tool that is not named does. */
   tls?: { verify?: Readonly<Record<string, boolean>> };
-  /** Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a file. */
+  /** Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a file, and no RTSP. */
   live?: readonly string[];
 };
 
@@ -75,7 +75,7 @@ export type JobSettings = {
 
 const mostFiles = 1024;
 const mostRefused = 20;
-const recordedAs: Readonly<Partial<Record<Scheme, string>>> = { rtmp: 'flv', rtmps: 'flv', rtsp: 'mkv', rtsps: 'mkv', srt: 'ts' };
+const recordedAs: Readonly<Partial<Record<Scheme, string>>> = { rtmp: 'flv', rtmps: 'flv', srt: 'ts' };
 
 /** One request's source: what its tools may read, what was read, and what went wrong. */
 export class Job {
@@ -128,7 +128,7 @@ export class Job {
 
   /** The address that a tool is started with. */
   address(tool: string): string {
-    if (this.source.scheme.startsWith('rtsp') && this.#live.includes(tool)) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.secret}/${tool}/${this.name}`;
+    if (this.source.scheme.startsWith('rtsp')) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.secret}/${tool}/${this.name}`;
     const kind = this.source.class === 'stream' && !this.#live.includes(tool) ? recordedAs[this.source.scheme] : undefined;
     return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
   }

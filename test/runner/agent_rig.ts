@@ -121,7 +121,7 @@ export class Rig {
     return { name: 'ffprobe', version: '7.1', timeoutMs: 60_000, options: {}, command: [path], ...more };
   }
 
-  go(tools: AssignedTool[], more: Partial<Go> & { source?: string; assignment?: Partial<Assignment> } = {}): Go {
+  go(tools: AssignedTool[], more: Partial<Omit<Go, 'assignment'>> & { source?: string; assignment?: Partial<Assignment> } = {}): Go {
     this.#jobs += 1;
     const { source = `${this.originUrl}/a.wav`, assignment = {}, ...order } = more;
     return {

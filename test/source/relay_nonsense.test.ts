@@ -8,6 +8,7 @@ import { encodeMessage } from '../../src/source/rtmp/chunks.ts';
 import { encodeAmf } from '../../src/source/rtmp/amf0.ts';
 import { controlPacket, encodeHandshake } from '../../src/source/srt/packet.ts';
 import { ask } from './ask.ts';
+import { askRtsp } from './ask_rtsp.ts';
 import { listen } from './listen.ts';
 import { Cleanup } from './origin.ts';
 import { seeded, type Random } from '../fuzz/media/mutate.ts';
@@ -43,7 +44,9 @@ describe('sources: nonsense from a server of another protocol', function () {
   async function survives(scheme: string, port: number, tools = ['mediainfo']): Promise<void> {
     const proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 150, idleTimeoutMs: 150, connectTimeoutMs: 500, recording: { ms: 50, bytes: 10_000 } });
     const job = proxy.open({ source: parseSource(`${scheme}://127.0.0.1:${port}/live/cam.mp4?passphrase=long-enough-to-be`), limits: { maxBytes: 1e7 }, live: ['ffprobe'] });
-    for (const tool of tools) {
+    if (scheme === 'rtsp') {
+      for (const method of ['DESCRIBE', 'SETUP', 'PLAY']) await askRtsp(job.address('ffprobe'), method, { headers: [['Transport', 'RTP/AVP/TCP;interleaved=0-1']], deadlineMs: 8000 });
+    } else for (const tool of tools) {
       const { status } = await ask(job.address(tool), { deadlineMs: 8000 });
       assert.ok(status >= 200 && status < 600, String(status));
     }

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
-import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { authorizationFor, challengeOf } from '../../src/source/rtsp/auth.ts';
 import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/rtsp/message.ts';
 import { rtspNames } from '../../src/source/rtsp/names.ts';
-import { accessUnits, nalUnits, readRtp, type Rtp } from '../../src/source/rtsp/rtp.ts';
-import { readSdp } from '../../src/source/rtsp/sdp.ts';
-import { clockOf } from '../../src/source/rtsp/track.ts';
 import { parseSource } from '../../src/source/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import { askRtsp } from './ask_rtsp.ts';
 import { Cleanup } from './origin.ts';
 import { listen } from './listen.ts';
 
@@ -65,49 +62,6 @@ describe('rtsp: names for tools', () => {
   });
 });
 
-describe('rtsp: media', () => {
-  const packet = (payload: string, more: Partial<Rtp> = {}): Rtp => ({ sequence: 0, timestamp: 0, marker: false, type: 96, payload: Buffer.from(payload, 'hex'), ...more });
-
-  it('RTP with extension and padding, and what is cut', () => {
-    assert.equal(readRtp(Buffer.from('b0e00001000000020000000300010001aabbccdd4142430003', 'hex'))?.payload.toString('hex'), '4142');
-    assert.equal(readRtp(Buffer.from('b0e000010000000200000003ffff', 'hex')), undefined);
-    assert.equal(readRtp(Buffer.from('00', 'hex')), undefined);
-  });
-
-  it('H.264: single, bunched and in fragments; a fragment without its beginning is left', () => {
-    const unpack = nalUnits('h264');
-    const hex = (list: Buffer[]): string[] => list.map((nal) => nal.toString('hex'));
-    assert.deepEqual(hex(unpack(packet('6501'))), ['6501']);
-    assert.deepEqual(hex(unpack(packet('18000267aa000168'))), ['67aa', '68']);
-    assert.deepEqual(hex(unpack(packet('7c05bb'))), []);
-    assert.deepEqual([packet('7c85aa'), packet('7c05bb'), packet('7c45cc')].flatMap((one) => hex(unpack(one))), ['65aabbcc']);
-  });
-
-  it('H.265 likewise, with its head of two bytes', () => {
-    const unpack = nalUnits('h265');
-    assert.deepEqual([packet('620193aa'), packet('620153bb')].flatMap((one) => unpack(one).map((nal) => nal.toString('hex'))), ['2601aabb']);
-  });
-
-  it('AAC: several in a packet, one over several', () => {
-    const unpack = accessUnits(13, 3);
-    assert.deepEqual(unpack(packet('002000100008aabbcc')).map((unit) => unit.toString('hex')), ['aabb', 'cc']);
-    assert.deepEqual(unpack(packet('00100020aabb')), []);
-    assert.deepEqual(unpack(packet('00100020ccdd', { marker: true })).map((unit) => unit.toString('hex')), ['aabbccdd']);
-  });
-
-  it('time goes on over the end of 32 bits', () => {
-    const clock = clockOf(90_000);
-    assert.deepEqual([0xffffff00, 0x59, 0x59 + 90_000].map((at) => Math.round(clock(at))), [0, 4, 1004]);
-  });
-
-  it('a description names each medium, its codec and where to ask for it', () => {
-    const { control, media } = readSdp('v=0\r\na=control:*\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 packetization-mode=1; sprop-parameter-sets=Zw==,aA==\r\na=control:trackID=0\r\nm=audio 0 RTP/AVP 0\r\nm=application 0 RTP/AVP 107\r\n');
-    assert.equal(control, '*');
-    assert.deepEqual(media.map(({ kind, codec, clock, control: own }) => [kind, codec, clock, own]), [['video', 'H264', 90_000, 'trackID=0'], ['audio', 'PCMU', 8000, '']]);
-    assert.equal(media[0]?.parameters.get('sprop-parameter-sets'), 'Zw==,aA==');
-  });
-});
-
 describe('rtsp: the relay', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
@@ -134,19 +88,7 @@ describe('rtsp: the relay', function () {
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.0/8' }] }));
     return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }));
   }
-  /** A tool as simple as can be. */
-  async function ask(job: JobSource, method: string, headers: [string, string][] = [], uri = job.address('ffprobe')): Promise<RtspMessage | undefined> {
-    const socket = connect({ host: '127.0.0.1', port: Number(new URL(job.address('ffprobe').replace('rtsp:', 'http:')).port) });
-    socket.on('error', () => {});
-    cleanup.add({ close: () => socket.destroy() });
-    socket.write(encodeRtsp(`${method} ${uri} RTSP/1.0`, [['CSeq', '7'], ...headers]));
-    const reader = new RtspReader();
-    for (;;) {
-      const [bytes] = (await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => [undefined])])) as [Buffer | undefined];
-      if (bytes === undefined) return undefined;
-      for (const item of reader.read(bytes)) if (item.kind === 'message') return item;
-    }
-  }
+  const ask = (job: JobSource, method: string, headers: [string, string][] = [], uri = job.address('ffprobe')): Promise<RtspMessage | undefined> => askRtsp(job.address('ffprobe'), method, { headers, uri });
 
   it('logs in with what the caller gave, which the tool neither has nor sees', async () => {
     const origin = await server((request) => (header(request, 'authorization')?.startsWith('Digest username="user"') ? respond(request, '200 OK', [['Content-Base', `rtsp://127.0.0.1:${origin.port}/cam/`], ['Content-Type', 'application/sdp']], Buffer.from(`v=0\r\na=control:rtsp://127.0.0.1:${origin.port}/cam/all\r\n`)) : respond(request, '401 Unauthorized', [['WWW-Authenticate', 'Digest realm="r", nonce="n"']])));

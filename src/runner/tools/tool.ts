@@ -12,7 +12,7 @@ export interface Tool {
   /** Everything after the command. The address is never the real one. Throws an OptionError. */
   args(options: Record<string, string>, address: string, run?: { wallMs: number }): string[];
   format(options: Record<string, string>): 'json' | 'text';
-  /** It reads a stream as it comes, and speaks RTSP. A tool that does not gets the beginning of a stream as a file. */
+  /** It reads a stream as it comes, and speaks RTSP. A tool that does not gets the beginning of a stream as a file, and no RTSP. */
   readsStreams?: boolean;
   /** False where the source's certificate need not verify. */
   verifiesTls(options: Record<string, string>): boolean;

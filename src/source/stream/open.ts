@@ -14,9 +14,6 @@ export function relayTransport(context: RelayContext): Transport {
       return liveTransport(context, 'video/x-flv', async (...given) => (await import('../rtmp/session.ts')).openRtmp(...given));
     case 'srt':
       return liveTransport(context, 'video/mp2t', async (...given) => (await import('../srt/session.ts')).openSrt(...given));
-    case 'rtsp':
-    case 'rtsps':
-      return liveTransport(context, 'video/x-matroska', async (...given) => (await import('../rtsp/session.ts')).openRtsp(...given));
     default:
       throw new SourceError('source-scheme', `${context.source.scheme}:// sources cannot be read.`);
   }
