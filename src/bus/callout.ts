@@ -25,6 +25,8 @@ export interface CalloutSettings {
 export interface Callout {
   /** Ends the connections that this replica has let in for a pod; how many it knew of. */
   kick(podUid: string): Promise<number>;
+  /** Pods whose connections it remembers. */
+  remembered(): number;
   stop(): void;
 }
 
@@ -48,9 +50,18 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
   const issuer = signerOf(settings.issuerSeed.trim());
   const admitted = new Map<string, Admitted[]>();
+  let forgetAt = 0;
 
+  // A pod may be gone before its connection is remembered, and then nobody kicks it: its entry goes with its connection's life.
+  const forget = (now: number) => {
+    for (const [uid, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(uid);
+  };
   const remember = (uid: string, serverId: string, connection: number) => {
     const now = performance.now();
+    if (now >= forgetAt) {
+      forget(now);
+      forgetAt = now + lifeSeconds * 1000;
+    }
     const live = (admitted.get(uid) ?? []).filter((entry) => entry.until > now);
     admitted.set(uid, [...live, { serverId, connection, until: now + lifeSeconds * 1000 }]);
   };
@@ -98,6 +109,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       await Promise.allSettled(connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)));
       return connections.length;
     },
+    remembered: () => admitted.size,
     stop: () => subscription.unsubscribe(),
   };
 }

@@ -5,6 +5,7 @@ import { asBusError, BusError } from './errors.ts';
 import { type Result, STREAM, SUBJECT } from './messages.ts';
 import { INBOX } from './permissions.ts';
 import { type Pulled, type Pulling, startPulling } from './pull.ts';
+import { makeRates, RESULTS } from './rates.ts';
 import { managerOf } from './results.ts';
 import { ACK_WAIT_MS, ensureStreams, type StreamOptions } from './streams.ts';
 
@@ -22,6 +23,8 @@ export interface CollectSettings extends StreamOptions {
   /** Results in hand at once. */
   parallel?: number;
   onError?: (error: BusError) => void;
+  /** A runner sends results faster than any that is ours: called once, and its results are dropped meanwhile. */
+  onFlood?: (podUid: string) => void;
 }
 
 export interface Collecting { active(): boolean; stop(): Promise<void> }
@@ -32,16 +35,27 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /** Collects for ever: makes the streams, pulls, and starts over whenever the server restarted, lost its disk, or fell silent. */
 export function consumeResults(bus: Bus, settings: CollectSettings): Collecting {
-  const { onError = () => {}, parallel = 16 } = settings;
+  const { onError = () => {}, onFlood = () => {}, parallel = 16 } = settings;
   const stopping = new AbortController();
   const { signal } = stopping;
   const inHand = new Set<Promise<void>>();
   let current: Pulling | undefined;
   let active = false;
+  const rates = makeRates(RESULTS);
+
+  /** Before anything is parsed. NATS lets nobody but the pod publish under its subject; a message that comes again is none of the pod's doing. */
+  const isFlood = ({ subject, deliveries }: Pulled): boolean => {
+    if (deliveries > 1) return false;
+    const uid = subject.slice(SUBJECT.result('').length);
+    const verdict = rates.take(uid, performance.now());
+    if (verdict === 'flood') onFlood(uid);
+    return verdict !== 'taken';
+  };
 
   const take = (message: Pulled) => {
     // On its way while we were told to stop: to another collector at once, not after its time to acknowledge has run out.
     if (signal.aborted) { message.nak(); return; }
+    if (isFlood(message)) { message.term(); return; }
     const work: Promise<void> = collect(message, settings.handle, onError).finally(() => {
       inHand.delete(work);
       current?.wake();

@@ -24,6 +24,11 @@ export interface BusSettings {
 }
 
 export interface Received<T> { subject: string; message: T; hasReply: boolean }
+export interface ServeOptions {
+  queue?: string;
+  /** Asked before the message is parsed; false drops it. */
+  admit?: (subject: string) => boolean;
+}
 export interface Subscribed { stop(): void; drained(): Promise<void> }
 
 export interface Bus {
@@ -36,9 +41,9 @@ export interface Bus {
   /** Fails at once while disconnected, and when the connection is lost meanwhile. */
   request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer>;
   /** Calls the handler for each message, without waiting for the one before. */
-  subscribe<T>(subject: string, handler: (received: Received<T>) => void | Promise<void>, options?: { queue?: string }): Subscribed;
+  subscribe<T>(subject: string, handler: (received: Received<T>) => void | Promise<void>, options?: ServeOptions): Subscribed;
   /** Like subscribe, and answers with what the handler gives; undefined: no answer. */
-  serve<T, Answer>(subject: string, handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>, options?: { queue?: string }): Subscribed;
+  serve<T, Answer>(subject: string, handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>, options?: ServeOptions): Subscribed;
   /** Called at each change, until the function it gives back is called. */
   onStatus(callback: (status: BusStatus) => void): () => void;
   /** Resolves at once when connected, else when it is; rejects after the time. */
@@ -86,7 +91,7 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
     void answer.then(resolve, reject).finally(forget);
   });
 
-  const serve: Bus['serve'] = (subject, handler, options = {}) => {
+  const serve: Bus['serve'] = (subject, handler, { admit = () => true, ...options } = {}) => {
     const handle = async (message: Msg) => {
       const answer = await handler({ subject: message.subject, message: decode(message), hasReply: Boolean(message.reply) });
       // The sender chose where to, and we may speak where it may not: an answer goes into an inbox and nowhere else.
@@ -96,6 +101,7 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
       ...options,
       callback: (error, message) => {
         if (error) { onError(asBusError(error, subject)); return; }
+        if (!admit(message.subject)) return;
         handle(message).catch((failure: unknown) => onError(asBusError(failure, message.subject)));
       },
     });

@@ -24,13 +24,16 @@ const CODES: Record<string, BusError['code']> = {
 
 export function asBusError(error: unknown, what: string): BusError {
   if (error instanceof BusError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof NatsError ? CODES[error.code] : undefined;
+  const { api_error: said } = error instanceof NatsError ? error : {};
+  // JetStream's own words: the client's message is a bare number, and 503 means "no responders" only where JetStream did not answer.
+  const message = said?.description ?? (error instanceof Error ? error.message : String(error));
+  const code = error instanceof NatsError && !said ? CODES[error.code] : undefined;
   return new BusError(code ?? 'failed', `${what}: ${message}`, { cause: error });
 }
 
 /** Errors of JetStream's API that say that the stream or the consumer is not (or no longer) there. */
 export function isMissing(error: unknown): boolean {
   if (!(error instanceof NatsError)) return false;
-  return error.code === '503' || error.code === '404' || error.api_error?.code === 404;
+  // A full stream is there: it answers 503, too, but in JetStream's own words.
+  return error.api_error ? error.api_error.code === 404 : error.code === '503' || error.code === '404';
 }

@@ -21,9 +21,15 @@ const user = (nkey: string, { publish, subscribe }: Allowed, responses: boolean)
         }
       }`;
 
+const MOST_SUBSCRIPTIONS = 100;
+
 /** A part of nats.conf (`include auth.conf`): no ports, no TLS, no storage in it. */
 export function natsServerConfig({ api, controller, issuer, account = 'PROBEYARD' }: ServerKeys): string {
-  return `accounts {
+  return `# A result travels in messages of at most 0.7 MB.
+max_payload: 1MB
+# Of one connection: a controller has about ten. The server does not apply limits of users that a callout makes.
+max_subscriptions: ${MOST_SUBSCRIPTIONS}
+accounts {
   ${account} {
     jetstream: enabled
     users: [

@@ -19,11 +19,23 @@ export const ACK_WAIT_MS = 10_000;
 const MAX_ACK_PENDING = 128;
 const MIB = 1024 * 1024;
 
-function streams({ replicas = 1, resultsBytes = 256 * MIB, chunksBytes = 512 * MIB }: StreamOptions): Partial<StreamConfig>[] {
-  const common = { storage: StorageType.File, discard: DiscardPolicy.Old, max_age: nanos(MAX_AGE_MS), duplicate_window: nanos(DEDUPE_MS), num_replicas: replicas };
+/** A runner has one result at a time; its next one may come while the last is being acknowledged. More push out its own, nobody else's. */
+const MOST_RESULTS_OF_ONE = 4;
+/** Over all runners: each message costs the server memory beside its bytes, and a body in chunks has at least two. */
+const MOST_CHUNKS = 4_096;
+
+/**
+ * A full stream refuses what is new (`discard: new`): what it has confirmed stays, and a runner whose message was refused sends it
+ * again. `discard: old` would let one runner push out the results of the others.
+ */
+function streams({ resultsBytes = 256 * MIB, chunksBytes = 512 * MIB }: StreamOptions): Partial<StreamConfig>[] {
+  const common = { storage: StorageType.File, discard: DiscardPolicy.New, max_age: nanos(MAX_AGE_MS), duplicate_window: nanos(DEDUPE_MS) };
   return [
-    { ...common, name: STREAM.results, subjects: [SUBJECT.results], retention: RetentionPolicy.Workqueue, max_bytes: resultsBytes },
-    { ...common, name: STREAM.chunks, subjects: [SUBJECT.chunks], retention: RetentionPolicy.Limits, max_bytes: chunksBytes, allow_direct: true },
+    { ...common, name: STREAM.results, subjects: [SUBJECT.results], retention: RetentionPolicy.Workqueue, max_bytes: resultsBytes, max_msgs_per_subject: MOST_RESULTS_OF_ONE },
+    {
+      ...common, name: STREAM.chunks, subjects: [SUBJECT.chunks], retention: RetentionPolicy.Limits, max_bytes: chunksBytes, allow_direct: true,
+      max_msgs: MOST_CHUNKS, max_msgs_per_subject: 1,
+    },
   ];
 }
 
@@ -40,7 +52,8 @@ export async function ensureStreams(manager: JetStreamManager, options: StreamOp
         if (isMissing(error)) return null;
         throw error;
       });
-      if (!found) await manager.streams.add(config);
+      // The number of replicas is chosen once: afterwards it is the operator's, who may have more NATS servers than we know of.
+      if (!found) await manager.streams.add({ ...config, num_replicas: options.replicas ?? 1 });
       else if (differs(found.config, config)) await manager.streams.update(name, config);
     }
     await manager.consumers.add(STREAM.results, collectors);

@@ -5,6 +5,7 @@ import { connectBus } from '../bus/connect.ts';
 import { serveCallout } from '../bus/callout.ts';
 import { INBOX } from '../bus/permissions.ts';
 import { podTokenVerifier } from '../bus/podtoken.ts';
+import { watchShares } from '../bus/shares.ts';
 import { consumeResults } from '../bus/collect.ts';
 import { limitsOf, loadConfig } from '../config.ts';
 import { PODS, PROBE_JOBS, isKubeError, makeClient, type Pod } from '../kube/client.ts';
@@ -15,6 +16,7 @@ import { slimJob, slimPod } from '../kube/slim.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
 import { collect } from './collect.ts';
+import { floods } from './floods.ts';
 import { idOf } from './job.ts';
 import { controllerMetrics } from './metrics.ts';
 import { serveStatus } from './status_page.ts';
@@ -81,12 +83,15 @@ export async function run(): Promise<void> {
       else log.warn({ code: decision.code, reason: decision.message }, 'a connection to NATS was refused');
     },
   });
+  const endFlooding = floods({ kube, log, metrics, namespace: config.runnerNamespace, podOf: (uid) => pods.by('uid', uid)[0], kick: (uid) => callout.kick(uid) });
   await Promise.all([jobs.synced, pods.synced]);
 
   const results = consumeResults(bus, {
     handle: (delivery) => collect({ kube, bus, store, log, metrics, namespace: config.namespace, cached: (name) => jobs.get(`${config.namespace}/${name}`) }, delivery),
     onError: (error) => log.warn({ err: error }, 'collecting'),
+    onFlood: (uid) => void endFlooding(uid, 'results'),
   });
+  const shares = watchShares(bus, { onOver: (uid) => endFlooding(uid, 'chunks'), onError: (error) => log.warn({ err: error }, 'NATS') });
 
   const listener = store.listenTokens((change) => {
     if ('all' in change) void term?.leader.tokensChanged('all').catch((error: unknown) => log.warn({ err: error }, 'limits'));
@@ -113,7 +118,7 @@ export async function run(): Promise<void> {
         const mine = () => election.leading() === epoch;
         if (!mine()) return;
         term = await startTerm(
-          { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys, s3Hosts: config.s3Hosts } },
+          { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, endFlooding, tokensFresh: () => listener.listening(), intake: { store, kube, keys, s3Hosts: config.s3Hosts } },
           { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin) },
           (running) => { term = running; },
         );
@@ -156,6 +161,7 @@ export async function run(): Promise<void> {
   log.info('ending');
   await upkeep.stop();
   await election.stop();
+  shares.stop();
   await results.stop();
   callout.stop();
   await Promise.allSettled([jobs.stop(), pods.stop()]);

@@ -2,12 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { isBeatOf } from '../bus/claims.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
+import { BEATS, makeRates } from '../bus/rates.ts';
 import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
 import { eventRecorder } from '../kube/events.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
 import { applyCatalog } from './catalog.ts';
+import type { EndFlooding } from './floods.ts';
 import { lateWatch } from './late_watch.ts';
 import { Leader, type LeaderDeps } from './leader.ts';
 import { NATS_CA } from './pod.ts';
@@ -23,6 +25,7 @@ export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' 
   config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;
+  endFlooding: EndFlooding;
 }
 
 export interface RunningTerm {
@@ -90,11 +93,19 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     else if (isProofPod(pod)) queue.add(proofOf.get(pod.metadata.name) ?? '');
   };
 
+  const rates = makeRates(BEATS);
   const beats = bus.serve<Heartbeat, unknown>(SUBJECT.heartbeats, ({ subject, message }) => {
     if (over.signal.aborted) return undefined;
     if (isBeatOf(subject, message)) return lead.heartbeat(message);
     log.warn({ subject }, 'a heartbeat that is not its pod\'s own was dropped');
     return undefined;
+  }, {
+    admit: (subject) => {
+      const uid = subject.slice(SUBJECT.heartbeat('').length);
+      const verdict = rates.take(uid, performance.now());
+      if (verdict === 'flood') void deps.endFlooding(uid, 'heartbeats');
+      return verdict === 'taken';
+    },
   });
   const late = lateWatch({ kube, jobs, namespace: deps.namespace, log, knows: (name) => lead.knows(name), signal: over.signal });
   const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
+import { DiscardPolicy, RetentionPolicy } from 'nats';
 import { serveCallout } from '../../src/bus/callout.ts';
 import { consumeResults, type Collecting, type CollectSettings } from '../../src/bus/collect.ts';
 import type { Bus } from '../../src/bus/connect.ts';
@@ -213,5 +214,33 @@ describe('bus: results over JetStream', function () {
     await ensureStreams(await managerOf(second), { resultsBytes: 64 * 1024 * 1024 });
     const { config, state } = await (await managerOf(controller)).streams.info('PY_RESULTS');
     assert.deepEqual([config.max_bytes, config.retention, state.messages], [64 * 1024 * 1024, 'workqueue', 1]);
+  });
+
+  it('streams: those of an older version get the limits of this one, and keep what is in them', async () => {
+    const manager = await managerOf(controller);
+    await manager.streams.add({ name: 'PY_RESULTS', subjects: ['py.res.*'], retention: RetentionPolicy.Workqueue, discard: DiscardPolicy.Old, max_bytes: 256 * 1024 * 1024 });
+    await publishResult(runner, await pack('kept'));
+    await ensureStreams(manager);
+    const { config, state } = await manager.streams.info('PY_RESULTS');
+    assert.deepEqual([config.discard, config.max_msgs_per_subject, state.messages], ['new', 4, 1]);
+  });
+
+  it('streams: a number of replicas that an operator has set is left alone', async () => {
+    const manager = await managerOf(controller);
+    await ensureStreams(manager);
+    const updates: object[] = [];
+    // One server has one replica: what a cluster of three would say is put over its answers.
+    const streams = Object.assign(Object.create(manager.streams) as typeof manager.streams, {
+      info: async (...args: Parameters<typeof manager.streams.info>) => {
+        const found = await manager.streams.info(...args);
+        return { ...found, config: { ...found.config, num_replicas: 3 } };
+      },
+      update: async (_: string, config: object) => { updates.push(config); },
+    });
+    const cluster = Object.assign(Object.create(manager) as typeof manager, { streams });
+    await ensureStreams(cluster);
+    assert.deepEqual(updates, []);
+    await ensureStreams(cluster, { resultsBytes: 64 * 1024 * 1024 });
+    assert.deepEqual(updates.map((config) => 'num_replicas' in config), [false]);
   });
 });

@@ -6,6 +6,7 @@ import { consumeResults } from '../../src/bus/collect.ts';
 import { loadConfig } from '../../src/config.ts';
 import { collect } from '../../src/controller/collect.ts';
 import { idOf } from '../../src/controller/job.ts';
+import { floods } from '../../src/controller/floods.ts';
 import { controllerMetrics } from '../../src/controller/metrics.ts';
 import { startTerm, type RunningTerm } from '../../src/controller/term.ts';
 import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../../src/kube/client.ts';
@@ -87,6 +88,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   const results = collects
     ? consumeResults(bus, { handle: (delivery) => collect({ kube, bus: collectorBus, store, log, metrics, namespace, cached: (name) => jobs.get(`${namespace}/${name}`) }, delivery), onError: (error) => log.warn({ err: error }, 'collecting') })
     : undefined;
+  const endFlooding = floods({ kube, log, metrics, namespace: runnerNamespace, podOf: (uid) => pods.by('uid', uid)[0], kick: async () => {} });
   const lease: HeldLease = { epoch, holder: `controller-${epoch}`, ageMs: 0 };
   const stillLeading = (marginMs = 1_000): boolean => lease.ageMs + marginMs < DURATION_MS;
   const listener = store.listenTokens((change) => {
@@ -94,7 +96,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   });
   const attach = (running: RunningTerm) => { term = running; };
   const started = await startTerm(
-    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys, s3Hosts: [] } },
+    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, endFlooding, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys, s3Hosts: [] } },
     { holder: lease.holder, epoch, stillLeading },
     attach,
   );

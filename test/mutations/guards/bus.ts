@@ -3,6 +3,7 @@ import type { Mutation } from '../mutation.ts';
 
 const CALLOUT = 'test/bus/callout.test.ts';
 const JWT = 'test/bus/nats_jwt.test.ts';
+const FLOOD = 'test/bus/flood.test.ts';
 const TRANSPORT = 'test/bus/transport.test.ts';
 
 export const bus: readonly Mutation[] = [
@@ -25,5 +26,9 @@ export const bus: readonly Mutation[] = [
   { guard: 'a JWT of NATS is signed by the key that it names', file: 'src/bus/nats_jwt.ts', from: 'if (!verify(null,', to: 'if (false && !verify(null,', test: JWT },
   { guard: 'a JWT of NATS has the one algorithm', file: 'src/bus/nats_jwt.ts', from: "if (alg !== 'ed25519-nkey' || rest.length > 0)", to: 'if (rest.length > 0)', test: JWT },
   { guard: 'a dial that was given up stays closed', file: 'src/bus/transport.ts', from: '    const wasOpen = this.#phase === \'open\';\n    this.#destroy();\n    if (!wasOpen) return;', to: '    if (this.#phase !== \'open\') return;\n    this.#destroy();', test: TRANSPORT, grep: 'a dial that ran past its time' },
+  { guard: 'a full stream keeps what it has confirmed', file: 'src/bus/streams.ts', from: 'discard: DiscardPolicy.New', to: 'discard: DiscardPolicy.Old', test: FLOOD, grep: 'a full stream' },
+  { guard: 'a runner keeps few results in the stream', file: 'src/bus/streams.ts', from: ', max_msgs_per_subject: MOST_RESULTS_OF_ONE', to: '', test: FLOOD, grep: 'keeps four results' },
+  { guard: 'a flood is dropped before it is parsed', file: 'src/bus/collect.ts', from: 'if (isFlood(message)) { message.term(); return; }', to: '', test: FLOOD, grep: 'before they are parsed, it is reported once' },
+  { guard: 'a connection has few subscriptions', file: 'src/bus/server_config.ts', from: 'max_subscriptions: ${MOST_SUBSCRIPTIONS}', to: '', test: FLOOD, grep: 'subscriptions are few' },
   { guard: 'unreadable credentials do not close a connection for good', file: 'src/bus/connect.ts', from: 'return undefined;\n    }\n  };', to: 'throw error;\n    }\n  };', test: 'test/bus/connect.test.ts', grep: 'credentials' },
 ];

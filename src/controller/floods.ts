@@ -1,0 +1,37 @@
+/** A pod that sends more than any runner does: its agent is not ours any more. Every replica cuts it off when the pod is gone. */
+import { isKubeError, type KubeClient, PODS, type Pod } from '../kube/client.ts';
+import { LABEL } from '../kube/resources.ts';
+import type { Logger } from '../log.ts';
+import type { ControllerMetrics } from './metrics.ts';
+
+export interface FloodDeps {
+  kube: Pick<KubeClient, 'delete'>;
+  log: Logger;
+  metrics: Pick<ControllerMetrics, 'podEnded'>;
+  namespace: string;
+  podOf: (uid: string) => Pod | undefined;
+  kick: (uid: string) => Promise<unknown>;
+}
+
+export type EndFlooding = (uid: string, what: 'heartbeats' | 'results' | 'chunks') => Promise<void>;
+
+export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps): EndFlooding {
+  const ending = new Set<string>();
+  return async (uid, what) => {
+    const pod = podOf(uid);
+    if (!pod || ending.has(uid)) return;
+    ending.add(uid);
+    try {
+      const { name } = pod.metadata;
+      log.warn({ runner: name, what }, 'runner floods NATS, ending its pod');
+      metrics.podEnded(pod.metadata.labels?.[LABEL.pool] ?? '', 'flood');
+      await kick(uid).catch((error: unknown) => log.debug({ err: error, runner: name }, 'cannot kick a runner'));
+      // At once: it would use its time to drain. The pod's end is what keeps it from coming back with its token.
+      await kube.delete(PODS, name, { namespace, uid, gracePeriodSeconds: 0 });
+    } catch (error) {
+      if (!isKubeError(error, 'not-found', 'conflict')) log.warn({ err: error, what }, 'cannot end the pod of a flooding runner');
+    } finally {
+      ending.delete(uid);
+    }
+  };
+}

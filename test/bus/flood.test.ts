@@ -1,0 +1,152 @@
+/** A taken-over agent against the others: what it may store, how fast it may speak, and what it may make JetStream do. */
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { headers } from 'nats';
+import { type Callout, serveCallout } from '../../src/bus/callout.ts';
+import { consumeResults, type Collecting } from '../../src/bus/collect.ts';
+import type { Bus } from '../../src/bus/connect.ts';
+import { asBusError } from '../../src/bus/errors.ts';
+import { SUBJECT } from '../../src/bus/messages.ts';
+import { packResult } from '../../src/bus/packing.ts';
+import { managerOf, publishResult } from '../../src/bus/results.ts';
+import { overfull, watchShares } from '../../src/bus/shares.ts';
+import { ensureStreams } from '../../src/bus/streams.ts';
+import { until } from '../until.ts';
+import { type BusFixture, startBus } from './fixture.ts';
+
+const MIB = 1024 * 1024;
+const LARGE = 768 * 1024;
+
+describe('bus: a runner that floods', function () {
+  this.timeout(60_000);
+  let fixture: BusFixture;
+  let controller: Bus;
+  let callout: Callout;
+  let runner: Bus;
+  let neighbour: Bus;
+  const [uid, other] = [randomUUID(), randomUUID()];
+
+  beforeEach(async () => {
+    fixture = await startBus();
+    controller = await fixture.controller();
+    callout = serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }) });
+    await controller.flush();
+    runner = await fixture.runner(uid, uid);
+    neighbour = await fixture.runner(other, other);
+  });
+  afterEach(() => fixture.close());
+
+  const stateOf = async (stream: string) => (await (await managerOf(controller)).streams.info(stream, { subjects_filter: '>' })).state;
+
+  /** A result of so many megabytes that do not compress. */
+  const packed = (megabytes: number) => packResult({
+    tools: [{ name: 'ffprobe', version: '7.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'text', output: randomBytes(megabytes * MIB).toString('hex') }], ioUsage: 7,
+  }, { job: 'full', attempt: 1, epoch: 1, podUid: uid });
+
+  it('keeps four results in the stream, and none of another runner is pushed out', async () => {
+    await ensureStreams(await managerOf(controller), { resultsBytes: 4 * MIB });
+    await neighbour.js.publish(SUBJECT.result(other), 'mine');
+    const payload = new Uint8Array(LARGE);
+    for (let sent = 0; sent < 20; sent++) await runner.js.publish(SUBJECT.result(uid), payload).catch(() => {});
+    const { subjects = {} } = await stateOf('PY_RESULTS');
+    assert.equal(subjects[SUBJECT.result(other)], 1);
+    assert.ok((subjects[SUBJECT.result(uid)] ?? 0) <= 4, JSON.stringify(subjects));
+  });
+
+  it('a full stream of chunks refuses new ones and keeps what it has confirmed', async () => {
+    await ensureStreams(await managerOf(controller), { chunksBytes: 4 * MIB });
+    await neighbour.js.publish(SUBJECT.chunk(other, 'j', 1, 0), 'mine');
+    const payload = new Uint8Array(LARGE);
+    const refusals: string[] = [];
+    for (let index = 0; index < 12; index++) await runner.js.publish(SUBJECT.chunk(uid, 'j', 1, index), payload).catch((error: unknown) => refusals.push(asBusError(error, 'chunk').message));
+    await assert.rejects(publishResult(runner, await packed(8)), { code: 'failed', message: /maximum bytes exceeded/ });
+    assert.ok(refusals.length > 0 && refusals.every((message) => /maximum bytes exceeded/.test(message)), JSON.stringify(refusals));
+    assert.equal((await stateOf('PY_CHUNKS')).subjects?.[SUBJECT.chunk(other, 'j', 1, 0)], 1);
+  });
+
+  it('a chunk that is sent again takes the place of the first', async () => {
+    await ensureStreams(await managerOf(controller));
+    for (let sent = 0; sent < 3; sent++) await runner.js.publish(SUBJECT.chunk(uid, 'j', 1, 0), `again ${sent}`);
+    assert.deepEqual((await stateOf('PY_CHUNKS')).subjects, { [SUBJECT.chunk(uid, 'j', 1, 0)]: 1 });
+  });
+
+  it('a runner with more chunks than a result has is reported, and its chunks are purged', async () => {
+    await ensureStreams(await managerOf(controller));
+    await neighbour.js.publish(SUBJECT.chunk(other, 'j', 1, 0), 'mine');
+    for (let index = 0; index < 30; index++) runner.connection.publish(SUBJECT.chunk(uid, 'j', 1, index), 'x');
+    await runner.flush();
+    await until('they are stored', async () => (await stateOf('PY_CHUNKS')).messages === 31);
+    assert.deepEqual(await overfull(controller, 30), []);
+    assert.deepEqual(await overfull(controller, 20), [uid]);
+    const over: string[] = [];
+    const watching = watchShares(controller, { most: 20, lookMs: 50, onOver: async (who) => { over.push(who); }, onError: (error) => fixture.errors.push(error) });
+    await until('its chunks are gone', async () => (await stateOf('PY_CHUNKS')).messages === 1);
+    watching.stop();
+    assert.ok(over.length > 0 && over.every((who) => who === uid));
+    assert.deepEqual(fixture.errors, []);
+  });
+
+  it('its results are dropped before they are parsed, it is reported once, and the others\' are collected', async () => {
+    const [handled, flooding]: [string[], string[]] = [[], []];
+    const collecting: Collecting = consumeResults(controller, {
+      handle: async ({ podUid }) => { handled.push(podUid); }, onFlood: (who) => flooding.push(who), onError: (error) => fixture.errors.push(error),
+    });
+    await until('it collects', () => collecting.active());
+    const result = (podUid: string) => JSON.stringify({ protocol: 1, job: 'j', attempt: 1, epoch: 1, podUid, encoding: 'zstd', size: 1, sha256: '', chunks: 0, inline: '' });
+    await until('it was reported', async () => {
+      for (let sent = 0; sent < 50; sent++) runner.connection.publish(SUBJECT.result(uid), result(uid));
+      await runner.flush();
+      return flooding.length;
+    }, 30_000);
+    neighbour.connection.publish(SUBJECT.result(other), result(other));
+    await until('the neighbour\'s is handled', () => handled.includes(other));
+    assert.deepEqual(flooding, [uid]);
+    await collecting.stop();
+  });
+
+  it('heartbeats that are not admitted are dropped before they are parsed', async () => {
+    const heard: unknown[] = [];
+    controller.serve(SUBJECT.heartbeats, ({ message }) => { heard.push(message); return undefined; }, { admit: (subject) => subject !== SUBJECT.heartbeat(uid) });
+    await controller.flush();
+    // Not JSON: parsing it would be an error.
+    runner.connection.publish(SUBJECT.heartbeat(uid), '{');
+    await runner.flush();
+    neighbour.publish(SUBJECT.heartbeat(other), 'good');
+    await until('the neighbour is heard', () => heard.length);
+    assert.deepEqual([heard, fixture.errors], [['good'], []]);
+  });
+
+  it('its subscriptions are few', async () => {
+    for (let count = 0; count < 120; count++) runner.connection.subscribe(`py.run.${uid}.${count}`);
+    await runner.flush().catch(() => {});
+    await until('the server refuses', () => fixture.errors.some(({ message }) => /subscriptions|PROTOCOL|MAXIMUM/i.test(message)));
+  });
+
+  it('a confirmation to a subject of JetStream\'s API does nothing there', async () => {
+    await ensureStreams(await managerOf(controller));
+    await neighbour.js.publish(SUBJECT.result(other), 'mine');
+    for (const verb of ['PURGE', 'DELETE', 'UPDATE']) {
+      runner.connection.publish(SUBJECT.result(uid), 'x', { reply: `$JS.API.STREAM.${verb}.PY_RESULTS` });
+      const head = headers();
+      head.set('Nats-Msg-Id', randomUUID());
+      runner.connection.publish(SUBJECT.result(uid), '{}', { reply: `$JS.API.STREAM.${verb}.PY_RESULTS`, headers: head });
+    }
+    await runner.flush();
+    // Behind them in the stream: what they caused has been done when this is confirmed.
+    await runner.js.publish(SUBJECT.result(uid), 'last');
+    const { subjects = {} } = await stateOf('PY_RESULTS');
+    assert.equal(subjects[SUBJECT.result(other)], 1);
+  });
+
+  it('the callout forgets pods whose connections have ended their lives', async () => {
+    const short = serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }), lifeSeconds: 1 });
+    callout.stop();
+    await controller.flush();
+    for (let pod = 0; pod < 5; pod++) await (await fixture.runner(randomUUID(), randomUUID())).connection.close();
+    await until('the first are forgotten', async () => {
+      await (await fixture.runner(randomUUID(), randomUUID())).connection.close();
+      return short.remembered() < 5;
+    });
+    short.stop();
+  });
+});

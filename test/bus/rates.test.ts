@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { BEATS, makeRates } from '../../src/bus/rates.ts';
+
+describe('bus: how much one runner may send', () => {
+  const rate = { perSecond: 10, burst: 3, mostRefused: 2 };
+  const verdicts = (rates: ReturnType<typeof makeRates>, uid: string, times: number[]) => times.map((time) => rates.take(uid, time));
+
+  it('takes the burst, then what the rate refills', () => {
+    assert.deepEqual(verdicts(makeRates(rate), 'a', [0, 0, 0, 0, 100, 100]), ['taken', 'taken', 'taken', 'refused', 'taken', 'flood']);
+  });
+
+  it('reports a flood once, until the pod was quiet', () => {
+    const rates = makeRates(rate);
+    assert.deepEqual(verdicts(rates, 'a', [0, 0, 0, 0, 0, 0, 0]).slice(3), ['refused', 'flood', 'refused', 'refused']);
+    assert.deepEqual(verdicts(rates, 'a', [1_000, 1_000, 1_000, 1_000, 1_000]), ['taken', 'taken', 'taken', 'refused', 'flood']);
+  });
+
+  it('counts each pod alone', () => {
+    const rates = makeRates(rate);
+    verdicts(rates, 'a', [0, 0, 0, 0]);
+    assert.equal(rates.take('b', 0), 'taken');
+  });
+
+  it('a runner with the shortest jobs is never refused, and neither is the backlog of a leader that was held up for 20 s', () => {
+    const rates = makeRates(BEATS);
+    const times = Array.from({ length: 10_000 }, (_, at) => at * 40);
+    assert.ok(verdicts(rates, 'busy', times).every((verdict) => verdict === 'taken'));
+    assert.ok(verdicts(rates, 'late', Array.from({ length: 200 }, () => 0)).every((verdict) => verdict === 'taken'));
+  });
+
+  it('forgets pods that are gone', () => {
+    const rates = makeRates(rate);
+    for (let pod = 0; pod < 20_000; pod++) rates.take(`pod-${pod}`, pod * 1_000);
+    assert.ok(rates.size <= 1_024, String(rates.size));
+  });
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import pino from 'pino';
+import { floods } from '../../src/controller/floods.ts';
+import type { KubeClient, Pod } from '../../src/kube/client.ts';
+
+describe('floods: a runner that sends too much', () => {
+  const pod = { metadata: { name: 'runner-1', uid: 'u', labels: { 'probeyard.dev/pool': 'short' } } } as unknown as Pod;
+
+  function rig(failure?: Error) {
+    const deleted: unknown[] = [];
+    const kicked: string[] = [];
+    const ended: string[][] = [];
+    const lines: string[] = [];
+    const end = floods({
+      kube: { delete: (async (_type: unknown, name: string, options: object) => { deleted.push([name, options]); }) as unknown as KubeClient['delete'] },
+      log: pino({}, { write: (line: string) => { lines.push(line); } }), metrics: { podEnded: (...args) => { ended.push(args); } }, namespace: 'runners',
+      podOf: (uid) => (uid === 'u' ? pod : undefined),
+      kick: async (uid) => { kicked.push(uid); if (failure) throw failure; },
+    });
+    return { end, deleted, kicked, ended, lines };
+  }
+
+  it('is cut off, and its pod is deleted at once, once', async () => {
+    const { end, deleted, kicked, ended, lines } = rig();
+    await Promise.all([end('u', 'results'), end('u', 'heartbeats')]);
+    assert.deepEqual(deleted, [['runner-1', { namespace: 'runners', uid: 'u', gracePeriodSeconds: 0 }]]);
+    assert.deepEqual([kicked, ended], [['u'], [['short', 'flood']]]);
+    assert.match(lines.join(''), /runner floods NATS, ending its pod/);
+  });
+
+  it('its pod is deleted when it cannot be cut off', async () => {
+    const { end, deleted } = rig(new Error('no answer'));
+    await end('u', 'chunks');
+    assert.equal(deleted.length, 1);
+  });
+
+  it('a pod that is unknown is nothing to end', async () => {
+    const { end, deleted, kicked } = rig();
+    await end('other', 'chunks');
+    assert.deepEqual([deleted, kicked], [[], []]);
+  });
+});
