@@ -4,6 +4,7 @@ import { invalid, type GatewayError } from '../errors.ts';
 import type { Field } from './coerce.ts';
 import { nearest } from './nearest.ts';
 import { shown } from './pairs.ts';
+import { unstorableIn } from './texts.ts';
 
 /** Keyword of our own: a larger value is lowered to this instead of refused. */
 export const LOWERED_TO = 'x-lowered-to';
@@ -37,38 +38,39 @@ function unknownName(schema: Field, path: string[], name: string): string {
   return best === undefined ? 'is unknown' : `is unknown; the nearest known name is ${best}`;
 }
 
+const dotted = (steps: string[]): string => steps.map((step) => shown(step.replaceAll('\0', '\uFFFD').toWellFormed())).join('.') || 'body';
+
 function words(schema: Field, error: ErrorObject): { field: string; text: string } {
   const path = pathOf(error.instancePath);
   const params = error.params as Record<string, unknown>;
-  const at = (steps: string[]) => steps.map(shown).join('.') || 'body';
   switch (error.keyword) {
     case 'additionalProperties': {
       const name = String(params['additionalProperty']);
-      return { field: at([...path, name]), text: unknownName(schema, path, name) };
+      return { field: dotted([...path, name]), text: unknownName(schema, path, name) };
     }
     case 'required':
-      return { field: at([...path, String(params['missingProperty'])]), text: 'is needed' };
+      return { field: dotted([...path, String(params['missingProperty'])]), text: 'is needed' };
     case 'type':
-      return { field: at(path), text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}` };
+      return { field: dotted(path), text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}` };
     case 'enum':
-      return { field: at(path), text: `must be one of ${or((params['allowedValues'] as unknown[]).map(String))}` };
+      return { field: dotted(path), text: `must be one of ${or((params['allowedValues'] as unknown[]).map(String))}` };
     case 'const':
-      return { field: at(path), text: `must be ${String(params['allowedValue'])}` };
+      return { field: dotted(path), text: `must be ${String(params['allowedValue'])}` };
     case 'minimum':
-      return { field: at(path), text: `must be at least ${String(params['limit'])}` };
+      return { field: dotted(path), text: `must be at least ${String(params['limit'])}` };
     case 'maximum':
-      return { field: at(path), text: `must be at most ${String(params['limit'])}` };
+      return { field: dotted(path), text: `must be at most ${String(params['limit'])}` };
     // A gap between 0, which is not passed on, and the least that the tool takes.
     case 'not':
-      return { field: at(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
+      return { field: dotted(path), text: `must be 0, or at least ${fieldAt(schema, path)!.not!.maximum + 1}` };
     case 'minLength':
-      return { field: at(path), text: 'must not be empty' };
+      return { field: dotted(path), text: 'must not be empty' };
     case 'maxLength':
-      return { field: at(path), text: `must be at most ${String(params['limit'])} characters long` };
+      return { field: dotted(path), text: `must be at most ${String(params['limit'])} characters long` };
     case 'pattern':
-      return { field: at(path), text: 'is not of the right form, or holds control characters' };
+      return { field: dotted(path), text: 'is not of the right form, or holds control characters' };
     default:
-      return { field: at(path), text: error.message ?? 'is not valid' };
+      return { field: dotted(path), text: error.message ?? 'is not valid' };
   }
 }
 
@@ -76,6 +78,8 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
 export function makeCheck<T>(schema: Field): (input: unknown) => T {
   const validate = ajv.compile(schema);
   return (input) => {
+    const place = unstorableIn(input);
+    if (place) throw invalid(dotted(place), 'must not contain U+0000 or an unpaired surrogate');
     if (validate(input)) return input as T;
     const { field, text } = words(schema, validate.errors![0]!);
     const error: GatewayError = invalid(field, text);

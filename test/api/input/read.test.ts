@@ -102,8 +102,8 @@ describe('the fields of a probe request', () => {
     [json(JSON.parse('{"url":"u","__proto__":{"only":"c2pa"}}')), '__proto__: is unknown; the nearest known name is url'],
     [query('url=u&mediainfo[parse_speed]=1.5'), 'mediainfo.parse_speed: must be at most 1'],
     [query('url=u&mediainfo[language]=file:///etc/passwd'), 'mediainfo.language: is not of the right form, or holds control characters'],
-    [json({ url: 'u', ffprobe: { select_streams: 'a\u0000b' } }), 'ffprobe.select_streams: is not of the right form, or holds control characters'],
-    [json({ url: 'u', ffprobe: { select_streams: 'a\ud800' } }), 'ffprobe.select_streams: is not of the right form, or holds control characters'],
+    [json({ url: 'u', ffprobe: { select_streams: 'a\u0000b' } }), 'ffprobe.select_streams: must not contain U+0000 or an unpaired surrogate'],
+    [json({ url: 'u', ffprobe: { select_streams: 'a\ud800' } }), 'ffprobe.select_streams: must not contain U+0000 or an unpaired surrogate'],
     [json({ url: 'u', ffprobe: { version: 7 } }), 'ffprobe.version: must be a string'],
     [json({ url: 'u', mediastreamvalidator: true }), 'mediastreamvalidator: must be an object'],
   ];

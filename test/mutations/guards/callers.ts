@@ -67,6 +67,7 @@ export const callers: readonly Mutation[] = [
   { guard: 'text that is no UTF-8 is refused', file: 'src/api/body.ts', from: "{ fatal: true }", to: '{}', test: HOSTILE },
   { guard: 'a field that nobody knows is refused', file: 'src/api/schema/probe_file.ts', from: '  { additionalProperties: false },', to: '  {},', test: READ },
   { guard: 'a field of a form that stands twice is refused', file: 'src/api/input/nested.ts', from: "if (present !== undefined) throw invalid(shown(outer), 'is given more than once');", to: '', test: READ },
+  { guard: 'a text that cannot be kept is refused', file: 'src/api/input/check.ts', from: 'if (place) throw', to: 'if (false) throw', test: 'test/api/input/texts.test.ts', grep: 'every text field' },
   { guard: 'a form has only so many fields', file: 'src/api/input/pairs.ts', from: 'if (pairs.length >= MAX_PAIRS) throw', to: 'if (false) throw', test: READ },
   { guard: 'no name of a field is a prototype', file: 'src/api/input/nested.ts', from: 'const out = Object.create(null) as Nested;', to: 'const out = {} as Nested;', test: READ },
   { guard: 'what is too large is lowered to what is offered', file: 'src/api/input/check.ts', from: 'if (value > limit) (at', to: 'if (false) (at', test: READ },
