@@ -7,7 +7,7 @@ import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';
 import { reportOf, runsForReport } from './report.ts';
-import type { JobSource } from './source.ts';
+import type { JobSource, SourceFailure } from './source.ts';
 import { TOOL_TABLE } from './tools/table.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -27,8 +27,8 @@ export async function runJob(running: Running): Promise<RawBody> {
   const [ran, own] = await Promise.all([run(assignment.tools), run(runsForReport(assignment))]);
   const tools = asTheReaders(ran, source);
   const report = reportOf(assignment, tools, own, source.redact);
-  const failure = source.failure();
-  return { tools, ioUsage: source.ioUsage(), ...(report ? { report } : {}), ...(failure ? { source: failure } : {}) };
+  const { decisive: _, ...failure } = source.failure() ?? {};
+  return { tools, ioUsage: source.ioUsage(), ...(report ? { report } : {}), ...('failure' in failure ? { source: failure as SourceFailure } : {}) };
 }
 
 /** Where no tool that reads this kind of source could reach the origin, that is how the request ends: the others have nothing to add. */
@@ -128,6 +128,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
   const own = tool.failure({ code: exit.code, stdout: text, stderr: source.redact(stderr.toString()), format });
   const broken = source.failure(asked.name);
+  if (broken?.decisive) return fail(broken.failure, broken.message, exit, { ...facts, ...(format === 'json' && !isJson(stdout) ? { format: 'text' } : {}), output });
   if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
   if (output === null && format === 'json') return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
   if (format === 'json' && !isJson(stdout)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });

@@ -1,12 +1,18 @@
 /** A job's source, as its tools read it through the source proxy of this agent. */
 import type { Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
-import { SourceError } from '../source/error.ts';
+import { isDecisive, SourceError } from '../source/error.ts';
 import { parseSource, type ParseOptions } from '../source/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
 import { TOOL_TABLE } from './tools/table.ts';
 
-export interface SourceFailure { failure: FailureCode; status?: number; message: string }
+export interface SourceFailure {
+  failure: FailureCode;
+  status?: number;
+  message: string;
+  /** The tool cannot know it: its result says this, and not what the tool made of a broken connection. */
+  decisive?: boolean;
+}
 
 export interface JobSource {
   /** Where this tool finds the source: an address on 127.0.0.1. */
@@ -67,8 +73,8 @@ const CODES: Readonly<Record<Failure['code'], FailureCode>> = {
   'origin-unreachable': 'origin-unreachable', 'too-large': 'source-too-large', cut: 'source-cut',
 };
 
-function failureOf({ code, status, message }: Pick<Failure, 'code' | 'message'> & { status?: number | undefined }): SourceFailure {
-  return { failure: CODES[code], message, ...(status === undefined ? {} : { status }) };
+function failureOf({ code, status, message, reason }: Pick<Failure, 'code' | 'message'> & { status?: number | undefined; reason?: SourceError['reason'] }): SourceFailure {
+  return { failure: CODES[code], message, ...(status === undefined ? {} : { status }), ...(isDecisive({ reason }) ? { decisive: true } : {}) };
 }
 
 function unreadable(error: unknown): JobSource {

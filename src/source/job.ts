@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PageCache } from './cache.ts';
-import { isSourceError, SourceError } from './error.ts';
+import { isDecisive, isSourceError, SourceError } from './error.ts';
 import type { Access, Exchange } from './exchange.ts';
 import { makeGuard, type Allow, type Guard, type GuardOptions } from './guard.ts';
 import { nameOf } from './mapping.ts';
@@ -12,6 +12,7 @@ import type { Playlist } from './playlist.ts';
 import type { Pool } from './pool.ts';
 import type { RelayContext } from './relay.ts';
 import { redactUrl } from './redact.ts';
+import type { Rewriter } from './rewriter.ts';
 import type { Scheme, Source } from './source.ts';
 import { recordingTransport } from './stream/recording.ts';
 import { relayTransport } from './stream/open.ts';
@@ -69,6 +70,7 @@ export type JobSettings = {
   dial(guard: Guard, verify: boolean, host: string, port: number, options: { secure: boolean; address?: string | undefined }): Promise<Socket>;
   throughEgress(host: string): boolean;
   offlineMs: number;
+  rewriter: Rewriter;
   /** How much of a stream a tool gets that reads files alone. */
   recording: { ms: number; bytes: number };
 };
@@ -112,6 +114,10 @@ export class Job {
     this.#hasParts = options.source.class !== 'file' || 'msv' in this.#verify || /\.(?:xml|isml?)$/i.test(this.name);
     this.#cache = new PageCache(settings.cacheBytes);
     this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, secret: this.secret, main: this.main, name: this.name });
+  }
+
+  get rewriter(): Rewriter {
+    return this.#settings.rewriter;
   }
 
   get closed(): boolean {
@@ -204,7 +210,7 @@ export class Job {
       ...(known.reason === undefined ? {} : { reason: known.reason }), ...(known.status === undefined ? {} : { status: known.status }),
     };
     if (known.code === 'refused') this.refuse(url);
-    const whole = known.code === 'too-large' || (known.code === 'cut' && known.reason === 'limit');
+    const whole = known.code === 'too-large' || (known.code === 'cut' && (known.reason === 'limit' || isDecisive(known)));
     if ((url === this.main || whole) && known.reason !== 'closed') {
       this.#stats.failure ??= failure;
       this.#stats.failures[tool] ??= failure;

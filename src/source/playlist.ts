@@ -4,6 +4,7 @@ import { SourceError } from './error.ts';
 import type { Head } from './head.ts';
 import type { OriginFile } from './origin_file.ts';
 import type { Place, Roots } from './mapping.ts';
+import type { Rewriter } from './rewriter.ts';
 
 /** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */
 export type PlaylistKind = 'hls' | 'dash';
@@ -33,7 +34,7 @@ function claimedKind({ type, url }: Head): PlaylistKind | undefined {
 
 export type Playlist = { body: Buffer; /** it will not change */ final: boolean };
 
-export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, roots: Roots): Promise<Playlist> {
+export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, roots: Roots, rewriter: Rewriter): Promise<Playlist> {
   if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();
   let bytes = await file.first(longestPlaylist + 1);
   if (bytes.length > longestPlaylist) throw tooLong();
@@ -43,16 +44,8 @@ export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistK
       throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
     });
   }
-  // What is not an address must come through byte for byte, whatever its encoding.
-  const utf8 = bytes.toString('utf8');
-  const encoding = Buffer.from(utf8, 'utf8').equals(bytes) ? 'utf8' : 'latin1';
-  const text = encoding === 'utf8' ? utf8 : bytes.toString('latin1');
-  if (kind === 'hls') {
-    const { isFinalHls, rewriteHls } = await import('./hls_rewrite.ts');
-    return { body: Buffer.from(rewriteHls(text, place, roots), encoding), final: isFinalHls(text) };
-  }
-  const { isFinalDash, rewriteDash } = await import('./dash_rewrite.ts');
-  return { body: Buffer.from(rewriteDash(text, place, roots), encoding), final: isFinalDash(text) };
+  const { body, final } = await rewriter.rewrite({ kind, bytes, place, roots });
+  return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
 }
 
 const tooLong = (): SourceError => new SourceError('cut', 'The playlist is too long.', { reason: 'limit' });

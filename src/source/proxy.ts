@@ -7,6 +7,7 @@ import type { Guard, GuardOptions } from './guard.ts';
 import { Job, type JobOptions, type JobStats, type Prepared, type SourceLog } from './job.ts';
 import { Pool } from './pool.ts';
 import { refuse, serveTool } from './serve.ts';
+import { makeRewriter, type RewriterOptions } from './rewriter.ts';
 import type { S3Settings } from './target.ts';
 import { startRtspRelay } from './rtsp/relay.ts';
 import { recordingBytes, recordingMs } from './stream/recording.ts';
@@ -33,6 +34,7 @@ export type ProxyOptions = GuardOptions & {
   maxPerHost?: number;
   /** How long a stream may send nothing at its beginning. */
   offlineMs?: number;
+  rewriter?: RewriterOptions;
   /** How much of a stream is given to a tool that reads files alone. */
   recording?: { ms: number; bytes: number };
 };
@@ -80,6 +82,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     return made;
   };
 
+  const rewriter = makeRewriter(options.rewriter);
+
   const closePools = (): void => {
     for (const made of pools.values()) made.close();
     pools.clear();
@@ -109,6 +113,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
         dial: (guard, verify, host, at, { secure, address }) => openSocket(host, at, secure, { ...connecting(guard, verify), address }),
         throughEgress: (host) => egress?.applies(host) ?? false,
+        rewriter,
         offlineMs: options.offlineMs ?? 10_000,
         recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },
       });
@@ -130,6 +135,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
       for (const job of jobs.values()) job.close();
       jobs.clear();
       closePools();
+      rewriter.close();
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await Promise.all([closed, rtsp.close()]);

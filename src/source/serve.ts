@@ -64,7 +64,7 @@ async function playlistOf(job: Job, tool: string, url: string, path: string, fil
   const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
   if (known !== undefined && (await known.playlist).final) return known.playlist;
-  const playlist = readPlaylist(file, head, kind, { requested: url, final: head.url }, rootsOf(path, job.prefix(tool)));
+  const playlist = readPlaylist(file, head, kind, { requested: url, final: head.url }, rootsOf(path, job.prefix(tool)), job.rewriter);
   if (job.playlists.size > 256) job.playlists.clear();
   job.playlists.set(key, { playlist, at: performance.now() });
   playlist.then(
