@@ -2,6 +2,8 @@
 import { printable } from '../kube/printable.ts';
 import type { Condition, ProbeJob, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
 
+/** Why a job waits. */
+export type WaitingCause = Extract<Reason, 'Queued' | 'TokenAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'>;
 type Change = Omit<Condition, 'lastTransitionTime'>;
 
 /** A moment as a status tells it; `ms` by Postgres' clock, which counts fractions. */
@@ -20,7 +22,7 @@ const admitted = (status: Condition['status'], reason: string, message: string):
 const succeeded = (status: Condition['status'], reason: Reason, message: string): Change => ({ type: 'Succeeded', status, reason, message });
 
 /** Written only once a job has waited a second. */
-export function waitingStatus(previous: ProbeJobStatus | undefined, reason: 'Queued' | 'TokenAtLimit' | 'NoRunner', message: string, now: string): ProbeJobStatus {
+export function waitingStatus(previous: ProbeJobStatus | undefined, reason: WaitingCause, message: string, now: string): ProbeJobStatus {
   return {
     conditions: withConditions(previous?.conditions, [admitted('False', reason, message), succeeded('Unknown', reason, message)], now),
   };

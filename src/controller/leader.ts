@@ -18,12 +18,13 @@ import { writeAdmission } from './admission_write.ts';
 import { isAdmitted, isBeingDeleted, isFinished } from './conditions.ts';
 import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
 import { takeIn, type IntakeDeps } from './intake.ts';
-import { MAX_ATTEMPTS, Refusal, idOf, submittedAtOf, toolsLine, type Job } from './job.ts';
+import { MAX_ATTEMPTS, Refusal, idOf, submittedAtOf, type Job } from './job.ts';
 import { disarm, later } from './job_timers.ts';
 import { Ledger } from './ledger.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import * as orders from './orders.ts';
 import { Owners } from './owners.ts';
+import type { Waiting } from './pool.ts';
 import type { Pools } from './pools.ts';
 import type { Retention } from './retention.ts';
 import type { LostTask, Runners } from './runners.ts';
@@ -75,6 +76,8 @@ export class Leader {
   readonly #tokens: TokenRecords;
   readonly #retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
+  /** Who waits, as long as nobody of them has got a runner: asked for each job that is passed over. */
+  #contenders: { lane: string; least: { account: number; held: number }[] } | undefined;
   readonly #early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
   readonly #marks: WaitingMarks;
   /** Objects that were made under the name of one whose end is still being written. */
@@ -288,6 +291,7 @@ export class Leader {
     try {
       const { job, token } = await takeIn(this.#intakeDeps(), object);
       if (this.#jobs.has(name) || this.#taking.has(name) || !this.#ledger.wouldRun(job.token, job.lane, token.limits.concurrency)) return;
+      this.#contenders = undefined;
       if (!this.#reserve(job)) return;
       // The watch event is some milliseconds away; where it does not come, the runner must not stay reserved.
       const timer = setTimeout(() => {
@@ -318,14 +322,17 @@ export class Leader {
   }
 
   #run(lane: string): void {
+    this.#contenders = undefined;
     for (const job of this.#retrying) {
       if (job.lane !== lane || !this.#reserve(job)) continue;
       this.#retrying.delete(job);
+      this.#contenders = undefined;
       void this.#admit(job);
     }
     for (;;) {
       const job = this.#ledger.take(lane, (entry) => this.#reserve(entry));
       if (!job) break;
+      this.#contenders = undefined;
       void this.#admit(job);
     }
     this.#deps.pools.demandChanged(lane);
@@ -336,12 +343,27 @@ export class Leader {
     const { runners, pools } = this.#deps;
     if (job.runner && runners.get(job.runner.uid)?.task?.job === job.key) return true;
     if (!runners.hasFree(job.lane)) return false;
-    const runner = pools.choose(job.lane, job.tenant, job.assignment.tools);
+    const runner = pools.choose(job, () => this.#fewestOfOthers(job));
     if (!runner) return false;
-    runners.reserve(runner, job.key, job.attempt + 1, job.tenant);
+    runners.reserve(runner, job.key, job.attempt + 1, job.tenant, job.account);
     job.runner = { pod: runner.pod, uid: runner.uid };
     job.prepared = false;
     return true;
+  }
+
+  /** The fewest runners that an account which waits beside this job's holds; undefined: no other account waits in its lane. */
+  #fewestOfOthers({ lane, account }: Job): number | undefined {
+    if (this.#contenders?.lane !== lane) this.#contenders = { lane, least: this.#leastHolding(lane) };
+    return this.#contenders.least.find((one) => one.account !== account)?.held;
+  }
+
+  /** The two accounts that wait in a lane and hold the fewest runners: whichever asks, the fewest of the others are among them. */
+  #leastHolding(lane: string): { account: number; held: number }[] {
+    const { runners } = this.#deps;
+    const held = new Map<number, number>();
+    for (const { lane: of, account } of this.#retrying) if (of === lane) held.set(account, runners.held(lane, account));
+    for (const { account } of this.#ledger.heads(lane)) held.set(account, runners.held(lane, account));
+    return [...held].map(([account, count]) => ({ account, held: count })).sort((a, b) => a.held - b.held).slice(0, 2);
   }
 
   /** Gives back what the job has of a runner, and tells the runner, so that neither side waits for the other's patience to end. */
@@ -651,24 +673,26 @@ export class Leader {
     const held = this.#ledger.heldBy(job.token);
     if (held >= limit) return { reason: 'TokenAtLimit', message: `token ${job.token} runs ${held} of its ${limit} at once, ${this.#ledger.waitingOf(job.token)} wait` };
     const waiting = this.#ledger.waitingOf(job.token);
-    if (!this.#deps.runners.hasFree(job.lane)) return { reason: 'NoRunner', message: this.#deps.pools.whyNoRunner(job.lane, toolsLine(job.assignment.tools)) };
-    return { reason: 'Queued', message: `its turn has not come: ${waiting} of its token wait` };
+    return this.#deps.pools.whyWaiting(job) ?? { reason: 'Queued', message: `its turn has not come: ${waiting} of its token wait` };
   }
 
   // ---------------------------------------------------------------------- views
 
   /** Waiting jobs by tenant in a lane that only lack a runner; and how long the longest of a tenant without a pod has waited. */
-  demand(lane: string): { byTenant: Map<string, number>; longestWaitMs: number } {
-    const byTenant = new Map<string, number>();
+  demand(lane: string): { waiting: Waiting[]; longestWaitMs: number } {
+    const waiting = new Map<string, Waiting>();
     let longestWaitMs = 0;
     const clock = this.#deps.store.clock.now();
     const count = (job: Job) => {
-      byTenant.set(job.tenant, (byTenant.get(job.tenant) ?? 0) + 1);
+      const key = `${job.account} ${job.tenant}`;
+      const known = waiting.get(key);
+      if (known) known.jobs += 1;
+      else waiting.set(key, { tenant: job.tenant, account: job.account, jobs: 1 });
       longestWaitMs = Math.max(longestWaitMs, clock - job.submittedAt.getTime());
     };
     for (const job of this.#retrying) if (job.lane === lane) count(job);
     for (const job of this.#ledger.nextUp(lane)) count(job);
-    return { byTenant, longestWaitMs };
+    return { waiting: [...waiting.values()], longestWaitMs };
   }
 
   /** By request id; only jobs made by hand have another name than id, and those are found in the cache. */

@@ -176,6 +176,16 @@ export class Ledger<E extends Entry> {
     return undefined;
   }
 
+  /** The next job of each token that its limit would let run in a lane now: who waits, however long the queues. */
+  *heads(lane: string): Iterable<E> {
+    for (const id of this.#turns.get(lane) ?? []) {
+      const token = this.#tokens.get(id);
+      if (!token || token.held >= token.limit) continue;
+      const head = token.lanes.get(lane)?.peek((entry) => this.#waiting.get(entry.key) === entry);
+      if (head) yield head;
+    }
+  }
+
   /** The jobs in a lane that their token's limit would let run now: what is asked of runners, however long the queues behind them. */
   *nextUp(lane: string): Iterable<E> {
     for (const id of this.#turns.get(lane) ?? []) {

@@ -34,7 +34,8 @@ export class Owners {
     for (const [uid, id] of this.#tokens) {
       const runner = this.#runners.get(uid);
       const token = id === NO_TOKEN ? byHand : known(id);
-      if (runner) this.#runners.bind(uid, tenantOf(scopeOf(runner.pool), { id: uid, token: token?.id ?? id, account: token?.rootUserId ?? 0, credentials: !token }));
+      const tenant = runner && tenantOf(scopeOf(runner.pool), { id: uid, token: token?.id ?? id, account: token?.rootUserId ?? 0, credentials: !token });
+      if (tenant !== undefined) this.#runners.bind(uid, tenant, token?.rootUserId);
     }
   }
 }

@@ -6,12 +6,15 @@
  */
 import { HEARTBEAT_MS } from '../bus/messages.ts';
 import type { ProbePoolSpec } from '../kube/resources.ts';
-import type { Runner } from './runners.ts';
+import { holderOf, type Holder, type Runner } from './runners.ts';
+import { mayTake, reserveOf, shareOf } from './share.ts';
 import { isForOneJob } from './tenant.ts';
 
+/** Jobs of one tenant that could run but for a runner, and the account whose share they count to. */
+export interface Waiting { tenant: string; account: Holder; jobs: number }
+
 export interface Demand {
-  /** Waiting jobs that could run but for a runner, by tenant. */
-  byTenant: ReadonlyMap<string, number>;
+  waiting: readonly Waiting[];
   /** Untouched pods taken in the last seconds, per second. */
   drainPerSecond: number;
   /** Longest time that a tenant without any pod has waited. */
@@ -80,31 +83,64 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   for (const runner of free) if (runner.generation !== generation && runner.tenant !== undefined && untouchedNow > 0) finish(runner, 'old-generation');
   for (const runner of live) if (runner.generation !== generation && runner.phase === 'starting' && now - runner.createdAt > HEARD_MS) finish(runner, 'old-generation');
 
-  const waitingTenants = [...demand.byTenant].filter(([, jobs]) => jobs > 0);
-  const waitingJobs = waitingTenants.reduce((sum, [, jobs]) => sum + jobs, 0);
+  const waiting = demand.waiting.filter(({ jobs }) => jobs > 0);
+  const waits = new Set(waiting.map(({ tenant }) => tenant));
+  const held = new Map<Holder, number>();
+  let bound = 0;
+  const count = (holder: Holder | undefined, by: 1 | -1): void => {
+    if (holder === undefined) return;
+    held.set(holder, (held.get(holder) ?? 0) + by);
+    bound += by;
+  };
+  for (const runner of live) if (!ending.has(runner)) count(holderOf(runner), 1);
+  const heldBy = (holder: Holder | undefined): number => (holder === undefined ? 0 : (held.get(holder) ?? 0));
+  const accounts = [...new Set(waiting.map(({ account }) => account))];
+  const fewestOfOthers = (account: Holder): number | undefined => {
+    const others = accounts.filter((other) => other !== account).map(heldBy);
+    return others.length === 0 ? undefined : Math.min(...others);
+  };
+
+  // What an account may not take makes no pod: else its queue alone would fill the pool with runners that nobody uses.
+  let wanted = 0;
+  for (const account of accounts) {
+    const jobs = waiting.reduce((sum, each) => sum + (each.account === account ? each.jobs : 0), 0);
+    const has = heldBy(account);
+    const fewest = fewestOfOthers(account);
+    const most = fewest !== undefined && fewest < has + jobs ? Math.max(shareOf(spec), has) - has : spec.maxPods - reserveOf(spec) - bound;
+    wanted += Math.min(jobs, Math.max(most, has === 0 ? 1 : 0));
+  }
   const total = live.length + unseen - ending.size;
 
-  // Every pod is bound and a new tenant waits: the one idle longest gives way.
-  const roomLeft = spec.maxPods - total;
-  const served = untouchedNow + startingNow + Math.max(0, roomLeft);
-  const strangers = waitingTenants.filter(([tenant]) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)));
-  let needed = Math.max(0, strangers.length - served);
-  const longestIdle = free
-    .filter((runner) => runner.tenant !== undefined && !ending.has(runner) && !demand.byTenant.get(runner.tenant))
-    .sort((a, b) => a.idleSince - b.idleSince);
-  for (const runner of longestIdle) {
-    if (needed <= 0) break;
-    finish(runner, 'evicted');
-    needed--;
-  }
-  // None of the idle ones could go: after a fair wait even a tenant with work of its own lends one, the one with most pods first.
-  if (needed > 0 && demand.longestWaitMs >= FAIR_WAIT_MS) {
-    const perTenant = new Map<string, number>();
-    for (const { tenant } of live) if (tenant !== undefined) perTenant.set(tenant, (perTenant.get(tenant) ?? 0) + 1);
-    const lenders = free
-      .filter((runner) => runner.tenant !== undefined && !ending.has(runner))
-      .sort((a, b) => (perTenant.get(b.tenant ?? '') ?? 0) - (perTenant.get(a.tenant ?? '') ?? 0));
-    for (const runner of lenders.slice(0, needed)) finish(runner, 'evicted');
+  // A tenant without a runner waits and no runner is free for it: an idle one gives way. The accounts that hold most come first,
+  // then the one idle longest. An account at its share gives up one of its own: its new tenants never cost others their warm runners.
+  let open = untouchedNow + startingNow + Math.max(0, spec.maxPods - total);
+  const strangers = waiting
+    .filter(({ tenant }) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)))
+    .sort((a, b) => heldBy(a.account) - heldBy(b.account));
+  const isBound = (runner: Runner): boolean => runner.tenant !== undefined && !ending.has(runner);
+  const lends = demand.longestWaitMs >= FAIR_WAIT_MS;
+  const victimFor = (account: Holder): Runner | undefined => {
+    const has = heldBy(account);
+    const isIts = (runner: Runner): boolean => holderOf(runner) === account;
+    const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
+    const byHeld = (a: Runner, b: Runner): number => heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
+    const bounds = free.filter((runner) => isBound(runner) && mayGo(runner)).sort(byHeld);
+    // None of the idle ones could go: after a fair wait even a tenant with work of its own lends one.
+    return bounds.find(({ tenant }) => !waits.has(tenant ?? '')) ?? (lends ? bounds.find((runner) => isIts(runner) || heldBy(holderOf(runner)) > has) : undefined);
+  };
+  const exhausted = new Set<Holder>();
+  for (const { account } of strangers) {
+    if (open > 0 && mayTake(spec, { held: heldBy(account), bound, fewestOfOthers: fewestOfOthers(account) })) open--;
+    else {
+      const victim = exhausted.has(account) ? undefined : victimFor(account);
+      if (!victim) {
+        exhausted.add(account);
+        continue;
+      }
+      finish(victim, 'evicted');
+      count(holderOf(victim), -1);
+    }
+    count(account, 1);
   }
 
   // Fewer wanted than there are: the pool was scaled down, or a burst is over.
@@ -117,10 +153,10 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     over--;
   }
   const surplus = current.filter((runner) => isFree(runner) && runner.tenant === undefined && !ending.has(runner) && now - runner.idleSince > SURPLUS_MS);
-  const keep = spec.minReady + waitingJobs;
+  const keep = spec.minReady + wanted;
   for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - keep))) finish(runner, 'surplus');
 
-  const want = spec.minReady + waitingJobs;
+  const want = spec.minReady + wanted;
   const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
   const room = spec.maxPods - (live.length + unseen - ending.size);
   const startingMost = Math.max(MAX_STARTING, Math.ceil(3 * demand.drainPerSecond * START_SECONDS));

@@ -7,11 +7,12 @@ import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type 
 import type { EventRecorder } from '../kube/events.ts';
 import type { Logger } from '../log.ts';
 import { builtInMsv } from '../hls/built_in.ts';
-import type { AvailableTool } from './job.ts';
+import { toolsLine, type AvailableTool, type Job } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { ANNOTATION, generationOf, isOver, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
-import { planPool, type PoolPlan } from './pool.ts';
-import type { LostTask, Runner, Runners } from './runners.ts';
+import { planPool, type PoolPlan, type Waiting } from './pool.ts';
+import { type LostTask, type Runner, type Runners } from './runners.ts';
+import { mayTake, reserveOf, shareOf } from './share.ts';
 
 export interface PoolsDeps {
   kube: KubeClient;
@@ -22,7 +23,7 @@ export interface PoolsDeps {
   runners: Runners;
   signal: AbortSignal;
   stillLeading: () => boolean;
-  demand: (lane: string) => { byTenant: Map<string, number>; longestWaitMs: number };
+  demand: (lane: string) => { waiting: Waiting[]; longestWaitMs: number };
   /** A pod is gone, with what it ran. */
   podGone: (task: LostTask) => void;
   /** Runners or tools came: waiting jobs may fit now. */
@@ -41,6 +42,9 @@ const now = (): number => performance.now();
 
 const isAvailable = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Available' && status === 'True') ?? false;
 const isDegraded = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Degraded' && status === 'True') ?? false;
+
+/** What a job asks of a pool. */
+type Claim = Pick<Job, 'lane' | 'tenant' | 'account' | 'assignment'>;
 
 interface PoolState {
   pool: ProbePool;
@@ -179,22 +183,38 @@ export class Pools {
     return this.#pools.get(lane)?.pool.spec.reuse?.scope ?? 'account';
   }
 
-  choose(lane: string, tenant: string, tools: readonly AssignedTool[]): Runner | undefined {
+  /** `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. */
+  choose({ lane, tenant, account, assignment: { tools } }: Claim, fewestOfOthers: () => number | undefined): Runner | undefined {
     const state = this.#pools.get(lane);
     if (!state) return undefined;
     const { runners } = this.#deps;
-    const most = state.pool.spec.maxPodsPerTenant;
-    const mayBind = () => most === undefined || [...runners.inPool(lane)].filter((runner) => runner.tenant === tenant).length < most;
+    const { spec } = state.pool;
+    const may = () => mayTake(spec, { held: runners.held(lane, account), bound: runners.bound(lane), fewestOfOthers: fewestOfOthers() });
     const covers = (generation: string) => this.#covers(generation, tools);
     // The current generation first, even where an older pod is bound to the tenant already: else that one would never be idle, and never leave.
-    const runner = runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), mayBind) ?? runners.choose(lane, tenant, covers, mayBind);
+    const runner = runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), may) ?? runners.choose(lane, tenant, covers, may);
     if (runner && runner.tenant === undefined) state.taken.push(now());
     return runner;
   }
 
-  whyNoRunner(lane: string, tools: string): string {
+  /** Why a job whose token may run it has no runner; undefined where one is free for it. */
+  whyWaiting({ lane, account, assignment: { tools } }: Claim): { reason: 'NoRunner' | 'AccountAtShare'; message: string } | undefined {
     const state = this.#pools.get(lane);
-    if (!state) return 'no ProbePool serves jobs of this kind';
+    if (!state) return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind' };
+    const { runners } = this.#deps;
+    const { spec } = state.pool;
+    const [held, bound] = [runners.held(lane, account), runners.bound(lane)];
+    const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
+    if (mayGrow && !runners.hasFree(lane)) return { reason: 'NoRunner', message: this.#whyNoRunner(state, toolsLine(tools)) };
+    if (!mayGrow || held >= shareOf(spec)) {
+      const message = `its account holds ${held} runners of the pool ${lane}: its share is ${shareOf(spec)} while others wait, and ${reserveOf(spec)} of ${spec.maxPods} stay for other accounts`;
+      return { reason: 'AccountAtShare', message };
+    }
+    return undefined;
+  }
+
+  #whyNoRunner(state: PoolState, tools: string): string {
+    const lane = state.pool.metadata.name;
     const all = [...this.#deps.runners.inPool(lane)];
     const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
     const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
@@ -314,10 +334,10 @@ export class Pools {
     const at = now();
     for (const [pod, since] of state.unseen) if (at - since > UNSEEN_MS) state.unseen.delete(pod);
     state.taken = state.taken.filter((time) => at - time < 2_000);
-    const { byTenant, longestWaitMs } = demand(name);
+    const { waiting, longestWaitMs } = demand(name);
     return planPool({
       spec: state.pool.spec, generation: state.generation, runners: [...runners.inPool(name)], unseen: state.unseen.size,
-      demand: { byTenant, longestWaitMs, drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
+      demand: { waiting, longestWaitMs, drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
     });
   }
 

@@ -4,7 +4,7 @@
  * No clock of its own: times are monotonic milliseconds given by the caller.
  */
 import type { Heartbeat } from '../bus/messages.ts';
-import { isForOneJob } from './tenant.ts';
+import { accountIn, isForOneJob } from './tenant.ts';
 
 export interface Runner {
   uid: string;
@@ -14,6 +14,8 @@ export interface Runner {
   phase: 'starting' | 'idle' | 'busy' | 'draining';
   /** Bound to it for the pod's life; undefined: no tenant has touched it. */
   tenant: string | undefined;
+  /** Whose job it was last given: its tenant says who shares the pod, this whose share of the pool it counts to. */
+  account: number | undefined;
   /** The job that the leader gave it (reserved, prepared or running), and how many jobs it had done by then. */
   task: { job: string; attempt: number; doneBefore: number; reserved: boolean } | undefined;
   jobsDone: number;
@@ -33,6 +35,15 @@ export interface LostTask { job: string; attempt: number; uid: string }
 
 export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean }
 
+/** An account; or the tenant of a runner whose account this leader does not know. */
+export type Holder = number | string;
+
+/** Whose share of the pool a runner counts to. An idle one that is open to everybody counts to nobody's. */
+export function holderOf({ tenant, account, task, deleting }: Runner): Holder | undefined {
+  if (deleting || tenant === undefined || (tenant === 'any' && !task)) return undefined;
+  return account ?? tenant;
+}
+
 /** Half a heartbeat: the next one tells whether it serves again. */
 const SHUN_MS = 1_000;
 
@@ -43,7 +54,10 @@ export class Runners {
   /** Idle ones without a task, by pool and tenant ('' for untouched). */
   #free = new Map<string, Map<string, Set<Runner>>>();
   /** Tenants of pods by the jobs that they are known to have run. */
-  #owners = new Map<string, string>();
+  #owners = new Map<string, { tenant: string; account: number | undefined }>();
+  /** How many runners each account holds, by pool; and of all accounts. */
+  #held = new Map<string, Map<Holder, number>>();
+  #bound = new Map<string, number>();
 
   get size(): number {
     return this.#all.size;
@@ -56,6 +70,25 @@ export class Runners {
   }
   *inPool(pool: string): Iterable<Runner> {
     for (const runner of this.#all.values()) if (runner.pool === pool) yield runner;
+  }
+
+  /** How many runners of the pool count to the share of this account. */
+  held(pool: string, holder: Holder): number {
+    return this.#held.get(pool)?.get(holder) ?? 0;
+  }
+  /** How many runners of the pool any account holds. */
+  bound(pool: string): number {
+    return this.#bound.get(pool) ?? 0;
+  }
+
+  #count({ pool }: Runner, holder: Holder | undefined, by: 1 | -1): void {
+    if (holder === undefined) return;
+    let held = this.#held.get(pool);
+    if (!held) this.#held.set(pool, (held = new Map()));
+    const count = (held.get(holder) ?? 0) + by;
+    if (count > 0) held.set(holder, count);
+    else held.delete(holder);
+    this.#bound.set(pool, this.bound(pool) + by);
   }
 
   #index(runner: Runner): void {
@@ -77,7 +110,9 @@ export class Runners {
 
   #change(runner: Runner, change: () => void): void {
     this.#unindex(runner);
+    this.#count(runner, holderOf(runner), -1);
     change();
+    this.#count(runner, holderOf(runner), 1);
     if (isFree(runner)) this.#index(runner);
   }
 
@@ -88,7 +123,7 @@ export class Runners {
     if (!known) {
       this.#all.set(facts.uid, {
         uid: facts.uid, pod: facts.pod, pool: facts.pool, generation: facts.generation,
-        phase: 'starting', tenant: undefined, task: undefined, jobsDone: 0,
+        phase: 'starting', tenant: undefined, account: undefined, task: undefined, jobsDone: 0,
         createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting, refusals: 0, shunnedUntil: 0,
       });
     } else if (facts.deleting && !known.deleting) {
@@ -104,17 +139,19 @@ export class Runners {
     const runner = this.#all.get(uid);
     if (!runner) return {};
     this.#unindex(runner);
+    this.#count(runner, holderOf(runner), -1);
     this.#all.delete(uid);
     this.#owners.delete(uid);
     return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt, uid } } : {};
   }
 
   /** Whose a pod is, whatever its agent says: under a new leader one that was taken over could choose whose sources it is given. */
-  bind(uid: string, tenant: string): void {
+  bind(uid: string, tenant: string, account?: number): void {
     const runner = this.#all.get(uid);
     if (!runner) return;
-    this.#owners.set(uid, tenant);
+    this.#owners.set(uid, { tenant, account });
     this.#change(runner, () => {
+      runner.account = account;
       // One that has not spoken yet may say that it is used up: that is believed.
       if (runner.seenAt !== undefined && !isForOneJob(runner.tenant)) runner.tenant = tenant;
     });
@@ -133,7 +170,8 @@ export class Runners {
       runner.seenAt = now;
       runner.readyAt ??= now;
       // For its life: a runner that could change its tenant could choose whose sources it is given.
-      runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid) ?? beat.tenant);
+      runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);
+      runner.account ??= accountIn(runner.tenant);
       const wasFree = isFree(runner);
       if (now >= runner.shunnedUntil) runner.shunnedUntil = 0;
       const isDone = runner.task !== undefined && beat.jobsDone > runner.task.doneBefore;
@@ -162,14 +200,15 @@ export class Runners {
 
   /**
    * A free runner for a tenant: one already bound to it, else an untouched one; never one bound to another.
-   * `covers` is asked for the generation: a job goes only to a pod whose tool set has its tools.
+   * `covers` is asked for the generation: a job goes only to a pod whose tool set has its tools. `mayTake` is asked
+   * for a runner that does not count to the account yet.
    */
-  choose(pool: string, tenant: string, covers: (generation: string) => boolean, mayBind: () => boolean): Runner | undefined {
+  choose(pool: string, tenant: string, covers: (generation: string) => boolean, mayTake: () => boolean): Runner | undefined {
     const free = this.#free.get(pool);
     if (!free) return undefined;
-    for (const runner of free.get(tenant) ?? []) if (covers(runner.generation)) return runner;
+    for (const runner of free.get(tenant) ?? []) if (covers(runner.generation) && (holderOf(runner) !== undefined || mayTake())) return runner;
     const untouched = free.get('');
-    if (!untouched || !mayBind()) return undefined;
+    if (!untouched || !mayTake()) return undefined;
     for (const runner of untouched) if (covers(runner.generation)) return runner;
     return undefined;
   }
@@ -182,10 +221,11 @@ export class Runners {
     return this.#free.get(pool)?.get('') ?? [];
   }
 
-  reserve(runner: Runner, job: string, attempt: number, tenant: string): void {
+  reserve(runner: Runner, job: string, attempt: number, tenant: string, account?: number): void {
     this.#change(runner, () => {
       runner.task = { job, attempt, doneBefore: runner.jobsDone, reserved: true };
       runner.tenant = tenant;
+      runner.account = account;
     });
   }
 

@@ -12,5 +12,11 @@ export function tenantOf(scope: ReuseScope, job: { id: string; token: number; ac
   }
 }
 
+/** The account, where the tenant names it. */
+export const accountIn = (tenant: string | undefined): number | undefined => {
+  const match = /^a:(\d+)$/.exec(tenant ?? '');
+  return match ? Number(match[1]) : undefined;
+};
+
 /** A pod of such a tenant runs no second job. */
 export const isForOneJob = (tenant: string | undefined): boolean => tenant !== undefined && /^[xj]:/.test(tenant);

@@ -1,13 +1,13 @@
 /** Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not keep the API server from admissions. */
 import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
 import type { Store } from '../store/store.ts';
-import { stamp, waitingStatus } from './conditions.ts';
+import { stamp, waitingStatus, type WaitingCause } from './conditions.ts';
 import type { Job } from './job.ts';
 import { WRITE_MS } from './safe_lease.ts';
 
 const AT_ONCE = 4;
 
-export type WaitingReason = { reason: 'Queued' | 'TokenAtLimit' | 'NoRunner'; message: string };
+export type WaitingReason = { reason: WaitingCause; message: string };
 
 export interface WaitingMarksDeps {
   kube: KubeClient;

@@ -52,13 +52,13 @@ export type ToolName = (typeof TOOLS)[number];
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
 export const REASONS = [
-  'Queued', 'TokenAtLimit', 'NoRunner', 'Running',
+  'Queued', 'TokenAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing', 'Running',
   'Completed', 'ToolFailed', 'OriginUnreachable', 'SourceForbidden', 'SourceTooLarge', 'ToolUnavailable', 'InvalidRequest',
   'QueueTimeout', 'QueueFull', 'DeadlineExceeded', 'Cancelled', 'RunnerLost', 'InternalError',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-export const WAITING: readonly Reason[] = ['Queued', 'TokenAtLimit', 'NoRunner'];
+export const WAITING: readonly Reason[] = ['Queued', 'TokenAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing'];
 
 const Source = Type.Object(
   {
@@ -195,7 +195,10 @@ const ProbePoolSpec = Type.Object({
   serves: Type.Object({ kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: 3, 'x-kubernetes-list-type': 'set' }) }),
   minReady: Type.Integer({ minimum: 0, maximum: 1000, default: 2, description: 'Pods kept ready that no tenant has touched.' }),
   maxPods: Type.Integer({ minimum: 0, maximum: 5000, default: 20 }),
-  maxPodsPerTenant: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
+  maxPodsPerTenant: Type.Optional(Type.Integer({
+    minimum: 1, maximum: 5000,
+    description: 'Share of one account, all its tokens and sub-users together: it gets no further runner while an account with fewer waits. Half of maxPods where it is not set.',
+  })),
   reuse: Type.Optional(
     Type.Object({
       scope: oneOf(REUSE_SCOPES, { default: 'account', description: 'Who may be served by the same pod, one after the other.' }),

@@ -65,7 +65,9 @@ export interface Cluster {
   runners: SimulatedRunners;
   /** What callers were told, by request id. */
   told: Map<string, Ended[]>;
-  newToken(concurrency: number): Promise<number>;
+  newToken(concurrency: number, user?: number): Promise<number>;
+  /** A root user: an account of its own. */
+  newAccount(): Promise<number>;
   submit(options?: SubmitOptions): Promise<Submitted>;
   /** The most jobs of a token that a watcher ever saw running at once. */
   most(token: number): number;
@@ -137,8 +139,12 @@ export async function startCluster({ pools = { short: {} }, runners: behaviour =
 
   return {
     servers: shared, kube, namespace, runnerNamespace, runners, told, record,
-    async newToken(concurrency) {
-      const [row] = await sql<{ id: string }>('insert into tokens (user_id, name, sha256, concurrency) values ($1, $2, $3, $4) returning id', [stored.admin.userId, 'test', randomBytes(32), concurrency]);
+    async newAccount() {
+      const [row] = await sql<{ id: string }>("insert into users (email, status, role, permissions, requests_per_minute, concurrency) select $1, 'active', 'user', permissions, 1000000, 100000 from users where id = $2 returning id", [`${randomBytes(6).toString('hex')}@example.invalid`, stored.admin.userId]);
+      return Number(row!.id);
+    },
+    async newToken(concurrency, user = stored.admin.userId) {
+      const [row] = await sql<{ id: string }>('insert into tokens (user_id, name, sha256, concurrency) values ($1, $2, $3, $4) returning id', [user, 'test', randomBytes(32), concurrency]);
       return Number(row!.id);
     },
     async submit({ token = fallback, kind = 'file', queueTimeoutMs = 60_000, timeoutMs = 65_000, early = false, create = true, open = true, spec = {}, name } = {}) {

@@ -5,13 +5,16 @@ import { tenantOf } from '../../src/controller/tenant.ts';
 
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({
-  uid: `u${++serial}`, pod: `p${serial}`, pool: 'short', generation: 'g2', phase: 'idle', tenant: undefined, task: undefined, jobsDone: 0,
+  uid: `u${++serial}`, pod: `p${serial}`, pool: 'short', generation: 'g2', phase: 'idle', tenant: undefined, account: undefined, task: undefined, jobsDone: 0,
   createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, refusals: 0, shunnedUntil: 0, ...more,
 });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
-const none: Demand = { byTenant: new Map(), drainPerSecond: 0, longestWaitMs: 0 };
-const waiting = (jobs: Record<string, number>, longestWaitMs = 0, drainPerSecond = 0): Demand => ({ byTenant: new Map(Object.entries(jobs)), drainPerSecond, longestWaitMs });
+const none: Demand = { waiting: [], drainPerSecond: 0, longestWaitMs: 0 };
+/** Jobs by tenant; a tenant `x:…@a` is of the account `a`, any other an account of its own. */
+const waiting = (jobs: Record<string, number>, longestWaitMs = 0, drainPerSecond = 0): Demand => ({
+  waiting: Object.entries(jobs).map(([tenant, count]) => ({ tenant, account: tenant.split('@')[1] ?? tenant, jobs: count })), drainPerSecond, longestWaitMs,
+});
 const spec = { serves: { kinds: ['file' as const] }, minReady: 2, maxPods: 5, reuse: { scope: 'account' as const, maxJobs: 10, maxAgeSeconds: 100, idleSeconds: 10 } };
 
 const plan = (runners: Runner[], demand = none, more: Partial<PoolView> = {}) => {
@@ -75,6 +78,40 @@ describe('pool plan', () => {
     const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
     assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 500)).end, []);
     assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 1500)).end, ['evicted']);
+  });
+
+  describe('shares of accounts', () => {
+    const large = { ...spec, minReady: 2, maxPods: 10 };
+    const own = (account: number, count: number, more: Partial<Runner> = {}) => many(count, { tenant: `a:${account}`, account, ...more });
+    const one = (job: number, account: number, more: Partial<Runner> = {}) => runner({ tenant: `x:${job}`, account, ...busy, ...more });
+    const wants = (...jobs: [tenant: string, account: number, jobs: number][]): Demand => ({ ...none, waiting: jobs.map(([tenant, account, count]) => ({ tenant, account, jobs: count })) });
+    const strange = (account: number, count: number): [string, number, number][] => Array.from({ length: count }, (_, i) => [`x:new${i}`, account, 1]);
+    const planned = (runners: Runner[], demand: Demand, more: object = {}) => plan(runners, demand, { spec: large, ...more });
+
+    it('tenants of one job each of an account at its share evict no runner of another account', () => {
+      const full = [...Array.from({ length: 5 }, (_, i) => one(i, 1)), ...own(2, 1), ...own(3, 4)];
+      assert.deepEqual(planned(full, wants(...strange(1, 8))).ended, []);
+    });
+    it('an account at its share has its own idle runners recycled', () => {
+      const full = [...Array.from({ length: 4 }, (_, i) => one(i, 1)), ...own(1, 1, { idleSince: 900 }), ...own(2, 5)];
+      assert.deepEqual(planned(full, wants(...strange(1, 8))).ended, ['a:1']);
+    });
+    it('an account below its share takes from the account that holds most', () => {
+      const full = [...own(1, 2, { idleSince: 1 }), ...own(2, 6, { idleSince: 900 }), ...own(3, 2, busy)];
+      assert.deepEqual(planned(full, wants(['a:4', 4, 1])).ended, ['a:2']);
+    });
+    it('the queue of an account at its share makes no runners while another account waits', () => {
+      const half = [...own(1, 5, busy), ...many(2)];
+      assert.equal(planned(half, wants(['a:1', 1, 50], ['a:2', 2, 1])).create, 1);
+    });
+    it('the queue of one account leaves room for the untouched runners', () => {
+      assert.equal(planned([...own(1, 8, busy), ...many(2)], wants(['a:1', 1, 50])).create, 0);
+      assert.equal(planned([...own(1, 7, busy), ...many(2)], wants(['a:1', 1, 50])).create, 1);
+    });
+    it('an account at the reserve has a runner of another account given to it while it is below its share', () => {
+      const bound = [...own(1, 2, busy), ...own(2, 6, { idleSince: 900 }), ...many(2)];
+      assert.deepEqual(planned(bound, wants(['t:9', 1, 1])).ended, ['a:2']);
+    });
   });
 
   it('rolls to a new generation with surge: the old leave when the new are ready', () => {

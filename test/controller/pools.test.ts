@@ -134,6 +134,22 @@ describe('pools', function () {
     await kube.delete(PROBE_TOOLS, 'ffprobe-8.0', { namespace });
   });
 
+  it('the jobs of one account leave runners for another account, which starts at once', async () => {
+    const { controller, submit, runners, newToken, newAccount } = await start({
+      pools: { short: { minReady: 2, maxPods: 4, reuse: { scope: 'token', maxJobs: 1_000, maxAgeSeconds: 3600, idleSeconds: 600 } } }, runners: { go: () => 'hold' },
+    });
+    await controller();
+    await ready(2);
+    // Each token is a tenant of its own.
+    const greedy = await Promise.all(Array.from({ length: 6 }, async () => submit({ token: await newToken(10) })));
+    await until('the account waits at its share', () => greedy.some(({ id }) => cluster.reason(id) === 'AccountAtShare'));
+    const running = () => greedy.filter(({ id }) => runners.of(id)).length;
+    await until('it has its two runners', () => running() === 2);
+    const other = await submit({ token: await newToken(10, await newAccount()) });
+    await until('the other account runs', () => runners.of(other.id));
+    assert.equal(running(), 2);
+  });
+
   it('does not drain a runner that speaks before the watch has shown its pod', async () => {
     const { controller, runnerNamespace } = await start({ pools: { short: { minReady: 0 } } });
     const { term } = await controller();

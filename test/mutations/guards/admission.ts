@@ -104,6 +104,14 @@ export const admission: readonly Mutation[] = [
     file: 'src/controller/runners.ts', from: "const untouched = free.get('');", to: 'const untouched = [...free.values()][0];', test: RUNNERS, grep: 'never gives one bound to another',
   },
   {
+    guard: 'an account leaves room for the untouched runners of others',
+    file: 'src/controller/share.ts', from: 'if (size.maxPods - (bound + 1) < reserveOf(size)) return false;', to: '', test: 'test/controller/share.test.ts',
+  },
+  {
+    guard: 'an account at its share lets one with fewer runners go first',
+    file: 'src/controller/share.ts', from: 'held < shareOf(size) || fewestOfOthers === undefined || fewestOfOthers >= held', to: 'true', test: 'test/controller/share.test.ts',
+  },
+  {
     guard: 'the runner itself refuses another tenant',
     file: 'src/runner/orders.ts', from: "if (state.tenant !== undefined && state.tenant !== order.tenant) return 'tenant';", to: '', test: ORDERS,
   },
