@@ -176,6 +176,8 @@ const controller = {
   runnerNamespace: text('PY_RUNNER_NAMESPACE', 'probeyard-runners'),
   runnerImage: text('PY_RUNNER_IMAGE'),
   runnerServiceAccount: text('PY_RUNNER_SERVICE_ACCOUNT', 'probeyard-runner'),
+  /** ConfigMap in the runners' namespace that owns every pod; empty: pods have no owner. */
+  runnerOwner: text('PY_RUNNER_OWNER', ''),
   verifyServiceAccount: text('PY_VERIFY_SERVICE_ACCOUNT', 'probeyard-verify'),
   /** How runner pods reach NATS. */
   runnerNatsUrl: text('PY_RUNNER_NATS_URL', ''),

@@ -4,6 +4,7 @@ import { RUNNER_PROTOCOL } from '../bus/messages.ts';
 import type { Config } from '../config.ts';
 import type { Pod } from '../kube/kinds.ts';
 import { C2PA_CONFIG_DIR } from '../tools/c2pa.ts';
+import type { OwnerReference } from './owner.ts';
 import { LABEL, GROUP, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
 
 export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
@@ -18,6 +19,8 @@ export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'comman
 
 /** Made by the controller in the runners' namespace from the CA that it knows NATS by itself. */
 export const NATS_CA = 'probeyard-ca';
+/** The one architecture that the tools of the catalog are built for. */
+const ARCH = { 'kubernetes.io/arch': 'amd64' } as const;
 const AGENT_UID = 65532;
 /** Another user than the agent's: what wins over a tool must not be able to signal or trace the agent. */
 const TOOLS_UID = 65533;
@@ -76,7 +79,8 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
     enableServiceLinks: false,
     restartPolicy: 'Never',
     ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
-    nodeSelector: { ...nodeSelector, ...spec?.nodeSelector },
+    // Windows nodes and other architectures take the pod, and cannot run what is in its images.
+    nodeSelector: { 'kubernetes.io/os': 'linux', ...ARCH, ...nodeSelector, ...spec?.nodeSelector },
     tolerations: [...(tolerations ?? []), ...(spec?.tolerations ?? [])],
     ...(priorityClassName ? { priorityClassName } : {}),
   };
@@ -96,6 +100,9 @@ export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeed
 export const isOver = (pod: Pod): boolean =>
   hasEnded(pod) || pod.status?.containerStatuses?.some(({ name, state }) => name === AGENT && state?.terminated !== undefined) === true;
 
+/** A short job ends within the drain; a long one is run again elsewhere, and the sooner the more of its time is left. */
+const drainSeconds = ({ serves }: ProbePoolSpec): number => (serves.kinds.includes('msv') ? 30 : 70);
+
 export interface RunnerPod {
   pool: string;
   spec: ProbePoolSpec;
@@ -104,9 +111,10 @@ export interface RunnerPod {
   tools: readonly PodTool[];
   /** False where the node refused user namespaces and the pool only prefers them. */
   userNamespace: boolean;
+  owner?: OwnerReference | undefined;
 }
 
-export function runnerPod(settings: Settings, { pool, spec, suffix, generation, tools, userNamespace }: RunnerPod): Pod {
+export function runnerPod(settings: Settings, { pool, spec, suffix, generation, tools, userNamespace, owner }: RunnerPod): Pod {
   const list = sorted(tools);
   const { volumes, mounts } = toolVolumes(settings, list);
   const bundled = settings.toolsDelivery === 'bundled';
@@ -117,6 +125,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
     metadata: {
       name: `runner-${pool}-${suffix}`,
       namespace: settings.runnerNamespace,
+      ...(owner ? { ownerReferences: [owner] } : {}),
       labels: {
         ...settings.podDefaults.labels,
         'app.kubernetes.io/name': 'probeyard',
@@ -136,7 +145,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
     spec: {
       ...common(settings, spec),
       serviceAccountName: settings.runnerServiceAccount,
-      terminationGracePeriodSeconds: 45,
+      terminationGracePeriodSeconds: drainSeconds(spec) + 15,
       ...(spec.runtimeClassName ? { runtimeClassName: spec.runtimeClassName } : {}),
       ...(userNamespace ? { hostUsers: false } : {}),
       // Origins are outside the cluster: without this every name is first tried with each of the cluster's suffixes.
@@ -176,6 +185,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
               PY_NO_PROXY: settings.noProxy.length > 0 ? JSON.stringify(settings.noProxy) : undefined,
               PY_EGRESS_RESOLVE: settings.egressProxy && settings.egressResolve !== 'here' ? settings.egressResolve : undefined,
               PY_SOURCE_CA_FILE: settings.sourceCaConfigMap ? '/etc/probeyard/source-ca/ca.crt' : undefined,
+              PY_DRAIN_MS: String(drainSeconds(spec) * 1000),
               PY_MAX_JOBS: String(spec.reuse?.maxJobs ?? 200),
               PY_TOOL_MEMORY_BYTES: String(bytesOf(toolLimits.memory) ?? DEFAULT_TOOL_MEMORY),
             }),
@@ -225,7 +235,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
 }
 
 /** Mounts one tool image, executes what is in it and prints what the binary says of itself. It has no network identity at all. */
-export function verifyPod(settings: Settings, tool: PodTool, name: string): Pod {
+export function verifyPod(settings: Settings, tool: PodTool, name: string, owner?: OwnerReference): Pod {
   const { volumes, mounts } = toolVolumes(settings, [tool]);
   return {
     apiVersion: 'v1',
@@ -233,6 +243,7 @@ export function verifyPod(settings: Settings, tool: PodTool, name: string): Pod 
     metadata: {
       name,
       namespace: settings.runnerNamespace,
+      ...(owner ? { ownerReferences: [owner] } : {}),
       labels: {
         ...settings.podDefaults.labels,
         'app.kubernetes.io/name': 'probeyard',

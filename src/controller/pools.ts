@@ -9,6 +9,7 @@ import type { Logger } from '../log.ts';
 import { builtInMsv } from '../hls/built_in.ts';
 import { toolsLine, type AvailableTool, type Job } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
+import { OwnerMissing, type OwnerReference } from './owner.ts';
 import { ANNOTATION, generationOf, isOver, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
 import { planPool, type PoolPlan, type Waiting } from './pool.ts';
 import { type LostTask, type Runner, type Runners } from './runners.ts';
@@ -23,6 +24,7 @@ export interface PoolsDeps {
   runners: Runners;
   signal: AbortSignal;
   stillLeading: () => boolean;
+  owner: () => Promise<OwnerReference | undefined>;
   demand: (lane: string) => { waiting: Waiting[]; longestWaitMs: number };
   /** A pod is gone, with what it ran. */
   podGone: (task: LostTask) => void;
@@ -364,9 +366,16 @@ export class Pools {
   async #create(state: PoolState): Promise<void> {
     const { kube, config, metrics, log } = this.#deps;
     const { pool, generation } = state;
+    let owner: OwnerReference | undefined;
+    try {
+      owner = await this.#deps.owner();
+    } catch (error) {
+      this.#holdBack(state, error instanceof OwnerMissing ? 'OwnerMissing' : 'CreateFailed', (error as Error).message);
+      return;
+    }
     const pod = runnerPod(config, {
       pool: pool.metadata.name, spec: pool.spec, suffix: podSuffix(), generation, tools: this.#mounted,
-      userNamespace: pool.spec.userNamespaces !== 'Disabled' && state.userNamespaces !== false,
+      userNamespace: pool.spec.userNamespaces !== 'Disabled' && state.userNamespaces !== false, owner,
     });
     // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run meanwhile.
     state.unseen.set(pod.metadata.name, now());

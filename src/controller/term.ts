@@ -12,6 +12,7 @@ import { applyCatalog } from './catalog.ts';
 import type { EndFlooding } from './floods.ts';
 import { lateWatch } from './late_watch.ts';
 import { Leader, type LeaderDeps } from './leader.ts';
+import { ownerOf } from './owner.ts';
 import { NATS_CA } from './pod.ts';
 import { Pools } from './pools.ts';
 import { Retention } from './retention.ts';
@@ -52,10 +53,11 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     client: kube, component: 'probeyard-controller', instance: config.podName,
     onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
   });
+  const owner = ownerOf(kube, config);
   const made: { leader?: Leader } = {};
 
   const pools = new Pools({
-    kube, config, log, metrics, events, runners, signal: over.signal,
+    kube, config, log, metrics, events, runners, owner, signal: over.signal,
     stillLeading: () => term.stillLeading(0),
     demand: (lane) => made.leader?.demand(lane) ?? { waiting: [], longestWaitMs: 0 },
     podGone: (task) => made.leader?.podGone(task),
@@ -79,7 +81,7 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
 
   const proofOf = new Map<string, string>();
   const proof: ProofDeps = {
-    kube, config, log, events, queue,
+    kube, config, log, events, queue, owner,
     getTool: (name) => tools.get(`${deps.namespace}/${name}`),
     getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
     proofsRunning: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
@@ -178,7 +180,9 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   // Runners mount it: a pod made before it would wait for it.
   if (config.natsCaFile) {
     const ca = await readFile(config.natsCaFile, 'utf8');
-    await kube.apply(CONFIG_MAPS, { metadata: { name: NATS_CA, namespace: config.runnerNamespace }, data: { 'ca.crt': ca } }, { fieldManager: 'probeyard-controller', force: true });
+    const held = await owner();
+    const metadata = { name: NATS_CA, namespace: config.runnerNamespace, ...(held ? { ownerReferences: [held] } : {}) };
+    await kube.apply(CONFIG_MAPS, { metadata, data: { 'ca.crt': ca } }, { fieldManager: 'probeyard-controller', force: true });
   }
   // Events flow from here on: what the watch shows while the lists are read must not be missed.
   attach(running);

@@ -5,6 +5,7 @@ import type { WorkQueue } from '../kube/queue.ts';
 import { LABEL, type ProbeTool, type ProbeToolStatus } from '../kube/resources.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
+import type { OwnerReference } from './owner.ts';
 import { hasEnded, verifyName, verifyPod } from './pod.ts';
 import { availability, judgeProof, provenStatus } from './tool_proof.ts';
 
@@ -19,6 +20,7 @@ export interface ProofDeps {
   getPod: (name: string) => Pod | undefined;
   proofsRunning: () => number;
   stillLeading: () => boolean;
+  owner: () => Promise<OwnerReference | undefined>;
   triedAt: Map<string, number>;
   /** So that the pod's end wakes the tool. */
   started: (pod: string, tool: string) => void;
@@ -85,7 +87,7 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
       return;
     }
     try {
-      await kube.create(PODS, verifyPod(config, tool.spec, proof), { namespace: config.runnerNamespace });
+      await kube.create(PODS, verifyPod(config, tool.spec, proof, await deps.owner()), { namespace: config.runnerNamespace });
     } catch (error) {
       if (!isKubeError(error, 'already-exists')) throw error;
     }

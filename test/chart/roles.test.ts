@@ -48,6 +48,7 @@ const EXPECTED = {
     'pods/log: get',
     'configmaps: create',
     'configmaps [probeyard-ca]: get update patch',
+    'configmaps [probeyard-runners]: get',
   ],
   'Role/probeyard-setup': [
     'secrets: create',

@@ -40,6 +40,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "probeyard.setupAccount" -}}{{ include "probeyard.name" . }}-setup{{- end -}}
 {{- define "probeyard.runnerAccount" -}}probeyard-runner{{- end -}}
 {{- define "probeyard.verifyAccount" -}}probeyard-verify{{- end -}}
+{{/* In the runners' namespace: the ConfigMap that owns every pod there. */}}
+{{- define "probeyard.runnerOwner" -}}probeyard-runners{{- end -}}
 {{/* In the runners' namespace: the CA of NATS, which the controller keeps there. */}}
 {{- define "probeyard.natsCaConfigMap" -}}probeyard-ca{{- end -}}
 
