@@ -1,7 +1,7 @@
 /** The chart's values: one description, from which values.schema.json is made. Every object refuses names it does not know. */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from '../src/kube/crd.ts';
-import { PROBE_POOL, TOOLS } from '../src/kube/resources.ts';
+import { PROBE_POOL, TOOLS, WALLS } from '../src/kube/resources.ts';
 
 const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema => ({
   type: 'object',
@@ -139,6 +139,7 @@ export const VALUES: TSchema = object({
   runners: object({
     namespace: text({ pattern: DNS_LABEL }),
     createNamespace: flag,
+    isolation: object({ require: Type.Array(oneOf(WALLS)) }),
     nodeSelector: textMap,
     tolerations: anyObjects,
     labels: textMap,

@@ -15,12 +15,14 @@ const isCount = (value: unknown): boolean => typeof value === 'number' && Number
 const optional = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value);
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
+const isWalls = (value: unknown): boolean => isObject(value) && Object.keys(value).length <= 16 && Object.values(value).every((up) => typeof up === 'boolean');
+
 /** A heartbeat in the pod's own name. */
 export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
   return isObject(beat) && isName(beat['uid']) && subject === SUBJECT.heartbeat(beat['uid'])
     && PHASES.includes(beat['phase']) && isName(beat['pool']) && isName(beat['generation'])
     && ['protocol', 'epoch', 'jobsDone', 'ageMs', 'idleMs'].every((key) => isCount(beat[key]))
-    && optional(beat['tenant'], isName) && optional(beat['job'], isName) && optional(beat['attempt'], isCount);
+    && optional(beat['tenant'], isName) && optional(beat['job'], isName) && optional(beat['attempt'], isCount) && optional(beat['walls'], isWalls);
 }
 
 const isOrder = (order: unknown): order is Record<string, unknown> =>

@@ -2,7 +2,7 @@
  * What is said over NATS: every subject and every message, once. NATS is a road, never the record:
  * each message here may be lost or come twice, and its receiver is written for that.
  */
-import type { ProbeJobSpec, Reason, ToolName } from '../kube/resources.ts';
+import type { ProbeJobSpec, Reason, ToolName, Wall } from '../kube/resources.ts';
 
 /** Runner and controller must speak the same one; a pod of another protocol gets no job and is replaced. */
 export const RUNNER_PROTOCOL = 1;
@@ -96,6 +96,8 @@ export type OrderAnswer =
   | { ok: true }
   | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
 
+export type Walls = Partial<Record<Wall, boolean>>;
+
 export type RunnerPhase = 'idle' | 'prepared' | 'running' | 'publishing' | 'draining';
 
 export interface Heartbeat {
@@ -115,6 +117,8 @@ export interface Heartbeat {
   /** Milliseconds since the agent was ready; and since it last had a job. */
   ageMs: number;
   idleMs: number;
+  /** Which walls stand around the pod; a wall that is left out is not known. */
+  walls?: Walls;
 }
 /** The answer to a heartbeat renews the task lease. `drain`: finish and exit. */
 export interface Lease { epoch: number; leaseMs: number; drain?: boolean; cancel?: { job: string; attempt: number } }

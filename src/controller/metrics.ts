@@ -1,4 +1,5 @@
 /** What the controller counts. Labels are bounded: pools and reasons, never tokens or sources. */
+import type { Wall } from '../kube/resources.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
 export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
@@ -19,6 +20,7 @@ export function controllerMetrics() {
   const epoch = new Gauge({ name: 'probeyard_leader_epoch', help: 'Epoch of the term, 0 when not leading', registers });
   const jobs = new Gauge({ name: 'probeyard_jobs', help: 'Unfinished jobs', labelNames: ['state'], registers });
   const pods = new Gauge({ name: 'probeyard_runner_pods', help: 'Runner pods', labelNames: ['pool', 'state'], registers });
+  const isolation = new Gauge({ name: 'probeyard_pool_isolation', help: '1 where every runner of the pool reports the wall, 0 where one lacks it or none has reported it', labelNames: ['pool', 'wall'], registers });
   const podsMade = new Counter({ name: 'probeyard_runner_pods_created_total', help: 'Runner pods created', labelNames: ['pool'], registers });
   const podsEnded = new Counter({ name: 'probeyard_runner_pods_ended_total', help: 'Runner pods ended, by why', labelNames: ['pool', 'why'], registers });
   const relists = new Counter({ name: 'probeyard_cache_lists_total', help: 'LISTs of a cache', labelNames: ['resource', 'reason'], registers });
@@ -38,6 +40,7 @@ export function controllerMetrics() {
     },
     jobs: (state: 'waiting' | 'running', count: number) => jobs.set({ state }, count),
     pods: (pool: string, state: 'ready' | 'busy' | 'starting', count: number) => pods.set({ pool, state }, count),
+    isolation: (pool: string, wall: Wall, up: boolean) => isolation.set({ pool, wall }, up ? 1 : 0),
     podMade: (pool: string) => podsMade.inc({ pool }),
     podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),

@@ -24,11 +24,13 @@ export interface Demand {
 export interface PoolPlan {
   create: number;
   /** Pods to end, with the reason that stands in the log. */
-  end: { runner: Runner; why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' }[];
+  end: { runner: Runner; why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation' }[];
 }
 
 export const MAX_STARTING = 6;
 const START_SECONDS = 1;
+/** A runner that may serve nothing shows for so long why; then another is tried, on whichever node takes it. */
+export const UNFIT_MS = 300_000;
 const SURPLUS_MS = 60_000;
 /** A pod is up within seconds; one that is not by then may never be, and whoever waits does not wait for it. */
 export const START_HOPE_MS = 20_000;
@@ -48,9 +50,11 @@ export interface PoolView {
   /** Set while creating is held back: quota, Unschedulable. */
   holdBack: boolean;
   now: number;
+  /** Whether a runner lacks a wall that the pool requires. */
+  lacksWall?: (runner: Runner) => boolean;
 }
 
-export function planPool({ spec, generation, runners, unseen, demand, holdBack, now }: PoolView): PoolPlan {
+export function planPool({ spec, generation, runners, unseen, demand, holdBack, now, lacksWall }: PoolView): PoolPlan {
   const end: PoolPlan['end'] = [];
   const ending = new Set<Runner>();
   const finish = (runner: Runner, why: PoolPlan['end'][number]['why']) => {
@@ -69,6 +73,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   // What nobody may use again, or has not used for too long.
   for (const runner of free) {
     if (runner.tenant !== undefined && (reuse.scope === 'job' || isForOneJob(runner.tenant))) finish(runner, 'used-up');
+    else if (lacksWall?.(runner) && now - runner.createdAt > UNFIT_MS) finish(runner, 'isolation');
     else if (runner.jobsDone >= reuse.maxJobs) finish(runner, 'used-up');
     else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');
     else if (runner.tenant !== undefined && now - runner.idleSince > reuse.idleSeconds * 1000) finish(runner, 'idle');

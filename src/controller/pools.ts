@@ -2,11 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool } from '../bus/messages.ts';
 import type { Config } from '../config.ts';
-import { PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
-import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type ReuseScope } from '../kube/resources.ts';
+import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
+import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type ReuseScope, type Wall } from '../kube/resources.ts';
+import { printable } from '../kube/printable.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Logger } from '../log.ts';
 import { builtInMsv } from '../hls/built_in.ts';
+import type { WaitingCause } from './conditions.ts';
+import { isWithoutUserNamespaces, lackedWalls, requiredWalls, wallConditions, type Shown } from './isolation.ts';
 import { toolsLine, type AvailableTool, type Job } from './job.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { OwnerMissing, type OwnerReference } from './owner.ts';
@@ -40,6 +43,14 @@ const HOLD_BACK_MS = [1_000, 30_000] as const;
 /** A created pod that the watch has not shown after this was not made, or is gone again. */
 const UNSEEN_MS = 60_000;
 
+/** When a pod that asks for a user namespace and has not come up is looked at, and how often. */
+const STUCK_MS = 8_000;
+const LOOK_MS = 5_000;
+/** Nodes are replaced and updated: a pool that does without user namespaces tries them again. */
+const AGAIN_MS = 30 * 60_000;
+
+const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: number): boolean => phase === 'starting' && userNamespace && !deleting && at - createdAt > STUCK_MS;
+
 const now = (): number => performance.now();
 
 const isAvailable = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Available' && status === 'True') ?? false;
@@ -60,8 +71,9 @@ interface PoolState {
   again: boolean;
   timer: NodeJS.Timeout | undefined;
   shown: string;
-  /** Undefined until a runner came up, or none did: only then does a pool that prefers user namespaces do without. */
-  userNamespaces: boolean | undefined;
+  /** Set while a pool that prefers user namespaces does without, because a node said that it has none. */
+  without: { until: number; message: string } | undefined;
+  lookedAt: number;
 }
 
 export class Pools {
@@ -142,7 +154,7 @@ export class Pools {
       this.#deps.changed();
       return;
     }
-    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', userNamespaces: undefined };
+    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', without: undefined, lookedAt: 0 };
     this.#pools.set(name, fresh);
     if (this.#started) this.#newGeneration(fresh);
     this.#deps.changed();
@@ -194,17 +206,21 @@ export class Pools {
     const may = () => mayTake(spec, { held: runners.held(lane, account), bound: runners.bound(lane), fewestOfOthers: fewestOfOthers() });
     const covers = (generation: string) => this.#covers(generation, tools);
     // The current generation first, even where an older pod is bound to the tenant already: else that one would never be idle, and never leave.
-    const runner = runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), may) ?? runners.choose(lane, tenant, covers, may);
+    const isFit = ({ walls }: Runner) => lackedWalls(spec, walls).length === 0;
+    const runner = runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), may, isFit)
+      ?? runners.choose(lane, tenant, covers, may, isFit);
     if (runner && runner.tenant === undefined) state.taken.push(now());
     return runner;
   }
 
   /** Why a job whose token may run it has no runner; undefined where one is free for it. */
-  whyWaiting({ lane, account, assignment: { tools } }: Claim): { reason: 'NoRunner' | 'AccountAtShare'; message: string } | undefined {
+  whyWaiting({ lane, account, assignment: { tools } }: Claim): { reason: WaitingCause; message: string } | undefined {
     const state = this.#pools.get(lane);
     if (!state) return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind' };
     const { runners } = this.#deps;
     const { spec } = state.pool;
+    const missing = this.#missing(state);
+    if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
     const [held, bound] = [runners.held(lane, account), runners.bound(lane)];
     const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
     if (mayGrow && !runners.hasFree(lane)) return { reason: 'NoRunner', message: this.#whyNoRunner(state, toolsLine(tools)) };
@@ -213,6 +229,15 @@ export class Pools {
       return { reason: 'AccountAtShare', message };
     }
     return undefined;
+  }
+
+  /** The walls that a pool requires and none of its runners has; undefined: it may serve. */
+  #missing({ pool: { spec, metadata: { name } } }: PoolState): string | undefined {
+    if (requiredWalls(spec).length === 0) return undefined;
+    const up = [...this.#deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
+    if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
+    const walls = [...new Set(up.flatMap((runner) => lackedWalls(spec, runner.walls)))];
+    return `the pool ${name} requires ${walls.join(', ')}, and none of its ${up.length} runners reports it`;
   }
 
   #whyNoRunner(state: PoolState, tools: string): string {
@@ -240,7 +265,9 @@ export class Pools {
       }
     }
     const ended = isOver(pod);
-    const { lost } = this.#deps.runners.pod({ uid, pod: pod.metadata.name, pool, generation, deleting: pod.metadata.deletionTimestamp !== undefined, ended }, now());
+    const { lost } = this.#deps.runners.pod({ uid, pod: pod.metadata.name, pool, generation, deleting: pod.metadata.deletionTimestamp !== undefined, ended, userNamespace: pod.spec?.hostUsers === false }, now());
+    const waits = pod.status?.containerStatuses?.map(({ state: { waiting } = {} }) => waiting?.message).find(isWithoutUserNamespaces);
+    if (waits !== undefined && state && pod.spec?.hostUsers === false) this.#noUserNamespace(state, waits);
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined) void this.#delete(pod.metadata.name, uid, pool, 'ended');
     const stuck = pod.status?.conditions?.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
@@ -260,12 +287,6 @@ export class Pools {
     const runner = this.#deps.runners.get(uid);
     if (!runner) return;
     this.#deps.runners.retire(uid);
-    const state = this.#pools.get(runner.pool);
-    if (why === 'never-ready' && state?.userNamespaces === undefined && (state?.pool.spec.userNamespaces ?? 'Preferred') === 'Preferred' && state) {
-      // Nodes without user namespaces leave the pod in its creation, for ever.
-      state.userNamespaces = false;
-      this.#deps.log.warn({ pool: runner.pool }, 'no runner came up in a user namespace: this pool goes on without');
-    }
     void this.#delete(runner.pod, uid, runner.pool, why);
   }
 
@@ -273,7 +294,7 @@ export class Pools {
     const state = this.#pools.get(lane);
     if (state) {
       if (runner) this.#replaceWorn(state, runner);
-      state.userNamespaces ??= true;
+      if (runner?.walls?.UserNamespace === true) state.without = undefined;
       state.holdMs = HOLD_BACK_MS[0];
       if (state.problem && now() > state.holdUntil) state.problem = undefined;
       this.#plan(state);
@@ -340,6 +361,7 @@ export class Pools {
     return planPool({
       spec: state.pool.spec, generation: state.generation, runners: [...runners.inPool(name)], unseen: state.unseen.size,
       demand: { waiting, longestWaitMs, drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
+      lacksWall: ({ walls }) => lackedWalls(state.pool.spec, walls).length > 0,
     });
   }
 
@@ -375,7 +397,7 @@ export class Pools {
     }
     const pod = runnerPod(config, {
       pool: pool.metadata.name, spec: pool.spec, suffix: podSuffix(), generation, tools: this.#mounted,
-      userNamespace: pool.spec.userNamespaces !== 'Disabled' && state.userNamespaces !== false, owner,
+      userNamespace: this.#wantsUserNamespace(state), owner,
     });
     // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run meanwhile.
     state.unseen.set(pod.metadata.name, now());
@@ -396,6 +418,50 @@ export class Pools {
     }
   }
 
+  // --------------------------------------------------------- user namespaces
+
+  #wantsUserNamespace(state: PoolState): boolean {
+    const { userNamespaces = 'Preferred' } = state.pool.spec;
+    if (requiredWalls(state.pool.spec).includes('UserNamespace') || userNamespaces === 'Required') return true;
+    if (userNamespaces === 'Disabled') return false;
+    if (state.without === undefined) return true;
+    if (now() < state.without.until) return false;
+    // One runner tries again; those that come beside it do without.
+    return ![...this.#deps.runners.inPool(state.pool.metadata.name)].some(({ phase, userNamespace, deleting }) => phase === 'starting' && userNamespace && !deleting);
+  }
+
+  /** Nodes without user namespaces leave the pod in its creation, for ever; so does a slow pull for a while. The kubelet's Events tell which. */
+  async #lookAtStuck(state: PoolState): Promise<void> {
+    const { kube, config, runners } = this.#deps;
+    if (now() - state.lookedAt < LOOK_MS) return;
+    const stuck = [...runners.inPool(state.pool.metadata.name)].find((runner) => isStuck(runner, now()));
+    if (!stuck) return;
+    state.lookedAt = now();
+    const { items } = await kube.list(EVENTS, { namespace: config.runnerNamespace, fieldSelector: `involvedObject.uid=${stuck.uid}`, limit: 50 });
+    const said = items.find(({ reason, message }) => (reason === 'FailedCreatePodSandBox' || reason === 'Failed') && isWithoutUserNamespaces(message));
+    if (said) this.#noUserNamespace(state, said.message ?? '');
+  }
+
+  #noUserNamespace(state: PoolState, said: string): void {
+    const { runners, log, events } = this.#deps;
+    const message = printable(said, 512);
+    const isNew = state.without === undefined;
+    state.without = { until: now() + AGAIN_MS, message };
+    if (isNew) {
+      log.warn({ pool: state.pool.metadata.name, reason: message }, 'node has no user namespaces');
+      events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason: 'NoUserNamespace', message });
+    }
+    if (this.#wantsUserNamespace(state)) return;
+    for (const runner of runners.inPool(state.pool.metadata.name)) if (isStuck(runner, now())) this.endPod(runner.uid, 'never-ready');
+  }
+
+  #walls(state: PoolState, live: readonly Runner[]): Shown[] {
+    const shown = wallConditions(live.filter(({ phase }) => phase !== 'starting').map(({ walls }) => walls));
+    const without = state.without;
+    if (without) return shown.map((one) => (one.type === 'UserNamespace' ? { ...one, status: 'False', reason: 'NotSupported', message: without.message } : one));
+    return shown;
+  }
+
   // ------------------------------------------------------------------- status
 
   /** Of pools that are gone, also while nobody led: a pod goes as soon as it has nothing to do. */
@@ -407,6 +473,7 @@ export class Pools {
     if (this.#deps.stillLeading()) this.#endStranded();
     for (const state of this.#pools.values()) {
       this.#plan(state);
+      await this.#lookAtStuck(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'cannot read the Events of a runner'));
       await this.#show(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'a pool status could not be written yet'));
     }
   }
@@ -422,23 +489,29 @@ export class Pools {
     metrics.pods(name, 'busy', busy);
     metrics.pods(name, 'starting', starting);
     const untouched = all.filter((runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined).length;
-    const [status, reason, message]: [Condition['status'], string, string] = state.problem
+    const walls = this.#walls(state, all);
+    for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
+    const missing = this.#missing(state);
+    const [status, reason, message]: [Condition['status'], string, string] = missing
+      ? ['False', 'IsolationMissing', missing]
+      : state.problem
       ? ['False', state.problem.reason, state.problem.message]
       : this.#mounted.length === 0
         ? ['False', 'NoTools', 'no ProbeTool is Available yet']
         : untouched >= state.pool.spec.minReady || busy > 0
           ? ['True', 'Serving', `${untouched} untouched runners are ready`]
           : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
-    const shown = JSON.stringify([ready, busy, starting, status, reason, message, state.generation, state.pool.metadata.generation]);
+    const shown = JSON.stringify([ready, busy, starting, status, reason, message, walls, state.generation, state.pool.metadata.generation]);
     if (shown === state.shown || !this.#deps.stillLeading()) return;
-    const before = state.pool.status?.conditions?.find(({ type }) => type === 'Ready');
-    const condition: Condition = {
-      type: 'Ready', status, reason, message,
-      lastTransitionTime: before?.status === status ? before.lastTransitionTime : new Date().toISOString(),
-      ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
-    };
+    const conditions = [{ type: 'Ready', status, reason, message }, ...walls].map((one): Condition => {
+      const before = state.pool.status?.conditions?.find(({ type }) => type === one.type);
+      return {
+        ...one, lastTransitionTime: before?.status === one.status ? before.lastTransitionTime : new Date().toISOString(),
+        ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
+      };
+    });
     const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
-      ready, busy, starting, replicas: all.length, selector: `${LABEL.pool}=${name}`, generation: state.generation, conditions: [condition],
+      ready, busy, starting, replicas: all.length, selector: `${LABEL.pool}=${name}`, generation: state.generation, conditions,
       ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
     });
     state.shown = shown;

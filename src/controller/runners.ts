@@ -3,7 +3,8 @@
  * and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat makes a runner usable.
  * No clock of its own: times are monotonic milliseconds given by the caller.
  */
-import type { Heartbeat } from '../bus/messages.ts';
+import type { Heartbeat, Walls } from '../bus/messages.ts';
+import { WALLS, type Wall } from '../kube/resources.ts';
 import { accountIn, isForOneJob } from './tenant.ts';
 
 export interface Runner {
@@ -25,6 +26,10 @@ export interface Runner {
   /** When its last heartbeat came; undefined for a pod that never sent one. */
   seenAt: number | undefined;
   deleting: boolean;
+  /** Whether its pod asks for a user namespace. */
+  userNamespace: boolean;
+  /** As its agent reports them. */
+  walls: Walls | undefined;
   /** How often in a row it did not take a job; and until when it is not asked again (0: it may be). */
   refusals: number;
   shunnedUntil: number;
@@ -33,7 +38,7 @@ export interface Runner {
 /** What a pod took with it, as far as it was its to run. */
 export interface LostTask { job: string; attempt: number; uid: string }
 
-export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean }
+export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean; userNamespace?: boolean }
 
 /** An account; or the tenant of a runner whose account this leader does not know. */
 export type Holder = number | string;
@@ -46,6 +51,8 @@ export function holderOf({ tenant, account, task, deleting }: Runner): Holder | 
 
 /** Half a heartbeat: the next one tells whether it serves again. */
 const SHUN_MS = 1_000;
+
+const pick = (walls: Walls): Walls => Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
 
 const isFree = ({ phase, task, deleting, shunnedUntil }: Runner): boolean => phase === 'idle' && !task && !deleting && shunnedUntil === 0;
 
@@ -124,7 +131,7 @@ export class Runners {
       this.#all.set(facts.uid, {
         uid: facts.uid, pod: facts.pod, pool: facts.pool, generation: facts.generation,
         phase: 'starting', tenant: undefined, account: undefined, task: undefined, jobsDone: 0,
-        createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting, refusals: 0, shunnedUntil: 0,
+        createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting, userNamespace: facts.userNamespace ?? false, walls: undefined, refusals: 0, shunnedUntil: 0,
       });
     } else if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may still finish what it runs, and gets nothing new.
@@ -193,7 +200,10 @@ export class Runners {
         }
       }
       runner.jobsDone = beat.jobsDone;
-      freed = !wasFree && isFree(runner);
+      // A wall that is reported later may be the one that a waiting job's pool requires.
+      const isNews = Object.entries(beat.walls ?? {}).some(([wall, up]) => runner.walls?.[wall as Wall] !== up);
+      if (beat.walls) runner.walls = pick(beat.walls);
+      freed = isFree(runner) && (!wasFree || isNews);
     });
     return idleWithTask ? { freed, idleWithTask } : { freed };
   }
@@ -201,15 +211,17 @@ export class Runners {
   /**
    * A free runner for a tenant: one already bound to it, else an untouched one; never one bound to another.
    * `covers` is asked for the generation: a job goes only to a pod whose tool set has its tools. `mayTake` is asked
-   * for a runner that does not count to the account yet.
+   * for a runner that does not count to the account yet. One that is not fit is passed over.
    */
-  choose(pool: string, tenant: string, covers: (generation: string) => boolean, mayTake: () => boolean): Runner | undefined {
+  choose(
+    pool: string, tenant: string, covers: (generation: string) => boolean, mayTake: () => boolean, isFit: (runner: Runner) => boolean = () => true,
+  ): Runner | undefined {
     const free = this.#free.get(pool);
     if (!free) return undefined;
-    for (const runner of free.get(tenant) ?? []) if (covers(runner.generation) && (holderOf(runner) !== undefined || mayTake())) return runner;
+    for (const runner of free.get(tenant) ?? []) if (covers(runner.generation) && isFit(runner) && (holderOf(runner) !== undefined || mayTake())) return runner;
     const untouched = free.get('');
     if (!untouched || !mayTake()) return undefined;
-    for (const runner of untouched) if (covers(runner.generation)) return runner;
+    for (const runner of untouched) if (covers(runner.generation) && isFit(runner)) return runner;
     return undefined;
   }
 

@@ -185,6 +185,10 @@ export type ProbeToolStatus = Static<typeof ProbeToolStatus>;
 export const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
 export type ReuseScope = (typeof REUSE_SCOPES)[number];
 
+/** What may stand between a tool and the node: conditions of a ProbePool, and what it may require. */
+export const WALLS = ['UserNamespace', 'SyscallFilter', 'NetworkEnforced'] as const;
+export type Wall = (typeof WALLS)[number];
+
 const quantity = text(32, { pattern: '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$' });
 const Resources = Type.Object({
   requests: Type.Optional(Type.Object({ cpu: Type.Optional(quantity), memory: Type.Optional(quantity) })),
@@ -210,6 +214,13 @@ const ProbePoolSpec = Type.Object({
   resources: Type.Optional(Type.Object({ agent: Type.Optional(Resources), tools: Type.Optional(Resources) })),
   runtimeClassName: Type.Optional(text(253)),
   userNamespaces: Type.Optional(oneOf(['Required', 'Preferred', 'Disabled'], { default: 'Preferred' })),
+  isolation: Type.Optional(
+    Type.Object({
+      require: Type.Optional(
+        Type.Array(oneOf(WALLS), { maxItems: 3, 'x-kubernetes-list-type': 'set', description: 'A runner that lacks one of these walls serves no job.' }),
+      ),
+    }),
+  ),
   nodeSelector: Type.Optional(Type.Record(Type.String(), text(63), { maxProperties: 32 })),
   tolerations: Type.Optional(
     Type.Array(

@@ -22,8 +22,8 @@ export function slimJob(job: ProbeJob): ProbeJob {
 export function slimPod(pod: Pod): Pod {
   withoutManagedFields(pod);
   if (pod.spec !== undefined) {
-    const { nodeName, serviceAccountName, terminationGracePeriodSeconds } = pod.spec;
-    pod.spec = { containers: [], ...clean({ nodeName, serviceAccountName, terminationGracePeriodSeconds }) };
+    const { nodeName, serviceAccountName, terminationGracePeriodSeconds, hostUsers } = pod.spec;
+    pod.spec = { containers: [], ...clean({ nodeName, serviceAccountName, terminationGracePeriodSeconds, hostUsers }) };
   }
   return pod;
 }

@@ -4,7 +4,7 @@
  */
 import { isCancel, isGo, isPrepare } from '../bus/claims.ts';
 import type { Bus } from '../bus/connect.ts';
-import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, SUBJECT } from '../bus/messages.ts';
+import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, SUBJECT, type Walls } from '../bus/messages.ts';
 import type { Logger } from '../log.ts';
 import { startHeartbeats } from './heartbeat.ts';
 import { type RunSettings, runJob } from './job.ts';
@@ -21,6 +21,7 @@ export interface AgentOptions {
   identity: Identity;
   settings: RunSettings & { maxJobs: number };
   log: Logger;
+  walls?: () => Walls;
   heartbeatMs?: number;
 }
 
@@ -39,7 +40,7 @@ const GIVE_UP_MS = 600_000;
 /** A pod whose containers are not started again is of no more use once its tools' container has died. */
 const LAUNCHER_GONE_MS = 5_000;
 
-export function startAgent({ bus, launcher, openSource, identity, settings, log, heartbeatMs }: AgentOptions): Agent {
+export function startAgent({ bus, launcher, openSource, identity, settings, log, walls, heartbeatMs }: AgentOptions): Agent {
   const readyAt = performance.now();
   let state = initialState(readyAt);
   let source: { key: string; open: JobSource } | undefined;
@@ -159,7 +160,7 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     bus,
     podUid: identity.uid,
     ...(heartbeatMs === undefined ? {} : { everyMs: heartbeatMs }),
-    state: () => heartbeatOf(state, identity, readyAt, performance.now()),
+    state: () => ({ ...heartbeatOf(state, identity, readyAt, performance.now()), ...(walls ? { walls: walls() } : {}) }),
     onLease(lease) {
       const decision = onLease(state, lease, performance.now());
       take(decision);

@@ -11,6 +11,7 @@ import { startAgent } from './agent.ts';
 import { serveHealth } from './health.ts';
 import { openLauncher } from './launcher.ts';
 import { sourceOpener } from './source.ts';
+import { watchWalls } from './walls.ts';
 
 const LAUNCHER_WITHIN_MS = 60_000;
 
@@ -55,6 +56,7 @@ export async function run(): Promise<void> {
     identity: { protocol: RUNNER_PROTOCOL, pod: config.podName, uid: config.podUid, namespace: config.namespace, pool: config.pool, generation: config.generation },
     settings: { toolsDir: config.toolsDir, nodePath: config.nodePath, outputBytes: config.outputBytes, memoryBytes: config.toolMemoryBytes, maxJobs: config.maxJobs },
     log,
+    walls: watchWalls({ toolWall: () => launcher.wall() }),
   });
   log.info({ pool: config.pool, generation: config.generation }, 'ready');
 

@@ -45,6 +45,7 @@ const EXPECTED = {
   ],
   'probeyard-runners/Role/probeyard-controller': [
     'pods: get list watch create delete',
+    'events: list',
     'pods/log: get',
     'configmaps: create',
     'configmaps [probeyard-ca]: get update patch',

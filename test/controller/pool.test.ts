@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { HEARD_MS, MAX_STARTING, START_HOPE_MS, planPool, type Demand, type PoolView } from '../../src/controller/pool.ts';
+import { HEARD_MS, MAX_STARTING, START_HOPE_MS, UNFIT_MS, planPool, type Demand, type PoolView } from '../../src/controller/pool.ts';
 import type { Runner } from '../../src/controller/runners.ts';
 import { tenantOf } from '../../src/controller/tenant.ts';
 
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({
   uid: `u${++serial}`, pod: `p${serial}`, pool: 'short', generation: 'g2', phase: 'idle', tenant: undefined, account: undefined, task: undefined, jobsDone: 0,
-  createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, refusals: 0, shunnedUntil: 0, ...more,
+  createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, userNamespace: false, walls: undefined, refusals: 0, shunnedUntil: 0, ...more,
 });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
@@ -73,6 +73,11 @@ describe('pool plan', () => {
   it('evicts none while there is room or an untouched pod', () => {
     assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' })], waiting({ d: 1 })).end, []);
     assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' }), runner()], waiting({ d: 1 })).end, []);
+  });
+  it('ends an idle runner that lacks a required wall, once it has shown so for a while', () => {
+    const lacksWall = () => true;
+    assert.deepEqual(plan(many(2), none, { now: UNFIT_MS, lacksWall, spec: { ...spec, reuse: { ...spec.reuse, maxAgeSeconds: 3600 } } }).end, []);
+    assert.deepEqual(plan(many(2), none, { now: UNFIT_MS + 1, lacksWall, spec: { ...spec, reuse: { ...spec.reuse, maxAgeSeconds: 3600 } } }).end, ['isolation', 'isolation']);
   });
   it('a tenant with work of its own lends a pod only after a fair wait', () => {
     const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];

@@ -1,6 +1,8 @@
-/** What the pods of a pool are to the cluster: who owns them, and what an eviction does. */
+/** What the pods of a pool are to the cluster: who owns them, what an eviction does, which walls stand around them. */
 import assert from 'node:assert/strict';
-import { CONFIG_MAPS, PROBE_POOLS } from '../../src/kube/client.ts';
+import { SUBJECT, type Lease } from '../../src/bus/messages.ts';
+import { CONFIG_MAPS, EVENTS, PROBE_POOLS } from '../../src/kube/client.ts';
+import { heartbeatOf } from '../../src/runner/orders.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
@@ -43,5 +45,40 @@ describe('pods of a pool', function () {
     assert.equal(record?.state, 'success');
     assert.equal(job(id)?.status?.attempts, 2);
     assert.notEqual(job(id)?.status?.runner?.uid, first.uid);
+  });
+
+  it('go on without a user namespace once the kubelet says that the node has none, and the pool shows it', async () => {
+    const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
+    await controller();
+    const [first] = await until('a pod is made', async () => {
+      const made = await pods();
+      return made.length > 0 ? made : undefined;
+    }, 20_000);
+    assert.equal(first?.spec?.hostUsers, false);
+    const message = 'Failed to create pod sandbox: RuntimeClass handler "" does not support user namespaces';
+    await kube.create(EVENTS, {
+      metadata: { name: 'sandbox', namespace: runnerNamespace }, type: 'Warning', reason: 'FailedCreatePodSandBox', message,
+      involvedObject: { apiVersion: 'v1', kind: 'Pod', name: first?.metadata.name, namespace: runnerNamespace, uid: first?.metadata.uid },
+    } as never);
+    await until('a pod without a user namespace takes its place', async () => {
+      const made = await pods();
+      return made.length === 1 && made[0]?.metadata.uid !== first?.metadata.uid && made[0]?.spec?.hostUsers === undefined;
+    }, 30_000);
+    await until('the pool shows it', async () => (await condition('UserNamespace'))?.reason === 'NotSupported');
+    assert.deepEqual([(await condition('UserNamespace'))?.status, (await condition('UserNamespace'))?.message], ['False', message]);
+  });
+
+  it('serve nothing while they lack a wall that the pool requires', async () => {
+    const { controller, submit, ended, reason, runners, runnerNamespace, servers: { bus } } = await start({ pools: { short: { minReady: 1, maxPods: 1, isolation: { require: ['SyscallFilter'] } } } });
+    await controller();
+    await ready(1);
+    const { id } = await submit();
+    await until('the job says why it waits', () => reason(id) === 'IsolationMissing');
+    await until('the pool says so', async () => (await condition('Ready'))?.reason === 'IsolationMissing');
+    const runner = runners.all()[0]!;
+    const identity = { protocol: 1, pod: runner.pod, uid: runner.uid, namespace: runnerNamespace, pool: 'short', generation: '' };
+    await bus.request<Lease>(SUBJECT.heartbeat(runner.uid), { ...heartbeatOf(runner.state, identity, 0, performance.now()), walls: { SyscallFilter: true } }, 1_000);
+    assert.equal((await ended(id))[0]?.state, 'success');
+    await until('the pool shows the wall', async () => (await condition('SyscallFilter'))?.status === 'True');
   });
 });

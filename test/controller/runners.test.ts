@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Heartbeat } from '../../src/bus/messages.ts';
-import { Runners } from '../../src/controller/runners.ts';
+import { Runners, type Runner } from '../../src/controller/runners.ts';
 
 const facts = (uid: string, more: object = {}) => ({ uid, pod: `pod-${uid}`, pool: 'short', generation: 'g1', deleting: false, ended: false, ...more });
 const beat = (uid: string, more: Partial<Heartbeat> = {}): Heartbeat => ({
@@ -46,6 +46,34 @@ describe('runners', () => {
   it('a tenant at its share of pods takes no untouched one', () => {
     const runners = idle('a');
     assert.equal(choose(runners, 't', yes, () => false), undefined);
+  });
+
+  it('a runner counts to the account whose job it was given, for as long as its pod lives', () => {
+    const runners = idle('a', 'b');
+    runners.reserve(runners.get('a')!, 'j1', 1, 'x:j1', 7);
+    runners.reserve(runners.get('b')!, 'j2', 1, 'a:7', 7);
+    assert.deepEqual([runners.held('short', 7), runners.bound('short')], [2, 2]);
+    runners.release('b', 'j2', 2);
+    assert.equal(runners.held('short', 7), 2, 'an idle runner is still bound to it');
+    runners.retire('a');
+    runners.gone('b');
+    assert.deepEqual([runners.held('short', 7), runners.bound('short')], [0, 0]);
+  });
+  it('an idle runner that is open to all counts to nobody', () => {
+    const runners = idle('a');
+    runners.reserve(runners.get('a')!, 'j1', 1, 'any', 7);
+    assert.equal(runners.held('short', 7), 1);
+    runners.release('a', 'j1', 2);
+    assert.deepEqual([runners.held('short', 7), runners.bound('short')], [0, 0]);
+  });
+  it('a runner that is not fit gets no job; one that reports its walls later is news', () => {
+    const runners = idle('a');
+    const isFit = ({ walls }: Runner) => walls?.UserNamespace === true;
+    const fit = () => runners.choose('short', 't', yes, yes, isFit)?.uid;
+    assert.equal(fit(), undefined);
+    assert.deepEqual(runners.heartbeat(beat('a', { walls: { UserNamespace: true } }), 2), { freed: true });
+    assert.deepEqual(runners.heartbeat(beat('a', { walls: { UserNamespace: true } }), 3), { freed: false });
+    assert.equal(fit(), 'a');
   });
 
   it('a job goes only to a generation that covers its tools', () => {

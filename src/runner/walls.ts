@@ -1,0 +1,39 @@
+/** What the agent can tell of the walls around its pod. */
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Walls } from '../bus/messages.ts';
+import type { Wall as ToolWall } from './launcher_frames.ts';
+
+/** Some networks enforce a policy only a moment after a pod has started. */
+const SETTLE_MS = 5_000;
+const CONNECT_MS = 3_000;
+
+/** The initial user namespace maps every id to itself. */
+export const isUserNamespace = (uidMap: string): boolean => !/^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
+
+export function reaches(host: string, port: number, ms = CONNECT_MS): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host, port });
+  socket.setTimeout(ms, () => resolve(false));
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
+
+export interface WallsOptions { toolWall: () => ToolWall | undefined; env?: NodeJS.ProcessEnv; uidMapFile?: string; settleMs?: number }
+
+/** The API server's service is the address that every pod knows and that no policy of the chart lets a runner reach. */
+export function watchWalls({ toolWall, env = process.env, uidMapFile = '/proc/self/uid_map', settleMs = SETTLE_MS }: WallsOptions): () => Walls {
+  const walls: Walls = {};
+  try {
+    walls.UserNamespace = isUserNamespace(readFileSync(uidMapFile, 'utf8'));
+  } catch {
+    // Not known then, which a pool that requires it takes for missing.
+  }
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
+  if (host && port) setTimeout(() => void reaches(host, Number(port)).then((open) => { walls.NetworkEnforced = !open; }), settleMs).unref();
+  return () => {
+    const tools = toolWall();
+    return { ...walls, ...(tools ? { SyscallFilter: tools === 'watched' } : {}) };
+  };
+}
