@@ -5,6 +5,7 @@ const ROLES: Record<string, () => Promise<{ run(): Promise<void> }>> = {
   agent: () => import('./runner/main.ts'),
   verify: () => import('./runner/verify.ts'),
   migrate: () => import('./store/main.ts'),
+  renew: () => import('./setup/renew.ts'),
   setup: () => import('./setup/main.ts'),
   selftest: () => import('./selftest/main.ts'),
 };

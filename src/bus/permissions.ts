@@ -12,6 +12,8 @@ export const INBOX = {
 
 /** Where controllers end the connection of a deleted pod: the account's way to the server's own KICK. */
 export const KICK = (serverId: string): string => `py.kick.${serverId}`;
+/** Where controllers make a server read its certificate anew: it does so at a signal or a request only. */
+export const RELOAD = (serverId: string): string => `py.reload.${serverId}`;
 export const AUTH_CALLOUT = '$SYS.REQ.USER.AUTH';
 export const CALLOUT_QUEUE = 'callout';
 
@@ -33,7 +35,7 @@ export const apiPermissions: Allowed = {
 const streams = [STREAM.results, STREAM.chunks];
 export const controllerPermissions: Allowed = {
   publish: [
-    'py.run.>', SUBJECT.ended('*'), SUBJECT.closed, KICK('*'),
+    'py.run.>', SUBJECT.ended('*'), SUBJECT.closed, KICK('*'), RELOAD('*'),
     '$JS.API.INFO',
     ...streams.flatMap((name) => ['CREATE', 'UPDATE', 'INFO', 'PURGE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`)),
     `$JS.API.CONSUMER.CREATE.${STREAM.results}.>`, `$JS.API.CONSUMER.DURABLE.CREATE.${STREAM.results}.>`, `$JS.API.CONSUMER.INFO.${STREAM.results}.>`, `$JS.API.CONSUMER.MSG.NEXT.${STREAM.results}.>`,

@@ -36,10 +36,16 @@ accounts {
 ${user(api, apiPermissions, false)}
 ${user(controller, controllerPermissions, true)}
     ]
-    imports: [ { service: { account: SYS, subject: "$SYS.REQ.SERVER.*.KICK" }, to: "py.kick.*" } ]
+    imports: [
+      { service: { account: SYS, subject: "$SYS.REQ.SERVER.*.KICK" }, to: "py.kick.*" }
+      { service: { account: SYS, subject: "$SYS.REQ.SERVER.*.RELOAD" }, to: "py.reload.*" }
+    ]
   }
   SYS {
-    exports: [ { service: "$SYS.REQ.SERVER.*.KICK", accounts: [${account}] } ]
+    exports: [
+      { service: "$SYS.REQ.SERVER.*.KICK", accounts: [${account}] }
+      { service: "$SYS.REQ.SERVER.*.RELOAD", accounts: [${account}] }
+    ]
   }
 }
 system_account: SYS

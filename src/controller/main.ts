@@ -15,6 +15,7 @@ import { LABEL, type ProbeJob } from '../kube/resources.ts';
 import { slimJob, slimPod } from '../kube/slim.ts';
 import { makeLog } from '../log.ts';
 import { openStore } from '../store/store.ts';
+import { watchCertificate } from './certificate_watch.ts';
 import { collect } from './collect.ts';
 import { floods } from './floods.ts';
 import { idOf } from './job.ts';
@@ -91,6 +92,7 @@ export async function run(): Promise<void> {
     onError: (error) => log.warn({ err: error }, 'collecting'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
   });
+  const certificates = watchCertificate(bus, { url: config.natsUrl, caFile: config.natsCaFile || undefined, log, metrics });
   const shares = watchShares(bus, { onOver: (uid) => endFlooding(uid, 'chunks'), onError: (error) => log.warn({ err: error }, 'NATS') });
 
   const listener = store.listenTokens((change) => {
@@ -162,6 +164,7 @@ export async function run(): Promise<void> {
   await upkeep.stop();
   await election.stop();
   shares.stop();
+  certificates.stop();
   await results.stop();
   callout.stop();
   await Promise.allSettled([jobs.stop(), pods.stop()]);

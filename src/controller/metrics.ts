@@ -25,6 +25,7 @@ export function controllerMetrics() {
   const podsEnded = new Counter({ name: 'probeyard_runner_pods_ended_total', help: 'Runner pods ended, by why', labelNames: ['pool', 'why'], registers });
   const relists = new Counter({ name: 'probeyard_cache_lists_total', help: 'LISTs of a cache', labelNames: ['resource', 'reason'], registers });
   const callouts = new Counter({ name: 'probeyard_nats_callouts_total', help: 'Runners that asked for a NATS identity', labelNames: ['outcome'], registers });
+  const certificates = new Gauge({ name: 'probeyard_certificate_expiry_seconds', help: 'Unix time at which a certificate expires', labelNames: ['certificate'], registers });
   return {
     registry,
     admitted: (pool: string, queueMs: number) => {
@@ -44,6 +45,7 @@ export function controllerMetrics() {
     podMade: (pool: string) => podsMade.inc({ pool }),
     podEnded: (pool: string, why: string) => podsEnded.inc({ pool, why }),
     listed: (resource: string, reason: string) => relists.inc({ resource, reason }),
+    certificate: (certificate: 'nats' | 'nats-ca', expiresAt: number) => certificates.set({ certificate }, expiresAt / 1000),
     callout: (outcome: 'accepted' | 'refused') => callouts.inc({ outcome }),
   };
 }

@@ -8,8 +8,8 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const DAY_MS = 86_400_000;
 const CA_DAYS = 3_650;
 const SERVER_DAYS = 365;
-/** Renewed by the upgrade that finds less than this left. */
-const RENEW_DAYS = 30;
+/** Renewed when less than this part of its life is left, as cert-manager does. */
+export const RENEW_FROM = 1 / 3;
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
 
@@ -18,13 +18,15 @@ const serial = (): string => `01${Buffer.from(webcrypto.getRandomValues(new Uint
 const pemOf = async (key: webcrypto.CryptoKey): Promise<string> => x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 
 async function serverBy(ca: x509.X509Certificate, caKey: webcrypto.CryptoKey, hosts: string[], now: Date): Promise<{ crt: string; key: string }> {
+  // Clients refuse a certificate whose authority has ended, whatever its own end says.
+  const end = Math.min(now.getTime() + SERVER_DAYS * DAY_MS, ca.notAfter.getTime());
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(),
     subject: `CN=${hosts[0] ?? 'nats'}`,
     issuer: ca.subject,
     notBefore: new Date(now.getTime() - 3_600_000),
-    notAfter: new Date(now.getTime() + SERVER_DAYS * DAY_MS),
+    notAfter: new Date(end),
     signingAlgorithm: ALGORITHM,
     publicKey: keys.publicKey,
     signingKey: caKey,
@@ -63,8 +65,9 @@ export async function renewed(data: SecretData, hosts: string[], now = new Date(
   const { 'tls.crt': current, 'ca.crt': caPem, 'ca.key': caKey } = data;
   if (!current || !caPem || !caKey) return undefined;
   const certificate = new NodeCertificate(current);
-  const left = Date.parse(certificate.validTo) - now.getTime();
-  if (left > RENEW_DAYS * DAY_MS && hosts.every((host) => certificate.checkHost(host) !== undefined)) return undefined;
+  const end = Date.parse(certificate.validTo);
+  const left = end - now.getTime();
+  if (left > (end - Date.parse(certificate.validFrom)) * RENEW_FROM && hosts.every((host) => certificate.checkHost(host) !== undefined)) return undefined;
   const key = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(caKey), ALGORITHM, false, ['sign']);
   const server = await serverBy(new x509.X509Certificate(caPem), key, hosts, now);
   return { 'tls.crt': server.crt, 'tls.key': server.key };

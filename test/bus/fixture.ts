@@ -24,7 +24,7 @@ export interface BusFixture {
 
 const seed = (key: KeyPair) => new TextDecoder().decode(key.getSeed());
 
-export async function startBus(options: Omit<NatsOptions, 'conf'> & { caFile?: string } = {}): Promise<BusFixture> {
+export async function startBus(options: Omit<NatsOptions, 'conf'> & { caFile?: string; host?: string } = {}): Promise<BusFixture> {
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-bus-'));
   const [api, controller, issuer] = [createUser(), createUser(), createAccount()];
   const file = (name: string, text: string) => {
@@ -37,7 +37,7 @@ export async function startBus(options: Omit<NatsOptions, 'conf'> & { caFile?: s
   const opened: Bus[] = [];
   const errors: BusError[] = [];
   const open = async (settings: Omit<BusSettings, 'url'>) => {
-    const bus = await connectBus({ url: server.url, caFile: options.caFile, onError: (error) => errors.push(error), ...settings });
+    const bus = await connectBus({ url: server.url.replace('127.0.0.1', options.host ?? '127.0.0.1'), caFile: options.caFile, onError: (error) => errors.push(error), ...settings });
     opened.push(bus);
     return bus;
   };

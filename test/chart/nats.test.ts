@@ -72,4 +72,25 @@ describe('the NATS server of the chart', function () {
     assert.equal(info.tls_required, true);
     assert.equal(info.jetstream.config.max_storage, 2 * 1024 ** 3);
   });
+
+  it('refuses requests to JetStream that are not in their form', () => {
+    assert.match(only(render(), 'ConfigMap', 'probeyard-nats')['data']['nats.conf'] as string, /jetstream \{[^}]*\n\s+strict: true\n[^}]*\}/);
+  });
+
+  it('its monitor is closed to every pod: the policy opens the clients\' port alone', () => {
+    const { ingress } = only(render(), 'NetworkPolicy', 'probeyard-nats')['spec'] as { ingress: { ports: { port: number }[] }[] };
+    assert.deepEqual(ingress.flatMap(({ ports }) => ports.map(({ port }) => port)), [4222]);
+    assert.deepEqual(only(render(), 'Service', 'probeyard-nats')['spec'].ports.map(({ port }: { port: number }) => port), [4222]);
+  });
+
+  it('its certificate is renewed by a job that runs each day, unless the Secret or the server is somebody else\'s', () => {
+    const names = (values: object) => render(values).filter(({ metadata }) => metadata.name === 'probeyard-renewal').map(({ kind }) => kind).sort();
+    assert.deepEqual(names({}), ['CronJob', 'Role', 'RoleBinding', 'ServiceAccount']);
+    assert.deepEqual([names({ setup: { enabled: false } }), names({ nats: { external: { url: 'tls://nats:4222' } } })], [[], []]);
+    const [renew] = only(render(), 'CronJob', 'probeyard-renewal')['spec'].jobTemplate.spec.template.spec.containers as { env: { name: string; value?: string }[] }[];
+    const [setup] = only(render(), 'Job', 'probeyard-setup')['spec'].template.spec.containers as { env: { name: string; value?: string }[] }[];
+    const hosts = (env: { name: string; value?: string }[] | undefined) => env?.find(({ name }) => name === 'PY_NATS_HOSTS')?.value;
+    assert.ok(hosts(renew?.env));
+    assert.equal(hosts(renew?.env), hosts(setup?.env));
+  });
 });

@@ -8,6 +8,7 @@ describe('every pod', function () {
   const pod = (owner: string, values: object) => podsOf(render(values)).find((one) => one.owner === owner)!;
 
   const PODS = {
+    'CronJob/probeyard-renewal': 'calls the API server',
     'Deployment/probeyard-api': 'calls the API server',
     'Deployment/probeyard-controller': 'calls the API server',
     'Job/probeyard-setup': 'calls the API server',

@@ -69,7 +69,7 @@ export interface PodTemplate { owner: string; labels: Record<string, string>; an
 /** Every pod that these objects lead to. */
 export function podsOf(objects: Rendered[]): PodTemplate[] {
   return objects.flatMap((object) => {
-    const pod = object.kind === 'Pod' ? object : (object['spec']?.template as Rendered | undefined);
+    const pod = object.kind === 'Pod' ? object : ((object['spec']?.template ?? object['spec']?.jobTemplate?.spec.template) as Rendered | undefined);
     if (!pod?.['spec']?.containers) return [];
     return [{ owner: `${object.kind}/${object.metadata.name}`, labels: pod.metadata.labels ?? {}, annotations: pod.metadata.annotations ?? {}, spec: pod['spec'] as Rendered }];
   });

@@ -55,6 +55,7 @@ const EXPECTED = {
     'secrets: create',
     'secrets [probeyard-admin probeyard-box probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-seal-private probeyard-seal-public]: get patch',
   ],
+  'Role/probeyard-renewal': ['secrets [probeyard-nats-tls]: get patch'],
   'ClusterRole/probeyard-view': ['probejobs.probeyard.dev: get list watch', 'probetools.probeyard.dev: get list watch', 'probepools.probeyard.dev: get list watch'],
   'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
   'ClusterRole/probeyard-admin': [
@@ -83,6 +84,13 @@ describe('roles', function () {
     });
   }
 
+  it('allow the renewal what it calls, on one Secret', () => {
+    const text = readFileSync(new URL('../../src/setup/renew.ts', import.meta.url), 'utf8');
+    const calls = [...text.matchAll(/\bkube\.(get|list|create|mergePatch|delete|apply)\b/g)].flatMap(([, call]) => VERBS[call ?? ''] ?? []);
+    assert.deepEqual(calls.toSorted(), ['get', 'patch']);
+    assert.deepEqual(rolesOf(render({ nats: { external: { url: 'tls://nats:4222' } } }))['Role/probeyard-renewal'], undefined);
+  });
+
   it('let the controller read Secrets only where jobs may name them', () => {
     const allowed = rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))['Role/probeyard-controller'];
     assert.deepEqual(allowed, [...EXPECTED['Role/probeyard-controller'], 'secrets: get']);
@@ -91,7 +99,7 @@ describe('roles', function () {
   it('belong to accounts of this release, and to no runner', () => {
     const objects = render(EVERYTHING);
     const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => `${metadata.namespace ?? 'probeyard'}/${metadata.name}`));
-    assert.deepEqual([...accounts].sort(), ['probeyard-runners/probeyard-runner', 'probeyard-runners/probeyard-verify', 'probeyard/probeyard-api', 'probeyard/probeyard-controller', 'probeyard/probeyard-setup']);
+    assert.deepEqual([...accounts].sort(), ['probeyard-runners/probeyard-runner', 'probeyard-runners/probeyard-verify', 'probeyard/probeyard-api', 'probeyard/probeyard-controller', 'probeyard/probeyard-renewal', 'probeyard/probeyard-setup']);
     for (const binding of objects.filter(({ kind }) => kind.endsWith('RoleBinding'))) {
       for (const { namespace, name } of binding['subjects'] as { namespace: string; name: string }[]) {
         assert.ok(accounts.has(`${namespace}/${name}`), `${namespace}/${name}`);

@@ -11,6 +11,7 @@ import { openSealed } from '../../src/seal/open.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { natsTls, renewed } from '../../src/setup/certificates.ts';
 import { setup } from '../../src/setup/main.ts';
+import { renew } from '../../src/setup/renew.ts';
 import { admin, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
 import { isToken } from '../../src/store/admin.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
@@ -42,7 +43,7 @@ describe('setup: what the Secrets hold', function () {
     assert.equal(await openSealed(sealed, binding, JSON.parse(keys.private['private.jwks'] ?? '')), 'https://user:secret@example.org/x');
   });
 
-  it('a certificate for every host, by a CA of its own, renewed when a month is left or a host is new', async () => {
+  it('a certificate for every host, by a CA of its own, renewed when a third of its life is left or a host is new', async () => {
     const now = new Date('2026-05-01T00:00:00Z');
     const later = (days: number) => new Date(now.getTime() + days * DAY_MS);
     const data = await natsTls(['nats', 'nats.probeyard.svc'], now);
@@ -50,8 +51,8 @@ describe('setup: what the Secrets hold', function () {
     assert.ok(ca.ca && !certificate.ca && certificate.verify(ca.publicKey) && certificate.checkIssued(ca));
     assert.deepEqual(['nats', 'nats.probeyard.svc', 'elsewhere'].map((host) => certificate.checkHost(host)), ['nats', 'nats.probeyard.svc', undefined]);
     assert.ok(Date.parse(ca.validTo) > later(3_600).getTime());
-    assert.equal(await renewed(data, ['nats'], later(330)), undefined);
-    for (const changes of [await renewed(data, ['nats'], later(340)), await renewed(data, ['nats', 'new'], now)]) {
+    assert.equal(await renewed(data, ['nats'], later(240)), undefined);
+    for (const changes of [await renewed(data, ['nats'], later(250)), await renewed(data, ['nats', 'new'], now)]) {
       assert.deepEqual(Object.keys(changes ?? {}).sort(), ['tls.crt', 'tls.key']);
       assert.ok(new X509Certificate(changes?.['tls.crt'] ?? '').verify(ca.publicKey));
     }
@@ -136,5 +137,26 @@ describe('setup: the Secrets of an installation', function () {
     assert.deepEqual(after['probeyard-nats-auth'], before['probeyard-nats-auth']);
     assert.equal(after['probeyard-nats-tls']?.['ca.crt'], before['probeyard-nats-tls']?.['ca.crt']);
     assert.notEqual(after['probeyard-nats-tls']?.['tls.crt'], before['probeyard-nats-tls']?.['tls.crt']);
+  });
+
+  it('the renewal changes the certificate and its key alone, when it is time, and only what it has read', async () => {
+    const name = 'probeyard-nats-tls';
+    const old = await natsTls(['nats'], new Date(Date.now() - 300 * DAY_MS));
+    await kube.create(SECRETS, { metadata: { name }, stringData: old } as Secret);
+    const held = async () => (await kube.get<Secret>(SECRETS, name)).data as Record<string, string>;
+    const before = await held();
+    assert.equal(await renew(kube, name, ['nats']), true);
+    const after = await held();
+    assert.deepEqual(Object.keys(after).filter((key) => after[key] !== before[key]).sort(), ['tls.crt', 'tls.key']);
+    assert.equal(await renew(kube, name, ['nats']), false);
+    assert.deepEqual(await held(), after);
+    // Another renewal was faster.
+    const slow = { ...kube, get: (async (...args: Parameters<typeof kube.get>) => {
+      const found = await kube.get(...args);
+      await kube.mergePatch(SECRETS, name, { metadata: { labels: { touched: 'yes' } } });
+      return found;
+    }) as typeof kube.get };
+    await assert.rejects(renew(slow, name, ['nats'], new Date(Date.now() + 300 * DAY_MS)), { code: 'conflict' });
+    assert.deepEqual(await held(), after);
   });
 });

@@ -38,12 +38,22 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "probeyard.apiAccount" -}}{{ include "probeyard.name" . }}-api{{- end -}}
 {{- define "probeyard.controllerAccount" -}}{{ include "probeyard.name" . }}-controller{{- end -}}
 {{- define "probeyard.setupAccount" -}}{{ include "probeyard.name" . }}-setup{{- end -}}
+{{- define "probeyard.renewalAccount" -}}{{ include "probeyard.name" . }}-renewal{{- end -}}
 {{- define "probeyard.runnerAccount" -}}probeyard-runner{{- end -}}
 {{- define "probeyard.verifyAccount" -}}probeyard-verify{{- end -}}
 {{/* In the runners' namespace: the ConfigMap that owns every pod there. */}}
 {{- define "probeyard.runnerOwner" -}}probeyard-runners{{- end -}}
 {{/* In the runners' namespace: the CA of NATS, which the controller keeps there. */}}
 {{- define "probeyard.natsCaConfigMap" -}}probeyard-ca{{- end -}}
+
+{{/* Every name of the installed NATS, for its certificate. */}}
+{{- define "probeyard.natsHosts" -}}
+{{- $hosts := list -}}
+{{- range $suffix := list "" (print "." .Release.Namespace) (print "." .Release.Namespace ".svc") (print "." .Release.Namespace ".svc.cluster.local") -}}
+{{- $hosts = append $hosts (print (include "probeyard.name" $) "-nats" $suffix) -}}
+{{- end -}}
+{{- join "," $hosts -}}
+{{- end -}}
 
 {{- define "probeyard.natsInstalled" -}}{{ if not .Values.nats.external.url }}true{{ end }}{{- end -}}
 {{- define "probeyard.postgresInstalled" -}}{{ if not .Values.postgres.external.existingSecret }}true{{ end }}{{- end -}}

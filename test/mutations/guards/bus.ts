@@ -30,5 +30,7 @@ export const bus: readonly Mutation[] = [
   { guard: 'a runner keeps few results in the stream', file: 'src/bus/streams.ts', from: ', max_msgs_per_subject: MOST_RESULTS_OF_ONE', to: '', test: FLOOD, grep: 'keeps four results' },
   { guard: 'a flood is dropped before it is parsed', file: 'src/bus/collect.ts', from: 'if (isFlood(message)) { message.term(); return; }', to: '', test: FLOOD, grep: 'before they are parsed, it is reported once' },
   { guard: 'a connection has few subscriptions', file: 'src/bus/server_config.ts', from: 'max_subscriptions: ${MOST_SUBSCRIPTIONS}', to: '', test: FLOOD, grep: 'subscriptions are few' },
+  { guard: 'a renewal writes only over what it has read', file: 'src/setup/renew.ts', from: 'metadata: { resourceVersion: metadata.resourceVersion }, ', to: '', test: 'test/setup/setup.test.ts', grep: 'the renewal changes' },
+  { guard: 'a renewed certificate of NATS is taken', file: 'src/controller/certificate_watch.ts', from: 'await reloadServer(bus, serverId);', to: '', test: 'test/controller/certificate_watch.test.ts', grep: 'a renewed one is presented' },
   { guard: 'unreadable credentials do not close a connection for good', file: 'src/bus/connect.ts', from: 'return undefined;\n    }\n  };', to: 'throw error;\n    }\n  };', test: 'test/bus/connect.test.ts', grep: 'credentials' },
 ];

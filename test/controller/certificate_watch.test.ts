@@ -1,0 +1,95 @@
+/** A renewed certificate of NATS is taken while the server runs: new connections see it, and none is lost. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { presentedCertificate } from '../../src/bus/certificate.ts';
+import type { Bus } from '../../src/bus/connect.ts';
+import { type CertificateSettings, lookAtCertificates } from '../../src/controller/certificate_watch.ts';
+import { natsTls, renewed } from '../../src/setup/certificates.ts';
+import { type BusFixture, startBus } from '../bus/fixture.ts';
+
+const DAY_MS = 86_400_000;
+const HOSTS = ['localhost'];
+
+describe('certificate of NATS', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let fixture: BusFixture;
+  let controller: Bus;
+  let tls: Record<string, string>;
+  let lines: string[];
+  let seen: Record<string, number>;
+  const statuses: string[] = [];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-certificate-'));
+    // 300 of its 365 days are over.
+    tls = await natsTls(HOSTS, new Date(Date.now() - 300 * DAY_MS));
+    writeFileSync(join(folder, 'ca.crt'), tls['ca.crt'] ?? '');
+    fixture = await startBus({ tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' }, caFile: join(folder, 'ca.crt'), host: 'localhost' });
+    controller = await fixture.controller();
+    statuses.length = 0;
+    controller.onStatus((status) => statuses.push(status));
+    lines = [];
+    seen = {};
+  });
+  afterEach(async () => {
+    await fixture.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const settings = (): CertificateSettings => ({
+    url: fixture.server.url.replace('127.0.0.1', 'localhost'), caFile: join(folder, 'ca.crt'),
+    log: pino({}, { write: (line: string) => { lines.push(line); } }), metrics: { certificate: (name, at) => { seen[name] = at; } },
+  });
+  const presented = async () => {
+    const found = await presentedCertificate(settings().url, settings().caFile);
+    assert.ok(found);
+    return found;
+  };
+
+  it('its end and that of its authority are read', async () => {
+    await lookAtCertificates(controller, settings());
+    assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 65);
+    assert.equal(Math.round(((seen['nats-ca'] ?? 0) - Date.now()) / DAY_MS), 3_350);
+  });
+
+  it('a renewed one is presented after the next look, and no connection is lost', async () => {
+    const before = await presented();
+    const changes = await renewed(tls, HOSTS);
+    assert.ok(changes);
+    fixture.server.certify({ certificate: changes['tls.crt'] ?? '', key: changes['tls.key'] ?? '' });
+    assert.equal((await presented()).fingerprint, before.fingerprint, 'the server reads it only when it is asked to');
+    await lookAtCertificates(controller, settings());
+    assert.notEqual((await presented()).fingerprint, before.fingerprint);
+    assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 365);
+    assert.match(lines.join(''), /NATS presents a renewed certificate/);
+    const fresh = await fixture.controller();
+    await Promise.all([controller.flush(), fresh.flush()]);
+    assert.deepEqual(statuses, []);
+  });
+
+  it('a server whose certificate is good for long is not asked to reload', async () => {
+    const fresh = await renewed(tls, HOSTS);
+    assert.ok(fresh);
+    fixture.server.certify({ certificate: fresh['tls.crt'] ?? '', key: fresh['tls.key'] ?? '' });
+    await lookAtCertificates(controller, { ...settings(), now: () => Date.now() - 200 * DAY_MS });
+    assert.equal(Math.round(((seen['nats'] ?? 0) - Date.now()) / DAY_MS), 65);
+  });
+
+  it('a server that does not let us reload it is reported, and its end is still read', async () => {
+    const api = await fixture.api();
+    await lookAtCertificates(api, settings());
+    assert.match(lines.join(''), /cannot reload the certificate of NATS/);
+    assert.ok(seen['nats']);
+  });
+
+  it('a certificate that has expired is read', async () => {
+    const over = await natsTls(HOSTS, new Date(Date.now() - 400 * DAY_MS));
+    fixture.server.certify({ certificate: over['tls.crt'] ?? '', key: over['tls.key'] ?? '' });
+    await lookAtCertificates(controller, settings());
+    assert.ok((seen['nats'] ?? Infinity) < Date.now());
+  });
+});
