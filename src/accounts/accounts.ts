@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import { ATTEMPT_LIMITS, makeAttempts, type Attempts } from './attempts.ts';
 import { makeBox, type Box } from './box.ts';
 import type { Caller } from './caller.ts';
+import { makeKnownBrowsers, type KnownBrowsers } from './known_browsers.ts';
 import { makeJwts, type Jwts } from './jwt.ts';
 import { startMailer } from './mailer.ts';
 import type { MailText } from './mail_texts.ts';
@@ -22,6 +23,7 @@ export interface Accounts {
   ownHosts: readonly string[];
   attempts: Attempts;
   box: Box;
+  knownBrowsers: KnownBrowsers;
   jwts: Jwts;
   passwords: Passwords;
   /** Null: the JWT is not valid, has expired, or its session has ended. */
@@ -69,6 +71,7 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
     settings,
     box,
     jwts,
+    knownBrowsers: makeKnownBrowsers(box, store.clock.now),
     ownHosts: settings.publicUrl === '' ? [] : [new URL(settings.publicUrl).host.toLowerCase()],
     attempts: makeAttempts(store, { ...ATTEMPT_LIMITS, ...settings.attempts }),
     passwords: makePasswords(),

@@ -1,15 +1,22 @@
-/** How often something may be tried before it must wait: by the account it is about and by the address it comes from. */
+/** How often something may be tried before it must wait: by the account that it is about, and by who tries. */
 import { createHash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { AttemptLimit } from '../store/attempts.ts';
 import type { Store } from '../store/store.ts';
+import { networkOf, siteOf } from './networks.ts';
 
 const MINUTE_MS = 60_000;
 
 export const ATTEMPT_LIMITS = {
-  /** Ten wrong passwords at once, then one a minute. */
-  'password:account': { burst: 10, everyMs: MINUTE_MS },
+  /** Wrong passwords of an account from one network: ten at once, then one a minute. */
+  'password:network': { burst: 10, everyMs: MINUTE_MS },
+  /** From all networks together: far more, so that one of them cannot lock the owner out of the others. */
+  'password:account': { burst: 100, everyMs: 10_000 },
+  /** From a browser that the account has signed in with before: the two above do not count for it. */
+  'password:browser': { burst: 10, everyMs: MINUTE_MS },
+  /** Sign-ins of any account, right ones too: each costs an Argon2. */
   'password:address': { burst: 100, everyMs: 3_000 },
+  /** The old password, where a caller changes a password. */
+  'password:caller': { burst: 10, everyMs: MINUTE_MS },
   /** Mails to one address. */
   'mail:account': { burst: 3, everyMs: 10 * MINUTE_MS },
   'mail:address': { burst: 30, everyMs: MINUTE_MS },
@@ -19,16 +26,6 @@ export const ATTEMPT_LIMITS = {
 
 export type AttemptScope = keyof typeof ATTEMPT_LIMITS;
 export type AttemptLimits = Record<AttemptScope, AttemptLimit>;
-
-/** A household has a /64 of IPv6. */
-export const addressKey = (ip: string): string => (isIPv6(ip) && !ip.startsWith('::ffff:') ? `${expand(ip).slice(0, 4).join(':')}::/64` : ip.replace(/^::ffff:/, ''));
-
-function expand(ip: string): string[] {
-  const [head = '', tail] = ip.split('::');
-  const parts = (text: string) => (text === '' ? [] : text.split(':'));
-  const [front, back] = [parts(head), parts(tail ?? '')];
-  return [...front, ...Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => '0'), ...back].map((part) => part.toLowerCase().replace(/^0+(?=.)/, ''));
-}
 
 export class TooManyAttempts extends Error {
   readonly code = 'too-many-attempts';
@@ -40,19 +37,36 @@ export class TooManyAttempts extends Error {
   }
 }
 
-const keyOf = (text: string): Buffer => createHash('sha256').update(text.toLowerCase()).digest();
+/** A user by id; an e-mail address only where there is no such user: databases and JavaScript do not agree on lower case. */
+export type Account = number | string;
+
+/** Who tries, on which account. Addresses are folded here, so that no caller can forget to. */
+export type AttemptKey = { account: Account } | { address: string } | { account: Account; network: string } | { account: Account; browser: string };
+
+function keyOf(key: AttemptKey): Buffer {
+  const parts = {
+    ...('account' in key ? { account: typeof key.account === 'number' ? key.account : key.account.toLowerCase() } : {}),
+    ...('address' in key ? { address: siteOf(key.address) } : {}),
+    ...('network' in key ? { network: networkOf(key.network) } : {}),
+    ...('browser' in key ? { browser: key.browser } : {}),
+  };
+  return createHash('sha256').update(JSON.stringify(parts)).digest();
+}
 
 export interface Attempts {
   /** Throws TooManyAttempts. */
-  take(scope: AttemptScope, key: string): Promise<void>;
-  /** It went well: what went wrong before counts no more. */
-  forget(scope: AttemptScope, key: string): Promise<void>;
+  take(scope: AttemptScope, key: AttemptKey): Promise<void>;
+  /** It went well: this one does not count. */
+  giveBack(scope: AttemptScope, key: AttemptKey): Promise<void>;
+  /** It went well: neither this one nor those before count. */
+  forget(scope: AttemptScope, key: AttemptKey): Promise<void>;
 }
 
-export const makeAttempts = (store: Pick<Store, 'takeAttempt' | 'forgetAttempts'>, limits: AttemptLimits): Attempts => ({
+export const makeAttempts = (store: Pick<Store, 'takeAttempt' | 'giveBackAttempt' | 'forgetAttempts'>, limits: AttemptLimits): Attempts => ({
   async take(scope, key) {
     const waitMs = await store.takeAttempt(scope, keyOf(key), limits[scope]);
     if (waitMs > 0) throw new TooManyAttempts(waitMs);
   },
+  giveBack: (scope, key) => store.giveBackAttempt(scope, keyOf(key), limits[scope]),
   forget: (scope, key) => store.forgetAttempts(scope, keyOf(key)),
 });

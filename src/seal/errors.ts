@@ -9,3 +9,5 @@ export class SealError extends Error {
     this.code = code;
   }
 }
+
+export const isSealError = (error: unknown): error is SealError => error instanceof SealError;

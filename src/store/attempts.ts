@@ -11,6 +11,12 @@ export function attemptCalls(database: Database) {
       return row?.ms ?? 0;
     },
 
+    async giveBackAttempt(scope: string, key: Buffer, limit: AttemptLimit): Promise<void> {
+      await database.rows({
+        name: 'give_back_attempt', text: 'update attempts set tat = tat - make_interval(secs => $3 / 1000.0) where scope = $1 and key = $2', values: [scope, key, limit.everyMs],
+      });
+    },
+
     async forgetAttempts(scope: string, key: Buffer): Promise<void> {
       await database.rows({ name: 'forget_attempt', text: 'delete from attempts where scope = $1 and key = $2', values: [scope, key] });
     },

@@ -118,7 +118,7 @@ describe('management: accounts by mail', function () {
 describe('management: accounts without mail, and attempts', function () {
   this.timeout(60_000);
   let m: Management;
-  before(async () => { m = await startManagement({ mail: null, attempts: { ...NO_LIMITS, 'password:account': { burst: 3, everyMs: 60_000 } } }); });
+  before(async () => { m = await startManagement({ mail: null, attempts: { ...NO_LIMITS, 'password:network': { burst: 3, everyMs: 60_000 } } }); });
   after(() => m.stop());
 
   it('nobody can sign up or get a new password, and is told why; sub-users are active at once', async () => {

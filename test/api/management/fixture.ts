@@ -110,7 +110,7 @@ export interface Management {
 }
 
 const MANY = { burst: 10_000, everyMs: 1 };
-export const NO_LIMITS = { 'password:account': MANY, 'password:address': MANY, 'mail:account': MANY, 'mail:address': MANY, 'code:address': MANY, 'invite:account': MANY };
+export const NO_LIMITS = { 'password:account': MANY, 'password:network': MANY, 'password:browser': MANY, 'password:caller': MANY, 'password:address': MANY, 'mail:account': MANY, 'mail:address': MANY, 'code:address': MANY, 'invite:account': MANY };
 
 export async function startManagement(change: Partial<AccountSettings> = {}): Promise<Management> {
   const [stored, mailBox] = await Promise.all([startStore(), startMailBox()]);

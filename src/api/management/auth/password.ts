@@ -19,10 +19,10 @@ const Body = Type.Object(
 async function change({ accounts, store }: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
   const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(Body, ctx);
   const { attempts, passwords, settings } = accounts;
-  await attempts.take('password:address', remoteIp(ctx, settings.trustedHops));
-  await attempts.take('password:account', `#${caller.userId}`);
+  await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('password:caller', { account: caller.userId });
   if (!await passwords.verify(old, await store.passwordHash(caller.userId))) throw invalid('old-password', caller.userId === userId ? 'is wrong' : 'is wrong: it is the caller\'s own');
-  await attempts.forget('password:account', `#${caller.userId}`);
+  await attempts.forget('password:caller', { account: caller.userId });
   await store.setPassword(userId, await passwords.hash(wanted));
   if (logoutAll) await store.endSessions(userId);
   ctx.status = 204;

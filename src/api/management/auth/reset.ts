@@ -19,8 +19,8 @@ const sendCode = ({ accounts, store }: Deps): Handler =>
     const { settings, attempts, jwts } = accounts;
     if (!settings.mail) throw forbidden('no-permission', 'no mail is sent here: ask an administrator for a new password');
     const { email } = checkedBy(Body, ctx);
-    await attempts.take('mail:address', remoteIp(ctx, settings.trustedHops));
-    await attempts.take('mail:account', email);
+    await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+    await attempts.take('mail:account', { account: email });
     const codeId = randomUUID();
     const code = await jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
     const mail = await accounts.sealMail(resetMail(settings.publicUrl, code));

@@ -15,12 +15,12 @@ const Answer = Type.Object({ success: Type.Literal(true), email: Type.String(), 
 const setNew = ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { 'reset-token': code, 'new-password': password } = checkedBy(Body, ctx);
-    await accounts.attempts.take('code:address', remoteIp(ctx, accounts.settings.trustedHops));
+    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
     const claims = await accounts.jwts.verify('reset', code);
     if (!claims) throw invalid('reset-token', NOT_VALID);
     const redeemed = await store.redeemReset(claims.id, await accounts.passwords.hash(password));
     if (!redeemed) throw invalid('reset-token', NOT_VALID);
-    await accounts.attempts.forget('password:account', redeemed.email);
+    await accounts.attempts.forget('password:account', { account: redeemed.userId });
     ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
   };
 

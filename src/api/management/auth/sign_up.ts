@@ -30,8 +30,8 @@ const signUpWork = ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(Body, ctx);
     const { settings, attempts, jwts, passwords } = accounts;
-    await attempts.take('mail:address', remoteIp(ctx, settings.trustedHops));
-    await attempts.take('mail:account', email);
+    await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+    await attempts.take('mail:account', { account: email });
     const codeId = randomUUID();
     const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
     const [passwordHash, verify, known] = [await passwords.hash(password), await accounts.sealMail(verifyMail(settings.publicUrl, code)), await accounts.sealMail(knownMail(settings.publicUrl))];

@@ -17,7 +17,7 @@ export const NOT_VALID = 'is not valid, was used before, or has expired';
 const verifyWork = ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { 'verify-token': code } = checkedBy(Body, ctx);
-    await accounts.attempts.take('code:address', remoteIp(ctx, accounts.settings.trustedHops));
+    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
     const claims = await accounts.jwts.verify('verify', code);
     const redeemed = claims && await store.redeemVerify(claims.id);
     if (!redeemed) throw invalid('verify-token', NOT_VALID);

@@ -39,7 +39,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   const beyond = notToGive(caller, permissions);
   if (beyond !== undefined) throw forbidden('no-permission', `permissions: ${beyond} is not the caller's to give`);
   // Whether an address has an account can be learnt here, by somebody who is known, and not often.
-  await accounts.attempts.take('invite:account', `#${caller.userId}`);
+  await accounts.attempts.take('invite:account', { account: caller.userId });
   const mails = accounts.settings.mail !== null;
   const user = await store.makeSubUser({ email, firstName, lastName, status: mails ? 'pending' : 'active', parentId, permissions, restrictions });
   if (!user) throw new GatewayError(409, 'email-taken', 'email: cannot be used for a new account', { field: 'email' });

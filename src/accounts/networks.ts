@@ -1,0 +1,24 @@
+/** What an address stands for in a limit. An IPv6 caller owns a /64: each of its 2^64 addresses with a limit of its own would be none. */
+import ipaddr from 'ipaddr.js';
+
+/** `192.0.2.1:443` and `[2001:db8::1]:443` are what some proxies write. */
+function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  const bare = text.trim().replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/%.*$/s, '');
+  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return null;
+  return ipaddr.process(bare);
+}
+
+const folded = (text: string, v4Bits: number): string => {
+  const address = parsed(text);
+  // All that is not an address is one caller: it would otherwise be as many as can be written.
+  if (address === null) return 'unknown';
+  const bits = address.kind() === 'ipv4' ? v4Bits : 64;
+  const bytes = address.toByteArray().map((byte, index) => (index < bits / 8 ? byte : 0));
+  return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
+};
+
+/** One IPv4 address, or a /64 of IPv6. */
+export const siteOf = (address: string): string => folded(address, 32);
+
+/** A /24 of IPv4, or a /64 of IPv6. */
+export const networkOf = (address: string): string => folded(address, 24);
