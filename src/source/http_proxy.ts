@@ -1,20 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Job } from './job.ts';
+import type { Login } from './job.ts';
 import { refuse, serveUrl } from './serve.ts';
 import { hostText, resolveReference } from './target.ts';
 
 /** The proxy as tools know it from http_proxy: for addresses that were not rewritten. Same checks, never a credential. */
 
-export type Login = { job: Job; tool: string };
-
-/** The job whose secret a tool presents as the proxy's user name. */
-export function loginOf(header: string | undefined, jobs: ReadonlyMap<string, Job>): Login | undefined {
+/** The job and tool whose secret is presented as the proxy's user name. */
+export function loginOf(header: string | undefined, logins: ReadonlyMap<string, Login>): Login | undefined {
   const encoded = /^Basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(header ?? '')?.[1];
   if (encoded === undefined) return undefined;
   const [secret = '', tool = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
-  const job = jobs.get(secret);
-  return job === undefined || !/^[A-Za-z0-9_-]*$/.test(tool) ? undefined : { job, tool };
+  const login = logins.get(secret);
+  return login?.tool === tool ? login : undefined;
 }
 
 export const challenge = { 'proxy-authenticate': 'Basic realm="source"' };

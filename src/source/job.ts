@@ -8,6 +8,7 @@ import { nameOf } from './mapping.ts';
 import type { Head } from './head.ts';
 import { OriginFile, type FileContext } from './origin_file.ts';
 import { outputRedactor } from './output.ts';
+import { makeParameters } from './parameters.ts';
 import type { Playlist } from './playlist.ts';
 import type { Pool } from './pool.ts';
 import type { RelayContext } from './relay.ts';
@@ -57,7 +58,12 @@ export type Prepared = { ok: true; size: number | undefined; type: string } | { 
 /** Our own log: what a message to the caller leaves out. Never an address as a whole, never a credential. */
 export type SourceLog = { debug(fields: object, message: string): void; warn(fields: object, message: string): void };
 
+/** What a secret of the proxy stands for: it says which tool asks, so that no tool can ask as another. */
+export type Login = { job: Job; tool: string };
+
 export type JobSettings = {
+  /** From now on this secret is the tool's. */
+  admit(secret: string, login: Login): void;
   log: SourceLog | undefined;
   port: number;
   rtspPort: number;
@@ -81,12 +87,16 @@ const recordedAs: Readonly<Partial<Record<Scheme, string>>> = { rtmp: 'flv', rtm
 
 /** One request's source: what its tools may read, what was read, and what went wrong. */
 export class Job {
-  readonly secret = randomBytes(16).toString('hex');
+  /** What the secrets of this job's tools begin with. */
+  readonly #id = randomBytes(8).toString('hex');
+  readonly #secrets = new Map<string, string>();
   readonly main: string;
   readonly name: string;
   readonly redact: (text: string) => string;
   readonly source: Source;
   readonly guard: Guard;
+  /** What the HLS validator is told of the source's query. */
+  readonly parameters = makeParameters();
   readonly playlists = new Map<string, { playlist: Promise<Playlist>; at: number }>();
   readonly #settings: JobSettings;
   readonly #limits: Limits;
@@ -113,7 +123,7 @@ export class Job {
     this.#access = accessOf(options.source, this.main, settings.s3);
     this.#hasParts = options.source.class !== 'file' || 'msv' in this.#verify || /\.(?:xml|isml?)$/i.test(this.name);
     this.#cache = new PageCache(settings.cacheBytes);
-    this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, secret: this.secret, main: this.main, name: this.name });
+    this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, id: this.#id, main: this.main, name: this.name });
   }
 
   get rewriter(): Rewriter {
@@ -128,13 +138,26 @@ export class Job {
     return this.#abort.signal;
   }
 
+  get secrets(): readonly string[] {
+    return [...this.#secrets.values()];
+  }
+
+  #secret(tool: string): string {
+    const known = this.#secrets.get(tool);
+    if (known !== undefined) return known;
+    const made = `${this.#id}${randomBytes(8).toString('hex')}`;
+    this.#secrets.set(tool, made);
+    if (!this.closed) this.#settings.admit(made, { job: this, tool });
+    return made;
+  }
+
   prefix(tool: string): string {
-    return `http://127.0.0.1:${this.#settings.port}/${this.secret}/${tool}`;
+    return `http://127.0.0.1:${this.#settings.port}/${this.#secret(tool)}/${tool}`;
   }
 
   /** The address that a tool is started with. */
   address(tool: string): string {
-    if (this.source.scheme.startsWith('rtsp')) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.secret}/${tool}/${this.name}`;
+    if (this.source.scheme.startsWith('rtsp')) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.#secret(tool)}/${tool}/${this.name}`;
     const kind = this.source.class === 'stream' && !this.#live.includes(tool) ? recordedAs[this.source.scheme] : undefined;
     return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
   }
@@ -146,7 +169,7 @@ export class Job {
 
   /** For what a tool asks for past its address: the same guard as an HTTP proxy. */
   environment(tool: string): Record<string, string> {
-    const proxy = `http://${this.secret}:${tool}@127.0.0.1:${this.#settings.port}`;
+    const proxy = `http://${this.#secret(tool)}:${tool}@127.0.0.1:${this.#settings.port}`;
     return { http_proxy: proxy, https_proxy: proxy, HTTPS_PROXY: proxy, no_proxy: '127.0.0.1', NO_PROXY: '127.0.0.1' };
   }
 
@@ -219,7 +242,7 @@ export class Job {
   }
 
   refuse(url: string): void {
-    const shown = redactUrl(url);
+    const shown = redactUrl(this.parameters.shown(url));
     const { refused } = this.#stats;
     if (refused.length < mostRefused && !refused.includes(shown)) refused.push(shown);
   }

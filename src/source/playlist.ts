@@ -4,6 +4,7 @@ import { SourceError } from './error.ts';
 import type { Head } from './head.ts';
 import type { OriginFile } from './origin_file.ts';
 import type { Place, Roots } from './mapping.ts';
+import { declaredParameters } from './parameters.ts';
 import type { Rewriter } from './rewriter.ts';
 
 /** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */
@@ -34,7 +35,7 @@ function claimedKind({ type, url }: Head): PlaylistKind | undefined {
 
 export type Playlist = { body: Buffer; /** it will not change */ final: boolean };
 
-export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, roots: Roots, rewriter: Rewriter): Promise<Playlist> {
+async function readText(file: OriginFile, head: Head): Promise<Buffer> {
   if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();
   let bytes = await file.first(longestPlaylist + 1);
   if (bytes.length > longestPlaylist) throw tooLong();
@@ -44,6 +45,17 @@ export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistK
       throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
     });
   }
+  return bytes;
+}
+
+/** The parameters of its own query that an HLS playlist declares; none where it is something else. */
+export async function parametersOf(file: OriginFile, head: Head): Promise<string[]> {
+  if ((await playlistKind(file, head)) !== 'hls') return [];
+  return declaredParameters((await readText(file, head)).toString('utf8', 0, 1 << 20));
+}
+
+export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, roots: Roots, rewriter: Rewriter): Promise<Playlist> {
+  const bytes = await readText(file, head);
   const { body, final } = await rewriter.rewrite({ kind, bytes, place, roots });
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { openSocket, trustedContext, type ConnectOptions } from './connect.ts';
 import { egressRoute, type Egress } from './egress.ts';
 import type { Guard, GuardOptions } from './guard.ts';
-import { Job, type JobOptions, type JobStats, type Prepared, type SourceLog } from './job.ts';
+import { Job, type JobOptions, type JobStats, type Login, type Prepared, type SourceLog } from './job.ts';
 import { Pool } from './pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import { makeRewriter, type RewriterOptions } from './rewriter.ts';
@@ -63,7 +63,8 @@ const mostPools = 16;
 
 /** Starts the proxy: one per agent, on 127.0.0.1. */
 export async function startProxy(options: ProxyOptions = {}): Promise<SourceProxy> {
-  const jobs = new Map<string, Job>();
+  const jobs = new Set<Job>();
+  const logins = new Map<string, Login>();
   const pools = new Map<string, Pool>();
   const context = trustedContext(options.ca);
   // Now, and not while the first job waits.
@@ -90,10 +91,10 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   };
 
   const server = createServer({ keepAliveTimeout: 5000, maxHeaderSize: 32768 }, (request, response) => {
-    void handle(request, response, jobs, port).catch(() => refuse(response, 500, 'Internal error.'));
+    void handle(request, response, logins, port).catch(() => refuse(response, 500, 'Internal error.'));
   });
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
-    const login = loginOf(request.headers['proxy-authorization'], jobs);
+    const login = loginOf(request.headers['proxy-authorization'], logins);
     if (login === undefined) answer(socket, 407, 'Proxy Authentication Required', challenge);
     else refuseTunnel(login, request.url ?? '', socket);
   });
@@ -103,12 +104,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const rtsp = await startRtspRelay((secret) => jobs.get(secret));
+  const rtsp = await startRtspRelay((secret) => logins.get(secret));
 
   return {
     port,
     open(job) {
       const made = new Job(job, {
+        admit: (secret, login) => void logins.set(secret, login),
         port, rtspPort: rtsp.port, pool, log: options.log, guard: { ...options, ownHosts }, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
         dial: (guard, verify, host, at, { secure, address }) => openSocket(host, at, secure, { ...connecting(guard, verify), address }),
@@ -117,7 +119,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         offlineMs: options.offlineMs ?? 10_000,
         recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },
       });
-      jobs.set(made.secret, made);
+      jobs.add(made);
       return {
         address: (tool) => made.address(tool),
         environment: (tool) => made.environment(tool),
@@ -125,15 +127,17 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         stats: () => made.stats(),
         redact: made.redact,
         close() {
-          jobs.delete(made.secret);
+          jobs.delete(made);
+          for (const secret of made.secrets) logins.delete(secret);
           made.close();
           if (jobs.size === 0 && pools.size > mostPools) closePools();
         },
       };
     },
     async close() {
-      for (const job of jobs.values()) job.close();
+      for (const job of jobs) job.close();
       jobs.clear();
+      logins.clear();
       closePools();
       rewriter.close();
       const closed = new Promise((resolve) => server.close(resolve));
@@ -143,23 +147,23 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   };
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, jobs: ReadonlyMap<string, Job>, port: number): Promise<void> {
+async function handle(request: IncomingMessage, response: ServerResponse, logins: ReadonlyMap<string, Login>, port: number): Promise<void> {
   response.on('error', () => {});
   let path = request.url ?? '/';
   const own = `http://127.0.0.1:${port}/`;
   if (path.startsWith(own)) path = path.slice(own.length - 1);
   if (!path.startsWith('/')) {
-    const login = loginOf(request.headers['proxy-authorization'], jobs);
+    const login = loginOf(request.headers['proxy-authorization'], logins);
     if (login === undefined) refuse(response, 407, 'Proxy authentication required.', challenge);
     else await serveAbsolute(login, request, response);
     return;
   }
   const match = /^\/([0-9a-f]{32})\/([A-Za-z0-9_-]{1,64})\/(.*)$/s.exec(path);
-  const job = match === null ? undefined : jobs.get(match[1]!);
-  if (match === null || job === undefined) {
+  const login = match === null ? undefined : logins.get(match[1]!);
+  if (match === null || login === undefined || login.tool !== match[2]) {
     refuse(response, 404, 'No such address.');
     return;
   }
-  await serveTool(job, match[2]!, match[3]!, request, response);
+  await serveTool(login.job, login.tool, match[3]!, request, response);
 }
 

@@ -3,7 +3,7 @@ import type { Failure, Job } from './job.ts';
 import { fromPath, rootsOf } from './mapping.ts';
 import type { Head } from './head.ts';
 import type { OriginFile } from './origin_file.ts';
-import { playlistKind, readPlaylist, type Playlist } from './playlist.ts';
+import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist.ts';
 
 /** Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the agent lives. */
 export async function serveTool(job: Job, tool: string, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -22,7 +22,7 @@ export async function serveTool(job: Job, tool: string, path: string, request: I
     refuse(response, 404, 'No such address.');
     return;
   }
-  await serveUrl(job, tool, url, request, response, path);
+  await serveUrl(job, tool, isPlain(tool) ? job.parameters.meant(url) : url, request, response, path);
 }
 
 /** With the path that was asked for, playlists are rewritten; without one the address was asked for as it is, and gets no credential. */
@@ -30,7 +30,7 @@ export async function serveUrl(job: Job, tool: string, url: string, request: Inc
   try {
     if (isPlain(tool) && request.headers['cache-control'] === 'no-cache') job.forgetUrl(url);
     const { file, head } = await job.file(url, tool, path === undefined);
-    if (isPlain(tool)) tellPlace(head, request, response);
+    if (isPlain(tool)) await tell(job, url, file, head, request, response);
     const playlist = path === undefined || isPlain(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
     else await send(file, head, request, response);
@@ -44,14 +44,14 @@ export async function serveUrl(job: Job, tool: string, url: string, request: Inc
 /** It judges playlists as they are: nothing in them is rewritten, and what it asks for with `no-cache` is read anew. */
 const isPlain = (tool: string): boolean => tool === 'msv';
 
-/** Where the text came from, for its references: without the query, but for the parameters that a playlist takes from it by name. */
-function tellPlace({ url }: Head, request: IncomingMessage, response: ServerResponse): void {
-  const [place = '', query = ''] = url.split('?');
+/** Where the text came from, for its references: without the query, but for the parameters that the source itself declares. */
+async function tell(job: Job, url: string, file: OriginFile, head: Head, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const place = job.parameters.shown(head.url.split('?')[0]!);
   response.setHeader('x-source-place', place.replace(/[^\x21-\x7e]/gu, (letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : '')));
-  const names = String(request.headers['x-source-parameters'] ?? '').split(',').filter((name) => name !== '').slice(0, 16);
-  if (names.length === 0) return;
-  const given = new URLSearchParams(query);
-  response.setHeader('x-source-parameters', new URLSearchParams(names.flatMap((name): [string, string][] => (given.has(name) ? [[name, given.get(name) ?? '']] : []))).toString());
+  const wanted = String(request.headers['x-source-parameters'] ?? '').split(',').filter((name) => name !== '');
+  if (wanted.length === 0 || url !== job.main) return;
+  const names = (await parametersOf(file, head)).filter((name) => wanted.includes(name));
+  response.setHeader('x-source-parameters', new URLSearchParams(job.parameters.told(head.url, names)).toString());
 }
 
 /** How long a playlist that may change is good for both tools. */

@@ -100,7 +100,7 @@ describe('bounded work: what tools print and servers say', function () {
   });
 
   it('an address of ours that ends in many dots keeps them, and is read once', () => {
-    const redact = outputRedactor(source, { port: 4000, rtspPort: 4001, secret: 'f'.repeat(32), main: 'https://host/a.mp4', name: 'a.mp4' });
+    const redact = outputRedactor(source, { port: 4000, rtspPort: 4001, id: 'f'.repeat(16), main: 'https://host/a.mp4', name: 'a.mp4' });
     const own = `http://127.0.0.1:4000/${'f'.repeat(32)}/ffprobe/x/https/cdn/`;
     assert.equal(redact(`${own}b.ts.:,`), 'https://cdn/b.ts.:,');
     assertLinear('dots', 1 << 14, (size) => () => redact(`${own}${filled('.', size)}x`));

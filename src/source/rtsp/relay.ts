@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SourceError, isSourceError } from '../error.ts';
-import type { Job } from '../job.ts';
+import type { Job, Login } from '../job.ts';
 import { encodeRtsp, headerOf, RtspReader, type RtspMessage } from './message.ts';
 import { rtspNames, type Names } from './names.ts';
 import { refusedRtsp, RtspUpstream, type RtspResponse } from './upstream.ts';
@@ -14,12 +14,12 @@ const methods: ReadonlySet<string> = new Set(['OPTIONS', 'DESCRIBE', 'SETUP', 'P
 
 export type RtspRelay = { readonly port: number; close(): Promise<void> };
 
-export async function startRtspRelay(jobOf: (secret: string) => Job | undefined): Promise<RtspRelay> {
+export async function startRtspRelay(loginOf: (secret: string) => Login | undefined): Promise<RtspRelay> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-    serveConnection(socket, port, jobOf);
+    serveConnection(socket, port, loginOf);
   });
   server.maxConnections = 64;
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
@@ -36,7 +36,7 @@ export async function startRtspRelay(jobOf: (secret: string) => Job | undefined)
 
 type Connection = { job: Job; tool: string; names: Names; upstream: RtspUpstream };
 
-function serveConnection(socket: Socket, port: number, jobOf: (secret: string) => Job | undefined): void {
+function serveConnection(socket: Socket, port: number, loginOf: (secret: string) => Login | undefined): void {
   const reader = new RtspReader();
   let connection: Connection | undefined;
   let silence: NodeJS.Timeout | undefined;
@@ -56,9 +56,9 @@ function serveConnection(socket: Socket, port: number, jobOf: (secret: string) =
 
   const open = (uri: string): Connection | undefined => {
     const match = new RegExp(`^rtsp://127\\.0\\.0\\.1:${port}/([0-9a-f]{32})/([A-Za-z0-9_-]{1,64})/`).exec(uri);
-    const job = match === null ? undefined : jobOf(match[1]!);
-    if (match === null || job === undefined || !job.source.scheme.startsWith('rtsp')) return undefined;
-    const tool = match[2]!;
+    const login = match === null ? undefined : loginOf(match[1]!);
+    if (match === null || login === undefined || login.tool !== match[2] || !login.job.source.scheme.startsWith('rtsp')) return undefined;
+    const { job, tool } = login;
     const upstream = new RtspUpstream(
       job.relay(job.verifies(tool)),
       ({ raw }) => {

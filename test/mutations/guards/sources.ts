@@ -7,6 +7,7 @@ const FAILURE = 'test/source/proxy_failure.test.ts';
 const CREDENTIALS = 'test/source/proxy_credentials.test.ts';
 const READ = 'test/source/proxy_read.test.ts';
 const RESOLVER = 'test/source/resolver.test.ts';
+const PARAMETERS = 'test/source/parameters.test.ts';
 const SEAL = 'test/seal/seal.test.ts';
 
 export const sources: readonly Mutation[] = [
@@ -27,7 +28,11 @@ export const sources: readonly Mutation[] = [
   { guard: 'a playlist names no file and no other protocol', file: 'src/source/mapping.ts', from: 'return `${root}refused/${scheme}`;', to: 'return reference;', test: 'test/source/playlist.test.ts' },
   { guard: 'a short playlist does not grow without end', file: 'src/source/mapping.ts', from: 'if (left < 0) throw', to: 'if (false) throw', test: 'test/source/playlist.test.ts' },
   { guard: 'a playlist does not unpack without end', file: 'src/source/playlist.ts', from: '{ maxOutputLength: longestPlaylist }', to: '{}', test: FAILURE, grep: 'a playlist that unpacks without end' },
-  { guard: 'a tool\'s proxy asks for the secret of its job', file: 'src/source/proxy.ts', from: "if (login === undefined) refuse(response, 407, 'Proxy authentication required.', challenge);", to: "if (login === undefined) await serveAbsolute({ job: [...jobs.values()][0]!, tool: '' }, request, response);", test: PROXY, grep: 'asks for the secret' },
+  { guard: 'a tool\'s proxy asks for the secret of its job', file: 'src/source/proxy.ts', from: "if (login === undefined) refuse(response, 407, 'Proxy authentication required.', challenge);", to: "if (login === undefined) await serveAbsolute([...logins.values()][0]!, request, response);", test: PROXY, grep: 'asks for the secret' },
+  { guard: 'a tool cannot ask as another tool', file: 'src/source/proxy.ts', from: 'login === undefined || login.tool !== match[2]', to: 'login === undefined', test: PARAMETERS, grep: 'as another tool' },
+  { guard: 'the validator is told no parameter that its playlist does not declare', file: 'src/source/serve.ts', from: '(await parametersOf(file, head)).filter((name) => wanted.includes(name))', to: 'wanted', test: PARAMETERS, grep: 'only names that the playlist declares' },
+  { guard: 'a credential among the parameters is a stand-in', file: 'src/source/parameters.ts', from: 'isCredential(name) && value.length >= shortest', to: 'value === null', test: PARAMETERS, grep: 'stand-in' },
+  { guard: 'a stand-in counts at the playlist\'s own host alone', file: 'src/source/parameters.ts', from: 'url.includes(text) && sameAuthority(home, targetOf(url))', to: 'url.includes(text)', test: PARAMETERS, grep: 'stand-in' },
   { guard: 'a tool gets no tunnel', file: 'src/source/http_proxy.ts', from: "answer(socket, 403, 'Forbidden');", to: "answer(socket, 200, 'Connection established');", test: PROXY, grep: 'opens no tunnel' },
   { guard: 'connections are shared only where the guard decides alike', file: 'src/source/proxy.ts', from: 'const key = `${verify} ${guard.key}`;', to: 'const key = `${verify}`;', test: READ, grep: 'does not share connections' },
   { guard: 'a certificate must be good', file: 'src/source/connect.ts', from: 'rejectUnauthorized: verify,', to: 'rejectUnauthorized: false,', test: FAILURE, grep: 'certificate' },
