@@ -2,12 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from './error.ts';
 import { StaleConnection, type Answer, type Pool } from './pool.ts';
-import { s3Host } from './s3_address.ts';
+import { decodeLoosely, s3Host } from './s3_address.ts';
 import { signS3, type S3Keys } from './sign.ts';
 import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from './target.ts';
 
 /** What a source's credentials are good for: the authority that the caller named, and no other. */
-export type Access = { home: Target; basic?: string; keys?: S3Keys; region: string };
+export type Access = { home: Target; basic?: string; keys?: S3Keys; /** S3 keys are for this one alone */ bucket?: Bucket; region: string };
+/** How a bucket is named in an address: by its host, or by the beginning of its path (decoded). */
+export type Bucket = { name: string; path: string | undefined; /** The path of the source itself. */ file: string };
 
 export type Exchange = {
   pool: Pool;
@@ -64,9 +66,19 @@ async function send({ pool, signal }: Exchange, target: Target, headers: Record<
   }
 }
 
-/** Amazon answers for a bucket of another region from another name; a signature is bound to its host and gives nothing away. */
-const isSigned = (access: Access, target: Target): boolean =>
-  sameAuthority(access.home, target) || (access.home.scheme === target.scheme && s3Host(access.home.host) !== undefined && s3Host(target.host) !== undefined);
+/** A list names what it likes: the caller's keys read the bucket that the caller named, and no other one that they are good for. */
+export function isSigned(access: Access, target: Target): boolean {
+  const { home, bucket } = access;
+  if (bucket === undefined) return false;
+  const path = decodeLoosely(target.path.split('?')[0]!);
+  // A server may fold these away only after it has read the bucket.
+  const climbs = target.path !== bucket.file && path.split(/[/\\]/).includes('..');
+  if (climbs) return false;
+  if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
+  // Amazon answers for a bucket of another region from another name.
+  const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
+  return named !== undefined && (named.bucket === undefined ? path.startsWith(`/${bucket.name}/`) : named.bucket === bucket.name.toLowerCase());
+}
 
 function authorization(access: Access | undefined, target: Target): Record<string, string> {
   if (access === undefined) return {};

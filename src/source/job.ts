@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PageCache } from './cache.ts';
 import { isDecisive, isSourceError, SourceError } from './error.ts';
-import type { Access, Exchange } from './exchange.ts';
+import type { Access, Bucket, Exchange } from './exchange.ts';
 import { makeGuard, type Allow, type Guard, type GuardOptions } from './guard.ts';
 import { nameOf } from './mapping.ts';
 import type { Head } from './head.ts';
@@ -14,10 +14,11 @@ import type { Pool } from './pool.ts';
 import type { RelayContext } from './relay.ts';
 import { redactUrl } from './redact.ts';
 import type { Rewriter } from './rewriter.ts';
-import type { Scheme, Source } from './source.ts';
+import { decodeLoosely, s3Host } from './s3_address.ts';
+import type { S3Object, Scheme, Source } from './source.ts';
 import { recordingTransport } from './stream/recording.ts';
 import { relayTransport } from './stream/open.ts';
-import { isWeb, originUrl, targetOf, type S3Settings } from './target.ts';
+import { isWeb, originUrl, targetOf, type S3Settings, type Target } from './target.ts';
 import { webTransport } from './transport.ts';
 
 export type Limits = {
@@ -301,11 +302,17 @@ export class Job {
   }
 }
 
-function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
+function bucketOf(source: Source, { bucket, style }: S3Object, home: Target, { endpoint }: S3Settings): Bucket {
+  const byHost = source.scheme === 's3' ? endpoint === undefined && s3Host(home.host)?.bucket !== undefined : style === 'host';
+  const root = source.scheme === 's3' && endpoint !== undefined ? targetOf(endpoint).path.replace(/\/+$/, '') : '';
+  return { name: bucket, path: byHost ? undefined : decodeLoosely(`${root}/${bucket}/`), file: home.path };
+}
+
+export function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
   if (!isWeb(url)) return undefined;
   const home = targetOf(url);
   const region = source.s3?.region ?? settings.region ?? 'us-east-1';
-  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined) return { home, keys: { accessKey: source.s3.accessKey, secret: source.s3.secret }, region };
+  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined) return { home, keys: { accessKey: source.s3.accessKey, secret: source.s3.secret }, bucket: bucketOf(source, source.s3, home, settings), region };
   if (source.credentials === undefined) return undefined;
   const { user, password } = source.credentials;
   return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region };

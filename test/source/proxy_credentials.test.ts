@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { isSigned, type Access } from '../../src/source/exchange.ts';
+import { accessOf } from '../../src/source/job.ts';
 import { parseSource } from '../../src/source/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
 import { signS3 } from '../../src/source/sign.ts';
-import { targetOf } from '../../src/source/target.ts';
+import { originUrl, targetOf } from '../../src/source/target.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
 
@@ -14,6 +16,11 @@ const keys = { accessKey: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG
 async function open(url: string, options: ProxyOptions = {}): Promise<JobSource> {
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], ...options }));
   return cleanup.add(proxy.open({ source: parseSource(url, { s3Hosts: ['minio.lan'] }), limits: { maxBytes: 1e10 } }));
+}
+
+function accessTo(url: string): Access {
+  const source = parseSource(url.replace('KEYS', `${keys.accessKey}:${keys.secret}`));
+  return accessOf(source, originUrl(source), {})!;
 }
 
 describe('signS3', () => {
@@ -131,6 +138,30 @@ describe('source proxy: credentials', () => {
       assert.equal(origin.requests.filter(({ authorization }) => authorization!.includes('/us-east-1/')).length, 1);
     });
   }
+
+  for (const [how, source] of [['an S3 endpoint of the operator', (_port: number) => 's3://KEYS@bucket/dir/l.m3u8'], ['a listed S3 host, by path', (port: number) => `http://KEYS@minio.lan:${port}/bucket/dir/l.m3u8`]] as const) {
+    it(`signs what a list names in the bucket that the caller named, and in no other: ${how}`, async () => {
+      const origin = cleanup.add(await startOrigin((request, response, path) => sendFile(path.endsWith('.m3u8') ? Buffer.from('#EXTM3U\n#EXTINF:1,\na.ts\n#EXT-X-ENDLIST\n') : body, request, response)));
+      const lookup = async () => [{ address: '127.0.0.1', family: 4 as const }];
+      const job = await open(source(origin.port).replace('KEYS', `${keys.accessKey}:${keys.secret}`), { s3: { endpoint: origin.url }, lookup });
+      await ask(job.address('a'));
+      const host = origin.requests[0]!.host;
+      const parts = ['/bucket/dir/a.ts', '/bucket/b.ts', '/other/c.ts', '/bucket2/d.ts', '/bucket', '/bucket/..%2Fother/e.ts', '/bucket/%2e%2e%2fother/f.ts', '/bucket/x%5C..%5C..%5Cother/g.ts'];
+      for (const path of parts) await ask(job.address('a').replace('l.m3u8', `x/http/${host}${path}`));
+      const signed = (path: string) => origin.requests.filter((request) => request.path === path).map(({ authorization }) => authorization !== undefined);
+      assert.deepEqual(['/bucket/dir/l.m3u8', ...parts].map((path) => [path, ...new Set(signed(path))]), [['/bucket/dir/l.m3u8', true], ...parts.map((path, at) => [path, at < 2])]);
+    });
+  }
+
+  it('signs at Amazon for the bucket that the caller named, in each spelling, and for no other', () => {
+    const signs = (source: string, address: string): boolean => isSigned(accessTo(source), targetOf(address));
+    for (const source of ['s3://KEYS@my-bucket/l.m3u8', 'https://KEYS@my-bucket.s3.eu-west-1.amazonaws.com/l.m3u8', 'https://KEYS@s3.amazonaws.com/my-bucket/l.m3u8']) {
+      for (const good of ['https://my-bucket.s3.amazonaws.com/a.ts', 'https://my-bucket.s3.eu-west-3.amazonaws.com/a.ts', 'https://s3.eu-west-3.amazonaws.com/my-bucket/a.ts']) assert.ok(signs(source, good), `${source} ${good}`);
+      for (const bad of ['https://other.s3.amazonaws.com/a.ts', 'https://s3.amazonaws.com/other/a.ts', 'https://s3.amazonaws.com/my-bucket2/a.ts', 'https://s3.amazonaws.com/', 'http://my-bucket.s3.amazonaws.com/a.ts', 'https://my-bucket.s3.amazonaws.com.evil.example/a.ts', 'https://s3.amazonaws.com/my-bucket/..%2Fother/a.ts']) {
+        assert.ok(!signs(source, bad), `${source} ${bad}`);
+      }
+    }
+  });
 
   it('does not sign what is signed in the address', async () => {
     const origin = cleanup.add(await startOrigin(file));
