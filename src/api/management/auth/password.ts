@@ -12,7 +12,7 @@ import { idOf } from '../params.ts';
 import { remoteIp } from '../remote.ts';
 
 const Body = Type.Object(
-  { 'old-password': GivenPassword, 'new-password': Password, 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user.' }) },
+  { 'old-password': GivenPassword, 'new-password': Password, 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user, and so every JWT. By default they go on: send true where a session may be in the wrong hands.' }) },
   { additionalProperties: false },
 );
 

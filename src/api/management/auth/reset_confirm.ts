@@ -26,5 +26,5 @@ const setNew = ({ accounts, store }: Deps): Handler =>
 
 export const resetConfirm = endpoint('POST auth/reset/confirm', {
   id: 'confirmReset', tag: 'auth', summary: 'A new password by mail', body: Body, description: 'Takes the code from the mail, which counts once. An invited account becomes active by it.',
-  answer: { description: 'The password is set, and every session has ended.', schema: Answer },
+  answer: { description: 'The password is set, and every session has ended, with all JWTs. API tokens go on until they are revoked.', schema: Answer },
 }, (deps) => [setNew(deps)]);
