@@ -10,7 +10,9 @@ const orHow = (publicUrl: string, path: string, code: string, endpoint: string, 
 
 export const verifyMail = (publicUrl: string, code: string): MailText => ({
   subject: 'Please confirm your address',
-  text: lines('Somebody signed up to Probeyard with this address. If it was you, confirm it within a day:', '', ...orHow(publicUrl, 'verify', code, 'verify', 'verify-token'), '', 'If it was not you, nothing needs to be done.'),
+  text: lines('Somebody signed up to Probeyard with this address. If it was you, confirm it within a day:', '', ...orHow(publicUrl, 'verify', code, 'verify', 'verify-token'), '',
+    'If somebody else may have chosen the password, send your own with it as password: it replaces the one from the sign-up.', '',
+    'If it was not you, nothing needs to be done.'),
 });
 
 export const knownMail = (publicUrl: string): MailText => ({

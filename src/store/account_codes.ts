@@ -41,19 +41,20 @@ export function accountCodeCalls(database: Database) {
       });
     },
 
-    /** Uses the code up; null where it is none that counts. A mailbox that is proven makes a pending account active. */
-    async redeemVerify(codeId: string): Promise<Redeemed | null> {
+    /** Uses the code up; null where it is none that counts. A mailbox that is proven makes a pending account active. Sessions from before end. */
+    async redeemVerify(codeId: string, passwordHash: string | null = null): Promise<Redeemed | null> {
       const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
         name: 'redeem_verify',
         text: `with code as (
             update account_codes set used_at = now() where id = $1 and purpose = 'verify' and used_at is null and expires_at > now()
               and user_id in (select id from users where status = 'pending') returning user_id, password_hash, first_name, last_name),
           others as (
-            update account_codes c set used_at = now() from code where c.user_id = code.user_id and c.id <> $1 and c.used_at is null)
-          update users u set status = 'active', password_hash = coalesce(code.password_hash, u.password_hash), first_name = coalesce(code.first_name, u.first_name),
+            update account_codes c set used_at = now() from code where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
+          ended as (update sessions s set ended_at = now() from code where s.user_id = code.user_id and s.ended_at is null)
+          update users u set status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash), first_name = coalesce(code.first_name, u.first_name),
               last_name = coalesce(code.last_name, u.last_name), updated_at = now()
             from code where u.id = code.user_id returning u.id, u.email, u.status`,
-        values: [codeId],
+        values: [codeId, passwordHash],
       });
       return row ? { userId: row.id, email: row.email, status: row.status } : null;
     },

@@ -49,6 +49,42 @@ describe('management: accounts by mail', function () {
     assert.equal((await signIn('grace@example.org', 'of the owner')).status, 200);
   });
 
+  it('verify: a password that is sent replaces the one from the sign-up, and sessions from before end in any case', async () => {
+    for (const password of ['of the owner', undefined]) {
+      const email = `hopper-${password === undefined}@example.org`;
+      await signUp(email, 'of the intruder');
+      const { code } = await m.box.next(email);
+      const [user] = await m.stored.sql<{ id: string }>('select id from users where email = $1', [email]);
+      // An account that was active and is pending again has some.
+      const session = await m.replicas[0].deps.accounts.openSession({ userId: Number(user!.id), long: true, remoteIp: '', userAgent: '' });
+      assert.ok(typeof session === 'object');
+      const verified = await m.call('POST', 'auth/verify', { body: { 'verify-token': code, ...(password === undefined ? {} : { password }) } });
+      assert.deepEqual([verified.status, verified.json['status']], [200, 'active']);
+      assert.equal((await m.call('GET', 'user/current', { jwt: session.token })).status, 401);
+      assert.deepEqual([(await signIn(email, 'of the intruder')).status, (await signIn(email, 'of the owner')).status], password === undefined ? [200, 401] : [401, 200]);
+    }
+  });
+
+  it('verify: a password that is too short is refused, and the code still counts', async () => {
+    await signUp('noether@example.org', 'of the intruder');
+    const { code } = await m.box.next('noether@example.org');
+    const short = await m.call('POST', 'auth/verify', { body: { 'verify-token': code, password: 'short' } });
+    assert.deepEqual([short.status, short.json['context']], [400, { field: 'password' }]);
+    assert.equal((await verify(code)).status, 200);
+  });
+
+  it('a reset by mail ends every session, JWTs of sessions and of API tokens too', async () => {
+    const person = await m.person('mirzakhani');
+    const { json } = await signIn(person.email);
+    const jwts = [json['jwt-token'].token as string];
+    for (const by of [{ jwt: jwts[0]! }, { token: person.token }]) jwts.push((await m.call('POST', 'auth/jwt', { ...by, body: {} })).json['token'] as string);
+    for (const jwt of jwts) assert.equal((await m.call('GET', 'user/current', { jwt })).status, 200);
+    await m.call('POST', 'auth/reset', { body: { email: person.email } });
+    const { code } = await m.box.next(person.email);
+    assert.equal((await m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': code, 'new-password': 'brand new' } })).status, 200);
+    for (const jwt of jwts) assert.equal((await m.call('GET', 'user/current', { jwt })).status, 401);
+  });
+
   it('a forgotten password: a mail, a new one, and the end of every session; the code counts once and for nothing else', async () => {
     const { json } = await signIn('ada@example.org');
     const jwt = json['jwt-token'].token as string;
