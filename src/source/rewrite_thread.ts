@@ -13,5 +13,5 @@ parentPort?.on('message', (asked: Rewriting) => {
     if (!isSourceError(error)) throw error;
     answer = { refused: error.message };
   }
-  parentPort?.postMessage(answer);
+  parentPort?.postMessage(answer, []);
 });

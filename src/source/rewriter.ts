@@ -77,7 +77,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
     if (running === undefined) return;
     thread ??= start();
     late = setTimeout(giveUp, deadlineMs);
-    thread.postMessage(running.asked);
+    thread.postMessage(running.asked, []);
   };
 
   return {
