@@ -123,6 +123,7 @@ export const VALUES: TSchema = object({
     egressProxy: text({ pattern: '^$|^https?://[^/@]+/?$' }),
     noProxy: Type.Array(text({ minLength: 1 })),
     egressResolve: oneOf(['here', 'proxy']),
+    minBytesPerMinute: whole(0, 1_000_000_000),
     s3: object({ hosts: Type.Array(text({ pattern: '^\\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$' })), endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }), region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }) }),
   }),
   tools: object({

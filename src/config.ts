@@ -123,6 +123,7 @@ const origins = {
   ...egress,
   s3Endpoint: httpUrl('PY_S3_ENDPOINT', ''),
   s3Region: text('PY_S3_REGION', ''),
+  minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
 };
 /** What a user has who was given nothing else. */
 const limits = {

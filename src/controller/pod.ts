@@ -12,7 +12,7 @@ export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protoco
 type Settings = Pick<
   Config<'controller'>,
   | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'natsCaFile' | 'imagePullSecrets'
-  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'noProxy' | 'egressResolve' | 's3Hosts' | 's3Endpoint' | 's3Region' | 'sourceCaConfigMap' | 'c2paConfigMap' | 'logLevel'
+  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'noProxy' | 'egressResolve' | 's3Hosts' | 's3Endpoint' | 's3Region' | 'minBytesPerMinute' | 'sourceCaConfigMap' | 'c2paConfigMap' | 'logLevel'
 >;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
@@ -181,6 +181,7 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
               PY_S3_HOSTS: settings.s3Hosts.length > 0 ? JSON.stringify(settings.s3Hosts) : undefined,
               PY_S3_ENDPOINT: settings.s3Endpoint || undefined,
               PY_S3_REGION: settings.s3Region || undefined,
+              PY_MIN_BYTES_PER_MINUTE: String(settings.minBytesPerMinute),
               PY_EGRESS_PROXY: settings.egressProxy,
               PY_NO_PROXY: settings.noProxy.length > 0 ? JSON.stringify(settings.noProxy) : undefined,
               PY_EGRESS_RESOLVE: settings.egressProxy && settings.egressResolve !== 'here' ? settings.egressResolve : undefined,

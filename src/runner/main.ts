@@ -40,6 +40,7 @@ export async function run(): Promise<void> {
     startProxy({
       allow: config.allowSources,
       denyExtra: config.denyCidrs,
+      pace: { minBytes: config.minBytesPerMinute },
       s3: { ...(config.s3Endpoint ? { endpoint: config.s3Endpoint } : {}), ...(config.s3Region ? { region: config.s3Region } : {}) },
       ...(config.sourceCaFile ? { ca: readFileSync(config.sourceCaFile, 'utf8') } : {}),
       ...(config.egressProxy ? { egress: { url: config.egressProxy, noProxy: config.noProxy, resolve: config.egressResolve } } : {}),

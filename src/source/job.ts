@@ -9,6 +9,7 @@ import type { Head } from './head.ts';
 import { OriginFile, type FileContext } from './origin_file.ts';
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './parameters.ts';
+import { Pace, type PaceOptions } from './pace.ts';
 import type { Playlist } from './playlist.ts';
 import type { Pool } from './pool.ts';
 import type { RelayContext } from './relay.ts';
@@ -78,6 +79,7 @@ export type JobSettings = {
   throughEgress(host: string): boolean;
   offlineMs: number;
   rewriter: Rewriter;
+  pace: PaceOptions;
   /** How much of a stream a tool gets that reads files alone. */
   recording: { ms: number; bytes: number };
 };
@@ -107,7 +109,11 @@ export class Job {
   /** Whether what lies beside the source belongs to it: a list names its parts, a file has none. */
   #hasParts: boolean;
   readonly #cache: PageCache;
+  readonly #pace: Pace;
+  #slow: SourceError | undefined;
   readonly #abort = new AbortController();
+  /** Ends what is read, and not the job: its tools are still answered. */
+  readonly #reads = new AbortController();
   readonly #files = new Map<string, OriginFile>();
   readonly #stats: JobStats = { ioUsage: 0, requests: 0, connections: 0, failures: {}, refused: [] };
 
@@ -123,6 +129,8 @@ export class Job {
     this.guard = makeGuard({ ...settings.guard, allow: [...(settings.guard.allow ?? []), ...(options.allow ?? [])] });
     this.#access = accessOf(options.source, this.main, settings.s3);
     this.#hasParts = options.source.class !== 'file' || 'msv' in this.#verify || /\.(?:xml|isml?)$/i.test(this.name);
+    // A live stream comes at its own pace.
+    this.#pace = new Pace({ ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) }, (error) => this.#tooSlow(error));
     this.#cache = new PageCache(settings.cacheBytes);
     this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, id: this.#id, main: this.main, name: this.name });
   }
@@ -267,6 +275,7 @@ export class Job {
     },
     bytes: (count) => {
       this.#stats.ioUsage += count;
+      this.#pace.received(count);
       if (this.#stats.ioUsage > this.#limits.maxBytes) {
         throw new SourceError('cut', `More than ${this.#limits.maxBytes} bytes were read.`, { reason: 'limit' });
       }
@@ -275,10 +284,18 @@ export class Job {
 
   close(): void {
     this.#abort.abort();
+    this.#reads.abort();
+    this.#pace.close();
     for (const file of this.#files.values()) file.close();
     this.#files.clear();
     this.playlists.clear();
     this.#cache.clear();
+  }
+
+  #tooSlow(error: SourceError): void {
+    this.#slow = error;
+    for (const file of this.#files.values()) file.close(error);
+    this.#reads.abort();
   }
 
   #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
@@ -286,11 +303,12 @@ export class Job {
     // A tool that was taken over by a file would otherwise read the caller's other files with the caller's credentials.
     const anonymous = unsigned || (url !== this.main && !this.#hasParts);
     const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;
+    if (this.#slow !== undefined) throw this.#slow;
     const known = this.#files.get(key);
     if (known !== undefined) return known;
     if (this.#files.size >= mostFiles) this.#files.delete(this.#files.keys().next().value!);
     const context: FileContext = {
-      pool: this.#settings.pool(this.guard, verify), access: anonymous ? undefined : this.#access, signal: this.#abort.signal, count: this.count,
+      pool: this.#settings.pool(this.guard, verify), access: anonymous ? undefined : this.#access, signal: this.#reads.signal, count: this.count, pace: this.#pace,
       cache: this.#cache, maxBytes: this.#limits.maxBytes, idleMs: this.#settings.idleMs, maxFetches: this.#settings.maxFetches,
     };
     const file = recorded

@@ -6,12 +6,14 @@ import { contentRange, markOf, readHead, type Head } from './head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
+import type { Pace } from './pace.ts';
 import { pipeBody } from './transfer.ts';
 import type { Transport } from './transport.ts';
 
 export type FileContext = Exchange & {
   cache: PageCache;
   maxBytes: number;
+  pace: Pace;
   idleMs: number;
   /** Requests to the origin at once for one file. */
   maxFetches: number;
@@ -41,6 +43,7 @@ export class OriginFile {
   #stream: OriginStream | undefined;
   #restarts = 0;
   #readers = new Set<PageReader>();
+  readonly #loading = new Set<Page>();
   #wanted: Wanted[] = [];
   #layout: Layout | undefined;
   #running = 0;
@@ -60,7 +63,8 @@ export class OriginFile {
 
   /** Asks for the head of the file; the bytes of the first answer are kept. */
   open(): Promise<Head> {
-    return (this.#opening ??= this.#open());
+    this.#opening ??= this.#open();
+    return this.#context.pace.during(this.#opening);
   }
 
   /** The first bytes, as many as there are up to `length`. */
@@ -92,7 +96,7 @@ export class OriginFile {
   page(reading: Reading): Page {
     const index = Math.floor(reading.at / pageSize);
     const page = this.#context.cache.get(this.#id + index);
-    if (page !== undefined) return page;
+    if (page !== undefined && (!this.#error || page.filled > reading.at % pageSize)) return page;
     if (this.#error) throw this.#error;
     this.#fetch(demandedRun(reading, this.#has), { demanded: true });
     return this.#context.cache.get(this.#id + index)!;
@@ -112,9 +116,15 @@ export class OriginFile {
     }
   }
 
-  close(): void {
-    this.#error ??= new SourceError('cut', 'The source is closed.', { reason: 'closed' });
-    this.#stream?.close();
+  close(error = new SourceError('cut', 'The source is closed.', { reason: 'closed' })): void {
+    this.#error ??= error;
+    this.#stream?.close(error);
+    for (const page of this.#loading) page.wake();
+  }
+
+  /** Until a page has more of its bytes. */
+  waitFor(page: Page): Promise<void> {
+    return this.#context.pace.during(page.changed());
   }
 
   readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
@@ -163,6 +173,7 @@ export class OriginFile {
     const pages: Page[] = [];
     for (let i = run.first; i < run.first + run.count; i++) pages.push(cache.add(this.#id + i, Math.min(pageSize, size - i * pageSize)));
     this.#running++;
+    for (const page of pages) this.#loading.add(page);
     void this.#load(run, pages, opened)
       .catch((error: unknown) => {
         if (demanded) this.#fail(error);
@@ -172,6 +183,7 @@ export class OriginFile {
         this.#running--;
         pages.forEach((page, i) => {
           page.loading = false;
+          this.#loading.delete(page);
           if (page.filled < page.bytes.length) cache.remove(this.#id + (run.first + i));
           page.wake();
         });
@@ -292,7 +304,7 @@ class PageReader implements Reader, Reading {
         return piece;
       }
       this.#widen();
-      await page.changed();
+      await this.#file.waitFor(page);
     }
     return undefined;
   }

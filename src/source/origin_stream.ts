@@ -1,9 +1,10 @@
 import type { OriginAnswer } from './answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { SourceError } from './error.ts';
+import type { Pace } from './pace.ts';
 import type { Reader } from './origin_file.ts';
 
-export type StreamContext = { cache: PageCache; idleMs: number; count: { bytes(count: number): void } };
+export type StreamContext = { cache: PageCache; idleMs: number; count: { bytes(count: number): void }; pace: Pick<Pace, 'begin' | 'end'> };
 
 /** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
 const ahead = 1 << 20;
@@ -20,6 +21,7 @@ export class OriginStream {
   #error: SourceError | undefined;
   #idle: NodeJS.Timeout | undefined;
   #waiters: (() => void)[] = [];
+  #waits = false;
 
   constructor(response: OriginAnswer, context: StreamContext, key: string, size: number | undefined) {
     this.#response = response;
@@ -54,7 +56,10 @@ export class OriginStream {
         }
         if (this.#error) throw this.#error;
         if (this.#ended) return undefined;
-        await new Promise<void>((resolve) => this.#waiters.push(resolve));
+        await new Promise<void>((resolve) => {
+          this.#waiters.push(resolve);
+          this.#tell();
+        });
       }
     };
     const close = (): void => {
@@ -64,8 +69,8 @@ export class OriginStream {
     return { next, close };
   }
 
-  close(): void {
-    this.#end(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+  close(error = new SourceError('cut', 'The source is closed.', { reason: 'closed' })): void {
+    this.#end(error);
   }
 
   #take(chunk: Buffer): void {
@@ -102,6 +107,16 @@ export class OriginStream {
       this.#response.resume();
       this.#watch();
     }
+    this.#tell();
+  }
+
+  /** A reader that waits while a slower one holds the connection back does not wait for the origin. */
+  #tell(): void {
+    const waits = this.#waiters.length > 0 && !this.#ended && !this.#response.isPaused();
+    if (waits === this.#waits) return;
+    this.#waits = waits;
+    if (waits) this.#context.pace.begin();
+    else this.#context.pace.end();
   }
 
   /** Silence counts only while something is asked of the host. */
@@ -122,6 +137,7 @@ export class OriginStream {
   #wake(): void {
     const waiters = this.#waiters;
     this.#waiters = [];
+    this.#tell();
     for (const wake of waiters) wake();
   }
 }

@@ -5,6 +5,7 @@ import { openSocket, trustedContext, type ConnectOptions } from './connect.ts';
 import { egressRoute, type Egress } from './egress.ts';
 import type { Guard, GuardOptions } from './guard.ts';
 import { Job, type JobOptions, type JobStats, type Login, type Prepared, type SourceLog } from './job.ts';
+import type { PaceOptions } from './pace.ts';
 import { Pool } from './pool.ts';
 import { refuse, serveTool } from './serve.ts';
 import { makeRewriter, type RewriterOptions } from './rewriter.ts';
@@ -35,6 +36,8 @@ export type ProxyOptions = GuardOptions & {
   /** How long a stream may send nothing at its beginning. */
   offlineMs?: number;
   rewriter?: RewriterOptions;
+  /** The least that a source has to send while a tool waits for it; any pace will do where it is not said. */
+  pace?: PaceOptions;
   /** How much of a stream is given to a tool that reads files alone. */
   recording?: { ms: number; bytes: number };
 };
@@ -115,7 +118,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
         dial: (guard, verify, host, at, { secure, address }) => openSocket(host, at, secure, { ...connecting(guard, verify), address }),
         throughEgress: (host) => egress?.applies(host) ?? false,
-        rewriter,
+        rewriter, pace: options.pace ?? { minBytes: 0 },
         offlineMs: options.offlineMs ?? 10_000,
         recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },
       });

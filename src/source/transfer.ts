@@ -1,19 +1,24 @@
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from './error.ts';
+import type { Pace } from './pace.ts';
 
-export type Transfer = { idleMs: number; count: { bytes(count: number): void } };
+export type Transfer = { idleMs: number; count: { bytes(count: number): void }; pace: Pick<Pace, 'whole'>; signal: AbortSignal };
 
 /**
  * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks or
  * stays silent too long. A body that is left early costs its connection.
  */
-export function pipeBody(response: OriginAnswer, { idleMs, count }: Transfer, take: (chunk: Buffer) => boolean): Promise<void> {
+export function pipeBody(response: OriginAnswer, { idleMs, count, pace, signal }: Transfer, take: (chunk: Buffer) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (error?: Error): void => {
       clearTimeout(idle);
+      signal.removeEventListener('abort', onAbort);
       response.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       if (error !== undefined || !response.complete) response.destroy();
-      if (error === undefined) resolve();
+      if (error === undefined) {
+        if (response.complete) pace.whole(received);
+        resolve();
+      }
       else reject(error);
     };
     const idle = setTimeout(() => finish(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })), idleMs);
@@ -30,6 +35,8 @@ export function pipeBody(response: OriginAnswer, { idleMs, count }: Transfer, ta
         finish(error as Error);
       }
     };
+    const onAbort = (): void => finish(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+    signal.addEventListener('abort', onAbort, { once: true });
     const onEnd = (): void => finish();
     const onClose = (): void => {
       if (response.complete) finish();

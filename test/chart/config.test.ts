@@ -56,6 +56,7 @@ describe('the product', function () {
     assert.deepEqual([api.onlyReturnsRaw, api.s3Hosts, controller.s3Hosts], [true, ['minio.example.com:9000'], ['minio.example.com:9000']]);
     assert.deepEqual([controller.s3Endpoint, controller.s3Region, controller.noProxy], ['https://minio.example.com', 'eu-west-1', ['.example.com', '10.0.0.0/8']]);
     assert.deepEqual([api.egressResolve, controller.egressResolve], ['proxy', 'proxy']);
+    assert.deepEqual([controller.minBytesPerMinute, loadConfig('controller', environmentOf(container(render({}), 'controller'))).minBytesPerMinute], [65_536, 16_384]);
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
   });

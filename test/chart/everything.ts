@@ -16,7 +16,7 @@ export const EVERYTHING = {
     allow: [{ cidr: '10.88.0.1/32' }, { host: 'origin.example', port: 443 }, { cidr: 'fd00::1/128', port: 8080 }],
     deny: ['203.0.113.0/24', '2001:db8::/32'],
     ca: { pem: '-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----' },
-    egressProxy: 'http://proxy.example:3128', noProxy: ['.example.com', '10.0.0.0/8'], egressResolve: 'proxy',
+    egressProxy: 'http://proxy.example:3128', noProxy: ['.example.com', '10.0.0.0/8'], egressResolve: 'proxy', minBytesPerMinute: 65_536,
     s3: { hosts: ['minio.example.com:9000'], endpoint: 'https://minio.example.com', region: 'eu-west-1' },
   },
   limits: { requestsPerMinute: 1_000, concurrency: 50, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000 },

@@ -16,6 +16,7 @@ import { type Agent, startAgent } from '../../src/runner/agent.ts';
 import { phaseOf } from '../../src/runner/orders.ts';
 import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
+import type { PaceOptions } from '../../src/source/pace.ts';
 import { type SourceProxy, startProxy } from '../../src/source/proxy.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';
@@ -40,6 +41,8 @@ export class Rig {
   results: Taken[] = [];
   /** What the leader answers to heartbeats; undefined: no leader. */
   lease: Lease | undefined = { epoch: 1, leaseMs: 15_000 };
+  /** The least that a source has to send, where a test sets it before the start. */
+  pace: PaceOptions = { minBytes: 0 };
   /** Whether the collector tells the agent. */
   confirm = true;
   serve: RequestListener = (_request, response) => { response.writeHead(404).end(); };
@@ -55,7 +58,7 @@ export class Rig {
     this.originUrl = `http://127.0.0.1:${(this.origin.address() as { port: number }).port}`;
     this.launcherProcess = await startLauncher();
     this.launcher = openLauncher(this.launcherProcess.socket, { cleanMs: 3_000 });
-    this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }] });
+    this.proxy = await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], pace: this.pace });
     await this.launcher.whenConnected(5_000);
     this.leader = await connectBus({ url: this.nats.url, name: 'leader', inboxPrefix: INBOX.controller });
     await ensureStreams(await managerOf(this.leader));
