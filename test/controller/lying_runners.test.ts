@@ -43,6 +43,18 @@ describe('a runner that lies', function () {
     assert.equal(job(id)?.status?.attempts, 1);
   });
 
+  it('cannot keep the leader busy: its pod is ended, and the others are served', async () => {
+    const { log } = await start();
+    const [liar, honest] = cluster.runners.all() as [SimulatedRunner, SimulatedRunner];
+    const { bus } = cluster.servers;
+    // Not JSON: each that is parsed would be an error. Sent at once, they are over what the rate refills meanwhile.
+    for (let sent = 0; sent < 2_000; sent++) bus.connection.publish(SUBJECT.heartbeat(liar.uid), '{');
+    await bus.flush();
+    await until('its pod is gone', async () => !(await cluster.kube.list(PODS, { namespace: cluster.runnerNamespace })).items.some(({ metadata }) => metadata.uid === liar.uid));
+    assert.equal(log.filter(({ msg }) => msg === 'runner floods NATS, ending its pod').length, 1);
+    assert.ok(await say(honest, beatOf(honest)), 'the other is answered');
+  });
+
   it('cannot change its tenant: the sources of another tenant do not come to it', async () => {
     await start();
     const { submit, runners, ended, newToken } = cluster;
