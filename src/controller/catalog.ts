@@ -1,12 +1,13 @@
 /**
  * Applies the tools and pools that the chart brings as files: Helm cannot bring a CRD and objects of its kind in one release.
- * Server-side apply under our own field manager, so what an administrator sets beside it stays.
+ * Server-side apply under our own field manager: what an administrator or an autoscaler has changed stays, and is listed in `Overridden`.
  */
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import { PROBE_POOLS, PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
-import { LABEL, PROBE_POOL, PROBE_TOOL, type Definition, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
+import { PROBE_POOLS, PROBE_TOOLS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from '../kube/client.ts';
+import { GROUP, LABEL, PROBE_POOL, PROBE_TOOL, type Condition, type Definition, type ProbePool, type ProbePoolSpec, type ProbeTool, type ProbeToolSpec } from '../kube/resources.ts';
 
 export class CatalogError extends Error {
   readonly code = 'catalog-invalid';
@@ -40,21 +41,88 @@ export async function readPools(file: string): Promise<{ name: string; spec: Pro
 }
 
 const MANAGER = 'probeyard-catalog';
+/** Of what an object was last applied with: an object is applied again only when that changes, and not by each new leader. */
+const CONTENT = `${GROUP}/content`;
+const MOST_TRIES = 5;
 
-/** Returns the names of tools that we once brought and no longer do: they are deleted. */
-export async function applyCatalog(kube: KubeClient, files: { catalogFile: string; poolsFile: string }): Promise<{ tools: string[]; pools: string[]; removed: string[] }> {
+type Entry<Spec> = { name: string; spec: Spec };
+type Tree = Record<string, unknown>;
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Lists count as sets: the API server may keep them in another order. */
+const text = (value: unknown): string => JSON.stringify(Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value);
+
+/** Fields of the catalog that have another value in the cluster. */
+export function overridden(wanted: unknown, has: unknown, path = 'spec'): string[] {
+  if (isTree(wanted)) return Object.entries(wanted).flatMap(([key, value]) => overridden(value, isTree(has) ? has[key] : undefined, `${path}.${key}`));
+  return text(wanted) === text(has) ? [] : [path];
+}
+
+/** A field as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`: an item is left out with its list. */
+function without(object: Tree, field: string): Tree {
+  const [head = '', ...rest] = field.replace(/^\./, '').replace(/\[.*$/, '').split('.');
+  const { [head]: value, ...others } = object;
+  return rest.length > 0 && isTree(value) ? { ...others, [head]: without(value, rest.join('.')) } : others;
+}
+
+/** Without force: what another manager owns stays as it is. */
+async function applyOne<T extends KubeObject>(kube: KubeClient, type: ResourceType<T>, { name, spec }: Entry<unknown>, content: string): Promise<void> {
+  const metadata = { name, labels: { [LABEL.managedBy]: 'probeyard' }, annotations: { [CONTENT]: content } };
+  let wanted: Tree = { spec };
+  for (let tries = 1; ; tries++) {
+    try {
+      await kube.apply(type, { ...wanted, metadata } as never, { fieldManager: MANAGER });
+      return;
+    } catch (error) {
+      if (!isKubeError(error, 'conflict') || error.fields.length === 0 || tries === MOST_TRIES) throw error;
+      wanted = error.fields.reduce(without, wanted);
+    }
+  }
+}
+
+async function applyAll<T extends ProbeTool | ProbePool>(kube: KubeClient, type: ResourceType<T>, entries: readonly Entry<unknown>[]): Promise<string[]> {
+  const has = new Map((await kube.listAll(type)).items.map((object) => [object.metadata.name, object]));
+  for (const entry of entries) {
+    const content = createHash('sha256').update(JSON.stringify(entry.spec)).digest('hex').slice(0, 16);
+    if (has.get(entry.name)?.metadata.annotations?.[CONTENT] !== content) await applyOne(kube, type, entry, content);
+  }
+  const wanted = new Set(entries.map(({ name }) => name));
+  return [...has.values()].filter(({ metadata }) => metadata.labels?.[LABEL.managedBy] === 'probeyard' && !wanted.has(metadata.name)).map(({ metadata }) => metadata.name);
+}
+
+export interface Applied {
+  tools: Entry<ProbeToolSpec>[];
+  pools: Entry<ProbePoolSpec>[];
+  /** Tools that the catalog no longer has: deleted. */
+  removed: string[];
+  /** Pools that it no longer has: they have to drain first. */
+  removedPools: string[];
+}
+
+export async function applyCatalog(kube: KubeClient, files: { catalogFile: string; poolsFile: string }): Promise<Applied> {
   const tools = await readCatalog(files.catalogFile);
   const pools = await readPools(files.poolsFile);
-  const labels = { [LABEL.managedBy]: 'probeyard' };
-  for (const { name, spec } of tools) {
-    await kube.apply(PROBE_TOOLS, { metadata: { name, labels }, spec }, { fieldManager: MANAGER, force: true });
-  }
-  for (const { name, spec } of pools) {
-    await kube.apply(PROBE_POOLS, { metadata: { name, labels }, spec }, { fieldManager: MANAGER, force: true });
-  }
-  const wanted = new Set(tools.map(({ name }) => name));
-  const ours = await kube.listAll(PROBE_TOOLS, { labelSelector: `${LABEL.managedBy}=probeyard` });
-  const removed = ours.items.map(({ metadata }) => metadata.name).filter((name) => !wanted.has(name));
+  const removed = await applyAll(kube, PROBE_TOOLS, tools);
+  const removedPools = await applyAll(kube, PROBE_POOLS, pools);
   for (const name of removed) await kube.delete(PROBE_TOOLS, name);
-  return { tools: [...wanted], pools: pools.map(({ name }) => name), removed };
+  return { tools, pools, removed, removedPools };
 }
+
+/** On tools; pools show it with the rest of their status. */
+export async function showOverridden(kube: KubeClient, entries: readonly Entry<ProbeToolSpec>[]): Promise<void> {
+  const wanted = new Map(entries.map(({ name, spec }) => [name, spec]));
+  for (const { metadata: { name }, spec, status } of (await kube.listAll(PROBE_TOOLS)).items) {
+    const ours = wanted.get(name);
+    if (!ours) continue;
+    const shown = overriddenCondition(overridden(ours, spec));
+    const before = status?.conditions?.find(({ type }) => type === 'Overridden');
+    if (before ? before.status === shown.status && before.message === shown.message : shown.status === 'False') continue;
+    const conditions = [...(status?.conditions ?? []).filter(({ type }) => type !== 'Overridden'), { ...shown, lastTransitionTime: new Date().toISOString() }];
+    await kube.mergePatchStatus(PROBE_TOOLS, name, { conditions });
+  }
+}
+
+export const overriddenCondition = (fields: readonly string[]): Pick<Condition, 'type' | 'status' | 'reason' | 'message'> =>
+  fields.length > 0
+    ? { type: 'Overridden', status: 'True', reason: 'FieldsChanged', message: `not as the chart has it: ${fields.join(', ')}`.slice(0, 4096) }
+    : { type: 'Overridden', status: 'False', reason: 'AsInstalled', message: 'every field is as the chart has it' };

@@ -3,11 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool } from '../bus/messages.ts';
 import type { Config } from '../config.ts';
 import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
-import { LABEL, type Condition, type Kind, type ProbePool, type ProbeTool, type ReuseScope, type Wall } from '../kube/resources.ts';
+import { LABEL, type Condition, type Kind, type ProbePool, type ProbePoolSpec, type ProbeTool, type ReuseScope, type Wall } from '../kube/resources.ts';
 import { printable } from '../kube/printable.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { Logger } from '../log.ts';
 import { builtInMsv } from '../hls/built_in.ts';
+import { overridden, overriddenCondition } from './catalog.ts';
 import type { WaitingCause } from './conditions.ts';
 import { isWithoutUserNamespaces, lackedWalls, requiredWalls, wallConditions, type Shown } from './isolation.ts';
 import { toolsLine, type AvailableTool, type Job } from './job.ts';
@@ -74,12 +75,16 @@ interface PoolState {
   /** Set while a pool that prefers user namespaces does without, because a node said that it has none. */
   without: { until: number; message: string } | undefined;
   lookedAt: number;
+  /** The chart no longer has it: it takes nothing more, and goes with its last runner. */
+  draining: boolean;
 }
 
 export class Pools {
   readonly #deps: PoolsDeps;
   readonly #pools = new Map<string, PoolState>();
   readonly #tools = new Map<string, ProbeTool>();
+  /** Specs of pools as the chart has them. */
+  #catalog: ReadonlyMap<string, ProbePoolSpec> = new Map();
   readonly #coverage = new Map<string, Set<string>>();
   #mounted: PodTool[] = [];
   #settle: NodeJS.Timeout | undefined;
@@ -154,7 +159,7 @@ export class Pools {
       this.#deps.changed();
       return;
     }
-    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', without: undefined, lookedAt: 0 };
+    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', without: undefined, lookedAt: 0, draining: false };
     this.#pools.set(name, fresh);
     if (this.#started) this.#newGeneration(fresh);
     this.#deps.changed();
@@ -167,6 +172,34 @@ export class Pools {
     clearTimeout(state.timer);
     this.#endStranded();
     this.#deps.changed();
+  }
+
+  /** The catalog is applied: what it says of each pool, and which pools it no longer has. */
+  catalog(specs: ReadonlyMap<string, ProbePoolSpec>, removed: readonly string[]): void {
+    this.#catalog = specs;
+    for (const name of removed) {
+      const state = this.#pools.get(name);
+      if (!state || state.draining) continue;
+      state.draining = true;
+      this.#deps.log.info({ pool: name }, 'pool is not in the chart any more, draining');
+      this.#plan(state);
+    }
+    this.#deps.changed();
+  }
+
+  /** Idle runners go at once, the others with their job; then the pool itself. */
+  async #drain(state: PoolState): Promise<void> {
+    const { runners, kube } = this.#deps;
+    const { name, uid } = state.pool.metadata;
+    let left = state.unseen.size;
+    for (const runner of runners.inPool(name)) {
+      left++;
+      if (!runner.task && !runner.deleting) this.endPod(runner.uid, 'pool-gone');
+    }
+    if (left > 0) return;
+    await kube.delete(PROBE_POOLS, name, { uid }).catch((error: unknown) => {
+      if (!isKubeError(error, 'not-found', 'conflict')) throw error;
+    });
   }
 
   /** The caches are filled: from now on pods are made. */
@@ -183,12 +216,12 @@ export class Pools {
   }
 
   lanes(): string[] {
-    return [...this.#pools.keys()];
+    return [...this.#pools].filter(([, { draining }]) => !draining).map(([name]) => name);
   }
 
   forKind(kind: Kind): { name: string; scope: ReuseScope } | undefined {
-    for (const { pool } of this.#pools.values()) {
-      if (pool.spec.serves.kinds.includes(kind)) return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
+    for (const { pool, draining } of this.#pools.values()) {
+      if (!draining && pool.spec.serves.kinds.includes(kind)) return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
     }
     return undefined;
   }
@@ -200,7 +233,7 @@ export class Pools {
   /** `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. */
   choose({ lane, tenant, account, assignment: { tools } }: Claim, fewestOfOthers: () => number | undefined): Runner | undefined {
     const state = this.#pools.get(lane);
-    if (!state) return undefined;
+    if (!state || state.draining) return undefined;
     const { runners } = this.#deps;
     const { spec } = state.pool;
     const may = () => mayTake(spec, { held: runners.held(lane, account), bound: runners.bound(lane), fewestOfOthers: fewestOfOthers() });
@@ -373,6 +406,7 @@ export class Pools {
     if (!this.#deps.stillLeading()) return;
     state.planning = true;
     try {
+      if (state.draining) return await this.#drain(state);
       const { create, end } = this.#planned(state);
       for (const { runner, why } of end) this.endPod(runner.uid, why);
       if (create > 0) await Promise.all(Array.from({ length: create }, () => this.#create(state)));
@@ -491,8 +525,12 @@ export class Pools {
     const untouched = all.filter((runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined).length;
     const walls = this.#walls(state, all);
     for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
+    const wanted = this.#catalog.get(name);
+    const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
     const missing = this.#missing(state);
-    const [status, reason, message]: [Condition['status'], string, string] = missing
+    const [status, reason, message]: [Condition['status'], string, string] = state.draining
+      ? ['False', 'Draining', 'the chart no longer has this pool']
+      : missing
       ? ['False', 'IsolationMissing', missing]
       : state.problem
       ? ['False', state.problem.reason, state.problem.message]
@@ -501,9 +539,9 @@ export class Pools {
         : untouched >= state.pool.spec.minReady || busy > 0
           ? ['True', 'Serving', `${untouched} untouched runners are ready`]
           : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
-    const shown = JSON.stringify([ready, busy, starting, status, reason, message, walls, state.generation, state.pool.metadata.generation]);
+    const shown = JSON.stringify([ready, busy, starting, status, reason, message, walls, extra, state.generation, state.pool.metadata.generation]);
     if (shown === state.shown || !this.#deps.stillLeading()) return;
-    const conditions = [{ type: 'Ready', status, reason, message }, ...walls].map((one): Condition => {
+    const conditions = [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((one): Condition => {
       const before = state.pool.status?.conditions?.find(({ type }) => type === one.type);
       return {
         ...one, lastTransitionTime: before?.status === one.status ? before.lastTransitionTime : new Date().toISOString(),

@@ -8,7 +8,7 @@ import { eventRecorder } from '../kube/events.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
 import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
-import { applyCatalog } from './catalog.ts';
+import { applyCatalog, showOverridden } from './catalog.ts';
 import type { EndFlooding } from './floods.ts';
 import { lateWatch } from './late_watch.ts';
 import { Leader, type LeaderDeps } from './leader.ts';
@@ -155,7 +155,10 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
       log.error({ err: error }, 'the catalog could not be applied: what the cluster has stays');
       return undefined;
     });
-    if (applied) log.info({ tools: applied.tools.length, pools: applied.pools.length, removed: applied.removed }, 'catalog applied');
+    if (!applied) return;
+    pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools);
+    await showOverridden(kube, applied.tools).catch((error: unknown) => log.warn({ err: error }, 'cannot show which fields of tools are overridden'));
+    log.info({ tools: applied.tools.length, pools: applied.pools.length, removed: [...applied.removed, ...applied.removedPools] }, 'catalog applied');
   };
 
   const running: RunningTerm = {

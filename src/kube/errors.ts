@@ -11,12 +11,15 @@ export class KubeError extends Error {
   /** HTTP status, 0 where there was no answer. */
   readonly status: number;
   readonly retryAfterMs: number | undefined;
+  /** Fields that a server-side apply may not change, because another manager owns them. */
+  readonly fields: readonly string[];
 
-  constructor(code: KubeErrorCode, message: string, options: { status?: number; retryAfterMs?: number | undefined; cause?: unknown } = {}) {
+  constructor(code: KubeErrorCode, message: string, options: { status?: number; retryAfterMs?: number | undefined; fields?: readonly string[]; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options.status ?? 0;
     this.retryAfterMs = options.retryAfterMs;
+    this.fields = options.fields ?? [];
   }
 }
 
@@ -34,7 +37,7 @@ export interface Status {
   code?: number;
   reason?: string;
   message?: string;
-  details?: { retryAfterSeconds?: number };
+  details?: { retryAfterSeconds?: number; causes?: { reason?: string; field?: string }[] };
 }
 
 const BY_STATUS: Record<number, KubeErrorCode> = {
@@ -51,5 +54,6 @@ export function errorOfStatus(httpStatus: number, status: Status | undefined, wh
   return new KubeError(code, `${what}: ${status?.message ?? `HTTP ${number}`}`, {
     status: number,
     retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
+    fields: status?.details?.causes?.flatMap(({ reason, field }) => (reason === 'FieldManagerConflict' && field !== undefined ? [field] : [])) ?? [],
   });
 }

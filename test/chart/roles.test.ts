@@ -35,7 +35,7 @@ const EXPECTED = {
   'Role/probeyard-controller': [
     'probejobs.probeyard.dev: get list watch delete',
     'probetools.probeyard.dev: get list watch create patch delete',
-    'probepools.probeyard.dev: get list watch create patch',
+    'probepools.probeyard.dev: get list watch create patch delete',
     'probejobs/status.probeyard.dev: patch',
     'probetools/status.probeyard.dev: patch',
     'probepools/status.probeyard.dev: patch',
