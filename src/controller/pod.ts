@@ -256,7 +256,8 @@ export function verifyPod(settings: Settings, tool: PodTool, name: string, owner
     spec: {
       ...common(settings),
       serviceAccountName: settings.verifyServiceAccount,
-      activeDeadlineSeconds: 120,
+      // Counts from before the pull of the images; each step of the proof has a bound of its own.
+      activeDeadlineSeconds: 600,
       terminationGracePeriodSeconds: 1,
       securityContext: { runAsNonRoot: true, fsGroup: AGENT_UID, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [

@@ -11,6 +11,8 @@ export type ProofLine =
 
 export type Verdict =
   | { state: 'pending' }
+  /** Nothing is wrong with the image as far as is known: no node has room yet, or a large image is still being pulled. */
+  | { state: 'waiting'; reason: 'Unschedulable' | 'Starting'; message: string }
   | { state: 'proven'; line: Extract<ProofLine, { ok: true }> }
   | { state: 'refused'; reason: string; message: string };
 
@@ -18,6 +20,8 @@ export type Verdict =
 const PULL_REASONS = new Set(['ErrImagePull', 'ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName', 'RegistryUnavailable']);
 const CREATE_REASONS = new Set(['CreateContainerError', 'CreateContainerConfigError', 'RunContainerError']);
 export const PULL_PATIENCE_MS = 60_000;
+/** A pull of a gigabyte over a slow line takes minutes. */
+export const START_PATIENCE_MS = 9 * 60_000;
 const SETTLE_MS = 5_000;
 
 export function readProofLine(log: string): ProofLine | undefined {
@@ -47,13 +51,17 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
       }
     }
     const unschedulable = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
-    if (unschedulable && age > PULL_PATIENCE_MS) return { state: 'refused', reason: 'Unschedulable', message: unschedulable.message ?? 'no node takes the pod' };
-    if (age > 2 * PULL_PATIENCE_MS) return { state: 'refused', reason: 'CannotStart', message: `the pod that should prove it did not start within ${Math.round(age / 1000)} s` };
+    // The pod stays: an autoscaler adds a node for a pod that waits for one.
+    if (unschedulable) return age > SETTLE_MS ? { state: 'waiting', reason: 'Unschedulable', message: unschedulable.message ?? 'no node takes the pod' } : { state: 'pending' };
+    if (age > START_PATIENCE_MS) return { state: 'refused', reason: 'CannotStart', message: `the pod that should prove it did not start within ${Math.round(age / 1000)} s` };
+    if (age > PULL_PATIENCE_MS && container?.state?.running === undefined) return { state: 'waiting', reason: 'Starting', message: `its pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s` };
     return { state: 'pending' };
   }
   const line = log === undefined ? undefined : readProofLine(log);
   if (line?.ok === true) return { state: 'proven', line };
   if (line?.ok === false) return { state: 'refused', reason: line.reason, message: line.message };
+  const hasRun = container?.state?.terminated !== undefined || container?.state?.running !== undefined || container?.lastState?.terminated !== undefined;
+  if (pod.status?.reason === 'DeadlineExceeded' && container && !hasRun) return { state: 'refused', reason: 'CannotStart', message: 'the pod that should prove it never started' };
   if (pod.status?.reason === 'DeadlineExceeded') return { state: 'refused', reason: 'Hangs', message: 'it did not end within its time' };
   const ended = container?.state?.terminated;
   if (ended?.reason === 'OOMKilled') return { state: 'refused', reason: 'OutOfMemory', message: 'it was killed for its use of memory' };
@@ -75,7 +83,7 @@ export function availability(previous: Condition[] | undefined, status: 'True' |
   return [...(previous ?? []).filter(({ type }) => type !== 'Available'), condition];
 }
 
-export function provenStatus(previous: ProbeToolStatus | undefined, proof: string, verdict: Exclude<Verdict, { state: 'pending' }>, generation: number, now: string): ProbeToolStatus {
+export function provenStatus(previous: ProbeToolStatus | undefined, proof: string, verdict: Exclude<Verdict, { state: 'pending' | 'waiting' }>, generation: number, now: string): ProbeToolStatus {
   if (verdict.state === 'refused') {
     return { proof, observedGeneration: generation, conditions: availability(previous?.conditions, 'False', verdict.reason, verdict.message, generation, now) };
   }

@@ -108,6 +108,14 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
     queue.addAfter(name, LOOK_MS, { low: true });
     return;
   }
+  if (verdict.state === 'waiting') {
+    // An image that was proven before stays in use meanwhile.
+    if (condition?.status !== 'True' && (condition?.reason !== verdict.reason || condition.message !== verdict.message)) {
+      await setStatus(deps, tool, { conditions: availability(tool.status?.conditions, 'Unknown', verdict.reason, verdict.message, generation, now.toISOString()) });
+    }
+    queue.addAfter(name, LOOK_MS, { low: true });
+    return;
+  }
   await setStatus(deps, tool, provenStatus(tool.status, proof, verdict, generation, now.toISOString()));
   if (verdict.state === 'proven') log.info({ tool: name, version: verdict.line.version, startupMs: verdict.line.startupMs }, 'tool proven');
   else {

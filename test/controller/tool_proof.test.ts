@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { PULL_PATIENCE_MS, judgeProof, provenStatus, readProofLine } from '../../src/controller/tool_proof.ts';
+import { PULL_PATIENCE_MS, START_PATIENCE_MS, judgeProof, provenStatus, readProofLine } from '../../src/controller/tool_proof.ts';
 import { registryAllowed } from '../../src/controller/tools.ts';
 import type { Pod } from '../../src/kube/kinds.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 const pod = (status: object, ageMs = 1000): Pod => ({ metadata: { name: 'verify', creationTimestamp: new Date(NOW - ageMs).toISOString() }, status }) as Pod;
 const waiting = (reason: string, ageMs?: number) => pod({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason, message: `because ${reason}` } } }] }, ageMs);
+const unscheduled = (ageMs: number) => pod({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }] }, ageMs);
 const ended = (more: object = {}) => pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 1, ...more } } }] });
 const good = { ok: true as const, version: 'ffprobe version 9.0', startupMs: 11.4, options: ['show_format'], protocols: ['file'], arch: 'x64' };
 
@@ -16,7 +17,11 @@ describe('proof of a tool image', () => {
     ['ends when the pull does not succeed', waiting('ImagePullBackOff', PULL_PATIENCE_MS + 1), undefined, 'refused', 'ImageUnavailable'],
     ['ends at once for an image that may not be pulled', waiting('ErrImageNeverPull'), undefined, 'refused', 'ImageUnavailable'],
     ['ends for a container that cannot be made', waiting('CreateContainerError', 6_000), undefined, 'refused', 'CannotStart'],
-    ['ends for a pod that never starts', waiting('ContainerCreating', 2 * PULL_PATIENCE_MS + 1), undefined, 'refused', 'CannotStart'],
+    ['waits for a large image that is still being pulled', waiting('ContainerCreating', 2 * PULL_PATIENCE_MS + 1), undefined, 'waiting', 'Starting'],
+    ['ends for a pod that never starts', waiting('ContainerCreating', START_PATIENCE_MS + 1), undefined, 'refused', 'CannotStart'],
+    ['waits for a node, however long that takes', unscheduled(START_PATIENCE_MS + 1), undefined, 'waiting', 'Unschedulable'],
+    ['gives the scheduler a moment', unscheduled(1_000), undefined, 'pending'],
+    ['does not take a pod whose time was up before it ran for one that hangs', pod({ phase: 'Failed', reason: 'DeadlineExceeded', containerStatuses: [{ state: { waiting: { reason: 'ContainerCreating' } } }] }), '', 'refused', 'CannotStart'],
     ['takes the line of a good one', pod({ phase: 'Succeeded' }), `warning\n${JSON.stringify(good)}\n`, 'proven'],
     ['takes the words of a bad one', ended(), '{"ok":false,"reason":"WrongArchitecture","message":"exec format error"}', 'refused', 'WrongArchitecture'],
     ['says that it hangs', pod({ phase: 'Failed', reason: 'DeadlineExceeded' }), '', 'refused', 'Hangs'],
@@ -32,7 +37,7 @@ describe('proof of a tool image', () => {
     it(title, () => {
       const verdict = judgeProof(of, log, NOW);
       assert.equal(verdict.state, state);
-      if (reason !== undefined) assert.equal(verdict.state === 'refused' && verdict.reason, reason);
+      if (reason !== undefined) assert.equal('reason' in verdict && verdict.reason, reason);
     });
   }
 
