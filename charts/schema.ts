@@ -96,7 +96,7 @@ export const VALUES: TSchema = object({
   api: object({
     ...deployment,
     publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
-    trustedProxies: whole(0, 20),
+    trustedProxies: orNull(whole(0, 20)),
     drainSeconds: whole(0, 3600),
     service: object({ type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']), port, nodePort: whole(0, 65535), annotations: textMap }),
   }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { refusal, render } from './render.ts';
+import { container, environmentOf, refusal, render } from './render.ts';
 
 describe('values that are refused', function () {
   this.timeout(60_000);
@@ -20,6 +20,8 @@ describe('values that are refused', function () {
     ['two sorts of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
     ['a route without a Gateway', { gateway: { enabled: true } }, /gateway\.parentRefs/],
     ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts/],
+    ['an Ingress whose address all callers share', { ingress: { enabled: true, hosts: ['a.example'] }, api: { trustedProxies: 0 } }, /api\.trustedProxies must be at least 1/],
+    ['a Gateway whose address all callers share', { gateway: { enabled: true, parentRefs: [{ name: 'g' }] }, api: { trustedProxies: 0 } }, /api\.trustedProxies must be at least 1/],
     ['two monitors', { metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } }, /read everything twice/],
   ] as const) {
     it(title, () => {
@@ -47,4 +49,19 @@ describe('values that are refused', function () {
   it('but not a cluster whose version has a suffix of its vendor', () => {
     assert.ok(render({}, { kubeVersion: '1.35.1-gke.100' }).length > 20);
   });
+});
+
+describe('api.trustedProxies', function () {
+  this.timeout(60_000);
+  const ingress = { enabled: true, hosts: ['a.example'] };
+  const gateway = { enabled: true, parentRefs: [{ name: 'g' }] };
+  for (const [title, values, hops] of [
+    ['is 0 where nothing is in front', {}, '0'],
+    ['is 1 behind an Ingress', { ingress }, '1'],
+    ['is 1 behind a Gateway', { gateway }, '1'],
+    ['is what the operator says', { ingress, api: { trustedProxies: 3 } }, '3'],
+    ['is what the operator says, without either, too', { api: { trustedProxies: 2 } }, '2'],
+  ] as const) {
+    it(title, () => assert.equal(environmentOf(container(render(values), 'api'))['PY_TRUSTED_HOPS'], hops));
+  }
 });

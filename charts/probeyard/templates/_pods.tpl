@@ -136,13 +136,22 @@ prometheus.io/path: /metrics
     items: [{ key: ca.crt, path: nats/ca.crt }]
 {{- end -}}
 
+{{/* Behind an Ingress or a Gateway, every caller has its address unless one proxy is trusted: anybody could use up the sign-ins of all. */}}
+{{- define "probeyard.trustedProxies" -}}
+{{- if kindIs "invalid" .Values.api.trustedProxies -}}
+{{ ternary 1 0 (or .Values.ingress.enabled .Values.gateway.enabled) }}
+{{- else -}}
+{{ .Values.api.trustedProxies | int }}
+{{- end -}}
+{{- end -}}
+
 {{- define "probeyard.accountsEnv" -}}
 - name: PY_BOX_FILE
   value: /etc/probeyard/accounts/box.jwks
 - name: PY_PUBLIC_URL
   value: {{ .Values.api.publicUrl | quote }}
 - name: PY_TRUSTED_HOPS
-  value: {{ .Values.api.trustedProxies | quote }}
+  value: {{ include "probeyard.trustedProxies" . | quote }}
 - name: PY_SIGN_UP
   value: {{ .Values.accounts.signUp | quote }}
 - name: PY_TOKENS_VIEWABLE
