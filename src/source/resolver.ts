@@ -96,7 +96,7 @@ async function query(name: string, { servers, limitMs }: { servers: readonly str
   const deadline = setTimeout(() => {
     late = true;
     resolver.cancel();
-  }, limitMs);
+  }, Math.max(0, limitMs));
   let patience: NodeJS.Timeout | undefined;
   const impatient = (found: string[]): string[] => {
     if (found.length > 0) patience ??= setTimeout(() => resolver.cancel(), otherFamilyMs);

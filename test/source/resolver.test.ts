@@ -91,12 +91,14 @@ describe('resolver', function () {
     let quiet = true;
     const { look, dns } = await setup((question) => (quiet ? undefined : only4('8.8.8.8')(question)), { mostAtOnce: 2, deadlineMs: 600 });
     const looks = Array.from({ length: 5 }, (_, at) => look(`n${at}.example`, false));
-    const ends = await Promise.allSettled(looks);
+    const settled = Promise.allSettled(looks);
+    await looks[0]?.catch(() => {});
+    assert.deepEqual(new Set(dns.asked.map(({ name }) => name)), new Set(['n0.example', 'n1.example']));
+    const ends = await settled;
     assert.ok(ends.every(({ status }) => status === 'rejected'));
     const reasons = ends.map((end) => (end.status === 'rejected' ? (end.reason as Error).message.replace(/^.*: /, '') : ''));
     assert.deepEqual(reasons.slice(0, 2), ['no answer in time', 'no answer in time']);
     assert.ok(reasons.slice(2).every((reason) => reason === 'too many look-ups are in progress' || reason === 'no answer in time'), reasons.join());
-    assert.deepEqual([...new Set(dns.asked.map(({ name }) => name))].slice(0, 2).toSorted(), ['n0.example', 'n1.example']);
     quiet = false;
     assert.deepEqual(await look('after.example', false), v4('8.8.8.8'));
   });
