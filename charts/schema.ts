@@ -89,7 +89,7 @@ export const VALUES: TSchema = object({
   imagePullSecrets: Type.Array(object({ name: objectName }, ['name'])),
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
   commonLabels: textMap,
-  arch: oneOf(['', 'amd64', 'arm64']),
+  arch: oneOf(['', 'amd64']),
   crds: object({ enabled: flag, keep: flag }),
   rbac: object({ create: flag, aggregate: flag }),
   admissionPolicy: object({ enabled: flag }),
