@@ -23,16 +23,20 @@ const TTL_DEAF_MS = 1_000;
 /** A connection that died without a word is noticed late: what is listened for is asked again now and then. */
 const TTL_LISTENING_MS = 30_000;
 
+const MOST_UNKNOWN = 1_000;
+
 interface Entry { record: TokenRecord | null; at: number }
 
 export function makeTokenCache({ find, listening, now = () => performance.now(), onLookup = () => {}, max = 10_000 }: TokenCacheOptions): TokenCache {
   const entries = new Map<string, Entry>();
+  const unknown = new Map<string, Entry>();
   const pending = new Map<string, Promise<TokenRecord | null>>();
   let generation = 0;
 
   const flush = (): void => {
     generation++;
     entries.clear();
+    unknown.clear();
     pending.clear();
   };
 
@@ -41,9 +45,11 @@ export function makeTokenCache({ find, listening, now = () => performance.now(),
     const at = now();
     const record = await find(sha256);
     if (asked === generation) {
-      entries.delete(key);
-      entries.set(key, { record, at });
-      if (entries.size > max) entries.delete(entries.keys().next().value!);
+      // Unknown ones apart: a flood of guesses must not push out tokens that are in use.
+      const [kept, most] = record ? [entries, max] : [unknown, Math.min(max, MOST_UNKNOWN)];
+      for (const map of [entries, unknown]) map.delete(key);
+      kept.set(key, { record, at });
+      if (kept.size > most) kept.delete(kept.keys().next().value!);
     }
     return record;
   }
@@ -51,7 +57,7 @@ export function makeTokenCache({ find, listening, now = () => performance.now(),
   return {
     async get(sha256) {
       const key = sha256.toString('base64');
-      const entry = entries.get(key);
+      const entry = entries.get(key) ?? unknown.get(key);
       // An unknown token is asked again after a second even so: guesses must not push out what is in use for long.
       const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_DEAF_MS;
       if (entry && now() - entry.at < ttl) {

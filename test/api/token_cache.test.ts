@@ -79,6 +79,17 @@ describe('the token cache', () => {
     assert.equal(await cache.get(key), record);
   });
 
+  it('keeps known tokens through a flood of unknown ones', async () => {
+    let found: TokenRecord | null = record;
+    const { cache, world } = cacheOf(async () => found, { max: 10 });
+    await cache.get(key);
+    found = null;
+    for (let guess = 0; guess < 50; guess++) await cache.get(Buffer.from(String(guess).padStart(32, 'x')));
+    const before = world.lookups;
+    assert.equal(await cache.get(key), record);
+    assert.equal(world.lookups, before);
+  });
+
   it('is bounded', async () => {
     const { cache, world } = cacheOf(async () => record, { max: 2 });
     for (const name of ['a', 'b', 'c']) await cache.get(Buffer.from(name.repeat(32)));
