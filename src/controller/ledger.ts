@@ -21,11 +21,6 @@ class Fifo<T> {
     this.#items.push(item);
     this.size++;
   }
-  pushFront(item: T): void {
-    if (this.#head > 0) this.#items[--this.#head] = item;
-    else this.#items.unshift(item);
-    this.size++;
-  }
   /** First item that `alive` still wants; dead ones are dropped on the way. */
   peek(alive: (item: T) => boolean): T | undefined {
     while (this.#head < this.#items.length) {
@@ -135,14 +130,13 @@ export class Ledger<E extends Entry> {
     this.#backIntoTurns(token);
   }
 
-  enqueue(entry: E, limit: number, front = false): void {
+  enqueue(entry: E, limit: number): void {
     if (this.#waiting.has(entry.key) || this.#holders.has(entry.key)) return;
     const token = this.#token(entry.token);
     token.limit = limit;
     let lane = token.lanes.get(entry.lane);
     if (!lane) token.lanes.set(entry.lane, (lane = new Fifo()));
-    if (front) lane.pushFront(entry);
-    else lane.push(entry);
+    lane.push(entry);
     this.#count(entry, 1);
     this.#waiting.set(entry.key, entry);
     if (token.held < limit) this.#turn(entry.lane).add(entry.token);
@@ -208,18 +202,6 @@ export class Ledger<E extends Entry> {
     const token = this.#tokens.get(tokenId);
     if (!token) return limit > 0;
     return token.held < limit && (token.lanes.get(lane)?.size ?? 0) === 0;
-  }
-
-  /** Back to the head of its queue, its slot free again: the admission was not written. */
-  putBack(key: string): void {
-    const entry = this.#holders.get(key);
-    if (!entry) return;
-    const token = this.#token(entry.token);
-    const limit = token.limit;
-    this.#holders.delete(key);
-    token.held--;
-    this.enqueue(entry, limit, true);
-    this.#backIntoTurns(token);
   }
 
   /** The job is gone from here, wherever it stood. */

@@ -57,15 +57,6 @@ describe('ledger', () => {
     assert.equal(ledger.isWaiting('validate'), true);
   });
 
-  it('puts a job back at the head, and frees its slot', () => {
-    const ledger = new Ledger<Entry>();
-    for (const key of ['a', 'b']) ledger.enqueue(entry(key, 1), 1);
-    assert.deepEqual(drain(ledger), ['a']);
-    ledger.putBack('a');
-    assert.equal(ledger.heldBy(1), 0);
-    assert.deepEqual(drain(ledger), ['a']);
-  });
-
   it('forgets a removed job, waiting or holding, and a job is never there twice', () => {
     const ledger = new Ledger<Entry>();
     ledger.enqueue(entry('a', 1), 2);
