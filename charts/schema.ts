@@ -114,7 +114,7 @@ export const VALUES: TSchema = object({
     secretRefs: object({ enabled: flag }),
   }),
   retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200) }),
-  limits: object({ requestsPerMinute: whole(1, 10_000_000), concurrency: whole(1, 100_000), queueTimeoutMs: whole(1, 60_000), fileBytes: whole(1, 1_000_000_000_000_000) }),
+  limits: object({ requestsPerMinute: whole(1, 10_000_000), concurrency: whole(1, 100_000), accountConcurrency: orNull(whole(0, 1_000_000)), queueTimeoutMs: whole(1, 60_000), fileBytes: whole(1, 1_000_000_000_000_000) }),
   compat: object({ onlyReturnsRaw: flag }),
   sources: object({
     allow: Type.Array(allowedSource),

@@ -34,6 +34,10 @@ const integer = (variable: string, minimum: number, maximum: number, fallback?: 
   },
 });
 
+/** A number, or what holds where nothing is set. */
+const integerOrNull = (variable: string, minimum: number, maximum: number): Setting<number | null> =>
+  ({ variable, fallback: null, parse: integer(variable, minimum, maximum).parse });
+
 const flag = (variable: string, fallback: boolean): Setting<boolean> => ({
   variable,
   fallback,
@@ -131,9 +135,12 @@ const limits = {
   concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, 10),
   queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, 60_000, 60_000),
   fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, 10_000_000_000),
+  /** Of an account, over all its tokens. Null: four times the concurrency of its root user; 0: none. */
+  accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),
 };
-export const limitsOf = ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes }: Limits): Limits => ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes });
-export interface Limits { requestsPerMinute: number; concurrency: number; queueTimeoutMs: number; fileBytes: number }
+export interface Limits { requestsPerMinute: number; concurrency: number; queueTimeoutMs: number; fileBytes: number; accountConcurrency: number | null }
+export const limitsOf = ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency }: Limits): Limits =>
+  ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency });
 
 const api = {
   ...common,

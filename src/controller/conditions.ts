@@ -3,7 +3,7 @@ import { printable } from '../kube/printable.ts';
 import type { Condition, ProbeJob, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
 
 /** Why a job waits. */
-export type WaitingCause = Extract<Reason, 'Queued' | 'TokenAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'>;
+export type WaitingCause = Extract<Reason, 'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'>;
 type Change = Omit<Condition, 'lastTransitionTime'>;
 
 /** A moment as a status tells it; `ms` by Postgres' clock, which counts fractions. */

@@ -8,7 +8,6 @@ export interface Job extends Entry {
   id: string;
   namespace: string;
   uid: string;
-  account: number;
   kind: Kind;
   submittedAt: Date;
   queueTimeoutMs: number;

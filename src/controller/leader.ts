@@ -2,7 +2,7 @@
  * The leader's term: from the ProbeJobs that the watch shows to admissions, orders and ends. One object per term; what a term
  * knows dies with it, because the truth is in ProbeJob status (who runs) and in Postgres (who has an end).
  *
- * No token above its limit: the ledger counts, and an admission is written only while the lease is safely ours, guarded by
+ * No token and no account above its limit: the ledger counts, and an admission is written only while the lease is safely ours, guarded by
  * resourceVersion, with the epoch in it and with a server-side time-out, so that nothing of this term can land in the next.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Fini
 import { takeIn, type IntakeDeps } from './intake.ts';
 import { MAX_ATTEMPTS, Refusal, idOf, submittedAtOf, type Job } from './job.ts';
 import { disarm, later } from './job_timers.ts';
-import { Ledger } from './ledger.ts';
+import { Ledger, type SlotLimits } from './ledger.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import * as orders from './orders.ts';
 import { Owners } from './owners.ts';
@@ -65,6 +65,7 @@ export interface LeaderDeps {
 }
 
 const now = (): number => performance.now();
+const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({ token: limits.concurrency, account: limits.accountConcurrency ?? Number.POSITIVE_INFINITY });
 
 export class Leader {
   readonly #deps: LeaderDeps;
@@ -88,7 +89,7 @@ export class Leader {
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
     this.#tokens = new TokenRecords(deps.store, deps.tokensFresh);
-    this.#marks = new WaitingMarks({ kube: deps.kube, store: deps.store, signal: deps.term.signal, why: (job) => this.#whyWaiting(job) });
+    this.#marks = new WaitingMarks({ kube: deps.kube, store: deps.store, signal: deps.term.signal, why: (job) => this.#whyWaiting(job), waited: (reason) => deps.metrics.waited(reason) });
   }
 
   get #live(): boolean {
@@ -162,7 +163,7 @@ export class Leader {
     await this.#tokens.load(ids);
     for (const id of ids) {
       const record = this.#tokens.known(id);
-      if (record && !this.#isIdle(id)) this.#ledger.setLimit(id, record.limits.concurrency);
+      if (record && !this.#isIdle(id)) this.#ledger.setLimits(id, slotsOf(record));
     }
     this.#scheduleAll();
   }
@@ -240,7 +241,7 @@ export class Leader {
       job.state = 'running';
       job.runner = object.status?.runner;
       job.goneAt = now();
-      this.#ledger.hold(job, token.limits.concurrency);
+      this.#ledger.hold(job, slotsOf(token));
       this.#armDeadline(job, Date.parse(object.status?.startedAt ?? '') || this.#deps.store.clock.now());
       if (isBeingDeleted(object)) void this.#end(job, CANCELLED);
       return;
@@ -253,7 +254,7 @@ export class Leader {
       void this.#end(job, { state: 'error', status: 429, reason: 'QueueFull', error: 'too many requests are waiting in the whole installation: try again later' });
       return;
     }
-    this.#ledger.enqueue(job, token.limits.concurrency);
+    this.#ledger.enqueue(job, slotsOf(token));
     this.#armQueue(job);
     this.#schedule(job.lane);
     // It was prepared because it would run at once; if it does not, the runner is another's.
@@ -290,7 +291,7 @@ export class Leader {
     if (!spec.token || !spec.source.sealed) return;
     try {
       const { job, token } = await takeIn(this.#intakeDeps(), object);
-      if (this.#jobs.has(name) || this.#taking.has(name) || !this.#ledger.wouldRun(job.token, job.lane, token.limits.concurrency)) return;
+      if (this.#jobs.has(name) || this.#taking.has(name) || !this.#ledger.wouldRun(job, slotsOf(token))) return;
       this.#contenders = undefined;
       if (!this.#reserve(job)) return;
       // The watch event is some milliseconds away; where it does not come, the runner must not stay reserved.
@@ -464,10 +465,10 @@ export class Leader {
       if (lanes.has(job.lane)) continue;
       const lane = this.#deps.pools.forKind(job.kind)?.name ?? '';
       if (lane === job.lane) continue;
-      const limit = this.#ledger.limitOf(job.token);
+      const limits = { token: this.#ledger.limitOf(job.token), account: this.#ledger.limitOfAccount(job.account) };
       this.#ledger.remove(job.key);
       job.lane = lane;
-      this.#ledger.enqueue(job, limit);
+      this.#ledger.enqueue(job, limits);
     }
   }
 
@@ -669,6 +670,13 @@ export class Leader {
   }
 
   #whyWaiting(job: Job): WaitingReason {
+    const { account } = job;
+    const [accountHeld, accountLimit] = [this.#ledger.heldByAccount(account), this.#ledger.limitOfAccount(account)];
+    // First, because where both are used up, a larger limit of the token would not help.
+    if (accountHeld >= accountLimit) {
+      const message = `account ${account} runs ${accountHeld} of its ${accountLimit} at once, over all its users and tokens; ${this.#ledger.waitingOfAccount(account)} wait`;
+      return { reason: 'AccountAtLimit', message };
+    }
     const limit = this.#ledger.limitOf(job.token);
     const held = this.#ledger.heldBy(job.token);
     if (held >= limit) return { reason: 'TokenAtLimit', message: `token ${job.token} runs ${held} of its ${limit} at once, ${this.#ledger.waitingOf(job.token)} wait` };

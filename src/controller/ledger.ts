@@ -1,9 +1,11 @@
 /**
- * Who waits and who runs: per-token queues, FIFO within a token and fair between tokens, and the count of slots that each token holds.
- * Pure state, no clock and no I/O; every operation is O(1) in the number of jobs, so 50,000 live jobs cost no more per event than 50.
+ * Who waits and who runs: queues per token, and the count of slots that each token and each account holds. Turns are fair between
+ * accounts first, then between the tokens of an account (else an account with more tokens would have a larger share), and first in,
+ * first out within a token. Pure state, no clock and no I/O; every operation is O(1) in the number of jobs, so 50,000 live jobs cost
+ * no more per event than 50.
  *
- * A token's jobs stand in lanes, one per pool: a ten-minute validation at the head of a queue must not hold up a one-second probe behind it.
- * The slots are counted over all lanes.
+ * A token's jobs stand in lanes, one per pool: a ten-minute validation at the head of a queue must not hold up a one-second probe
+ * behind it. The slots are counted over all lanes.
  */
 import { Fifo } from './fifo.ts';
 
@@ -11,53 +13,99 @@ export interface Entry {
   /** Name of the ProbeJob. */
   key: string;
   token: number;
+  /** The token's account: its root user. */
+  account: number;
   lane: string;
 }
 
+/** Slots at once. An account without a bound of its own has Infinity. */
+export interface SlotLimits { token: number; account: number }
+
 interface Token<E extends Entry> {
   id: number;
+  account: Account;
   limit: number;
   held: number;
   lanes: Map<string, Fifo<E>>;
   waiting: number;
 }
 
+interface Account {
+  id: number;
+  limit: number;
+  held: number;
+  waiting: number;
+  /** By lane: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in O(1). */
+  turns: Map<string, Set<number>>;
+}
+
 export class Ledger<E extends Entry> {
   #tokens = new Map<number, Token<E>>();
-  /** Tokens with waiting jobs in a lane, in turn order. A Set keeps insertion order and deletes in O(1). */
+  #accounts = new Map<number, Account>();
+  /** By lane: accounts below their limit with a token whose turn may come, in turn order. Who cannot run is dropped when met. */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
-  #holders = new Map<string, E>();
+  #holders = new Map<string, Entry>();
   #perLane = new Map<string, number>();
+  #isWaiting = (entry: E): boolean => this.#waiting.get(entry.key) === entry;
 
-  #count(entry: E, by: 1 | -1): void {
-    this.#token(entry.token).waiting += by;
-    this.#perLane.set(entry.lane, (this.#perLane.get(entry.lane) ?? 0) + by);
+  #account(id: number): Account {
+    let account = this.#accounts.get(id);
+    if (!account) this.#accounts.set(id, (account = { id, limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0, turns: new Map() }));
+    return account;
   }
 
-  /** A token that reached its limit has left the turns: it comes back at their end when a slot is free again. */
-  #backIntoTurns(token: Token<E>): void {
-    if (token.held >= token.limit) return;
-    for (const [lane, queue] of token.lanes) if (queue.size > 0) this.#turn(lane).add(token.id);
-  }
-
-  #token(id: number): Token<E> {
+  #token(id: number, accountId: number): Token<E> {
     let token = this.#tokens.get(id);
     if (!token) {
-      token = { id, limit: Number.POSITIVE_INFINITY, held: 0, lanes: new Map(), waiting: 0 };
+      token = { id, account: this.#account(accountId), limit: Number.POSITIVE_INFINITY, held: 0, lanes: new Map(), waiting: 0 };
       this.#tokens.set(id, token);
     }
     return token;
   }
 
-  #turn(lane: string): Set<number> {
-    let turn = this.#turns.get(lane);
-    if (!turn) this.#turns.set(lane, (turn = new Set()));
-    return turn;
-  }
-
   #forgetIfIdle(token: Token<E>): void {
     if (token.held === 0 && token.waiting === 0) this.#tokens.delete(token.id);
+    const { account } = token;
+    if (account.held === 0 && account.waiting === 0) this.#accounts.delete(account.id);
+  }
+
+  #countWaiting(token: Token<E>, lane: string, by: 1 | -1): void {
+    token.waiting += by;
+    token.account.waiting += by;
+    this.#perLane.set(lane, (this.#perLane.get(lane) ?? 0) + by);
+  }
+
+  #countHeld(token: Token<E>, by: 1 | -1): void {
+    token.held += by;
+    token.account.held += by;
+  }
+
+  /** To the end of the turn, of its account and then of all, where it waits and has a slot left; one that stands there already keeps its place. */
+  #intoTurn(token: Token<E>, lane: string): void {
+    const { account } = token;
+    if (token.held >= token.limit || (token.lanes.get(lane)?.size ?? 0) === 0) return;
+    let within = account.turns.get(lane);
+    if (!within) account.turns.set(lane, (within = new Set()));
+    within.add(token.id);
+    if (account.held < account.limit) this.#accountIntoTurn(account, lane);
+  }
+
+  #accountIntoTurn(account: Account, lane: string): void {
+    let turn = this.#turns.get(lane);
+    if (!turn) this.#turns.set(lane, (turn = new Set()));
+    turn.add(account.id);
+  }
+
+  /** A slot is free again, or there are more: who had left the turns at a limit comes back at their end. */
+  #backIntoTurns(token: Token<E>): void {
+    for (const lane of token.lanes.keys()) this.#intoTurn(token, lane);
+    this.#accountBackIntoTurns(token.account);
+  }
+
+  #accountBackIntoTurns(account: Account): void {
+    if (account.held >= account.limit) return;
+    for (const [lane, tokens] of account.turns) if (tokens.size > 0) this.#accountIntoTurn(account, lane);
   }
 
   get waiting(): number {
@@ -84,86 +132,137 @@ export class Ledger<E extends Entry> {
   limitOf(tokenId: number): number {
     return this.#tokens.get(tokenId)?.limit ?? Number.POSITIVE_INFINITY;
   }
+  heldByAccount(accountId: number): number {
+    return this.#accounts.get(accountId)?.held ?? 0;
+  }
+  waitingOfAccount(accountId: number): number {
+    return this.#accounts.get(accountId)?.waiting ?? 0;
+  }
+  limitOfAccount(accountId: number): number {
+    return this.#accounts.get(accountId)?.limit ?? Number.POSITIVE_INFINITY;
+  }
 
-  /** Sets a token's limit. A lower one takes no slot away: it holds from the next admission. */
-  setLimit(tokenId: number, limit: number): void {
-    const token = this.#token(tokenId);
-    token.limit = limit;
+  /** Sets the limits of a token with jobs, and of its account. A lower one takes no slot away: it holds from the next admission. */
+  setLimits(tokenId: number, limits: SlotLimits): void {
+    const token = this.#tokens.get(tokenId);
+    if (!token) return;
+    token.limit = limits.token;
+    token.account.limit = limits.account;
     this.#backIntoTurns(token);
   }
 
-  enqueue(entry: E, limit: number): void {
+  enqueue(entry: E, limits: SlotLimits): void {
     if (this.#waiting.has(entry.key) || this.#holders.has(entry.key)) return;
-    const token = this.#token(entry.token);
-    token.limit = limit;
-    let lane = token.lanes.get(entry.lane);
-    if (!lane) token.lanes.set(entry.lane, (lane = new Fifo()));
-    lane.push(entry);
-    this.#count(entry, 1);
+    const token = this.#token(entry.token, entry.account);
+    let queue = token.lanes.get(entry.lane);
+    if (!queue) token.lanes.set(entry.lane, (queue = new Fifo()));
+    queue.push(entry);
+    this.#countWaiting(token, entry.lane, 1);
     this.#waiting.set(entry.key, entry);
-    if (token.held < limit) this.#turn(entry.lane).add(entry.token);
+    this.setLimits(entry.token, limits);
   }
 
   /**
-   * The next job in a lane that may run, in turn between tokens: a token at its limit is passed over, and so is one whose
-   * head `fits` refuses (no runner for its tenant). The job leaves the queue and holds a slot; its token goes to the end of the turn.
+   * The next job in a lane that may run: in turn between accounts, then between the tokens of an account. An account or a token at its
+   * limit is passed over, and so is a token whose head `fits` refuses (no runner for its tenant). The job leaves the queue and holds a
+   * slot; its token and its account go to the end of their turns.
    */
   take(lane: string, fits: (entry: E) => boolean): E | undefined {
     const turn = this.#turns.get(lane);
     if (!turn) return undefined;
     for (const id of turn) {
+      const account = this.#accounts.get(id);
+      if (!account || account.held >= account.limit) {
+        turn.delete(id);
+        continue;
+      }
+      const taken = this.#takeOf(account, lane, fits);
+      if ((account.turns.get(lane)?.size ?? 0) === 0) turn.delete(id);
+      if (!taken) continue;
+      if (turn.delete(id)) turn.add(id);
+      return taken;
+    }
+    return undefined;
+  }
+
+  #takeOf(account: Account, lane: string, fits: (entry: E) => boolean): E | undefined {
+    const tokens = account.turns.get(lane) ?? new Set<number>();
+    for (const id of tokens) {
       const token = this.#tokens.get(id);
       const queue = token?.lanes.get(lane);
-      const head = queue?.peek((entry) => this.#waiting.get(entry.key) === entry);
+      const head = queue?.peek(this.#isWaiting);
       if (!token || !queue || !head || token.held >= token.limit) {
-        turn.delete(id);
+        tokens.delete(id);
         continue;
       }
       if (!fits(head)) continue;
       queue.shift();
-      this.#count(head, -1);
-      token.held++;
+      this.#countWaiting(token, lane, -1);
+      this.#countHeld(token, 1);
       this.#waiting.delete(head.key);
       this.#holders.set(head.key, head);
-      turn.delete(id);
-      if (queue.size > 0) turn.add(id);
+      tokens.delete(id);
+      if (queue.size > 0) tokens.add(id);
       return head;
     }
     return undefined;
   }
 
-  /** The next job of each token that its limit would let run in a lane now: who waits, however long the queues. */
+  /** The next job of each token that its limit and its account's would let run in a lane now: who waits, however long the queues. */
   *heads(lane: string): Iterable<E> {
     for (const id of this.#turns.get(lane) ?? []) {
-      const token = this.#tokens.get(id);
-      if (!token || token.held >= token.limit) continue;
-      const head = token.lanes.get(lane)?.peek((entry) => this.#waiting.get(entry.key) === entry);
-      if (head) yield head;
+      const account = this.#accounts.get(id);
+      if (!account || account.held >= account.limit) continue;
+      for (const tokenId of account.turns.get(lane) ?? []) {
+        const token = this.#tokens.get(tokenId);
+        const head = token && token.held < token.limit ? token.lanes.get(lane)?.peek(this.#isWaiting) : undefined;
+        if (head) yield head;
+      }
     }
   }
 
-  /** The jobs in a lane that their token's limit would let run now: what is asked of runners, however long the queues behind them. */
+  /**
+   * The jobs in a lane that the limits of their token and account would let run now: what is asked of runners, however long the queues
+   * behind them. Tokens of an account by turns, as they would be taken.
+   */
   *nextUp(lane: string): Iterable<E> {
     for (const id of this.#turns.get(lane) ?? []) {
-      const token = this.#tokens.get(id);
-      if (token) yield* token.lanes.get(lane)?.first(token.limit - token.held, (entry) => this.#waiting.get(entry.key) === entry) ?? [];
+      const account = this.#accounts.get(id);
+      if (!account) continue;
+      let room = account.limit - account.held;
+      let heads = [...(account.turns.get(lane) ?? [])].flatMap((tokenId) => {
+        const token = this.#tokens.get(tokenId);
+        const jobs = token?.lanes.get(lane)?.first(token.limit - token.held, this.#isWaiting);
+        return jobs ? [jobs[Symbol.iterator]()] : [];
+      });
+      while (room > 0 && heads.length > 0) {
+        const left: typeof heads = [];
+        for (const head of heads) {
+          if (room <= 0) break;
+          const next = head.next();
+          if (next.done) continue;
+          room--;
+          left.push(head);
+          yield next.value;
+        }
+        heads = left;
+      }
     }
   }
 
-  /** A job that is known to hold a slot already (a new leader's list). */
-  hold(entry: E, limit: number): void {
-    if (this.#holders.has(entry.key)) return;
-    const token = this.#token(entry.token);
-    token.limit = limit;
-    token.held++;
-    this.#holders.set(entry.key, entry);
+  /** A job that is known to hold a slot already (a new leader's list). Its limits may not be known yet: they come with the next job that waits. */
+  hold(entry: Entry, limits?: SlotLimits): void {
+    if (!this.#holders.has(entry.key)) {
+      this.#countHeld(this.#token(entry.token, entry.account), 1);
+      this.#holders.set(entry.key, entry);
+    }
+    if (limits) this.setLimits(entry.token, limits);
   }
 
   /** Whether a job that is about to come would be admitted at once: used to prepare a runner early. */
-  wouldRun(tokenId: number, lane: string, limit: number): boolean {
-    const token = this.#tokens.get(tokenId);
-    if (!token) return limit > 0;
-    return token.held < limit && (token.lanes.get(lane)?.size ?? 0) === 0;
+  wouldRun({ token: tokenId, account: accountId, lane }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
+    if (this.heldBy(tokenId) >= limits.token || this.heldByAccount(accountId) >= limits.account) return false;
+    return (this.#tokens.get(tokenId)?.lanes.get(lane)?.size ?? 0) === 0;
   }
 
   /** The job is gone from here, wherever it stood. */
@@ -171,15 +270,16 @@ export class Ledger<E extends Entry> {
     const waiting = this.#waiting.get(key);
     if (waiting) {
       this.#waiting.delete(key);
-      this.#count(waiting, -1);
-      this.#forgetIfIdle(this.#token(waiting.token));
+      const token = this.#token(waiting.token, waiting.account);
+      this.#countWaiting(token, waiting.lane, -1);
+      this.#forgetIfIdle(token);
       return;
     }
     const holder = this.#holders.get(key);
     if (!holder) return;
     this.#holders.delete(key);
-    const token = this.#token(holder.token);
-    token.held--;
+    const token = this.#token(holder.token, holder.account);
+    this.#countHeld(token, -1);
     this.#backIntoTurns(token);
     this.#forgetIfIdle(token);
   }

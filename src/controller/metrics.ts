@@ -1,6 +1,7 @@
 /** What the controller counts. Labels are bounded: pools and reasons, never tokens or sources. */
 import type { Wall } from '../kube/resources.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { WaitingCause } from './conditions.ts';
 
 export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 
@@ -9,6 +10,7 @@ export function controllerMetrics() {
   const registry = registers[0] as Registry;
   collectDefaultMetrics({ register: registry });
   const admitted = new Counter({ name: 'probeyard_jobs_admitted_total', help: 'Jobs that got a slot and a runner', labelNames: ['pool'], registers });
+  const waited = new Counter({ name: 'probeyard_jobs_waited_total', help: 'Jobs that waited for more than a second, by what they waited for then', labelNames: ['reason'], registers });
   const finished = new Counter({ name: 'probeyard_jobs_finished_total', help: 'Jobs that ended, by reason', labelNames: ['pool', 'reason'], registers });
   const retried = new Counter({ name: 'probeyard_jobs_retried_total', help: 'Attempts that were lost with their runner', labelNames: ['pool'], registers });
   const queue = new Histogram({
@@ -32,6 +34,7 @@ export function controllerMetrics() {
       admitted.inc({ pool });
       queue.observe({ pool }, queueMs / 1000);
     },
+    waited: (reason: WaitingCause) => waited.inc({ reason }),
     finished: (pool: string, reason: string) => finished.inc({ pool, reason }),
     retried: (pool: string) => retried.inc({ pool }),
     collected: (outcome: 'recorded' | 'second' | 'foreign' | 'invalid') => collected.inc({ outcome }),

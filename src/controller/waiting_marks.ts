@@ -12,6 +12,8 @@ export type WaitingReason = { reason: WaitingCause; message: string };
 export interface WaitingMarksDeps {
   kube: KubeClient;
   why(job: Job): WaitingReason;
+  /** Told once of each job that has waited long enough to be marked. */
+  waited(reason: WaitingCause): void;
   store: Pick<Store, 'clock'>;
   signal: AbortSignal;
 }
@@ -40,8 +42,9 @@ export class WaitingMarks {
   }
 
   async #write(job: Job): Promise<void> {
-    const { kube, why, store } = this.#deps;
+    const { kube, why, waited, store } = this.#deps;
     const { reason, message } = why(job);
+    waited(reason);
     try {
       const version = job.resourceVersion;
       const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, waitingStatus(job.status, reason, message, stamp(store.clock.now())), {

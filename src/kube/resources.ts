@@ -52,13 +52,13 @@ export type ToolName = (typeof TOOLS)[number];
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
 export const REASONS = [
-  'Queued', 'TokenAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing', 'Running',
+  'Queued', 'TokenAtLimit', 'AccountAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing', 'Running',
   'Completed', 'ToolFailed', 'OriginUnreachable', 'SourceForbidden', 'SourceTooLarge', 'ToolUnavailable', 'InvalidRequest',
   'QueueTimeout', 'QueueFull', 'DeadlineExceeded', 'Cancelled', 'RunnerLost', 'InternalError',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-export const WAITING: readonly Reason[] = ['Queued', 'TokenAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing'];
+export const WAITING: readonly Reason[] = ['Queued', 'TokenAtLimit', 'AccountAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing'];
 
 const Source = Type.Object(
   {

@@ -1,8 +1,8 @@
 /** The accounts above a user, the root user first: what each was given bounds everyone below. */
-import type { GivenLimits } from './limits.ts';
+import type { GivenToAccount } from './limits.ts';
 import type { MonthlyLimits } from './records.ts';
 
-export interface Above extends GivenLimits {
+export interface Above extends GivenToAccount {
   id: number;
   suspended: boolean;
   /** What this account may, without its restrictions. */
@@ -17,5 +17,5 @@ export interface Above extends GivenLimits {
 export const ABOVE = `(select coalesce(jsonb_agg(jsonb_build_object(
       'id', a.id, 'suspended', a.status = 'suspended', 'permissions', array(select p from unnest(a.permissions) p where p <> all(a.restrictions)),
       'requestsPerMinute', a.requests_per_minute, 'concurrency', a.concurrency, 'queueTimeoutMs', a.queue_timeout_ms, 'fileBytes', a.file_bytes,
-      'monthlyQuota', a.monthly_quota) order by cardinality(a.parent_ids)), '[]')
+      'accountConcurrency', a.account_concurrency, 'monthlyQuota', a.monthly_quota) order by cardinality(a.parent_ids)), '[]')
     from users a where a.id = any(u.parent_ids || u.root_id) and a.id <> u.id)`;

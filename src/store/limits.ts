@@ -1,20 +1,32 @@
 /** What a token may, from what it, its user and the accounts above were given. */
-import type { Limits, TokenRecord } from './records.ts';
+import type { DefaultLimits, Limits, TokenRecord } from './records.ts';
 
 export interface GivenLimits { requestsPerMinute: number | null; concurrency: number | null; queueTimeoutMs: number | null; fileBytes: number | null }
 
 export const NO_GIVEN_LIMITS: GivenLimits = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null };
 
+/** Of a user. 0: none; null: the installation's default. It holds for the account, so it counts on a root user alone. */
+export interface GivenToAccount extends GivenLimits { accountConcurrency: number | null }
+
+const TIMES_TOKEN = 4;
+
 const KEYS = ['requestsPerMinute', 'concurrency', 'queueTimeoutMs', 'fileBytes'] as const;
 
-/** A user has the least that they and the accounts above were given, else the default; their token may only narrow that. */
-export function effectiveLimits(token: GivenLimits, user: GivenLimits, above: readonly GivenLimits[], defaults: Limits): Limits {
-  const limits = { ...defaults };
+/** What bounds an account over all its tokens; null: nothing does. */
+export function accountConcurrency(root: Pick<GivenToAccount, 'concurrency' | 'accountConcurrency'>, defaults: DefaultLimits): number | null {
+  const limit = root.accountConcurrency ?? defaults.accountConcurrency ?? TIMES_TOKEN * (root.concurrency ?? defaults.concurrency);
+  return limit === 0 ? null : limit;
+}
+
+/** A user has the least that they and the accounts above were given, else the default; their token may only narrow that. `above`: the root user first. */
+export function effectiveLimits(token: GivenLimits, user: GivenToAccount, above: readonly GivenToAccount[], defaults: DefaultLimits): Limits {
+  const limits: Limits = { ...defaults, accountConcurrency: accountConcurrency(above[0] ?? user, defaults) };
   for (const key of KEYS) {
     const given = [user, ...above].flatMap((one) => one[key] ?? []);
     const base = given.length === 0 ? defaults[key] : Math.min(...given);
     limits[key] = Math.min(token[key] ?? base, base);
   }
+  limits.concurrency = Math.min(limits.concurrency, limits.accountConcurrency ?? limits.concurrency);
   return limits;
 }
 

@@ -4,13 +4,18 @@ import type { Kind, Reason, ToolName } from '../kube/resources.ts';
 /** How a request stands in the log. `open` until its one end is written. */
 export type RequestState = 'open' | 'success' | 'with-errors' | 'error';
 
+/** Of a token, as they are in force. */
 export interface Limits {
   requestsPerMinute: number;
   concurrency: number;
   queueTimeoutMs: number;
   fileBytes: number;
+  /** Of its whole account. Null: none. */
+  accountConcurrency: number | null;
 }
-export const DEFAULT_LIMITS: Limits = { requestsPerMinute: 100, concurrency: 10, queueTimeoutMs: 60_000, fileBytes: 10_000_000_000 };
+/** Of whom nothing was given. Its `accountConcurrency`: 0 is none, null four times the concurrency that the root user has. */
+export type DefaultLimits = Limits;
+export const DEFAULT_LIMITS: DefaultLimits = { requestsPerMinute: 100, concurrency: 10, queueTimeoutMs: 60_000, fileBytes: 10_000_000_000, accountConcurrency: null };
 
 /** In a calendar month of UTC. What is left out has no bound. */
 export interface MonthlyLimits { 'request-count'?: number; 'processing-time'?: number; 'data-processed'?: number }

@@ -4,7 +4,7 @@ import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
-import { DEFAULT_LIMITS, type Limits } from './records.ts';
+import { DEFAULT_LIMITS, type DefaultLimits } from './records.ts';
 import { logCalls } from './log.ts';
 import { ownerCalls } from './owners.ts';
 import { queueCalls } from './queue.ts';
@@ -19,7 +19,7 @@ import { webhookCalls } from './webhooks.ts';
 export interface StoreSettings extends PoolSettings {
   /** For LISTEN, past any pooler; empty: the same as `url`. */
   directUrl?: string | undefined;
-  defaultLimits?: Limits;
+  defaultLimits?: DefaultLimits;
 }
 
 export type Store = Awaited<ReturnType<typeof openStore>>;

@@ -3,7 +3,7 @@ import type { Database } from './connection.ts';
 import { ABOVE, type Above } from './chain.ts';
 import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from './limits.ts';
 import { quotasOf } from './quota.ts';
-import type { Limits, MonthlyLimits, TokenRecord } from './records.ts';
+import type { DefaultLimits, MonthlyLimits, TokenRecord } from './records.ts';
 
 type Prefixed<P extends string> = Record<`${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`, number | null>;
 interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
@@ -19,6 +19,7 @@ interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
   allow: TokenRecord['allow'];
   t_quota: MonthlyLimits | null;
   u_quota: MonthlyLimits | null;
+  u_account: number | null;
   above: Above[];
 }
 
@@ -27,7 +28,7 @@ const limitColumns = (alias: 't' | 'u') =>
 
 const SELECT = `select t.id, t.user_id, t.name, u.role, u.status user_status,
     t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
-    t.monthly_quota t_quota, u.monthly_quota u_quota, ${limitColumns('t')}, ${limitColumns('u')}, ${ABOVE} above
+    t.monthly_quota t_quota, u.monthly_quota u_quota, u.account_concurrency u_account, ${limitColumns('t')}, ${limitColumns('u')}, ${ABOVE} above
   from tokens t join users u on u.id = t.user_id
   where t.revoked_at is null`;
 
@@ -35,7 +36,7 @@ function given(row: TokenRow, alias: 't' | 'u'): GivenLimits {
   return { requestsPerMinute: row[`${alias}_per_minute`], concurrency: row[`${alias}_concurrency`], queueTimeoutMs: row[`${alias}_queue`], fileBytes: row[`${alias}_bytes`] };
 }
 
-const toRecord = (defaults: Limits) => (row: TokenRow): TokenRecord => ({
+const toRecord = (defaults: DefaultLimits) => (row: TokenRow): TokenRecord => ({
   id: row.id,
   userId: row.user_id,
   rootUserId: row.above[0]?.id ?? row.user_id,
@@ -44,12 +45,12 @@ const toRecord = (defaults: Limits) => (row: TokenRow): TokenRecord => ({
   userStatus: effectiveStatus(row.user_status, row.above),
   permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
   expiresAt: row.expires_at,
-  limits: effectiveLimits(given(row, 't'), given(row, 'u'), row.above, defaults),
+  limits: effectiveLimits(given(row, 't'), { ...given(row, 'u'), accountConcurrency: row.u_account }, row.above, defaults),
   quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
   allow: row.allow,
 });
 
-export function tokenCalls(database: Database, defaults: Limits) {
+export function tokenCalls(database: Database, defaults: DefaultLimits) {
   const record = toRecord(defaults);
   return {
     /** Null: unknown or revoked. Expired ones and those of suspended users are found: the caller answers differently. */

@@ -51,7 +51,7 @@ describe('the product', function () {
     const objects = render(EVERYTHING);
     const api = loadConfig('api', environmentOf(container(objects, 'api')));
     const controller = loadConfig('controller', environmentOf(container(objects, 'controller')));
-    const limits = { requestsPerMinute: 1_000, concurrency: 50, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000 };
+    const limits = { requestsPerMinute: 1_000, concurrency: 50, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000, accountConcurrency: 120 };
     assert.deepEqual([limitsOf(api), limitsOf(controller)], [limits, limits]);
     assert.deepEqual([api.onlyReturnsRaw, api.s3Hosts, controller.s3Hosts], [true, ['minio.example.com:9000'], ['minio.example.com:9000']]);
     assert.deepEqual([controller.s3Endpoint, controller.s3Region, controller.noProxy], ['https://minio.example.com', 'eu-west-1', ['.example.com', '10.0.0.0/8']]);
@@ -59,6 +59,8 @@ describe('the product', function () {
     assert.deepEqual([controller.minBytesPerMinute, loadConfig('controller', environmentOf(container(render({}), 'controller'))).minBytesPerMinute], [65_536, 16_384]);
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
+    const without = loadConfig('controller', environmentOf(container(render({ limits: { accountConcurrency: 0 } }), 'controller')));
+    assert.equal(limitsOf(without).accountConcurrency, 0, 'said in so many words: no bound');
   });
 
   it('gets the secrets of outside servers, and their addresses', () => {

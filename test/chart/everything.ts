@@ -19,7 +19,7 @@ export const EVERYTHING = {
     egressProxy: 'http://proxy.example:3128', noProxy: ['.example.com', '10.0.0.0/8'], egressResolve: 'proxy', minBytesPerMinute: 65_536,
     s3: { hosts: ['minio.example.com:9000'], endpoint: 'https://minio.example.com', region: 'eu-west-1' },
   },
-  limits: { requestsPerMinute: 1_000, concurrency: 50, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000 },
+  limits: { requestsPerMinute: 1_000, concurrency: 50, accountConcurrency: 120, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000 },
   compat: { onlyReturnsRaw: true },
   runners: { nodeSelector: { pool: 'media' }, tolerations: [{ key: 'media', operator: 'Exists' }], labels: { x: 'z' }, annotations: { g: 'h' }, priorityClassName: 'low' },
   networkPolicy: {

@@ -14,6 +14,8 @@ describe('the status of a ProbeJob', () => {
     assert.deepEqual(reasons(waiting), ['Admitted=False/TokenAtLimit', 'Succeeded=Unknown/TokenAtLimit']);
     assert.equal(isFinished(waiting) || isAdmitted(waiting), false);
 
+    assert.deepEqual(reasons(waitingStatus(undefined, 'AccountAtLimit', 'account 1 runs 40 of its 40', T1)), ['Admitted=False/AccountAtLimit', 'Succeeded=Unknown/AccountAtLimit']);
+
     const running = { ...waiting, ...admittedStatus(waiting, admission, T2) };
     assert.deepEqual(reasons(running), ['Admitted=True/Admitted', 'Succeeded=Unknown/Running']);
     assert.equal(isAdmitted(running), true);

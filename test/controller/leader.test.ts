@@ -152,6 +152,34 @@ describe('the leader', function () {
     assert.deepEqual(events.map(({ reason, involvedObject: { kind, name } }) => [reason, kind, name]), [['QueueTimeout', 'ProbeJob', id]]);
   });
 
+  it('an account over all its tokens runs no more than its limit, and who waits is told so', async () => {
+    const { submit, ended, controller, runners, newToken, servers: { stored: { sql, admin } } } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    await controller();
+    await ready(3);
+    await sql('update users set account_concurrency = 2 where id = $1', [admin.userId]);
+    try {
+      const tokens = await Promise.all([1, 2, 3, 4].map(() => newToken(2)));
+      runners.behaviour.go = () => 'hold';
+      const jobs = [];
+      for (const token of tokens) jobs.push(await submit({ token }));
+      const ids = jobs.map(({ id }) => id);
+      await until('two run and two say why they wait', () => ids.filter((id) => runners.of(id)).length === 2 && ids.filter((id) => cluster.reason(id) === 'AccountAtLimit').length === 2);
+      const condition = ids.map((id) => cluster.job(id)?.status?.conditions?.find(({ reason }) => reason === 'AccountAtLimit')).find((one) => one !== undefined);
+      assert.equal(condition?.message, `account ${admin.userId} runs 2 of its 2 at once, over all its users and tokens; 2 wait`);
+      // No bound: heard of at once, and all of them run.
+      await sql('update users set account_concurrency = 0 where id = $1', [admin.userId]);
+      await until('the third runs', () => ids.filter((id) => runners.of(id)).length === 3);
+      runners.behaviour.go = () => ({ ms: 5 });
+      await until('all have ended', async () => {
+        for (const id of ids) await runners.of(id)?.finish();
+        return (await cluster.servers.stored.store.closedAmong(ids)).size === ids.length;
+      });
+      await ended(...ids);
+    } finally {
+      await sql('update users set account_concurrency = null where id = $1', [admin.userId]);
+    }
+  });
+
   it('a job that no runner ends in time has an end all the same', async () => {
     const { submit, ended, controller, runners } = await start();
     await controller();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { Ledger, type Entry } from '../../src/controller/ledger.ts';
+import { Ledger, type Entry, type SlotLimits } from '../../src/controller/ledger.ts';
 
-const entry = (key: string, token: number, lane = 'short'): Entry => ({ key, token, lane });
+/** Every token its own account. */
+const entry = (key: string, token: number, lane = 'short'): Entry => ({ key, token, account: token, lane });
+const slots = (token: number): SlotLimits => ({ token, account: Number.POSITIVE_INFINITY });
 const any = () => true;
 const drain = (ledger: Ledger<Entry>, lane = 'short', most = 1000): string[] => {
   const out: string[] = [];
@@ -16,23 +18,23 @@ const drain = (ledger: Ledger<Entry>, lane = 'short', most = 1000): string[] => 
 describe('ledger', () => {
   it('is first in, first out within a token', () => {
     const ledger = new Ledger<Entry>();
-    for (const key of ['a', 'b', 'c']) ledger.enqueue(entry(key, 1), 10);
+    for (const key of ['a', 'b', 'c']) ledger.enqueue(entry(key, 1), slots(10));
     assert.deepEqual(drain(ledger), ['a', 'b', 'c']);
   });
 
   it('takes turns between tokens, however long their queues', () => {
     const ledger = new Ledger<Entry>();
-    for (const key of ['a1', 'a2', 'a3', 'a4']) ledger.enqueue(entry(key, 1), 10);
-    ledger.enqueue(entry('b1', 2), 10);
-    ledger.enqueue(entry('c1', 3), 10);
-    ledger.enqueue(entry('b2', 2), 10);
+    for (const key of ['a1', 'a2', 'a3', 'a4']) ledger.enqueue(entry(key, 1), slots(10));
+    ledger.enqueue(entry('b1', 2), slots(10));
+    ledger.enqueue(entry('c1', 3), slots(10));
+    ledger.enqueue(entry('b2', 2), slots(10));
     assert.deepEqual(drain(ledger), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
   it('never lets a token hold more than its limit, over all lanes', () => {
     const ledger = new Ledger<Entry>();
-    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`s${i}`, 1), 3);
-    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`l${i}`, 1, 'long'), 3);
+    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`s${i}`, 1), slots(3));
+    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`l${i}`, 1, 'long'), slots(3));
     assert.equal(drain(ledger).length + drain(ledger, 'long').length, 3);
     ledger.remove('s0');
     assert.deepEqual(drain(ledger, 'long'), ['l0']);
@@ -41,9 +43,9 @@ describe('ledger', () => {
 
   it('passes over a token at its limit and a head that no runner fits', () => {
     const ledger = new Ledger<Entry>();
-    ledger.enqueue(entry('full', 1), 0);
-    ledger.enqueue(entry('unfit', 2), 10);
-    ledger.enqueue(entry('good', 3), 10);
+    ledger.enqueue(entry('full', 1), slots(0));
+    ledger.enqueue(entry('unfit', 2), slots(10));
+    ledger.enqueue(entry('good', 3), slots(10));
     assert.equal(ledger.take('short', ({ key }) => key !== 'unfit')?.key, 'good');
     assert.equal(ledger.take('short', ({ key }) => key !== 'unfit'), undefined);
     assert.equal(ledger.take('short', any)?.key, 'unfit');
@@ -51,22 +53,22 @@ describe('ledger', () => {
 
   it('a long validation at the head does not hold up a probe', () => {
     const ledger = new Ledger<Entry>();
-    ledger.enqueue(entry('validate', 1, 'long'), 10);
-    ledger.enqueue(entry('probe', 1), 10);
+    ledger.enqueue(entry('validate', 1, 'long'), slots(10));
+    ledger.enqueue(entry('probe', 1), slots(10));
     assert.deepEqual(drain(ledger), ['probe']);
     assert.equal(ledger.isWaiting('validate'), true);
   });
 
   it('forgets a removed job, waiting or holding, and a job is never there twice', () => {
     const ledger = new Ledger<Entry>();
-    ledger.enqueue(entry('a', 1), 2);
-    ledger.enqueue(entry('a', 1), 2);
-    ledger.enqueue(entry('b', 1), 2);
+    ledger.enqueue(entry('a', 1), slots(2));
+    ledger.enqueue(entry('a', 1), slots(2));
+    ledger.enqueue(entry('b', 1), slots(2));
     ledger.remove('a');
     ledger.remove('a');
     assert.equal(ledger.waiting, 1);
     assert.deepEqual(drain(ledger), ['b']);
-    ledger.enqueue(entry('b', 1), 2);
+    ledger.enqueue(entry('b', 1), slots(2));
     assert.equal(ledger.waiting, 0);
     ledger.remove('b');
     ledger.remove('b');
@@ -76,8 +78,8 @@ describe('ledger', () => {
 
   it('counts what a new leader finds running, also above a lowered limit', () => {
     const ledger = new Ledger<Entry>();
-    for (let i = 0; i < 4; i++) ledger.hold(entry(`r${i}`, 1), 2);
-    ledger.enqueue(entry('w', 1), 2);
+    for (let i = 0; i < 4; i++) ledger.hold(entry(`r${i}`, 1), slots(2));
+    ledger.enqueue(entry('w', 1), slots(2));
     assert.equal(ledger.take('short', any), undefined);
     for (const key of ['r0', 'r1']) ledger.remove(key);
     assert.equal(ledger.take('short', any), undefined);
@@ -99,7 +101,7 @@ describe('ledger', () => {
       switch (random(4)) {
         case 0:
         case 1:
-          ledger.enqueue(entry(key, token), limits[token]!);
+          ledger.enqueue(entry(key, token), slots(limits[token]!));
           waiting.set(key, token);
           order.set(token, [...(order.get(token) ?? []), key]);
           break;
@@ -133,9 +135,9 @@ describe('ledger', () => {
 
   it('tells what would run but for a runner: of each token as many as it has slots left, of no other lane', () => {
     const ledger = new Ledger<Entry>();
-    for (let i = 0; i < 1000; i++) ledger.enqueue(entry(`a${i}`, 1), 3);
-    for (const key of ['b0', 'b1']) ledger.enqueue(entry(key, 2), 10);
-    ledger.enqueue(entry('long', 2, 'long'), 10);
+    for (let i = 0; i < 1000; i++) ledger.enqueue(entry(`a${i}`, 1), slots(3));
+    for (const key of ['b0', 'b1']) ledger.enqueue(entry(key, 2), slots(10));
+    ledger.enqueue(entry('long', 2, 'long'), slots(10));
     ledger.take('short', any);
     ledger.remove('a1');
     assert.deepEqual([...ledger.nextUp('short')].map(({ key }) => key).sort(), ['a2', 'a3', 'b0', 'b1']);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { bootstrapAdmin, PERMISSIONS } from '../../src/store/admin.ts';
 import type { TokenChange } from '../../src/store/listen.ts';
-import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from '../../src/store/limits.ts';
+import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits, type GivenToAccount } from '../../src/store/limits.ts';
 import { verifyPassword } from '../../src/store/password.ts';
 import { DEFAULT_LIMITS } from '../../src/store/records.ts';
 import { until } from '../until.ts';
 import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
 
-const none: GivenLimits = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null };
+const none: GivenToAccount = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null, accountConcurrency: null };
 
 describe('store: limits of a token', () => {
   const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>[], number][] = [
@@ -21,7 +21,24 @@ describe('store: limits of a token', () => {
     ['a token does not widen', { concurrency: 99 }, { concurrency: 50 }, [], 50],
   ];
   for (const [name, token, user, above, expected] of cases) {
-    it(name, () => assert.deepEqual(effectiveLimits({ ...none, ...token }, { ...none, ...user }, above.map((one) => ({ ...none, ...one })), DEFAULT_LIMITS), { ...DEFAULT_LIMITS, concurrency: expected }));
+    it(name, () => assert.deepEqual(effectiveLimits({ ...none, ...token }, { ...none, ...user }, above.map((one) => ({ ...none, ...one })), { ...DEFAULT_LIMITS, accountConcurrency: 0 }), { ...DEFAULT_LIMITS, accountConcurrency: null, concurrency: expected }));
+  }
+
+  const ofAccount: [string, Partial<GivenToAccount>, Partial<GivenToAccount>[], number | null, [account: number | null, token: number]][] = [
+    ['by default four times what the root user\'s tokens have', {}, [], null, [40, 10]],
+    ['four times of what the root user was given, for a sub-user, too', { concurrency: 3 }, [{ concurrency: 50 }], null, [200, 3]],
+    ['the installation\'s', {}, [{}], 15, [15, 10]],
+    ['none in the installation', {}, [{}], 0, [null, 10]],
+    ['the root user\'s own', {}, [{ accountConcurrency: 8 }], 15, [8, 8]],
+    ['none, given to the root user', {}, [{ accountConcurrency: 0 }], 15, [null, 10]],
+    ['a sub-user\'s own does not count', { accountConcurrency: 99 }, [{ accountConcurrency: 12 }, { accountConcurrency: 77 }], null, [12, 10]],
+    ['a token\'s above its account\'s is the account\'s', { concurrency: 30, accountConcurrency: 5 }, [], null, [5, 5]],
+  ];
+  for (const [name, user, above, installation, [account, token]] of ofAccount) {
+    it(`of an account: ${name}`, () => {
+      const limits = effectiveLimits(none, { ...none, ...user }, above.map((one) => ({ ...none, ...one })), { ...DEFAULT_LIMITS, accountConcurrency: installation });
+      assert.deepEqual([limits.accountConcurrency, limits.concurrency], [account, token]);
+    });
   }
 
   it('permissions: the user\'s, without his restrictions, narrowed by the token', () => {
@@ -47,7 +64,7 @@ describe('store: tokens', function () {
   it('finds the administrator\'s token by its hash', async () => {
     assert.deepEqual(await fixture.store.findToken(sha256(ADMIN.token)), {
       id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', role: 'root', userStatus: 'active', quotas: [], permissions: [...PERMISSIONS], expiresAt: null,
-      limits: DEFAULT_LIMITS, allow: [],
+      limits: { ...DEFAULT_LIMITS, accountConcurrency: 40 }, allow: [],
     });
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);
   });

@@ -190,6 +190,10 @@ prometheus.io/path: /metrics
   value: {{ .Values.limits.requestsPerMinute | int64 | quote }}
 - name: PY_LIMIT_CONCURRENCY
   value: {{ .Values.limits.concurrency | int64 | quote }}
+{{- if not (kindIs "invalid" .Values.limits.accountConcurrency) }}
+- name: PY_LIMIT_ACCOUNT_CONCURRENCY
+  value: {{ .Values.limits.accountConcurrency | int64 | quote }}
+{{- end }}
 - name: PY_LIMIT_QUEUE_TIMEOUT_MS
   value: {{ .Values.limits.queueTimeoutMs | int64 | quote }}
 - name: PY_LIMIT_FILE_BYTES

@@ -5,6 +5,7 @@ const LEADER = 'test/controller/leader.test.ts';
 const TAKEOVER = 'test/controller/takeover.test.ts';
 const LOSSES = 'test/controller/losses.test.ts';
 const LEDGER = 'test/controller/ledger.test.ts';
+const ACCOUNTS = 'test/controller/ledger_accounts.test.ts';
 const ORDERS = 'test/runner/orders.test.ts';
 const LEASE = 'test/kube/lease.test.ts';
 const RUNNERS = 'test/controller/runners.test.ts';
@@ -17,7 +18,15 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'turns between tokens are fair: whose job was taken goes to the end',
-    file: 'src/controller/ledger.ts', from: 'turn.delete(id);\n      if (queue.size > 0) turn.add(id);', to: 'if (queue.size === 0) turn.delete(id);', test: LEDGER, grep: 'takes turns between tokens',
+    file: 'src/controller/ledger.ts', from: 'tokens.delete(id);\n      if (queue.size > 0) tokens.add(id);', to: 'if (queue.size === 0) tokens.delete(id);', test: ACCOUNTS, grep: 'between the tokens of an account',
+  },
+  {
+    guard: 'turns between accounts are fair: whose job was taken goes to the end',
+    file: 'src/controller/ledger.ts', from: 'if (turn.delete(id)) turn.add(id);', to: '', test: LEDGER, grep: 'takes turns between tokens',
+  },
+  {
+    guard: 'no account holds more slots than its limit',
+    file: 'src/controller/ledger.ts', from: 'if (!account || account.held >= account.limit) {', to: 'if (!account) {', test: ACCOUNTS, grep: 'no account holds more',
   },
   {
     guard: 'a slot that is given back is free once, not twice',
@@ -29,7 +38,7 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'a new leader counts what it finds running',
-    file: 'src/controller/leader.ts', from: 'this.#ledger.hold(job, token.limits.concurrency);', to: '', test: TAKEOVER, grep: 'running jobs keep their slots',
+    file: 'src/controller/leader.ts', from: 'this.#ledger.hold(job, slotsOf(token));', to: '', test: TAKEOVER, grep: 'running jobs keep their slots',
   },
   {
     guard: 'a new leader finishes what has its end in the record already',
@@ -41,7 +50,7 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'a lowered limit holds from the next admission on',
-    file: 'src/controller/leader.ts', from: 'if (record && !this.#isIdle(id)) this.#ledger.setLimit(id, record.limits.concurrency);', to: '', test: LEADER, grep: 'a limit that is lowered',
+    file: 'src/controller/leader.ts', from: 'if (record && !this.#isIdle(id)) this.#ledger.setLimits(id, slotsOf(record));', to: '', test: LEADER, grep: 'a limit that is lowered',
   },
   {
     guard: 'no admission is written with too little of the lease left',
@@ -149,6 +158,6 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'a request waits no longer than its time in the queue',
-    file: 'src/controller/leader.ts', from: 'this.#ledger.enqueue(job, token.limits.concurrency);\n    this.#armQueue(job);', to: 'this.#ledger.enqueue(job, token.limits.concurrency);', test: LEADER, grep: 'says in time why',
+    file: 'src/controller/leader.ts', from: 'this.#ledger.enqueue(job, slotsOf(token));\n    this.#armQueue(job);', to: 'this.#ledger.enqueue(job, slotsOf(token));', test: LEADER, grep: 'says in time why',
   },
 ];

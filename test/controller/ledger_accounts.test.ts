@@ -1,0 +1,169 @@
+/** Accounts in the ledger: their limit, and turns between them first. */
+import assert from 'node:assert/strict';
+import { Ledger, type Entry, type SlotLimits } from '../../src/controller/ledger.ts';
+
+const entry = (key: string, token: number, account: number, lane = 'short'): Entry => ({ key, token, account, lane });
+const any = () => true;
+const drain = (ledger: Ledger<Entry>, lane = 'short'): string[] => {
+  const out: string[] = [];
+  for (let next = ledger.take(lane, any); next; next = ledger.take(lane, any)) out.push(next.key);
+  return out;
+};
+const WIDE: SlotLimits = { token: 100, account: 100 };
+
+describe('ledger: accounts', () => {
+  it('turns are fair between accounts, however many tokens one has', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`a${i}`, 10 + i, 1), WIDE);
+    for (let i = 0; i < 3; i++) ledger.enqueue(entry(`b${i}`, 20, 2), WIDE);
+    assert.deepEqual(drain(ledger), ['a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'a3', 'a4', 'a5']);
+  });
+
+  it('turns are fair between the tokens of an account, and first in, first out within a token', () => {
+    const ledger = new Ledger<Entry>();
+    for (const key of ['a1', 'a2', 'a3']) ledger.enqueue(entry(key, 1, 9), WIDE);
+    for (const key of ['b1', 'b2']) ledger.enqueue(entry(key, 2, 9), WIDE);
+    assert.deepEqual(drain(ledger), ['a1', 'b1', 'a2', 'b2', 'a3']);
+  });
+
+  it('no account holds more than its limit, over all tokens and lanes', () => {
+    const ledger = new Ledger<Entry>();
+    const limits = { token: 2, account: 3 };
+    for (let i = 0; i < 4; i++) {
+      ledger.enqueue(entry(`s${i}`, i, 1), limits);
+      ledger.enqueue(entry(`l${i}`, i, 1, 'long'), limits);
+    }
+    assert.deepEqual([...drain(ledger), ...drain(ledger, 'long')], ['s0', 's1', 's2']);
+    ledger.remove('s1');
+    assert.deepEqual(drain(ledger, 'long'), ['l0']);
+    assert.equal(ledger.heldByAccount(1), 3);
+  });
+
+  it('an account at its limit does not hold up another, and comes back when a slot is free', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 3; i++) ledger.enqueue(entry(`a${i}`, i, 1), { token: 5, account: 1 });
+    ledger.enqueue(entry('b', 9, 2), WIDE);
+    assert.deepEqual(drain(ledger), ['a0', 'b']);
+    ledger.remove('a0');
+    assert.deepEqual(drain(ledger), ['a1']);
+  });
+
+  it('an account without a bound is bounded by its tokens alone', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`a${i}`, i % 2, 1), { token: 2, account: Number.POSITIVE_INFINITY });
+    assert.equal(drain(ledger).length, 4);
+  });
+
+  it('a raised limit lets in who waits, a lowered one takes no slot away', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 4; i++) ledger.enqueue(entry(`a${i}`, i, 1), { token: 5, account: 1 });
+    assert.deepEqual(drain(ledger), ['a0']);
+    ledger.setLimits(0, { token: 5, account: 3 });
+    assert.deepEqual(drain(ledger), ['a1', 'a2']);
+    ledger.setLimits(0, { token: 5, account: 2 });
+    ledger.remove('a0');
+    assert.deepEqual(drain(ledger), []);
+    ledger.remove('a1');
+    assert.deepEqual(drain(ledger), ['a3']);
+  });
+
+  it('a job that is held before its limits are known counts, for its token and its account', () => {
+    const ledger = new Ledger<Entry>();
+    ledger.hold(entry('r0', 1, 7));
+    ledger.hold(entry('r1', 2, 7));
+    ledger.hold(entry('r1', 2, 7), { token: 1, account: 2 });
+    ledger.enqueue(entry('same token', 1, 7), { token: 1, account: 9 });
+    ledger.enqueue(entry('same account', 3, 7), { token: 1, account: 2 });
+    assert.deepEqual([drain(ledger), ledger.heldBy(1), ledger.heldBy(2), ledger.heldByAccount(7)], [[], 1, 1, 2]);
+    ledger.remove('r0');
+    assert.equal(drain(ledger).length, 1);
+  });
+
+  it('nextUp: of each account as many as it has slots left, by turns between its tokens', () => {
+    const ledger = new Ledger<Entry>();
+    for (let i = 0; i < 4; i++) {
+      ledger.enqueue(entry(`a${i}`, 1, 1), { token: 3, account: 3 });
+      ledger.enqueue(entry(`b${i}`, 2, 1), { token: 3, account: 3 });
+    }
+    ledger.enqueue(entry('c', 3, 2), WIDE);
+    assert.deepEqual([...ledger.nextUp('short')].map(({ key }) => key).toSorted(), ['a0', 'a1', 'b0', 'c']);
+  });
+
+  it('wouldRun: not above the limit of the account, nor behind others of the token', () => {
+    const ledger = new Ledger<Entry>();
+    const next = { token: 1, account: 1, lane: 'short' };
+    assert.equal(ledger.wouldRun(next, { token: 1, account: 1 }), true);
+    ledger.hold(entry('r', 2, 1));
+    assert.equal(ledger.wouldRun(next, { token: 1, account: 1 }), false);
+    ledger.enqueue(entry('w', 1, 1), { token: 5, account: 5 });
+    assert.equal(ledger.wouldRun(next, { token: 5, account: 5 }), false);
+  });
+});
+
+describe('ledger: random operations against a naive model', function () {
+  this.timeout(60_000);
+  const ACCOUNTS = 4;
+  const TOKENS = 12;
+  const LANES = ['short', 'long'];
+  for (const first of [1, 7, 23, 99, 1234]) {
+    it(`never above a limit, nobody refused who may run, nobody passed over for long (seed ${first})`, () => {
+      let seed = first;
+      const random = (below: number) => ((seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) >>> 12) % below;
+      const ledger = new Ledger<Entry>();
+      const accountOf = (token: number) => token % ACCOUNTS;
+      const tokenLimits = Array.from({ length: TOKENS }, () => 1 + random(4));
+      const accountLimits = Array.from({ length: ACCOUNTS }, () => 1 + random(6));
+      let waiting: Entry[] = [];
+      let held: Entry[] = [];
+      /** Takes of others in a lane since a token's oldest job there could have run. */
+      const passedOver = new Map<string, number>();
+      const count = (jobs: Entry[], of: Partial<Entry>) => jobs.filter((job) => (of.token === undefined || job.token === of.token) && (of.account === undefined || job.account === of.account)).length;
+      const mayRun = ({ token, account }: Entry) => count(held, { token }) < tokenLimits[token]! && count(held, { account }) < accountLimits[account]!;
+      const limitsOf = (token: number) => ({ token: tokenLimits[token]!, account: accountLimits[accountOf(token)]! });
+      for (let i = 0; i < 800; i++) {
+        const lane = LANES[random(2)]!;
+        const what = random(10);
+        if (what < 4) {
+          const token = random(TOKENS);
+          const job = entry(`j${i}`, token, accountOf(token), lane);
+          ledger.enqueue(job, limitsOf(token));
+          waiting.push(job);
+        } else if (what < 8) {
+          const runnable = waiting.filter((job) => job.lane === lane && mayRun(job));
+          const next = ledger.take(lane, any);
+          assert.equal(next === undefined, runnable.length === 0, 'refused although it may run, or let in although none may');
+          if (next) {
+            assert.ok(mayRun(next), `${next.key}: above a limit`);
+            assert.equal(next, waiting.find((job) => job.lane === lane && job.token === next.token), 'first in, first out within a token');
+            waiting = waiting.filter((job) => job !== next);
+            held.push(next);
+            const still = new Set(runnable.filter((job) => job.token !== next.token).map(({ token }) => token));
+            for (let token = 0; token < TOKENS; token++) {
+              const key = `${lane} ${token}`;
+              // Away from the turns at a limit, it comes back at their end: its count begins anew.
+              passedOver.set(key, still.has(token) && waiting.some((job) => job.token === token && mayRun(job)) ? (passedOver.get(key) ?? 0) + 1 : 0);
+              assert.ok(passedOver.get(key)! <= ACCOUNTS * TOKENS, `token ${token} starves in ${lane}`);
+            }
+          }
+        } else if (what === 8) {
+          const pool = random(3) === 0 ? waiting : held;
+          const victim = pool[random(Math.max(1, pool.length))];
+          if (!victim) continue;
+          ledger.remove(victim.key);
+          waiting = waiting.filter((job) => job !== victim);
+          held = held.filter((job) => job !== victim);
+        } else {
+          const token = random(TOKENS);
+          tokenLimits[token] = 1 + random(4);
+          accountLimits[accountOf(token)] = 1 + random(6);
+          // As the leader does: every token of the account is told.
+          for (let other = 0; other < TOKENS; other++) if (accountOf(other) === accountOf(token)) ledger.setLimits(other, limitsOf(other));
+        }
+        assert.deepEqual([ledger.waiting, ledger.held], [waiting.length, held.length]);
+        for (let account = 0; account < ACCOUNTS; account++) {
+          assert.deepEqual([ledger.heldByAccount(account), ledger.waitingOfAccount(account)], [count(held, { account }), count(waiting, { account })]);
+        }
+      }
+    });
+  }
+});
