@@ -1,9 +1,9 @@
 /** Tokens with all that the gateway and the leader need to know of them. */
 import type { Database } from './connection.ts';
 import { ABOVE, type Above } from './chain.ts';
-import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits } from './limits.ts';
+import { effectiveLimits, effectivePermissions, effectiveStatus, NO_GIVEN_LIMITS, type GivenLimits, type GivenToAccount } from './limits.ts';
 import { quotasOf } from './quota.ts';
-import type { DefaultLimits, MonthlyLimits, TokenRecord } from './records.ts';
+import type { DefaultLimits, Limits, MonthlyLimits, TokenRecord } from './records.ts';
 
 type Prefixed<P extends string> = Record<`${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`, number | null>;
 interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
@@ -32,9 +32,10 @@ const SELECT = `select t.id, t.user_id, t.name, u.role, u.status user_status,
   from tokens t join users u on u.id = t.user_id
   where t.revoked_at is null`;
 
-function given(row: TokenRow, alias: 't' | 'u'): GivenLimits {
-  return { requestsPerMinute: row[`${alias}_per_minute`], concurrency: row[`${alias}_concurrency`], queueTimeoutMs: row[`${alias}_queue`], fileBytes: row[`${alias}_bytes`] };
-}
+const givenToToken = (row: Prefixed<'t'>): GivenLimits =>
+  ({ requestsPerMinute: row.t_per_minute, concurrency: row.t_concurrency, queueTimeoutMs: row.t_queue, fileBytes: row.t_bytes });
+const givenToUser = (row: Prefixed<'u'> & Pick<TokenRow, 'u_account'>): GivenToAccount =>
+  ({ requestsPerMinute: row.u_per_minute, concurrency: row.u_concurrency, queueTimeoutMs: row.u_queue, fileBytes: row.u_bytes, accountConcurrency: row.u_account });
 
 const toRecord = (defaults: DefaultLimits) => (row: TokenRow): TokenRecord => ({
   id: row.id,
@@ -45,7 +46,7 @@ const toRecord = (defaults: DefaultLimits) => (row: TokenRow): TokenRecord => ({
   userStatus: effectiveStatus(row.user_status, row.above),
   permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
   expiresAt: row.expires_at,
-  limits: effectiveLimits(given(row, 't'), { ...given(row, 'u'), accountConcurrency: row.u_account }, row.above, defaults),
+  limits: effectiveLimits(givenToToken(row), givenToUser(row), row.above, defaults),
   quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
   allow: row.allow,
 });
@@ -63,6 +64,14 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
     async defaultToken(): Promise<TokenRecord | null> {
       const rows = await database.rows<TokenRow>({ name: 'default_token', text: `${SELECT} and t.is_default`, values: [] });
       return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** What a user's tokens have that narrow nothing. */
+    async userLimitsInForce(userId: number): Promise<Limits | null> {
+      const [row] = await database.rows<Prefixed<'u'> & Pick<TokenRow, 'u_account' | 'above'>>({
+        name: 'user_limits_in_force', text: `select ${limitColumns('u')}, u.account_concurrency u_account, ${ABOVE} above from users u where u.id = $1`, values: [userId],
+      });
+      return row ? effectiveLimits(NO_GIVEN_LIMITS, givenToUser(row), row.above, defaults) : null;
     },
 
     /** The live ones among these tokens, whole. A revoked one is absent. */

@@ -1,6 +1,6 @@
 /** Users in the record. */
 import type { Database } from './connection.ts';
-import type { GivenLimits } from './limits.ts';
+import type { GivenToAccount } from './limits.ts';
 import type { TokenRecord } from './records.ts';
 import { jsonb } from './storable.ts';
 
@@ -23,7 +23,7 @@ export interface UserRecord extends ShortUser {
   updatedAt: Date;
 }
 
-export interface UserLimits extends GivenLimits { monthlyQuota: unknown }
+export interface UserLimits extends GivenToAccount { monthlyQuota: unknown }
 
 export interface NewUser {
   email: string;
@@ -135,18 +135,20 @@ export function userCalls(database: Database) {
       })),
 
     async userLimits(id: number): Promise<UserLimits | null> {
-      const [row] = await database.rows<{ requests_per_minute: number | null; concurrency: number | null; queue_timeout_ms: number | null; file_bytes: number | null; monthly_quota: unknown }>({
-        name: 'user_limits', text: 'select requests_per_minute, concurrency, queue_timeout_ms, file_bytes, monthly_quota from users where id = $1', values: [id],
+      const [row] = await database.rows<{ requests_per_minute: number | null; concurrency: number | null; queue_timeout_ms: number | null; file_bytes: number | null; account_concurrency: number | null; monthly_quota: unknown }>({
+        name: 'user_limits', text: 'select requests_per_minute, concurrency, queue_timeout_ms, file_bytes, account_concurrency, monthly_quota from users where id = $1', values: [id],
       });
-      return row ? { requestsPerMinute: row.requests_per_minute, concurrency: row.concurrency, queueTimeoutMs: row.queue_timeout_ms, fileBytes: row.file_bytes, monthlyQuota: row.monthly_quota } : null;
+      if (!row) return null;
+      const { requests_per_minute: requestsPerMinute, queue_timeout_ms: queueTimeoutMs, file_bytes: fileBytes, account_concurrency: accountConcurrency } = row;
+      return { requestsPerMinute, concurrency: row.concurrency, queueTimeoutMs, fileBytes, accountConcurrency, monthlyQuota: row.monthly_quota };
     },
 
     /** All of them: what is null is the installation's default again. */
     async setUserLimits(id: number, limits: UserLimits): Promise<void> {
       await database.rows({
         name: 'set_user_limits',
-        text: 'update users set requests_per_minute = $2, concurrency = $3, queue_timeout_ms = $4, file_bytes = $5, monthly_quota = $6, updated_at = now() where id = $1',
-        values: [id, limits.requestsPerMinute, limits.concurrency, limits.queueTimeoutMs, limits.fileBytes, jsonb(limits.monthlyQuota)],
+        text: 'update users set requests_per_minute = $2, concurrency = $3, queue_timeout_ms = $4, file_bytes = $5, monthly_quota = $6, account_concurrency = $7, updated_at = now() where id = $1',
+        values: [id, limits.requestsPerMinute, limits.concurrency, limits.queueTimeoutMs, limits.fileBytes, jsonb(limits.monthlyQuota), limits.accountConcurrency],
       });
     },
   };

@@ -1,6 +1,7 @@
 /** Limits as they are asked for and shown. Null: none of its own, so what stands above it holds. */
 import Type, { type Static } from 'typebox';
-import { NO_GIVEN_LIMITS } from '../../store/limits.ts';
+import { NO_GIVEN_LIMITS, type GivenLimits } from '../../store/limits.ts';
+import type { Limits } from '../../store/records.ts';
 import type { UserLimits } from '../../store/users.ts';
 import { MAX_QUEUE_MS } from '../schema/fields.ts';
 import { LOWERED_TO } from '../input/check.ts';
@@ -26,28 +27,45 @@ export const AskedLimits = {
   'file-size': amount(BIG, 'Bytes of a file.'),
   'monthly-quota': Type.Optional(Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] })),
 };
-const AskedObject = Type.Object(AskedLimits, { additionalProperties: false });
+export const AskedUserLimits = {
+  ...AskedLimits,
+  'account-concurrency': Type.Optional(Type.Unsafe<number | null>({
+    type: ['integer', 'null'], minimum: 0, maximum: 1_000_000,
+    description: 'Requests at once of the whole account: the root user, their sub-users and all tokens. Of a root user only. '
+      + 'Null: the installation\'s default, which is four times the `concurrency` of the root user where the operator set none. 0: no bound.',
+  })),
+};
+const AskedObject = Type.Object(AskedUserLimits, { additionalProperties: false });
 type Asked = Static<typeof AskedObject>;
 
 const shownAmount = Type.Unsafe<number | null>({ type: ['integer', 'null'] });
 const ShownQuota = Type.Object({ 'request-count': shownAmount, 'processing-time': shownAmount, 'data-processed': shownAmount }, { additionalProperties: false });
-export const ShownLimits = Type.Object(
+const shownGiven = {
+  'requests-per-minute': shownAmount, concurrency: shownAmount, 'queue-timeout': shownAmount, 'file-size': shownAmount,
+  'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
+};
+export const ShownLimits = Type.Object(shownGiven, { additionalProperties: false, title: 'Limits' });
+
+export const LimitsInForce = Type.Object(
   {
-    'requests-per-minute': shownAmount, concurrency: shownAmount, 'queue-timeout': shownAmount, 'file-size': shownAmount,
-    'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
+    'requests-per-minute': Type.Integer(), concurrency: Type.Integer(), 'queue-timeout': Type.Integer(), 'file-size': Type.Integer(),
+    'account-concurrency': Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Of the whole account. Null: none.' }),
   },
-  { additionalProperties: false, title: 'Limits' },
+  { additionalProperties: false, title: 'LimitsInForce', description: 'What holds: no more than any account above has, with the installation\'s defaults where nothing was given.' },
 );
+export const ShownUserLimits = Type.Object({ ...shownGiven, 'account-concurrency': shownAmount, 'in-force': LimitsInForce }, { additionalProperties: false, title: 'UserLimits' });
 
 const quotaOf = (quota: Asked['monthly-quota']): unknown => {
   const given = Object.fromEntries(Object.entries(quota ?? {}).filter(([, value]) => value !== null && value !== undefined));
   return Object.keys(given).length === 0 ? null : given;
 };
 
+type TokenLimits = GivenLimits & { monthlyQuota: unknown };
+
 const or = <T>(asked: T | undefined, before: T): T => (asked === undefined ? before : asked);
 
 /** What is left out stays. */
-export const changedLimits = (asked: Asked, before: UserLimits): UserLimits => ({
+export const changedLimits = (asked: Omit<Asked, 'account-concurrency'>, before: TokenLimits): TokenLimits => ({
   requestsPerMinute: or(asked['requests-per-minute'], before.requestsPerMinute),
   concurrency: or(asked.concurrency, before.concurrency),
   queueTimeoutMs: or(asked['queue-timeout'], before.queueTimeoutMs),
@@ -55,9 +73,20 @@ export const changedLimits = (asked: Asked, before: UserLimits): UserLimits => (
   monthlyQuota: asked['monthly-quota'] === undefined ? before.monthlyQuota : quotaOf(asked['monthly-quota']),
 });
 
-export const NO_LIMITS: UserLimits = { ...NO_GIVEN_LIMITS, monthlyQuota: null };
+export const changedUserLimits = (asked: Asked, before: UserLimits): UserLimits =>
+  ({ ...changedLimits(asked, before), accountConcurrency: or(asked['account-concurrency'], before.accountConcurrency) });
 
-export function shownLimits(limits: UserLimits): Static<typeof ShownLimits> {
+export const NO_LIMITS: TokenLimits = { ...NO_GIVEN_LIMITS, monthlyQuota: null };
+
+export const limitsInForce = (limits: Limits): Static<typeof LimitsInForce> => ({
+  'requests-per-minute': limits.requestsPerMinute, concurrency: limits.concurrency, 'queue-timeout': limits.queueTimeoutMs, 'file-size': limits.fileBytes,
+  'account-concurrency': limits.accountConcurrency,
+});
+
+export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typeof ShownUserLimits> =>
+  ({ ...shownLimits(limits), 'account-concurrency': limits.accountConcurrency, 'in-force': limitsInForce(inForce) });
+
+export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
   const quota = limits.monthlyQuota as Record<string, number> | null;
   return {
     'requests-per-minute': limits.requestsPerMinute, concurrency: limits.concurrency, 'queue-timeout': limits.queueTimeoutMs, 'file-size': limits.fileBytes,

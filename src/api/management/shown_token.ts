@@ -2,7 +2,10 @@
 import Type, { type Static } from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { ApiTokenRecord } from '../../store/api_tokens.ts';
-import { ShownLimits, shownLimits } from './limits.ts';
+import type { Limits } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { notFound } from '../errors.ts';
+import { LimitsInForce, limitsInForce, ShownLimits, shownLimits } from './limits.ts';
 
 const time = Type.String({ format: 'date-time' });
 const orNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
@@ -12,6 +15,7 @@ const listed = {
   name: Type.String(),
   permissions: Type.Unsafe<string[] | null>({ anyOf: [Type.Array(Type.String()), { type: 'null' }], description: 'Null: all that the user may.' }),
   limits: ShownLimits,
+  'limits-in-force': LimitsInForce,
   default: Type.Boolean({ description: 'Jobs that are made with kubectl run on it.' }),
   expires: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
   created: time,
@@ -24,14 +28,27 @@ export const ShownToken = Type.Object(
   { additionalProperties: false, title: 'ApiToken' },
 );
 
-export const listedToken = (token: ApiTokenRecord): Static<typeof ShownListedToken> => ({
-  id: token.id, 'user-id': token.userId, name: token.name, permissions: token.permissions, limits: shownLimits(token), default: token.isDefault,
-  expires: token.expiresAt?.toISOString() ?? null, created: token.createdAt.toISOString(), updated: token.updatedAt.toISOString(),
+const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof ShownListedToken> => ({
+  id: token.id, 'user-id': token.userId, name: token.name, permissions: token.permissions, limits: shownLimits(token), 'limits-in-force': limitsInForce(inForce),
+  default: token.isDefault, expires: token.expiresAt?.toISOString() ?? null, created: token.createdAt.toISOString(), updated: token.updatedAt.toISOString(),
 });
 
+/** One that was revoked meanwhile is left out. */
+export async function listedTokens(store: Pick<Store, 'tokenLimits'>, tokens: readonly ApiTokenRecord[]): Promise<Static<typeof ShownListedToken>[]> {
+  const records = await store.tokenLimits(tokens.map(({ id }) => id));
+  return tokens.flatMap((token) => {
+    const record = records.get(token.id);
+    return record ? [listedToken(token, record.limits)] : [];
+  });
+}
+
 /** `fresh`: was made just now, so it is shown whatever the operator says of later. */
-export async function shownToken({ box, settings }: Pick<Accounts, 'box' | 'settings'>, token: ApiTokenRecord, to: { owner: boolean; fresh?: string | undefined }): Promise<Static<typeof ShownToken>> {
+export async function shownToken(
+  { accounts: { box, settings }, store }: { accounts: Pick<Accounts, 'box' | 'settings'>; store: Pick<Store, 'tokenLimits'> }, token: ApiTokenRecord, to: { owner: boolean; fresh?: string | undefined },
+): Promise<Static<typeof ShownToken>> {
   const kept = to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
   const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
-  return { ...listedToken(token), token: to.fresh ?? kept, 'webhook-secret': secret };
+  const [shown] = await listedTokens(store, [token]);
+  if (!shown) throw notFound();
+  return { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret };
 }

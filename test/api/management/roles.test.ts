@@ -187,6 +187,34 @@ describe('management: roles', function () {
     }
   });
 
+  it('limits: account-concurrency is the root user\'s, bounds every token below, and is shown as what is in force', async () => {
+    const { token } = people.root;
+    const limits = (of: { id: number }) => `user/${of.id}/limits`;
+    const inForce = async (of: { id: number }) => (await m.call('GET', limits(of), { token })).json['in-force'] as Record<string, number | null>;
+    const ofToken = async (id: number) => (await m.call('GET', `auth/api-token/${id}`, { token })).json as { limits: Record<string, unknown>; 'limits-in-force': Record<string, unknown> };
+    const put = (of: { id: number }, body: object) => m.call('PUT', limits(of), { token, body });
+    assert.deepEqual([(await inForce(people.alice))['account-concurrency'], (await inForce(people.kim))['account-concurrency']], [40, 40]);
+    const set = await put(people.alice, { 'account-concurrency': 6, concurrency: 20 });
+    assert.deepEqual([set.status, set.json['account-concurrency'], set.json['concurrency'], set.json['in-force']], [200, 6, 20, {
+      'requests-per-minute': 100, concurrency: 6, 'queue-timeout': 60_000, 'file-size': 10_000_000_000, 'account-concurrency': 6,
+    }]);
+    assert.deepEqual([(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']], [6, 6]);
+    await m.call('PUT', `auth/api-token/${people.kim.tokenId}`, { token: people.kim.token, body: { limits: { concurrency: 9 } } });
+    const shown = await ofToken(people.kim.tokenId);
+    assert.deepEqual([shown.limits['concurrency'], shown['limits-in-force']['concurrency']], [9, 6], 'given, and in force');
+    const list = (await m.call('GET', 'auth/api-token', { token: people.kim.token })).json['api-tokens'] as { 'limits-in-force': Record<string, unknown> }[];
+    assert.equal(list[0]?.['limits-in-force']['concurrency'], 6);
+    assert.equal((await put(people.alice, { 'account-concurrency': 0 })).json['account-concurrency'], 0);
+    assert.deepEqual([(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']], [20, null], 'no bound');
+    const back = await put(people.alice, { 'account-concurrency': null, concurrency: null });
+    assert.deepEqual([back.json['account-concurrency'], (back.json['in-force'] as Record<string, unknown>)['account-concurrency']], [null, 40], 'the default again');
+    const refused = await put(people.kim, { 'account-concurrency': 5 });
+    assert.deepEqual([refused.status, refused.json['error']], [400, `account-concurrency: is set on the root user of the account, user ${people.alice.id}`]);
+    for (const wrong of [-1, 1.5, 'many', 1_000_001]) assert.equal((await put(people.alice, { 'account-concurrency': wrong })).status, 400, String(wrong));
+    const onToken = await m.call('PUT', `auth/api-token/${people.kim.tokenId}`, { token: people.kim.token, body: { limits: { 'account-concurrency': 1 } } });
+    assert.equal(onToken.status, 400, 'a token has none');
+  });
+
   it('only the root user changes administrators and roles; nobody what he himself may', async () => {
     const [admin, other] = [people.admin, await m.person('admin3', { role: 'admin' })];
     const refused = async (token: string, method: string, path: string, body: object) => assert.equal((await m.call(method, path, { token, body })).status, 403, `${method} ${path} ${JSON.stringify(body)}`);

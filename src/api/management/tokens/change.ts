@@ -49,7 +49,7 @@ const changeWork = (deps: Deps): Handler =>
     };
     const changed = await store.changeToken(token.id, change);
     if (!changed) throw notFound();
-    ctx.body = await shownToken(accounts, changed, { owner: reachable, fresh });
+    ctx.body = await shownToken(deps, changed, { owner: reachable, fresh });
   };
 
 export const changeToken = endpoint('PUT auth/api-token/:id', {

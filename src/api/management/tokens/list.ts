@@ -8,7 +8,7 @@ import { notFound } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { checkedBy } from '../input.ts';
 import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../lists.ts';
-import { listedToken, ShownListedToken } from '../shown_token.ts';
+import { listedTokens, ShownListedToken } from '../shown_token.ts';
 
 const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
 const Query = Type.Object({ 'user-id': ids('Whose; none: the caller\'s own.'), pagination: Pagination, sort: sortBy(FIELDS, 'id', 'asc') }, { additionalProperties: false });
@@ -20,8 +20,9 @@ const listWork = ({ store }: Deps): Handler =>
     const owners = asked.length === 0 ? [caller.userId] : asked;
     for (const id of owners) if (id !== caller.userId && !await store.findUser(id, seesEveryone(caller) ? null : caller.userId)) throw notFound();
     const { tokens, total } = await store.listTokens({ owners, sort, offset: offsetOf(pagination), limit: pagination.limit });
-    const { filter, ...echo } = listEcho({ filter: { 'user-id': asked }, pagination, sort }, { count: tokens.length, total });
-    ctx.body = { filter, 'api-tokens': tokens.map(listedToken), ...echo };
+    const listed = await listedTokens(store, tokens);
+    const { filter, ...echo } = listEcho({ filter: { 'user-id': asked }, pagination, sort }, { count: listed.length, total });
+    ctx.body = { filter, 'api-tokens': listed, ...echo };
   };
 
 export const listTokens = endpoint('GET auth/api-token', {

@@ -33,7 +33,7 @@ const makeWork = ({ accounts, store }: Deps): Handler =>
     // It has ended already: with the credential that made it.
     if (!token) throw ended();
     ctx.status = 201;
-    ctx.body = await shownToken(accounts, token, { owner: true, fresh: made.token });
+    ctx.body = await shownToken({ accounts, store }, token, { owner: true, fresh: made.token });
   };
 
 export const makeToken = endpoint('POST auth/api-token', {

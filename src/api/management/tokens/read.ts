@@ -11,7 +11,7 @@ export const TokenParam = Type.String({ description: 'Its id, or the token itsel
 const readWork = (deps: Deps): Handler =>
   async (ctx) => {
     const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
-    ctx.body = await shownToken(deps.accounts, token, { owner: reachable });
+    ctx.body = await shownToken(deps, token, { owner: reachable });
   };
 
 export const readToken = endpoint('GET auth/api-token/:id', {
