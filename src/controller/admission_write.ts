@@ -24,7 +24,7 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
     const status = admittedStatus(
       job.status,
       {
-        holder, epoch, runner: job.runner ?? { pod: '', uid: '' }, attempt: job.attempt + 1,
+        holder, epoch, token: job.token, account: job.account, runner: job.runner ?? { pod: '', uid: '' }, attempt: job.attempt + 1,
         queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
         resultPath: resultPathOf(job),
         tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),

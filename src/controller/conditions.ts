@@ -31,6 +31,9 @@ export function waitingStatus(previous: ProbeJobStatus | undefined, reason: Wait
 export interface Admission {
   holder: string;
   epoch: number;
+  /** So that the next leader counts it for both without asking Postgres. */
+  token: number;
+  account: number;
   runner: { pod: string; uid: string };
   attempt: number;
   queueTimeMs: number;
@@ -51,7 +54,7 @@ export function admittedStatus(previous: ProbeJobStatus | undefined, admission: 
       ],
       now,
     ),
-    admittedBy: { holder: admission.holder, epoch: admission.epoch },
+    admittedBy: { holder: admission.holder, epoch: admission.epoch, token: admission.token, account: admission.account },
     // A retry keeps the start: time-outs and queue time count from the first admission.
     startedAt: previous?.startedAt ?? now,
     queueTimeMs: previous?.queueTimeMs ?? admission.queueTimeMs,

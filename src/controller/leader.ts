@@ -18,7 +18,7 @@ import { writeAdmission } from './admission_write.ts';
 import { isAdmitted, isBeingDeleted, isFinished } from './conditions.ts';
 import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
 import { takeIn, type IntakeDeps } from './intake.ts';
-import { MAX_ATTEMPTS, Refusal, idOf, submittedAtOf, type Job } from './job.ts';
+import { MAX_ATTEMPTS, Refusal, idOf, isHandMade, submittedAtOf, type Job } from './job.ts';
 import { disarm, later } from './job_timers.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -83,6 +83,8 @@ export class Leader {
   readonly #marks: WaitingMarks;
   /** Objects that were made under the name of one whose end is still being written. */
   readonly #successors = new Map<string, ProbeJob>();
+  /** The default token, where a job of an older leader that was made by hand runs on it. */
+  #byHand: TokenRecord | null = null;
   #listed = false;
   #ready = false;
 
@@ -110,6 +112,7 @@ export class Leader {
     await this.#tokens.load([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
     await this.#bindRunners(owners);
     bus.publish(SUBJECT.report, { epoch: this.#deps.term.epoch });
+    await this.#learnSlots(unfinished);
     this.#listed = true;
     for (const job of unfinished) this.#take(job);
     await this.#intakeChain;
@@ -128,6 +131,36 @@ export class Leader {
     this.#ready = true;
     log.info({ epoch: this.#deps.term.epoch, unfinished: unfinished.length, running: this.#ledger.held }, 'leading');
     this.#scheduleAll();
+  }
+
+  /**
+   * Jobs that a leader of an older version admitted do not say whose slots they hold: that is asked for, as long as it takes. Without
+   * it a job that runs would not count, and another would be admitted in its place.
+   */
+  async #learnSlots(unfinished: readonly ProbeJob[]): Promise<void> {
+    const { store, log } = this.#deps;
+    const unknown = unfinished.filter((job) => isAdmitted(job.status) && job.status?.admittedBy?.account === undefined);
+    if (unknown.length === 0) return;
+    for (let pause = 100; this.#live; pause = Math.min(pause * 2, 2_000)) {
+      try {
+        await this.#tokens.load([...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !this.#tokens.known(id)));
+        if (unknown.some(isHandMade)) this.#byHand = await store.defaultToken();
+        return;
+      } catch (error) {
+        log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry');
+        await delay(pause);
+      }
+    }
+  }
+
+  /** From its status, before anything is asked: whatever is away, a job that runs counts for its token and its account. */
+  #holdSlot(job: ProbeJob): void {
+    if (!isAdmitted(job.status)) return;
+    const { admittedBy } = job.status ?? {};
+    const token = job.spec.token?.id ?? admittedBy?.token ?? this.#byHand?.id ?? 0;
+    const account = admittedBy?.account ?? (this.#byHand?.id === token ? this.#byHand : this.#tokens.known(token))?.rootUserId;
+    // Of an older leader, and its token is gone: none of that token is admitted any more.
+    if (account !== undefined) this.#ledger.hold({ key: job.metadata.name, token, account, lane: '' });
   }
 
   async #bindRunners(owners: Owners): Promise<void> {
@@ -197,6 +230,7 @@ export class Leader {
     const name = job.metadata.name;
     if (this.#taking.has(name) || this.#jobs.has(name)) return;
     this.#taking.add(name);
+    this.#holdSlot(job);
     // One after the other: the queue of a token is first in, first out by arrival, not by who was decrypted first.
     this.#intakeChain = this.#intakeChain.then(async () => {
       if (!this.#live || !this.#taking.has(name)) return;
@@ -205,8 +239,10 @@ export class Leader {
       } catch (error) {
         if (!this.#live) return;
         this.#deps.log.error({ err: error, job: name }, 'a job could not be taken in; it is tried again');
-        this.#taking.delete(name);
-        setTimeout(() => this.#live && this.#take(job), 1_000).unref();
+        // It stays among those that are taken in: a runner that runs it must not be told to cancel.
+        setTimeout(() => {
+          if (this.#live && this.#taking.delete(name)) this.#take(job);
+        }, 1_000).unref();
         return;
       }
       this.#taking.delete(name);
@@ -280,6 +316,9 @@ export class Leader {
     const ended = endableOf(object);
     const recorded = await endRequest(this.#deps, ended, end, this.#deps.term.signal);
     await writeFinish(this.#deps, ended, recorded, this.#deps.term.signal);
+    if (!this.#live || this.#jobs.has(ended.key)) return;
+    this.#ledger.remove(ended.key);
+    this.#scheduleAll();
   }
 
   // -------------------------------------------------------------------- early
@@ -635,6 +674,8 @@ export class Leader {
     const job = this.#jobs.get(name);
     if (job && job.uid === (object.metadata.uid ?? job.uid)) void this.#deleted(job);
     else if (!isFinished(object.status)) {
+      this.#ledger.remove(name);
+      this.#scheduleAll();
       void endRequest(this.#deps, endableOf(object), CANCELLED, this.#deps.term.signal);
     }
   }

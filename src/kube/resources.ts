@@ -125,7 +125,13 @@ export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
 
 const ProbeJobStatus = Type.Object({
   conditions,
-  admittedBy: Type.Optional(Type.Object({ holder: text(253), epoch: Type.Integer({ minimum: 0 }) })),
+  admittedBy: Type.Optional(
+    Type.Object({
+      holder: text(253), epoch: Type.Integer({ minimum: 0 }),
+      token: Type.Optional(Type.Integer({ minimum: 1, description: 'The token that the job holds a slot of.' })),
+      account: Type.Optional(Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' })),
+    }),
+  ),
   startedAt: Type.Optional(time()),
   completedAt: Type.Optional(time()),
   queueTimeMs: Type.Optional(count()),

@@ -4,7 +4,7 @@ import { admittedStatus, finishedStatus, isAdmitted, isFinished, waitingStatus }
 const T1 = '2026-01-01T00:00:01.000Z';
 const T2 = '2026-01-01T00:00:02.000Z';
 const T3 = '2026-01-01T00:00:03.500Z';
-const admission = { holder: 'c-0', epoch: 3, runner: { pod: 'p', uid: 'u' }, attempt: 1, queueTimeMs: 42, resultPath: '/v1/probe/x', tools: [{ name: 'ffprobe' as const, version: '9.0' }] };
+const admission = { holder: 'c-0', epoch: 3, token: 5, account: 2, runner: { pod: 'p', uid: 'u' }, attempt: 1, queueTimeMs: 42, resultPath: '/v1/probe/x', tools: [{ name: 'ffprobe' as const, version: '9.0' }] };
 const finish = { reason: 'Completed' as const, summary: 'ok', tools: [], resultPath: '/v1/probe/x' };
 const reasons = (status: { conditions?: { type: string; status: string; reason: string }[] }) => (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
 
@@ -19,7 +19,7 @@ describe('the status of a ProbeJob', () => {
     const running = { ...waiting, ...admittedStatus(waiting, admission, T2) };
     assert.deepEqual(reasons(running), ['Admitted=True/Admitted', 'Succeeded=Unknown/Running']);
     assert.equal(isAdmitted(running), true);
-    assert.deepEqual(running.admittedBy, { holder: 'c-0', epoch: 3 });
+    assert.deepEqual(running.admittedBy, { holder: 'c-0', epoch: 3, token: 5, account: 2 });
     assert.equal(running.conditions?.find(({ type }) => type === 'Succeeded')?.lastTransitionTime, T1, 'Unknown stayed Unknown');
     assert.match(running.conditions?.[1]?.message ?? '', /ffprobe 9.0 on p/);
 

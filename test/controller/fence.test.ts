@@ -18,7 +18,7 @@ describe('the fence of the API server', function () {
 
   const admit = async (name: string, epoch: number, attempt = 1) => {
     const job = await cluster.kube.get(PROBE_JOBS, name);
-    const status = admittedStatus(job.status, { holder: `of-${epoch}`, epoch, runner: { pod: 'p', uid: 'u' }, attempt, queueTimeMs: 1, resultPath: '/x', tools: [{ name: 'ffprobe', version: '7.0' }] }, NOW);
+    const status = admittedStatus(job.status, { holder: `of-${epoch}`, epoch, token: 1, account: 1, runner: { pod: 'p', uid: 'u' }, attempt, queueTimeMs: 1, resultPath: '/x', tools: [{ name: 'ffprobe', version: '7.0' }] }, NOW);
     return cluster.kube.mergePatchStatus(PROBE_JOBS, name, status);
   };
   const newJob = async (): Promise<string> => (await cluster.submit({ open: false })).id;

@@ -1,6 +1,7 @@
 /** From one term to the next, and through writes whose outcome nobody told. */
 import assert from 'node:assert/strict';
 import { makeClient, PODS, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
 import { startRelay } from '../kube/relay.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions, type Submitted } from './cluster_parts.ts';
@@ -40,6 +41,43 @@ describe('takeover', function () {
     await ended(b);
     await until('all say so', () => jobs.every(({ id }) => cluster.reason(id) === 'Completed'));
     assert.ok(jobs.every(({ id }) => cluster.job(id)?.status?.attempts === 1));
+  });
+
+  it('Postgres away while the next leader takes in what runs: the token runs no more than its limit', async () => {
+    const { controller, runners, most, kube, namespace, reason, servers: { stored: { sql, server } } } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    await sql('update tokens set concurrency = 2 where is_default');
+    // Its calls fail soon: the hole is between one that fails and the next.
+    const store = await openStore({ url: server.url, retryMs: 100 });
+    try {
+      const first = await controller();
+      await ready(3);
+      runners.behaviour.go = () => 'hold';
+      const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe' as const, version: '7.0' }] };
+      for (const name of ['one', 'two']) await kube.create(PROBE_JOBS, { metadata: { name, namespace }, spec });
+      await until('two run', () => ['one', 'two'].every((name) => reason(name) === 'Running'));
+      await kube.create(PROBE_JOBS, { metadata: { name: 'three', namespace }, spec });
+      await until('the third waits', () => reason('three') === 'TokenAtLimit');
+      await first.stop();
+      let failed = 0;
+      const openRequest: Store['openRequest'] = async (input) => {
+        if (failed++ > 0) return store.openRequest(input);
+        await server.down('immediate');
+        try {
+          return await store.openRequest(input);
+        } finally {
+          await server.restart();
+        }
+      };
+      const next = await controller({ epoch: 2, store: { ...store, openRequest } });
+      await until('all three are taken in', () => next.term.leader.figures.jobs === 3);
+      assert.ok(failed > 3, 'one look-up failed and was repeated');
+      assert.equal(most(0), 2);
+      assert.deepEqual(['one', 'two', 'three'].map((name) => cluster.job(name)?.status?.attempts), [1, 1, undefined]);
+      await next.stop();
+    } finally {
+      await sql('update tokens set concurrency = null where is_default');
+      await store.close();
+    }
   });
 
   it('a job that is made while the next leader reads its lists is not refused for tools that it has not read yet', async () => {

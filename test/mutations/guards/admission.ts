@@ -38,7 +38,7 @@ export const admission: readonly Mutation[] = [
   },
   {
     guard: 'a new leader counts what it finds running',
-    file: 'src/controller/leader.ts', from: 'this.#ledger.hold(job, slotsOf(token));', to: '', test: TAKEOVER, grep: 'running jobs keep their slots',
+    file: 'src/controller/leader.ts', from: 'this.#holdSlot(job);', to: '', test: TAKEOVER, grep: 'Postgres away while the next leader takes in',
   },
   {
     guard: 'a new leader finishes what has its end in the record already',
