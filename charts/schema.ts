@@ -97,6 +97,7 @@ export const VALUES: TSchema = object({
     ...deployment,
     publicUrl: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
     trustedProxies: orNull(whole(0, 20)),
+    memoryBudgetBytes: whole(20_000_000, 1_000_000_000_000),
     drainSeconds: whole(0, 3600),
     service: object({ type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']), port, nodePort: whole(0, 65535), annotations: textMap }),
   }),

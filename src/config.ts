@@ -156,6 +156,7 @@ const api = {
   metricsListen: listen('PY_METRICS_LISTEN', ':9090'),
   drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 115_000),
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
+  memoryBudgetBytes: integer('PY_MEMORY_BUDGET_BYTES', 20_000_000, 1_000_000_000_000, 160_000_000),
   ...limits,
   onlyReturnsRaw: flag('PY_ONLY_RETURNS_RAW', false),
   boxFile: text('PY_BOX_FILE'),

@@ -5,7 +5,8 @@ import type { ResultBody } from '../../src/bus/messages.ts';
 import { unpackBody } from '../../src/bus/packing.ts';
 import { outcome } from '../../src/envelope/outcome.ts';
 import { skimResult } from '../../src/envelope/skim.ts';
-import { unpackResult, whole } from '../../src/envelope/unpack.ts';
+import { bytesOf, type Piece } from '../../src/envelope/pieces.ts';
+import { unpackResult } from '../../src/envelope/unpack.ts';
 import { answerOf, type Wanted } from '../../src/envelope/wanted.ts';
 import { packBody } from '../../src/runner/output.ts';
 
@@ -17,7 +18,12 @@ const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 
 const MOST = 256 * 1024 * 1024;
 
 const bytes = readFileSync(file);
-const sizeOf = (body: string | (string | Buffer)[]): number => (typeof body === 'string' ? Buffer.from(body).length : body.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
+async function sizeOf(body: string | Piece[]): Promise<number> {
+  if (typeof body === 'string') return Buffer.from(body).length;
+  let size = 0;
+  for await (const slice of bytesOf(body, bytes)) size += slice.length;
+  return size;
+}
 
 const STEPS: Record<string, () => Promise<number>> = {
   nothing: async () => 0,
@@ -26,11 +32,11 @@ const STEPS: Record<string, () => Promise<number>> = {
     const { chunks } = await packBody(raw, (text) => text, { job: 'a', attempt: 1, epoch: 1, podUid: 'a' });
     return chunks.length;
   },
-  collector: async () => outcome(await skimResult(bytes, MOST), asked).status,
+  collector: async () => outcome((await skimResult(bytes, MOST)).body, asked).status,
   'collector, whole': async () => outcome(await unpackBody(bytes, MOST), asked).status,
-  api: async () => sizeOf(answerOf(await unpackResult(bytes), about, wanted).body),
+  api: async () => sizeOf(answerOf(await unpackResult(bytes, null), about, wanted).body),
   'api, whole': async () => {
-    const result: ResultBody = whole(await unpackResult(bytes, Number.MAX_SAFE_INTEGER));
+    const result: ResultBody = await unpackBody(bytes, MOST);
     return sizeOf(answerOf({ result, long: new Map() }, about, wanted).body);
   },
 };

@@ -2,6 +2,7 @@
 import type { JSONWebKeySet } from 'jose';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Early } from '../bus/messages.ts';
+import type { MemoryBudget } from '../envelope/memory_budget.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { Allow } from '../source/guard.ts';
@@ -26,11 +27,13 @@ export interface Settings {
   onlyReturnsRaw: boolean;
   /** How many may wait over all tokens. */
   maxQueued: number;
+  /** What results may take in memory while they are read, answered and delivered. */
+  memoryBudgetBytes: number;
   /** How much longer than queue and analysis a request is waited for: lost runners, failover, collecting. */
   graceMs: number;
 }
 
-export const DEFAULTS = { s3Hosts: [], onlyReturnsRaw: false, maxQueued: 10_000, graceMs: 60_000 } as const;
+export const DEFAULTS = { s3Hosts: [], onlyReturnsRaw: false, maxQueued: 10_000, memoryBudgetBytes: 160_000_000, graceMs: 60_000 } as const;
 
 export interface Deps {
   store: Store;
@@ -45,6 +48,7 @@ export interface Deps {
   drain: Drain;
   handOver: HandOver;
   queueRoom: QueueRoom;
+  memory: MemoryBudget;
   metrics: Metrics;
   log: Logger;
   settings: Settings;

@@ -11,6 +11,7 @@ export const endOf = (end: RecordedEnd): Ended => ({
   reason: end.reason,
   queueTimeMs: end.queueTimeMs,
   hasBody: end.hasBody,
+  ...(end.inflatedBytes === null ? {} : { inflatedBytes: end.inflatedBytes }),
   ...(end.error === null ? {} : { error: end.error }),
 });
 

@@ -1,6 +1,7 @@
 /** The HTTP server under the API: its limits, its answers to what is no HTTP, and its end. */
 import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { closeSlowSockets, type SlowSocketOptions } from './slow_sockets.ts';
 
 export interface HttpServer {
   port: number;
@@ -31,8 +32,9 @@ function refuse(newId: () => string, error: NodeJS.ErrnoException, socket: Socke
   ].join('\r\n'));
 }
 
-export async function listen(handler: RequestListener, at: { host: string | undefined; port: number }, newId: () => string): Promise<HttpServer> {
+export async function listen(handler: RequestListener, at: { host: string | undefined; port: number }, newId: () => string, slow: SlowSocketOptions = {}): Promise<HttpServer> {
   const server: Server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS, noDelay: true }, handler);
+  closeSlowSockets(server, slow);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

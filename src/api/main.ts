@@ -45,13 +45,13 @@ export async function run(): Promise<void> {
     sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
     accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
     webhooks: wayOut(config),
-    settings: { ...DEFAULTS, maxQueued: config.maxQueued, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
+    settings: { ...DEFAULTS, maxQueued: config.maxQueued, memoryBudgetBytes: config.memoryBudgetBytes, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
 
   const newId = () => store.newRequest().id;
-  const server = await listen(makeApp(deps, checks).callback(), config.listen, newId);
+  const server = await listen(makeApp(deps, checks).callback(), config.listen, newId, { onClosed: deps.metrics.slowSocketClosed });
   const metricsServer = await listen(makeMetricsApp(deps.metrics, checks, deps.drain).callback(), config.metricsListen, newId);
   log.info({ port: server.port }, 'listening');
 

@@ -1,4 +1,5 @@
 /** What the API counts. Labels are bounded: routes by their pattern, statuses by their class. */
+import type { MemoryBudget } from '../envelope/memory_budget.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
@@ -7,6 +8,11 @@ export interface Metrics {
   /** An answer whose caller was gone before its last byte. */
   cutAnswer(route: string): void;
   tokenLookup(hit: boolean): void;
+  /** A result found no room in the memory budget: its account holds its share, or the replica has none left. */
+  memoryRefused(why: 'account' | 'replica'): void;
+  watchMemory(budget: Pick<MemoryBudget, 'totalBytes' | 'used' | 'waiting'>): void;
+  /** A connection was closed because its caller took too little of what was sent. */
+  slowSocketClosed(): void;
   /** A step of the hot path, for the question where the time goes. */
   step(name: 'open' | 'create' | 'early' | 'wait' | 'answer', ms: number): void;
 }
@@ -22,6 +28,8 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
   const cut = new Counter({ ...on, name: 'probeyard_api_cut_answers_total', help: 'Answers whose caller was gone before the last byte', labelNames: ['route'] });
   const lookups = new Counter({ ...on, name: 'probeyard_api_token_lookups_total', help: 'Look-ups of API tokens', labelNames: ['from'] });
   const steps = new Histogram({ ...on, name: 'probeyard_api_step_seconds', help: 'Parts of a probe request', labelNames: ['step'], buckets: SECONDS });
+  const refused = new Counter({ ...on, name: 'probeyard_api_memory_refused_total', help: 'Results that found no room in the memory budget, by what was used up', labelNames: ['by'] });
+  const slow = new Counter({ ...on, name: 'probeyard_api_slow_sockets_closed_total', help: 'Connections that were closed because their callers took less than 64 kB/s over 30 s' });
   const held: Gauge = new Gauge({ name: 'probeyard_api_waiting', help: 'Requests that wait for their end', registers: [], collect: (): void => held.set(waiting()) });
   registry.registerMetric(held);
 
@@ -33,6 +41,17 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
     },
     cutAnswer: (route) => cut.inc({ route }),
     tokenLookup: (hit) => lookups.inc({ from: hit ? 'cache' : 'postgres' }),
+    memoryRefused: (by) => refused.inc({ by }),
+    watchMemory(budget) {
+      const gauge = (name: string, help: string, value: () => number): void => {
+        const one: Gauge = new Gauge({ name, help, registers: [], collect: (): void => one.set(value()) });
+        registry.registerMetric(one);
+      };
+      gauge('probeyard_api_memory_budget_bytes', 'What results may take in memory', () => budget.totalBytes);
+      gauge('probeyard_api_memory_used_bytes', 'What the results in hand are charged with', budget.used);
+      gauge('probeyard_api_memory_waiting', 'Results that wait for room in the memory budget', budget.waiting);
+    },
+    slowSocketClosed: () => slow.inc(),
     step: (name, ms) => steps.observe({ step: name }, ms / 1000),
   };
 }

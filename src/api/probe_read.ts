@@ -57,6 +57,7 @@ const readBack = (deps: Deps): Handler =>
     }
     const end = {
       id, status: record.status ?? 500, reason: record.reason ?? ('InternalError' as const), queueTimeMs: record.queueTimeMs ?? 0, hasBody: record.hasBody,
+      ...(record.inflatedBytes === null ? {} : { inflatedBytes: record.inflatedBytes }),
       ...(record.error === null ? {} : { error: record.error }),
     };
     if (!end.hasBody) throw endError(end);

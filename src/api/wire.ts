@@ -5,6 +5,8 @@ import type { Bus } from '../bus/connect.ts';
 import { SUBJECT, type Early, type Ended } from '../bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
 import { startReflector } from '../kube/reflector.ts';
+import { makeMemoryBudget } from '../envelope/memory_budget.ts';
+import { WHOLE } from '../envelope/unpack.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
@@ -40,6 +42,9 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
   const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
 
+  const memory = makeMemoryBudget({ totalBytes: settings.memoryBudgetBytes, wholeBytes: WHOLE, onRefused: metrics.memoryRefused });
+  metrics.watchMemory(memory);
+
   let catalog: Catalog | undefined;
   const changed = (): void => { catalog = undefined; };
   const tools = startReflector({ client: kube, type: PROBE_TOOLS, namespace: settings.namespace, handlers: { add: changed, update: changed, delete: changed } });
@@ -61,10 +66,10 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
     }
   };
   const handOver = makeHandOver({ store, kube, metrics, log, settings, tellEarly });
-  const delivery = startDelivery({ store, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, openSecret: accounts.openWebhookSecret, allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
+  const delivery = startDelivery({ store, memory, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, openSecret: accounts.openWebhookSecret, allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
 
   const deps: Deps = {
-    store, accounts, kube, tokens, waiting, metrics, log, sealKeys, settings,
+    store, accounts, kube, tokens, waiting, memory, metrics, log, sealKeys, settings,
     drain: makeDrain(),
     catalog: () => (catalog ??= catalogOf(tools.list())),
     tellEarly,

@@ -184,6 +184,8 @@ export interface Ended {
   body?: string;
   /** Whether there is a body at all. */
   hasBody: boolean;
+  /** What the body inflates to; absent where its recorder did not know. */
+  inflatedBytes?: number;
   /** Public text, where the request ended without a body. */
   error?: string;
 }

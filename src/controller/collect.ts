@@ -13,7 +13,7 @@ import type { ResultDelivery } from '../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../bus/results.ts';
 import { LiftError } from '../envelope/lift.ts';
 import { outcome as outcomeOf } from '../envelope/outcome.ts';
-import { skimResult } from '../envelope/skim.ts';
+import { skimResult, type Skimmed } from '../envelope/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import { TOOLS, type ProbeJob } from '../kube/resources.ts';
 import type { Logger } from '../log.ts';
@@ -77,7 +77,7 @@ async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): 
 /** Larger ones are never held whole: an output of 50 MB made a collector peak at several times that. */
 const SKIMMED_FROM = 1024 * 1024;
 
-async function skimmed(packed: Buffer, declared: number): Promise<ResultBody> {
+async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
   try {
     return await skimResult(packed, Math.min(declared, MAX_BODY_BYTES));
   } catch (error) {
@@ -114,17 +114,20 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   }
   const id = idOf(job);
   let packed: Buffer;
-  let body: ResultBody;
+  let read: Skimmed;
   try {
     packed = await fetchBody(bus, result, MAX_BODY_BYTES);
-    body = checkedBody(result.size > SKIMMED_FROM ? await skimmed(packed, result.size) : await unpackBody(packed, MAX_BODY_BYTES, result.size));
+    read = result.size > SKIMMED_FROM ? await skimmed(packed, result.size) : { body: await unpackBody(packed, MAX_BODY_BYTES, result.size), inflatedBytes: result.size };
+    checkedBody(read.body);
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');
     log.error({ err: error, request_id: id, job: key, runner_uid: podUid }, 'a result cannot be read');
-    body = unreadable(job);
-    packed = zstdCompressSync(JSON.stringify(body));
+    const text = Buffer.from(JSON.stringify(unreadable(job)));
+    read = { body: unreadable(job), inflatedBytes: text.length };
+    packed = zstdCompressSync(text);
   }
+  const { body, inflatedBytes } = read;
 
   const outcome = outcomeOf(body, job.status?.tools ?? []);
   const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
@@ -132,7 +135,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
     id, submittedAt: submittedAtOf(job), state: outcome.state, status: outcome.status, reason: outcome.reason, error: outcome.error ?? null, attempt, startedAt,
     tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({ name, version, success, durationMs: Math.round(durationMs), usageMs: Math.round(usageMs) })),
     ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
-    ioBytes: Math.round(body.ioUsage), body: packed,
+    ioBytes: Math.round(body.ioUsage), body: packed, inflatedBytes,
   });
   if (refused) log.error({ err: refused, request_id: id, job: key, runner_uid: podUid }, 'a result cannot be recorded, its request ends as an internal error');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
@@ -140,7 +143,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   if (waiter !== null) {
     const inline = end.body !== null && end.body.length <= INLINE_ENVELOPE_BYTES && closed;
     const notice: Ended = {
-      id, status: end.status, reason: end.reason, queueTimeMs, hasBody: end.body !== null,
+      id, status: end.status, reason: end.reason, queueTimeMs, hasBody: end.body !== null, ...(end.body === null ? {} : { inflatedBytes }),
       ...(inline ? { body: packed.toString('base64') } : {}), ...(end.error === null ? {} : { error: end.error }),
     };
     bus.publish(SUBJECT.ended(waiter), notice);

@@ -42,7 +42,7 @@ export interface EndDeps { store: Store; bus: Bus; kube: KubeClient; log: Logger
 
 export const recordedEnd = (end: RecordedEnd): Finish => ({ reason: end.reason, summary: end.error ?? (end.state === 'success' ? 'completed' : end.reason), tools: [] });
 
-function timeoutBody({ timedOut, timeoutMs, error }: End): Buffer | null {
+function timeoutBody({ timedOut, timeoutMs, error }: End): { packed: Buffer; inflatedBytes: number } | null {
   if (!timedOut) return null;
   const body: ResultBody = {
     tools: timedOut.map(({ name, version }) => ({
@@ -51,7 +51,8 @@ function timeoutBody({ timedOut, timeoutMs, error }: End): Buffer | null {
     })),
     ioUsage: 0,
   };
-  return zstdCompressSync(JSON.stringify(body));
+  const text = Buffer.from(JSON.stringify(body));
+  return { packed: zstdCompressSync(text), inflatedBytes: text.length };
 }
 
 export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
@@ -66,7 +67,7 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
     try {
       const { closed, waiter, queueTimeMs, end: recorded, refused } = await recordEnd(store, {
         id: job.id, submittedAt: job.submittedAt, state: end.state, status: end.status, reason: end.reason, error: end.error, attempt: job.attempt,
-        startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null, tools, ioBytes: 0, body,
+        startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null, tools, ioBytes: 0, body: body?.packed ?? null, inflatedBytes: body?.inflatedBytes,
       });
       if (refused) log.error({ err: refused, request_id: job.id, job: job.key }, 'an end cannot be recorded, the request ends as an internal error');
       if (closed) {
@@ -75,6 +76,7 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
           const error = recorded.error ?? end.error;
           const notice: Ended = {
             id: job.id, status: recorded.status, reason: recorded.reason, queueTimeMs, hasBody: recorded.body !== null, error, ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
+            ...(recorded.inflatedBytes === undefined ? {} : { inflatedBytes: recorded.inflatedBytes }),
           };
           bus.publish(SUBJECT.ended(waiter), notice);
         }

@@ -2,13 +2,12 @@
  * The answer to a caller, from what the runner sent. What a tool printed stands in it byte for byte: texts are put together,
  * never parsed and printed again. The runner's word that a text is JSON is checked, because a runner reads hostile media.
  */
-import { isUtf8 } from 'node:buffer';
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
 import { isJson } from './json.ts';
-import { memberNames, unescapeInPlace } from './lift.ts';
 import { outcome } from './outcome.ts';
-import type { LongOutputs } from './unpack.ts';
+import { escaped, textOf, type Piece } from './pieces.ts';
+import type { LongOutput, LongOutputs } from './unpack.ts';
 
 export type Shown = 'ffprobe' | 'mediainfo' | 'probe_report' | 'c2pa';
 const ORDER: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
@@ -31,7 +30,7 @@ export interface AnswerOptions {
   long?: LongOutputs;
 }
 
-export interface Answer { status: number; contentType: string; /** Where an output is long: in pieces, so that it need not be copied. */ body: string | (string | Buffer)[] }
+export interface Answer { status: number; contentType: string; /** Where an output is long: in pieces (pieces.ts), so that it is never held. */ body: string | Piece[] }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -52,7 +51,7 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   });
   const only = options.shown?.length === 1 ? told[0] : undefined;
   if (only && options.injectOutput) return bare(only.tool, options.long, options.bareType);
-  const parts = told.map((one): Part => ({ ...one, response: options.withoutOutputs ? [] : responseOf(one.tool, options.long) }));
+  const parts = told.map((one): Part => ({ ...one, ...(options.withoutOutputs ? { response: [] } : responseOf(one.tool, options.long)) }));
   if (options.injectJson && !only && !options.withoutOutputs) inject(parts);
   return { status, contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
 }
@@ -66,36 +65,28 @@ function costing(report: Told, tools: readonly ToolResult[], shown: readonly Sho
   return { ...report, usageMs: hidden.reduce((sum, { usageMs }) => sum + usageMs, report.usageMs), durationMs: report.durationMs + Math.max(...hidden.map(({ durationMs }) => durationMs)) };
 }
 
-/** Texts one after another; long ones as bytes. */
-type Pieces = (string | Buffer)[];
-interface Part { name: Shown; tool: Told; /** As JSON text. */ response: Pieces }
+interface Part { name: Shown; tool: Told; /** As JSON text. */ response: Piece[]; /** Where that is one long output that is JSON. */ json?: LongOutput }
 
-const joined = (pieces: Pieces): string | Pieces => (pieces.some((piece) => typeof piece !== 'string') ? pieces : pieces.join(''));
-
-/** The text of a long output in the place of its escaped form; what is no text is nothing. */
-const textOf = (escaped: Buffer): Buffer => unescapeInPlace(escaped) ?? Buffer.alloc(0);
+const joined = (pieces: Piece[]): string | Piece[] => (pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces);
 
 /** A JSON output as it is; anything else as a JSON string; nothing as null. */
-function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pieces {
-  if (output === null) return ['null'];
-  const escaped = long?.get(output);
-  if (!escaped) return [format === 'json' && isJson(output) ? output : JSON.stringify(output)];
-  if (format !== 'json' && isUtf8(escaped)) return ['"', escaped, '"'];
-  const text = textOf(escaped);
-  return [format === 'json' && isUtf8(text) && isJson(text) ? text : JSON.stringify(text.toString())];
+function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pick<Part, 'response' | 'json'> {
+  if (output === null) return { response: ['null'] };
+  const kept = long?.get(output);
+  if (!kept) return { response: [format === 'json' && isJson(output) ? output : JSON.stringify(output)] };
+  return format === 'json' && kept.text.json ? { response: [textOf(kept)], json: kept } : { response: ['"', escaped(kept), '"'] };
 }
 
 function bare({ format, output, error, success }: Told, long: LongOutputs | undefined, bareType = TEXT_TYPE): Answer {
   if (output === null) return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
-  const escaped = long?.get(output);
-  const text = escaped ? textOf(escaped) : output;
-  const json = format === 'json' && (typeof text === 'string' || isUtf8(text)) && isJson(text);
+  const kept = long?.get(output);
+  const json = format === 'json' && (kept ? kept.text.json !== null : isJson(output));
   // A runner may lie: what is no JSON is never called so, whatever was asked for.
   const printed = success && format !== 'json' && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
-  return { status: 200, contentType: json ? JSON_TYPE : printed, body: joined([text]) };
+  return { status: 200, contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
 }
 
-function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): Pieces {
+function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): Piece[] {
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
@@ -114,23 +105,27 @@ const section = ({ success, durationMs, usageMs, error }: Told): string =>
 
 const OBJECT = /^\s*\{/;
 
-/** Null: it is no object. */
-const ownNames = (json: string | Buffer): string[] | null =>
-  (typeof json === 'string' ? (OBJECT.test(json) ? Object.keys(JSON.parse(json) as object) : null) : memberNames(json));
+/** Null: it is no object. Else whether it has a member of this name, whether it has any, and what stands before and behind the end of its members. */
+function hostOf({ response: [json], json: kept }: Part): { has(name: string): boolean; isEmpty: boolean; halves: [Piece, string] } | null {
+  if (kept) {
+    const facts = kept.text.json!;
+    return facts.isObject ? { has: (name) => facts.members.has(name), isEmpty: facts.isEmpty, halves: [textOf(kept, { to: facts.close }), `}${facts.tail}`] } : null;
+  }
+  if (typeof json !== 'string' || !OBJECT.test(json)) return null;
+  const own = Object.keys(JSON.parse(json) as object);
+  const end = json.lastIndexOf('}');
+  return { has: (name) => own.includes(name), isEmpty: own.length === 0, halves: [json.slice(0, end), json.slice(end)] };
+}
 
 /** One document: the first object of ffprobe and mediainfo also carries the responses of the others that succeeded. Its own members win. */
 function inject(parts: Part[]): void {
-  for (const host of parts) {
-    const [json, ...more] = host.response;
-    if ((host.name !== 'ffprobe' && host.name !== 'mediainfo') || json === undefined || more.length > 0) continue;
-    const own = ownNames(json);
-    if (!own) continue;
-    const guests = parts.filter(({ name, tool }) => name !== host.name && name !== 'ffprobe' && tool.success && !own.includes(name));
+  for (const part of parts) {
+    const host = part.name === 'ffprobe' || part.name === 'mediainfo' ? hostOf(part) : null;
+    if (!host) continue;
+    const guests = parts.filter(({ name, tool }) => name !== part.name && name !== 'ffprobe' && tool.success && !host.has(name));
     if (guests.length === 0) return;
-    const end = json.lastIndexOf('}');
-    const cut = (from: number, to?: number) => (typeof json === 'string' ? json.slice(from, to) : json.subarray(from, to));
-    const added = guests.flatMap(({ name, response }, index) => [`${index > 0 || own.length > 0 ? ',' : ''}${JSON.stringify(name)}:`, ...response]);
-    host.response = [cut(0, end), ...added, cut(end)];
+    const added = guests.flatMap(({ name, response }, index) => [`${index > 0 || !host.isEmpty ? ',' : ''}${JSON.stringify(name)}:`, ...response]);
+    part.response = [host.halves[0], ...added, host.halves[1]];
     return;
   }
 }

@@ -6,6 +6,8 @@ import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { isJson } from './json.ts';
 import { outcome } from './outcome.ts';
+import { escaped, textOf, type Piece } from './pieces.ts';
+import type { LongOutput, LongOutputs } from './unpack.ts';
 
 export type SingleTool = 'msv' | 'c2pa';
 
@@ -19,6 +21,8 @@ export interface SingleOptions {
   injectJson: boolean;
   /** The members `output` and `cli_output` are left out. */
   withoutOutputs?: boolean;
+  /** Outputs that are not in the result themselves. */
+  long?: LongOutputs;
 }
 
 /** What the endpoints do where a caller does not say. */
@@ -27,31 +31,48 @@ export const SINGLE_DEFAULTS: Readonly<Record<SingleTool, Pick<SingleOptions, 'i
   c2pa: { injectOutput: true, injectJson: false },
 };
 
-export function assembleSingle(result: ResultBody, options: SingleOptions): Answer & { body: string } {
+export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
   const { status, error } = outcome(result, [{ name: options.tool }]);
   if (status !== 200) return { status, contentType: JSON_TYPE, body: JSON.stringify({ error }) };
   const ran = result.tools.find(({ name }) => name === options.tool);
   const success = ran?.success ?? false;
-  const text = ran && ran.output !== null && isJson(ran.output) ? ran.output : null;
   const failed = success ? {} : { error: error ?? 'failed' };
-  const body = options.injectOutput ? (text ?? JSON.stringify({ success, ...failed })) : envelope(result, ran, text, { success, ...failed }, options);
-  return { status, contentType: JSON_TYPE, body };
+  const pieces = options.withoutOutputs ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options) })] : piecesOf(result, ran, { success, ...failed }, options);
+  return { status, contentType: JSON_TYPE, body: pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces };
 }
 
-function envelope({ ioUsage }: ResultBody, ran: ToolResult | undefined, text: string | null, head: object, { tool, requestId, queueTimeMs, injectJson, withoutOutputs = false }: SingleOptions): string {
-  const output = text === null ? 'null' : injectJson ? text : JSON.stringify(text);
-  const metadata = {
-    request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage,
-    duration: Math.round(ran?.durationMs ?? 0), usage: Math.round(ran?.usageMs ?? 0),
-  };
-  if (withoutOutputs) return JSON.stringify({ ...head, metadata });
-  const rest = { ...(tool === 'msv' ? { cli_output: cliOutputOf(text) } : {}), metadata };
-  return `${JSON.stringify(head).slice(0, -1)},"output":${output},${JSON.stringify(rest).slice(1)}`;
+function piecesOf(result: ResultBody, ran: ToolResult | undefined, head: object, options: SingleOptions): Piece[] {
+  const text = jsonOf(ran, options.long);
+  if (options.injectOutput) return [text === null ? JSON.stringify(head) : wholeOf(text)];
+  const output: Piece[] = text === null ? ['null'] : options.injectJson ? [wholeOf(text)] : quoted(text);
+  const told: Piece[] = options.tool === 'msv' ? ['"cli_output":', cliOutputOf(text), ','] : [];
+  return [`${JSON.stringify(head).slice(0, -1)},"output":`, ...output, ',', ...told, `"metadata":${JSON.stringify(metadataOf(result, ran, options))}}`];
 }
+
+const metadataOf = ({ ioUsage }: ResultBody, ran: ToolResult | undefined, { requestId, queueTimeMs }: SingleOptions) => ({
+  request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage,
+  duration: Math.round(ran?.durationMs ?? 0), usage: Math.round(ran?.usageMs ?? 0),
+});
+
+/** Null: there is no output, or it is not JSON. */
+function jsonOf(ran: ToolResult | undefined, long: LongOutputs | undefined): string | LongOutput | null {
+  const output = ran?.output ?? null;
+  if (output === null) return null;
+  const kept = long?.get(output);
+  if (kept) return kept.text.json ? kept : null;
+  return isJson(output) ? output : null;
+}
+
+const wholeOf = (text: string | LongOutput): Piece => (typeof text === 'string' ? text : textOf(text));
+const quoted = (text: string | LongOutput): Piece[] => (typeof text === 'string' ? [JSON.stringify(text)] : ['"', escaped(text), '"']);
 
 /** The validator puts the text for people into its report. */
-function cliOutputOf(text: string | null): string | null {
-  if (text === null) return null;
+function cliOutputOf(text: string | LongOutput | null): Piece {
+  if (text === null) return 'null';
+  if (typeof text !== 'string') {
+    const member = text.text.json?.members.get('cli_output');
+    return member?.isString ? textOf(text, member) : 'null';
+  }
   const { cli_output: told } = (JSON.parse(text) ?? {}) as { cli_output?: unknown };
-  return typeof told === 'string' ? told : null;
+  return typeof told === 'string' ? JSON.stringify(told) : 'null';
 }

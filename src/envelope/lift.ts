@@ -2,31 +2,44 @@
  * Results with outputs of tens of megabytes, without building them: what JSON.parse makes of such a text takes several times its size.
  * Long strings are lifted out of the JSON and stand in it as short names; everything else is parsed as always.
  */
+import type { Span } from './json_scanner.ts';
+
 const QUOTE = 34;
 const BACKSLASH = 92;
+const LOWER_U = 117;
 
 /** Shorter ones stay: errors among them, whatever is in them. */
 const LONG = 256 * 1024;
 /** Of a result without its long strings. A result of ours is far below it. */
-const MOST_REST = 8 * 1024 * 1024;
+const MOST_REST = 4 * 1024 * 1024;
 
 export class LiftError extends Error {}
+
+/** Sees the bytes of one long string, escaped as they stand in the JSON. */
+export interface Observer { push(escaped: Buffer): void; end(): void }
 
 export interface Lifted {
   /** The JSON, each long string replaced by what `name` gave for it. */
   text: string;
-  strings: { from: number; to: number }[];
+  strings: Span[];
 }
 
+export interface LiftOptions { long?: number; observe?: (index: number) => Observer }
+
+const isHex = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
+const ESCAPES: Readonly<Record<number, number>> = { 34: 34, 92: 92, 47: 47, 98: 8, 102: 12, 110: 10, 114: 13, 116: 9 };
+
 /** Feeds on pieces of a JSON text. `from` and `to` count bytes from its beginning, without the quotes. */
-export function lifter(name: (index: number) => string, long = LONG) {
+export function lifter(name: (index: number) => string, { long = LONG, observe }: LiftOptions = {}) {
   const rest: Buffer[] = [];
-  const strings: Lifted['strings'] = [];
+  const strings: Span[] = [];
   let restBytes = 0;
   let offset = 0;
   let inString = false;
   let escaped = false;
+  let hexLeft = 0;
   let held: Buffer[] = [];
+  let observer: Observer | undefined;
   let length = 0;
   let from = 0;
 
@@ -38,8 +51,34 @@ export function lifter(name: (index: number) => string, long = LONG) {
   };
   const hold = (bytes: Buffer): void => {
     length += bytes.length;
-    if (length <= long) held.push(Buffer.from(bytes));
-    else held = [];
+    if (length <= long) {
+      held.push(Buffer.from(bytes));
+      return;
+    }
+    if (length - bytes.length <= long) {
+      observer = observe?.(strings.length);
+      for (const part of held) observer?.push(part);
+      held = [];
+    }
+    observer?.push(bytes);
+  };
+
+  /** To the end of the string or of the chunk. What no parser of JSON takes is refused here: nobody else looks at these bytes as a whole. */
+  const endOfString = (chunk: Buffer, at: number): number => {
+    for (let end = at; end < chunk.length; end++) {
+      const code = chunk[end]!;
+      if (hexLeft > 0) {
+        if (!isHex(code)) throw new LiftError('a string holds an escape that is none');
+        hexLeft -= 1;
+      } else if (escaped) {
+        if (code === LOWER_U) hexLeft = 4;
+        else if (ESCAPES[code] === undefined) throw new LiftError('a string holds an escape that is none');
+        escaped = false;
+      } else if (code === BACKSLASH) escaped = true;
+      else if (code === QUOTE) return end;
+      else if (code < 32) throw new LiftError('a string holds a control character');
+    }
+    return chunk.length;
   };
 
   return {
@@ -51,23 +90,18 @@ export function lifter(name: (index: number) => string, long = LONG) {
           keep(chunk.subarray(at, quote < 0 ? chunk.length : quote + 1));
           if (quote < 0) break;
           at = quote + 1;
-          [inString, escaped, held, length, from] = [true, false, [], 0, offset + at];
+          [inString, escaped, hexLeft, held, length, from] = [true, false, 0, [], 0, offset + at];
           continue;
         }
-        let end = at;
-        for (; end < chunk.length; end++) {
-          const code = chunk[end] as number;
-          if (escaped) escaped = false;
-          else if (code === BACKSLASH) escaped = true;
-          else if (code === QUOTE) break;
-          else if (code < 32) throw new LiftError('a string holds a control character');
-        }
+        const end = endOfString(chunk, at);
         hold(chunk.subarray(at, end));
         at = end;
         if (end === chunk.length) break;
         inString = false;
         at += 1;
         if (length > long) {
+          observer?.end();
+          observer = undefined;
           strings.push({ from, to: offset + end });
           keep(Buffer.from(`${name(strings.length - 1)}"`));
         } else {
@@ -84,60 +118,74 @@ export function lifter(name: (index: number) => string, long = LONG) {
   };
 }
 
-const ESCAPES: Readonly<Record<number, number>> = { 34: 34, 92: 92, 47: 47, 98: 8, 102: 12, 110: 10, 114: 13, 116: 9 };
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
+const hexValue = (code: number): number => (code <= 57 ? code - 48 : (code | 32) - 87);
 
-/**
- * The text of a JSON string, in the place of its escaped form: it is never longer. What is no escape makes it null. Where the bytes are
- * no UTF-8, they come out as they are.
- */
-export function unescapeInPlace(bytes: Buffer): Buffer | null {
-  let to = bytes.indexOf(BACKSLASH);
-  if (to < 0) return bytes;
-  for (let at = to; at < bytes.length;) {
-    const code = bytes[at] as number;
-    if (code !== BACKSLASH) {
-      bytes[to++] = code;
-      at += 1;
-      continue;
-    }
-    const escape = bytes[at + 1] as number;
-    const plain = ESCAPES[escape];
-    if (plain !== undefined) {
-      bytes[to++] = plain;
-      at += 2;
-      continue;
-    }
-    // A pair of surrogates is one character: read together.
-    const match = escape === 117 ? /^(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4})/.exec(bytes.toString('latin1', at, at + 12))?.[0] : undefined;
-    if (match === undefined) return null;
-    to += bytes.write(JSON.parse(`"${match}"`) as string, to);
-    at += match.length;
-  }
-  return bytes.subarray(0, to);
+/** The text of a JSON string from its escaped form, slice by slice. The escapes were checked by the lifter. */
+export function unescaper() {
+  /** How far into an escape the last slice went: -1 is none, 0 after the backslash, 1 to 4 the digits after the u. */
+  let state = -1;
+  let unit = 0;
+  /** A first half of a character beyond U+FFFF; 0: none. Without its second half it becomes U+FFFD, as everywhere. */
+  let high = 0;
+
+  return {
+    push(escaped: Buffer): Buffer {
+      if (state < 0 && high === 0 && !escaped.includes(BACKSLASH)) return escaped;
+      // A half that the last slice ended with is written here.
+      const out = Buffer.allocUnsafe(escaped.length + 4);
+      let to = 0;
+      const write = (point: number): void => {
+        if (point < 0x80) out[to++] = point;
+        else if (point < 0x800) to = put(out, to, 0xc0 | (point >> 6), point, 1);
+        else if (point < 0x10000) to = put(out, to, 0xe0 | (point >> 12), point, 2);
+        else to = put(out, to, 0xf0 | (point >> 18), point, 3);
+      };
+      const lone = (): void => {
+        if (high !== 0) write(0xfffd);
+        high = 0;
+      };
+      for (let at = 0; at < escaped.length; at++) {
+        const code = escaped[at]!;
+        if (state > 0) {
+          unit = (unit << 4) | hexValue(code);
+          state = state === 4 ? -1 : state + 1;
+          if (state > 0) continue;
+          if (high !== 0 && isLow(unit)) {
+            write(0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+            high = 0;
+            continue;
+          }
+          lone();
+          if (isHigh(unit)) high = unit;
+          else write(isLow(unit) ? 0xfffd : unit);
+        } else if (state === 0) {
+          if (code === LOWER_U) [state, unit] = [1, 0];
+          else {
+            lone();
+            out[to++] = ESCAPES[code]!;
+            state = -1;
+          }
+        } else if (code === BACKSLASH) state = 0;
+        else {
+          if (high !== 0) lone();
+          out[to++] = code;
+        }
+      }
+      return out.subarray(0, to);
+    },
+    end(): Buffer {
+      const rest = Buffer.from(high === 0 ? '' : '\u{fffd}');
+      high = 0;
+      return rest;
+    },
+  };
 }
 
-const OPENING = [123, 91];
-const CLOSING = [125, 93];
-
-/** The names of an object's own members, of a text that is JSON. Null: it is no object. */
-export function memberNames(json: Buffer): string[] | null {
-  let at = 0;
-  while (at < json.length && (json[at] as number) <= 32) at += 1;
-  if (json[at] !== 123) return null;
-  const names: string[] = [];
-  let depth = 0;
-  let key = true;
-  for (; at < json.length; at++) {
-    const code = json[at] as number;
-    if (OPENING.includes(code)) depth += 1;
-    else if (CLOSING.includes(code)) depth -= 1;
-    else if (code === 44) key = depth === 1;
-    else if (code === QUOTE) {
-      const begin = at;
-      for (at += 1; json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at += 1;
-      if (depth === 1 && key) names.push(JSON.parse(json.toString('utf8', begin, at + 1)) as string);
-      key = false;
-    }
-  }
-  return names;
+/** The first byte of a character and those that follow it. */
+function put(out: Buffer, to: number, first: number, point: number, more: number): number {
+  out[to++] = first;
+  for (let shift = 6 * (more - 1); shift >= 0; shift -= 6) out[to++] = 0x80 | ((point >> shift) & 0x3f);
+  return to;
 }

@@ -1,49 +1,59 @@
-/** A result as the record keeps it: the runner's ResultBody, compressed. */
+/** A result as the record keeps it: the runner's ResultBody, compressed. Small ones are parsed whole; of larger ones the long outputs stay where they are. */
 import { randomUUID } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { zstdDecompressSync } from 'node:zlib';
 import type { ResultBody } from '../bus/messages.ts';
-import { lifter } from './lift.ts';
+import { inflate, WINDOW, type Packed } from './inflate.ts';
+import { jsonScanner, type JsonFacts, type Span } from './json_scanner.ts';
+import { lifter, unescaper, type Observer } from './lift.ts';
 
-/** Two tools at the agent's cap on their output, a report and the JSON around them: what collectors take, too. */
-const MAX_INFLATED = 256 * 1024 * 1024;
-/** Inflated at once: a turn of the thread pool would take longer. */
-const SMALL = 64 * 1024;
-/** From here on long outputs stay bytes. */
-const LARGE = 1024 * 1024;
-const SLICE = 1024 * 1024;
+/** Inflated bytes up to which a result is held whole: inflated at once in 1 ms, because a turn of the thread pool would take longer. */
+export const WHOLE = 1024 * 1024;
 
-/** The bytes of long outputs, escaped as they stand in JSON, by the name that stands for them in the result. Reading one as JSON uses it up. */
-export type LongOutputs = ReadonlyMap<string, Buffer>;
+export interface TextFacts {
+  /** Of the output once it is unescaped. */
+  bytes: number;
+  /** Null: it is not one JSON value. */
+  json: JsonFacts | null;
+}
+
+/** An output that is not in memory: where it stands in the inflated body, escaped, without its quotes. */
+export interface LongOutput extends Span { text: TextFacts }
+
+/** By the name that stands for the output in the result. */
+export type LongOutputs = ReadonlyMap<string, LongOutput>;
 
 export interface Unpacked { result: ResultBody; long: LongOutputs }
 
-const inflate = promisify(zstdDecompress);
+/** Own members that answers need to know of: those that others would take the place of, and the validator's text for people. */
+const WANTED = ['mediainfo', 'probe_report', 'c2pa', 'cli_output'];
 
-export async function unpackResult(packed: Buffer, large = LARGE): Promise<Unpacked> {
-  const options = { maxOutputLength: MAX_INFLATED };
-  const bytes = packed.length <= SMALL ? zstdDecompressSync(packed, options) : await inflate(packed, options);
-  return bytes.length < large ? { result: JSON.parse(bytes.toString()) as ResultBody, long: new Map() } : lifted(bytes);
-}
-
-async function lifted(bytes: Buffer): Promise<Unpacked> {
+/** Throws a LiftError where it is not a result. `size`: null where it is not known; then nothing is held. */
+export async function unpackResult(packed: Packed, size: number | null): Promise<Unpacked> {
+  if (size !== null && size <= WHOLE && Buffer.isBuffer(packed)) {
+    return { result: JSON.parse(zstdDecompressSync(packed, { maxOutputLength: WHOLE, params: WINDOW }).toString()) as ResultBody, long: new Map() };
+  }
   // Nothing that a runner wrote can be such a name.
   const nonce = randomUUID();
-  const lift = lifter((index) => `${nonce}/${index}`);
-  for (let at = 0; at < bytes.length; at += SLICE) {
-    lift.push(bytes.subarray(at, at + SLICE));
-    await turn();
-  }
+  const facts: TextFacts[] = [];
+  const lift = lifter((index) => `${nonce}/${index}`, { observe: () => observer((text) => facts.push(text)) });
+  for await (const slice of inflate(packed)) lift.push(slice);
   const { text, strings } = lift.end();
-  return { result: JSON.parse(text) as ResultBody, long: new Map(strings.map(({ from, to }, index) => [`${nonce}/${index}`, bytes.subarray(from, to)])) };
+  return { result: JSON.parse(text) as ResultBody, long: new Map(strings.map((span, index) => [`${nonce}/${index}`, { ...span, text: facts[index]! }])) };
 }
 
-/** As it was before anything was lifted: for readers of strings. */
-export function whole({ result, long }: Unpacked): ResultBody {
-  const back = <T extends { output: string | null }>(tool: T): T => {
-    const bytes = tool.output === null ? undefined : long.get(tool.output);
-    return bytes ? { ...tool, output: JSON.parse(`"${bytes.toString()}"`) as string } : tool;
+function observer(done: (text: TextFacts) => void): Observer {
+  const plain = unescaper();
+  const scanner = jsonScanner(WANTED);
+  let bytes = 0;
+  const take = (text: Buffer): void => {
+    bytes += text.length;
+    scanner.push(text);
   };
-  return long.size === 0 ? result : { ...result, tools: result.tools.map(back), ...(result.report ? { report: back(result.report) } : {}) };
+  return {
+    push: (escaped) => take(plain.push(escaped)),
+    end() {
+      take(plain.end());
+      done({ bytes, json: scanner.end() });
+    },
+  };
 }

@@ -2,7 +2,7 @@
 import type { Kind, ToolName } from '../kube/resources.ts';
 import { assemble, type Answer, type Shown } from './assemble.ts';
 import { assembleSingle, SINGLE_DEFAULTS, type SingleTool } from './assemble_single.ts';
-import { whole, type Unpacked } from './unpack.ts';
+import type { Unpacked } from './unpack.ts';
 
 export interface Wanted {
   /** An endpoint of one tool, whose answers have a form of their own. */
@@ -22,8 +22,8 @@ export interface About {
   withoutOutputs?: boolean;
 }
 
-export const answerOf = (unpacked: Unpacked, about: About, wanted: Wanted): Answer =>
-  (wanted.single === undefined ? assemble(unpacked.result, { ...about, ...wanted, long: unpacked.long }) : assembleSingle(whole(unpacked), { ...about, ...wanted, tool: wanted.single }));
+export const answerOf = ({ result, long }: Unpacked, about: About, wanted: Wanted): Answer =>
+  (wanted.single === undefined ? assemble(result, { ...about, ...wanted, long }) : assembleSingle(result, { ...about, ...wanted, tool: wanted.single, long }));
 
 const EVERYTHING: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
 

@@ -46,7 +46,7 @@ export interface LogRow {
   tokenId: number;
 }
 
-export interface LogDetail extends LogRow { request: unknown; hasBody: boolean }
+export interface LogDetail extends LogRow { request: unknown; hasBody: boolean; inflatedBytes: number | null }
 
 /** Further in than this, or in more days, the rollups say where to look: a look into each month's part of the record costs about a millisecond. */
 const DEEP = 200;
@@ -146,14 +146,14 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
     /** A request that has ended, of one of these users. */
     async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
       const time = timeOf(id);
-      const [row] = await database.rows<PageRow & { request: unknown; has_body: boolean }>({
+      const [row] = await database.rows<PageRow & { request: unknown; has_body: boolean; inflated_bytes: number | null }>({
         name: time === null ? 'log_untimed' : 'log_timed',
-        text: `select ${ROW('r')}, r.request, r.has_body from requests r where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))${time === null ? '' : ' and r.submitted_at = $3'}`,
+        text: `select ${ROW('r')}, r.request, r.has_body, r.inflated_bytes from requests r where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))${time === null ? '' : ' and r.submitted_at = $3'}`,
         values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
       });
       if (!row) return null;
-      const { has_body: hasBody, ...rest } = rowOf(row);
-      return { ...rest, hasBody };
+      const { has_body: hasBody, inflated_bytes: inflatedBytes, ...rest } = rowOf(row);
+      return { ...rest, hasBody, inflatedBytes };
     },
 
     /** A page of requests that have ended, and how many there are in all. */

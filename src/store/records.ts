@@ -92,6 +92,8 @@ export interface CloseInput {
   ioBytes: number;
   /** ResultBody as JSON, zstd, exactly as the runner sent it. */
   body: Buffer | null;
+  /** What that inflates to, where it is known. */
+  inflatedBytes?: number | undefined;
 }
 export interface CloseResult { closed: boolean; waiter: string | null; queueTimeMs: number }
 
@@ -109,6 +111,8 @@ export interface RequestRecord {
   queueTimeMs: number | null;
   request: unknown;
   hasBody: boolean;
+  /** What the body inflates to; null: it was recorded by a version that did not say. */
+  inflatedBytes: number | null;
   ioBytes: number;
   endedAt: Date | null;
 }

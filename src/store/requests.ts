@@ -8,7 +8,7 @@ import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
 /** How a request ended, without its body: for whoever waits for it. */
-export interface RecordedEnd { id: string; submittedAt: Date; state: Exclude<RequestState, 'open'>; status: number; reason: Reason; error: string | null; queueTimeMs: number; hasBody: boolean }
+export interface RecordedEnd { id: string; submittedAt: Date; state: Exclude<RequestState, 'open'>; status: number; reason: Reason; error: string | null; queueTimeMs: number; hasBody: boolean; inflatedBytes: number | null }
 
 interface OpenedRow { outcome: Opened['outcome']; first_id: string | null; remaining: number; reset_ms: number; retry_after_ms: number | null; exceeded?: keyof MonthlyLimits | null }
 interface RateRow { allowed: boolean; remaining: number; reset_ms: number; retry_after_ms: number }
@@ -16,15 +16,18 @@ interface CloseRow { closed: boolean; waiter: string | null; queue_time_ms: numb
 interface RequestRow {
   id: string; submitted_at: Date; token_id: number; user_id: number; kind: Kind; display: string; state: RequestState;
   status: number | null; reason: Reason | null; error: string | null; queue_time_ms: number | null; request: unknown; has_body: boolean;
-  io_bytes: number | null; ended_at: Date | null;
+  inflated_bytes: number | null; io_bytes: number | null; ended_at: Date | null;
 }
 
 const parameters = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
 const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
-const CLOSE = `select * from close_request(${parameters(1, 16)})`;
-const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, io_bytes, ended_at from requests';
-const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body from requests';
+const CLOSE = `select * from close_request(${parameters(1, 17)})`;
+const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, inflated_bytes, io_bytes, ended_at from requests';
+const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body, inflated_bytes from requests';
+
+/** Bodies are stored as they are (storage external), so that a slice costs its own size. */
+const BODY_SLICE = 256 * 1024;
 
 /** Of a tool that was asked for: how it ended, for the log's filters. */
 const toolState = (tools: ToolEnd[], name: ToolEnd['name']) => {
@@ -98,6 +101,7 @@ export function requestCalls(database: Database) {
           input.id, input.submittedAt, input.state, smallint(input.status), input.reason, input.error, smallint(input.attempt), timestamp(input.startedAt), jsonb(input.tools),
           toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), input.report === undefined ? null : input.report.success ? 'success' : 'error',
           integer(input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0)), bigint(input.ioBytes), input.body, randomUUID(),
+          input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
         ],
       });
       if (!row) throw new StoreError('query-failed', 'close_request gave no row');
@@ -117,7 +121,7 @@ export function requestCalls(database: Database) {
       if (!row) return null;
       return {
         id: row.id, submittedAt: row.submitted_at, tokenId: row.token_id, userId: row.user_id, kind: row.kind, display: row.display, state: row.state, status: row.status,
-        reason: row.reason, error: row.error, queueTimeMs: row.queue_time_ms, request: row.request, hasBody: row.has_body, ioBytes: row.io_bytes ?? 0, endedAt: row.ended_at,
+        reason: row.reason, error: row.error, queueTimeMs: row.queue_time_ms, request: row.request, hasBody: row.has_body, inflatedBytes: row.inflated_bytes, ioBytes: row.io_bytes ?? 0, endedAt: row.ended_at,
       };
     },
 
@@ -125,6 +129,18 @@ export function requestCalls(database: Database) {
     async readBody(id: string, submittedAt: Date): Promise<Buffer | null> {
       const [row] = await database.rows<{ body: Buffer }>({ name: 'read_body', text: 'select body from envelopes where id = $1 and submitted_at = $2', values: [id, submittedAt] });
       return row?.body ?? null;
+    },
+
+    /** The same, slice by slice: pg holds what it reads five times for a moment. Throws where it is gone. */
+    async* readBodySlices(id: string, submittedAt: Date): AsyncGenerator<Buffer, void, undefined> {
+      for (let from = 1; ; from += BODY_SLICE) {
+        const [row] = await database.rows<{ slice: Buffer }>({
+          name: 'read_body_slice', text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2', values: [id, submittedAt, from, BODY_SLICE],
+        });
+        if (!row) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
+        if (row.slice.length > 0) yield row.slice;
+        if (row.slice.length < BODY_SLICE) return;
+      }
     },
 
     /** Requests without an end that were submitted before `before`, oldest first. */
@@ -145,7 +161,7 @@ export function requestCalls(database: Database) {
     async endsFor(ids: string[]): Promise<RecordedEnd[]> {
       return (await closedRows(ids)).map((row) => ({
         id: row.id, submittedAt: row.submitted_at, state: row.state as RecordedEnd['state'], status: row.status ?? 500, reason: row.reason ?? 'InternalError',
-        error: row.error, queueTimeMs: row.queue_time_ms ?? 0, hasBody: row.has_body,
+        error: row.error, queueTimeMs: row.queue_time_ms ?? 0, hasBody: row.has_body, inflatedBytes: row.inflated_bytes,
       }));
     },
   };

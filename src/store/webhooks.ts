@@ -20,9 +20,13 @@ export interface DueWebhook {
   requestId: string;
   submittedAt: Date;
   tokenId: number;
+  /** The root user. */
+  account: number;
   url: string;
   /** Retries of the schedule that are used up. */
   step: number;
+  /** The last claim ended without a word of what came of it. */
+  lost: boolean;
   /** Of its token, sealed; null: it has none yet. */
   secret: Buffer | null;
   tokenGone: boolean;
@@ -46,10 +50,10 @@ export interface WebhookClaim {
   /** Whose lease it is. */
   holder: string;
   leaseMs: number;
-  /** At most so many, and of one token no more than `perToken`, `busy` counted in. */
+  /** At most so many, and of one account no more than `perAccount`, `busy` counted in. */
   limit: number;
-  perToken: number;
-  /** What the claimer has in hand, by token. */
+  perAccount: number;
+  /** What the claimer has in hand, by account. */
   busy: ReadonlyMap<number, number>;
 }
 
@@ -70,28 +74,30 @@ export interface WebhookFilter {
   offset: number;
 }
 
-interface DueRow { id: string; request_id: string; submitted_at: Date; token_id: number; url: string; step: number; secret: Buffer | null; token_gone: boolean; allow: DueWebhook['allow'] | null }
+interface DueRow { id: string; request_id: string; submitted_at: Date; token_id: number; account: number; url: string; step: number; lost: boolean; secret: Buffer | null; token_gone: boolean; allow: DueWebhook['allow'] | null }
 interface Row { id: string; request_id: string; token_id: number; user_id: number; url: string; state: WebhookState; attempts: WebhookAttempt[]; next_at: Date; created_at: Date; ended_at: Date | null; total: number }
 
 /** Of a webhook that is sent again and again by hand, the last ones are kept. */
 const KEPT_ATTEMPTS = 50;
-/** Due rows that a claim looks through: a token with a long list must not hide the others for long. */
+/** Due rows that a claim looks through: an account with a long list must not hide the others for long. */
 const LOOK = 2_000;
 
 const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
 // Chosen first and locked by their keys afterwards: as one join, a table without statistics made it a nested loop of 1,000 × 1,000 rows, 2.7 s.
 // More are chosen than wanted, because other replicas choose the same ones at the same time.
+// Of a user who is gone, the user is the account.
 const CLAIM = `
   with due as materialized (
-    select id, token_id, next_at, row_number() over (partition by token_id order by next_at) n
-      from (select id, token_id, next_at from webhook_outbox where ${SENDABLE} and token_id <> all($5::bigint[]) order by next_at limit ${LOOK}) first),
+    select id, account, next_at, row_number() over (partition by account order by next_at) n
+      from (select w.id, coalesce(u.root_id, w.user_id) account, w.next_at from webhook_outbox w left join users u on u.id = w.user_id
+        where ${SENDABLE} and coalesce(u.root_id, w.user_id) <> all($5::bigint[]) order by w.next_at limit ${LOOK}) first),
   chosen as materialized (
-    select due.id from due left join unnest($6::bigint[], $7::int[]) as busy (token_id, held) on busy.token_id = due.token_id
+    select due.id, due.account from due left join unnest($6::bigint[], $7::int[]) as busy (account, held) on busy.account = due.account
       where due.n <= $4 - coalesce(busy.held, 0) order by due.n, due.next_at limit $3 * 4),
   mine as (
-    select o.id from webhook_outbox o where o.id = any(array(select id from chosen)) and ${SENDABLE} limit $3 for update skip locked)
+    select o.id, o.leased_by is not null lost from webhook_outbox o where o.id = any(array(select id from chosen)) and ${SENDABLE} limit $3 for update skip locked)
   update webhook_outbox o set lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine where o.id = mine.id
-  returning o.id, o.request_id, o.submitted_at, o.token_id, o.url, o.step,
+  returning o.id, o.request_id, o.submitted_at, o.token_id, o.url, o.step, mine.lost, (select c.account from chosen c where c.id = o.id) account,
     (select t.webhook_secret from tokens t where t.id = o.token_id) secret, not exists (select from tokens t where t.id = o.token_id) token_gone,
     (select t.allow from tokens t where t.id = o.token_id and t.revoked_at is null) allow`;
 
@@ -105,11 +111,11 @@ const toRecord = (row: Omit<Row, 'total'>): WebhookRecord => ({
 
 export function webhookCalls(database: Database) {
   return {
-    async claimWebhooks({ holder, leaseMs, limit, perToken, busy }: WebhookClaim): Promise<DueWebhook[]> {
-      const full = [...busy].filter(([, held]) => held >= perToken).map(([token]) => token);
-      const rows = await database.rows<DueRow>({ name: 'claim_webhooks', text: CLAIM, values: [holder, leaseMs, limit, perToken, full, [...busy.keys()], [...busy.values()]] });
+    async claimWebhooks({ holder, leaseMs, limit, perAccount, busy }: WebhookClaim): Promise<DueWebhook[]> {
+      const full = [...busy].filter(([, held]) => held >= perAccount).map(([account]) => account);
+      const rows = await database.rows<DueRow>({ name: 'claim_webhooks', text: CLAIM, values: [holder, leaseMs, limit, perAccount, full, [...busy.keys()], [...busy.values()]] });
       return rows.map((row) => ({
-        id: row.id, requestId: row.request_id, submittedAt: row.submitted_at, tokenId: row.token_id, url: row.url, step: row.step, secret: row.secret, tokenGone: row.token_gone, allow: row.allow ?? [],
+        id: row.id, requestId: row.request_id, submittedAt: row.submitted_at, tokenId: row.token_id, account: row.account, url: row.url, step: row.step, lost: row.lost, secret: row.secret, tokenGone: row.token_gone, allow: row.allow ?? [],
       }));
     },
 

@@ -1,6 +1,9 @@
 /** What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request that ended without one. */
-import type { Unpacked } from '../envelope/unpack.ts';
 import type { Answer } from '../envelope/assemble.ts';
+import type { Packed } from '../envelope/inflate.ts';
+import { bytesOf, lengthOf } from '../envelope/pieces.ts';
+import { skimResult } from '../envelope/skim.ts';
+import { unpackResult, type Unpacked } from '../envelope/unpack.ts';
 import { answerOf, type About, type Wanted } from '../envelope/wanted.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
@@ -21,23 +24,38 @@ function withMembers(envelope: Buffer, members: object): Buffer {
   return Buffer.concat([envelope.subarray(0, envelope.lastIndexOf('}')), Buffer.from(`,${JSON.stringify(members).slice(1)}`)]);
 }
 
-/** At least so many bytes. */
-const lengthOf = (body: Answer['body']): number => (typeof body === 'string' ? body.length : body.reduce((sum, piece) => sum + piece.length, 0));
-const textOf = (body: Answer['body']): Buffer => (typeof body === 'string' ? Buffer.from(body) : Buffer.concat(body.map((piece) => Buffer.from(piece))));
+const sizeOf = (body: Answer['body']): number => (typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body));
 
-/** `result`: null where the request ended without one. */
-export function webhookBody(ended: Ended, result: Unpacked | null, wanted: Wanted): Buffer {
-  if (!result) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
+async function whole(body: Answer['body'], packed: Packed): Promise<Buffer> {
+  if (typeof body === 'string') return Buffer.from(body);
+  const slices: Buffer[] = [];
+  for await (const slice of bytesOf(body, packed)) slices.push(Buffer.from(slice));
+  return Buffer.concat(slices);
+}
+
+export interface Stored {
+  packed: Packed;
+  /** Null: its recorder did not say. */
+  inflatedBytes: number | null;
+}
+
+/** `stored`: null where the request ended without a result. */
+export async function webhookBody(ended: Ended, stored: Stored | null, wanted: Wanted): Promise<Buffer> {
+  if (!stored) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
+  // What inflates to more is never put together, and its outputs are never held.
+  const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
+  const unpacked: Unpacked = tooLarge ? { result: (await skimResult(stored.packed)).body, long: new Map() } : await unpackResult(stored.packed, stored.inflatedBytes);
   const about: About = { requestId: ended.requestId, queueTimeMs: ended.queueTimeMs };
-  const made = answerOf(result, about, wanted);
-  if (made.status !== 200) return withoutEnvelope(ended, (JSON.parse(textOf(made.body).toString()) as { error: string }).error);
-  // The head of an envelope says it; its outputs may be of any size and are not read for it.
-  const head = typeof made.body === 'string' ? made.body : String(made.body[0]);
-  const type = head.startsWith('{"success":true') ? 'probe.completed' : 'probe.failed';
-  const members = { type, timestamp: ended.endedAt.toISOString() };
-  if (lengthOf(made.body) <= MAX_BODY_BYTES) {
-    const all = withMembers(textOf(made.body), members);
-    if (all.length <= MAX_BODY_BYTES) return all;
+  const abridged = answerOf(unpacked, { ...about, withoutOutputs: true }, wanted);
+  const head = await whole(abridged.body, stored.packed);
+  if (abridged.status !== 200) return withoutEnvelope(ended, (JSON.parse(head.toString()) as { error: string }).error);
+  const members = { type: head.toString('latin1', 0, 15) === '{"success":true' ? 'probe.completed' : 'probe.failed', timestamp: ended.endedAt.toISOString() };
+  if (!tooLarge) {
+    const { body } = answerOf(unpacked, about, wanted);
+    if (sizeOf(body) <= MAX_BODY_BYTES) {
+      const all = withMembers(await whole(body, stored.packed), members);
+      if (all.length <= MAX_BODY_BYTES) return all;
+    }
   }
-  return withMembers(textOf(answerOf(result, { ...about, withoutOutputs: true }, wanted).body), { ...members, truncated: true });
+  return withMembers(head, { ...members, truncated: true });
 }

@@ -1,10 +1,12 @@
 /**
  * Delivers webhooks from the outbox. Every API replica does: they, not the controllers, because a process that talks to addresses
  * of callers' own should not hold the keys that open sources. A row is claimed under a lease that is longer than an attempt can take,
- * so another replica takes up what a dead one held, and an attempt that counted late changes nothing.
+ * so another replica takes up what a dead one held. An attempt counts from the claim: a lease that ran out is a failed attempt of the schedule.
  */
 import { randomUUID } from 'node:crypto';
-import { unpackResult } from '../envelope/unpack.ts';
+import { LiftError } from '../envelope/lift.ts';
+import { OverBudget, type MemoryBudget } from '../envelope/memory_budget.ts';
+import { openResult } from '../envelope/open_result.ts';
 import { keptWishes } from '../envelope/wanted.ts';
 import type { Logger } from '../log.ts';
 import { trustedContext } from '../source/connect.ts';
@@ -14,7 +16,7 @@ import type { Store } from '../store/store.ts';
 import type { DueWebhook } from '../store/webhooks.ts';
 import { webhookBody } from './body.ts';
 import type { WebhookMetrics } from './metrics.ts';
-import { verdictOf } from './schedule.ts';
+import { verdictOf, type Verdict } from './schedule.ts';
 import { send, type Sent } from './send.ts';
 import { signedHeaders } from './sign.ts';
 
@@ -26,15 +28,16 @@ export interface DeliverySettings {
   ca?: string | undefined;
   lookup?: Lookup;
   timeoutMs?: number;
-  /** Deliveries at once, in all and of one token: receivers that are silent must not hold up the others. */
+  /** Deliveries at once, in all and of one account: receivers that are silent must not hold up the others. */
   atOnce?: number;
-  perToken?: number;
+  perAccount?: number;
   /** From what is kept with the token to what is signed with. */
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
 }
 
 export interface DeliveryDeps {
-  store: Pick<Store, 'claimWebhooks' | 'nextWebhookInMs' | 'recordWebhook' | 'releaseWebhook' | 'listenWebhooks' | 'readRequest' | 'readBody' | 'clock'>;
+  store: Pick<Store, 'claimWebhooks' | 'nextWebhookInMs' | 'recordWebhook' | 'releaseWebhook' | 'listenWebhooks' | 'readRequest' | 'readBody' | 'readBodySlices' | 'clock'>;
+  memory: MemoryBudget;
   log: Logger;
   metrics: WebhookMetrics;
   settings: DeliverySettings;
@@ -48,9 +51,13 @@ const LEASE_SLACK_MS = 30_000;
 /** Looked at anew at least so often: a notice may be lost. */
 const LONGEST_SLEEP_MS = 10_000;
 const AFTER_FAILURE_MS = 1_000;
+/** The replica that claimed the webhook ended before it could say what came of it. */
+const LOST = { status: null, error: 'The attempt was interrupted.', durationMs: 0 } as const;
+const GONE = { status: null, error: 'The request or its token is gone.', durationMs: 0 } as const;
+const UNREADABLE = { status: null, error: 'The result cannot be read.', durationMs: 0 } as const;
 
-export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): Delivery {
-  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perToken = 8, openSecret } = settings;
+export function startDelivery({ store, memory, log, metrics, settings }: DeliveryDeps): Delivery {
+  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, openSecret } = settings;
   const holder = randomUUID();
   const context = trustedContext(settings.ca);
   const egress = settings.egress === undefined ? undefined : egressRoute(settings.egress);
@@ -73,50 +80,81 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
       wake = () => { clearTimeout(timer); resolve(); };
     });
 
-  async function messageOf(webhook: DueWebhook): Promise<Buffer | null> {
+  /** What is sent, and how to give back the memory that it takes. */
+  async function messageOf(webhook: DueWebhook): Promise<{ body: Buffer; release(): void } | null> {
     const record = await store.readRequest(webhook.requestId);
     // Its user was deleted, and everything of his with him.
     if (!record || record.state === 'open') return null;
-    const packed = record.hasBody ? await store.readBody(record.id, record.submittedAt) : null;
-    const ended = { requestId: record.id, queueTimeMs: record.queueTimeMs ?? 0, ioBytes: record.ioBytes, endedAt: record.endedAt ?? record.submittedAt, status: record.status ?? 500, error: record.error };
-    return webhookBody(ended, packed ? await unpackResult(packed) : null, keptWishes(record));
+    const { id, submittedAt, inflatedBytes } = record;
+    const ended = { requestId: id, queueTimeMs: record.queueTimeMs ?? 0, ioBytes: record.ioBytes, endedAt: record.endedAt ?? submittedAt, status: record.status ?? 500, error: record.error };
+    const stored = record.hasBody ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, stopping.signal) : null;
+    const release = (): void => stored?.place.release();
+    try {
+      const body = await webhookBody(ended, stored, keptWishes(record));
+      // Of a streamed result nothing is left but this body, of a kilobyte.
+      if (stored && !Buffer.isBuffer(stored.packed)) release();
+      return { body, release };
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /** Null: there is nothing to send any more. */
   async function attempt(webhook: DueWebhook): Promise<Sent | null> {
-    const body = webhook.tokenGone ? null : await messageOf(webhook);
-    if (!body) return null;
+    if (webhook.tokenGone) return null;
     if (!webhook.secret) throw new Error('the token has no secret to sign with yet');
-    const at = new Date(store.clock.now());
-    const headers = signedHeaders(await openSecret(webhook.secret, webhook.tokenId), { id: webhook.id, at, body });
-    const guard = makeGuard({ allow: [...settings.allowSources, ...webhook.allow], denyExtra: settings.denyCidrs, ...(settings.lookup ? { lookup: settings.lookup } : {}) });
-    return send({ url: webhook.url, headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
+    const message = await messageOf(webhook);
+    if (!message) return null;
+    const { body, release } = message;
+    try {
+      const at = new Date(store.clock.now());
+      const headers = signedHeaders(await openSecret(webhook.secret, webhook.tokenId), { id: webhook.id, at, body });
+      const guard = makeGuard({ allow: [...settings.allowSources, ...webhook.allow], denyExtra: settings.denyCidrs, ...(settings.lookup ? { lookup: settings.lookup } : {}) });
+      return await send({ url: webhook.url, headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
+    } finally {
+      release();
+    }
+  }
+
+  /** What came of an attempt, and what that means for the webhook. */
+  async function resultOf(webhook: DueWebhook): Promise<{ sent: Sent; verdict: Verdict }> {
+    const judged = (sent: Sent) => ({ sent, verdict: verdictOf(sent, webhook.step, store.clock.now()) });
+    // Counted as an attempt: one that ends its replica is not repeated for ever, and not at once.
+    if (webhook.lost) return judged(LOST);
+    try {
+      const sent = await attempt(webhook);
+      return sent ? judged(sent) : { sent: GONE, verdict: { state: 'failed' } };
+    } catch (error) {
+      if (!(error instanceof LiftError)) throw error;
+      log.error({ err: error, webhook: webhook.id, request_id: webhook.requestId }, 'a stored result cannot be read');
+      return { sent: UNREADABLE, verdict: { state: 'failed' } };
+    }
   }
 
   async function deliver(webhook: DueWebhook): Promise<void> {
     const { id, requestId, step } = webhook;
     const began = new Date(store.clock.now());
-    const sent = await attempt(webhook);
-    const verdict = sent ? verdictOf(sent, step, store.clock.now()) : ({ state: 'failed' } as const);
-    const { status, error, durationMs } = sent ?? { status: null, error: 'The request or its token is gone.', durationMs: 0 };
+    const { sent: { status, error, durationMs }, verdict } = await resultOf(webhook);
     const counted = await store.recordWebhook(id, holder, { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs }, verdict);
     metrics.attempted(counted ? verdict.state : 'late', durationMs);
     log.info({ webhook: id, request_id: requestId, step, status, state: verdict.state, ms: durationMs, ...(counted ? {} : { late: true }) }, 'webhook sent');
   }
 
   function take(webhook: DueWebhook): void {
-    busy.set(webhook.tokenId, (busy.get(webhook.tokenId) ?? 0) + 1);
+    busy.set(webhook.account, (busy.get(webhook.account) ?? 0) + 1);
     const work: Promise<void> = deliver(webhook)
       .catch(async (failure: unknown) => {
         // Ours, not the receiver's: no attempt of the schedule is spent on it.
-        log.warn({ err: failure, webhook: webhook.id }, 'a webhook could not be sent');
-        await store.releaseWebhook(webhook.id, holder, AFTER_FAILURE_MS).catch(() => {});
+        const noRoom = failure instanceof OverBudget;
+        log[noRoom ? 'debug' : 'warn']({ err: failure, webhook: webhook.id }, 'a webhook could not be sent');
+        await store.releaseWebhook(webhook.id, holder, noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS).catch(() => {});
       })
       .finally(() => {
         inHand.delete(work);
-        const left = (busy.get(webhook.tokenId) ?? 1) - 1;
-        if (left > 0) busy.set(webhook.tokenId, left);
-        else busy.delete(webhook.tokenId);
+        const left = (busy.get(webhook.account) ?? 1) - 1;
+        if (left > 0) busy.set(webhook.account, left);
+        else busy.delete(webhook.account);
         rouse();
       });
     inHand.add(work);
@@ -125,12 +163,12 @@ export function startDelivery({ store, log, metrics, settings }: DeliveryDeps): 
   async function round(): Promise<number> {
     const room = atOnce - inHand.size;
     if (room <= 0) return LONGEST_SLEEP_MS;
-    const due = await store.claimWebhooks({ holder, leaseMs: timeoutMs + LEASE_SLACK_MS, limit: room, perToken, busy });
+    const due = await store.claimWebhooks({ holder, leaseMs: timeoutMs + LEASE_SLACK_MS, limit: room, perAccount, busy });
     for (const webhook of due) take(webhook);
     // Whatever is free first asks again.
     if (due.length > 0) return 0;
     const next = await store.nextWebhookInMs();
-    // Due, but its token has as many in hand as it may (the end of one of them rouses), or another replica is just taking it.
+    // Due, but its account has as many in hand as it may (the end of one of them rouses), or another replica is just taking it.
     if (next !== null && next <= 0) return inHand.size > 0 ? LONGEST_SLEEP_MS : AFTER_FAILURE_MS;
     return Math.min(next ?? LONGEST_SLEEP_MS, LONGEST_SLEEP_MS);
   }

@@ -8,7 +8,11 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const C2PA = '{\n  "active_manifest": null, "n": 1e2, "dup": 1, "dup": 2 }\n';
 const MSV = '{"success":true,"cli_output":"all is well\\n","tool":"probeyard-hls","messages":[]}';
 const METADATA = { request_id: ID, queue_time: 4, io_usage: 1234, duration: 12, usage: 12 };
-const answer = (result: ResultBody, more: Partial<SingleOptions>) => assembleSingle(result, { tool: 'c2pa', requestId: ID, queueTimeMs: 3.6, injectOutput: false, injectJson: false, ...more });
+const answer = (result: ResultBody, more: Partial<SingleOptions>) => {
+  const { body: text, ...rest } = assembleSingle(result, { tool: 'c2pa', requestId: ID, queueTimeMs: 3.6, injectOutput: false, injectJson: false, ...more });
+  assert.ok(typeof text === 'string');
+  return { ...rest, body: text };
+};
 
 describe('the answer of an endpoint of one tool', () => {
   it('is what the tool printed, byte for byte', () => {

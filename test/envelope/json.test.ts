@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { isJson, scan } from '../../src/envelope/json.ts';
+import { jsonScanner, type JsonFacts } from '../../src/envelope/json_scanner.ts';
 
 const GOOD = ['{}', '[]', ' {"a": [1, 2.5e-3, -0, true, false, null, "x\\u00e9\\n\\"", {}]}\n', '"x"', '0', 'null', '[[[]]]', '{"a":{"b":{}},"c":[]}', '"\u{1f3ac}"', '\t[\r\n]'];
 const BAD = ['', ' ', '{', '}', '{]', '[}', '{"a"}', '{"a":}', '{a:1}', "{'a':1}", '{"a":1,}', '[1,]', '[,1]', '[1 2]', '01', '1.', '.5', '+1', '-', 'NaN', 'nul', 'truefalse', '"', '"a', '"\\x"', '"\\u12g4"', '"\\u12"', '"a\nb"', '{} {}', '{}x', '\ufeff{}', '[1', '{"a":1', '{"a":1 "b":2}', '{"a"::1}', '\u00a0{}', '[\u000b]'];
+
+function inSlices(text: string, size: number, wanted: readonly string[] = []): JsonFacts | null {
+  const scanner = jsonScanner(wanted);
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) scanner.push(bytes.subarray(at, at + size));
+  return scanner.end();
+}
 
 describe('isJson', () => {
   for (const text of [...GOOD, ...BAD]) {
@@ -28,6 +36,7 @@ describe('isJson', () => {
       try { JSON.parse(text); } catch { expected = false; }
       if (expected) valid += 1;
       assert.equal(scan(Buffer.from(text)), expected, JSON.stringify(text));
+      assert.equal(inSlices(text, 1 + random(3)) !== null, expected, JSON.stringify(text));
     }
     assert.ok(valid > 1000);
   });
@@ -39,5 +48,31 @@ describe('isJson', () => {
     assert.equal(isJson(large.replace('"index":49999', '"index":04999')), false);
     assert.equal(scan(Buffer.from(`${'['.repeat(9_000)}${']'.repeat(9_000)}`)), true);
     assert.equal(scan(Buffer.from('['.repeat(1_000_000))), false);
+  });
+});
+
+describe('the scanner of JSON in slices', () => {
+  const WANTED = ['c2pa', 'cli_output'];
+  const TEXTS: [string, Record<string, string>, boolean][] = [
+    ['{}', {}, true],
+    [' {"a":{"c2pa":1},"b":["c2pa"]}\n', {}, false],
+    ['{"c2pa" : {"x":[1,2]} , "cli_output":"a\\"}b"}', { c2pa: '{"x":[1,2]}', cli_output: '"a\\"}b"' }, false],
+    ['{"c2pa":1,"c2pa":-2.5e3}', { c2pa: '-2.5e3' }, false],
+    ['{"\\u0063\\u0032pa":null}', { c2pa: 'null' }, false],
+    [`{"${'c'.repeat(200)}":1,"cli_output":2}`, { cli_output: '2' }, false],
+  ];
+  for (const [text, members, isEmpty] of TEXTS) {
+    it(`finds the members of ${text.slice(0, 50)}, wherever the slices are cut`, () => {
+      for (const size of [1, 2, 3, 7, 1_000]) {
+        const facts = inSlices(text, size, WANTED)!;
+        assert.deepEqual(Object.fromEntries([...facts.members].map(([name, { from, to }]) => [name, text.slice(from, to)])), members);
+        assert.deepEqual([facts.isObject, facts.isEmpty, `${text.slice(0, facts.close)}}${facts.tail}`], [true, isEmpty, text]);
+      }
+    });
+  }
+  it('tells strings from other members, and objects from other values', () => {
+    const { members } = inSlices('{"c2pa":"x","cli_output":{"y":"z"}}', 4, WANTED)!;
+    assert.deepEqual([members.get('c2pa')?.isString, members.get('cli_output')?.isString], [true, false]);
+    for (const text of ['[{"c2pa":1}]', '"c2pa"', '1', 'null']) assert.deepEqual([inSlices(text, 2, WANTED)?.isObject, inSlices(text, 2, WANTED)?.members.size], [false, 0]);
   });
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { LiftError, lifter, memberNames, unescapeInPlace } from '../../src/envelope/lift.ts';
+import { LiftError, lifter, unescaper } from '../../src/envelope/lift.ts';
 
 const TEXTS = ['', 'plain', 'é\u{1f3ac}', 'a"b\\c/d\b\f\n\r\t', '\u0001\u001f', '\ud83d', 'x'.repeat(50), '\\u0041', '"'.repeat(20), '{"a":"b\\"c"}'];
 
 describe('lifting long strings out of JSON', () => {
   const lift = (bytes: Buffer, size: number, long: number) => {
-    const one = lifter((index) => `<${index}>`, long);
+    const one = lifter((index) => `<${index}>`, { long });
     for (let at = 0; at < bytes.length; at += size) one.push(bytes.subarray(at, at + size));
     return one.end();
   };
@@ -28,15 +28,43 @@ describe('lifting long strings out of JSON', () => {
     assert.throws(() => lift(Buffer.alloc(9 * 1024 * 1024, '['), 65_536, 8), LiftError);
   });
 
-  for (const text of TEXTS) {
-    it(`unescapes ${JSON.stringify(text).slice(0, 40)} in its place`, () => {
-      const escaped = [JSON.stringify(text), JSON.stringify(text).replaceAll('/', '\\/'), `"${[...text].map((char) => [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"`];
-      for (const one of escaped) assert.equal(unescapeInPlace(Buffer.from(one.slice(1, -1)))?.toString(), Buffer.from(text).toString());
+  for (const bad of ['\\x', '\\u12', '\\u12g4', '\\']) {
+    it(`refuses the escape ${bad}, however long its string is`, () => {
+      for (const text of [`{"a":"${bad}"}`, `{"a":"${'x'.repeat(20)}${bad}"}`]) assert.throws(() => lift(Buffer.from(text), 3, 8), LiftError);
     });
   }
-  for (const text of ['\\x', '\\u12', '\\u12g4', 'a\\']) it(`takes ${text} for no text`, () => assert.equal(unescapeInPlace(Buffer.from(text)), null));
+  it('shows each long string to its observer once, whole and in order', () => {
+    const seen: string[][] = [];
+    const one = lifter((index) => `<${index}>`, {
+      long: 4,
+      observe: (index) => { seen[index] = []; return { push: (bytes) => void seen[index]!.push(bytes.toString()), end: () => void seen[index]!.push('.') }; },
+    });
+    for (const part of ['{"abcdef":"gh', 'ijk', 'l","m":"n', 'o"}']) one.push(Buffer.from(part));
+    assert.deepEqual(seen.map((parts) => parts.join('')), ['abcdef.', 'ghijkl.']);
+    assert.equal(one.end().text, '{"<0>":"<1>","m":"no"}');
+  });
 
-  for (const [json, names] of [
-    ['{}', []], [' { "a" : 1 , "b":{"c":[1,{"d":2}]},"e":"x,\\"y\\":","é\\n":[ "q", "r" ] } ', ['a', 'b', 'e', 'é\n']], ['[{"a":1}]', null], ['"a"', null], ['1', null], ['{"a":{"x":1},"a":2}', ['a', 'a']],
-  ] as const) it(`names the members of ${json}`, () => assert.deepEqual(memberNames(Buffer.from(json)), names));
+  for (const text of TEXTS) {
+    it(`unescapes ${JSON.stringify(text).slice(0, 40)}, wherever the slices are cut`, () => {
+      const escaped = [JSON.stringify(text), JSON.stringify(text).replaceAll('/', '\\/'), `"${[...text].map((char) => [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"`];
+      for (const one of escaped) {
+        const bytes = Buffer.from(one.slice(1, -1));
+        for (const size of [1, 2, 5, 1_000]) {
+          const plain = unescaper();
+          const out: Buffer[] = [];
+          for (let at = 0; at < bytes.length; at += size) out.push(Buffer.from(plain.push(bytes.subarray(at, at + size))));
+          assert.equal(Buffer.concat([...out, plain.end()]).toString(), Buffer.from(text).toString());
+        }
+      }
+    });
+  }
+  for (const [what, escaped, text] of [
+    ['a first half before a character', '\\ud83dx', '\ufffdx'], ['two first halves', '\\ud83d\\ud83c\\udfac', '\ufffd\u{1f3ac}'], ['a second half alone', '\\udfac', '\ufffd'],
+    ['a first half before an escape', '\\ud83d\\n', '\ufffd\n'], ['a first half at the end', 'a\\uD83D', 'a\ufffd'],
+  ] as const) {
+    it(`unescapes ${what} as U+FFFD`, () => {
+      const plain = unescaper();
+      assert.equal(Buffer.concat([plain.push(Buffer.from(escaped)), plain.end()]).toString(), text);
+    });
+  }
 });

@@ -3,14 +3,29 @@ import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import { answerOf, type Wanted } from '../../src/envelope/wanted.ts';
-import { unpackResult, whole } from '../../src/envelope/unpack.ts';
+import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/envelope/pieces.ts';
+import { unpackResult } from '../../src/envelope/unpack.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 3 };
 const frames = (count: number, more: object = {}) => JSON.stringify({ frames: Array.from({ length: count }, (_, index) => ({ index, 'name "é" \u{1f3ac}': `a\\b\n${index}`, list: [1.50, null, { frames: [] }] })), ...more }, null, 4);
 const LONG = frames(1_600);
 const wanted = (more: Partial<Wanted> = {}): Wanted => ({ asked: BOTH, shown: ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'], injectOutput: false, injectJson: false, ...more });
-const bytesOf = (text: string | (string | Buffer)[]) => (typeof text === 'string' ? Buffer.from(text) : Buffer.concat(text.map((piece) => Buffer.from(piece))));
+async function bytesOf(answer: string | Piece[], packed: Buffer): Promise<Buffer> {
+  if (typeof answer === 'string') return Buffer.from(answer);
+  const slices: Buffer[] = [];
+  for await (const slice of streamOf(answer, packed)) {
+    assert.ok(slice.length <= 200_000);
+    slices.push(Buffer.from(slice));
+  }
+  const bytes = Buffer.concat(slices);
+  assert.equal(bytes.length, lengthOf(answer));
+  return bytes;
+}
+const SINGLES: [string, string][] = [
+  ['a report', JSON.stringify({ a: 'é"\\\n'.repeat(80_000), cli_output: 'told\n"x"', b: [1] }, null, 1)], ['a report without a text for people', JSON.stringify({ a: 'x'.repeat(300_000), cli_output: { b: 1 } })],
+  ['what is no JSON', `{${'x'.repeat(300_000)}`],
+];
 
 const RESULTS: [string, ResultBody][] = [
   ['one long JSON', body([good('ffprobe', LONG), good('mediainfo', '{"m":1}')])],
@@ -34,22 +49,51 @@ describe('a result with long outputs', function () {
       it(`${what}: ${how}`, async () => {
         const packed = zstdCompressSync(JSON.stringify(result));
         const plain = answerOf({ result: JSON.parse(JSON.stringify(result)) as ResultBody, long: new Map() }, about, wishes);
-        const unpacked = await unpackResult(packed, 1);
+        const unpacked = await unpackResult(packed, null);
         assert.ok(unpacked.long.size > 0);
         const long = answerOf(unpacked, about, wishes);
         assert.deepEqual([long.status, long.contentType], [plain.status, plain.contentType]);
-        assert.ok(bytesOf(long.body).equals(bytesOf(plain.body)));
-        const without = answerOf(await unpackResult(packed, 1), { ...about, withoutOutputs: true }, wanted());
-        assert.ok(bytesOf(without.body).length < 1_000);
+        assert.ok((await bytesOf(long.body, packed)).equals(await bytesOf(plain.body, packed)));
+        const without = answerOf(unpacked, { ...about, withoutOutputs: true }, wanted());
+        assert.ok(typeof without.body === 'string' && without.body.length < 1_000);
       });
     }
-    it(`${what}: whole again`, async () => {
-      const packed = zstdCompressSync(JSON.stringify(result));
-      assert.deepEqual(whole(await unpackResult(packed, 1)), result);
-    });
   }
+  for (const tool of ['msv', 'c2pa'] as const) {
+    for (const [what, output] of SINGLES) {
+      for (const [injectOutput, injectJson] of [[true, false], [false, true], [false, false]] as const) {
+        it(`${tool}, ${what}: ${injectOutput ? 'bare' : injectJson ? 'an object' : 'a text'}`, async () => {
+          const result = body([good(tool, output)]);
+          const packed = zstdCompressSync(JSON.stringify(result));
+          const wishes: Wanted = { single: tool, asked: [{ name: tool }], shown: [], injectOutput, injectJson };
+          const long = answerOf(await unpackResult(packed, null), about, wishes);
+          const plain = answerOf({ result, long: new Map() }, about, wishes);
+          assert.deepEqual([long.status, long.contentType], [plain.status, plain.contentType]);
+          assert.ok((await bytesOf(long.body, packed)).equals(await bytesOf(plain.body, packed)));
+        });
+      }
+    }
+  }
+  it('is read from pieces of its compressed form, and begun anew for an output that stands before the last one', async () => {
+    const result = body([good('mediainfo', LONG), good('ffprobe', LONG)]);
+    const packed = zstdCompressSync(JSON.stringify(result));
+    let begun = 0;
+    const inPieces = async function* () {
+      begun += 1;
+      for (let at = 0; at < packed.length; at += 1_000) yield packed.subarray(at, at + 1_000);
+    };
+    const { body: pieces } = answerOf(await unpackResult(inPieces, null), about, wanted());
+    assert.ok(typeof pieces !== 'string');
+    let text = '';
+    for await (const slice of streamOf(pieces, inPieces)) text += slice.toString('latin1');
+    text = Buffer.from(text, 'latin1').toString();
+    assert.deepEqual(JSON.parse(text), { success: true, metadata: { request_id: about.requestId, queue_time: 3, io_usage: 1234 }, ...Object.fromEntries(
+      ['ffprobe', 'mediainfo'].map((name) => [name, { success: true, duration: 12, usage: 12, response: JSON.parse(LONG) as object }])) });
+    assert.equal(begun, 3);
+  });
   it('is read as ever where it is small', async () => {
     const small = body([good('ffprobe', LONG)]);
-    assert.deepEqual(await unpackResult(zstdCompressSync(JSON.stringify(small)), 1e9), { result: small, long: new Map() });
+    const text = JSON.stringify(small);
+    assert.deepEqual(await unpackResult(zstdCompressSync(text), Buffer.byteLength(text)), { result: small, long: new Map() });
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { zstdCompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { LiftError } from '../../src/envelope/lift.ts';
 import { outcome } from '../../src/envelope/outcome.ts';
 import { skimResult } from '../../src/envelope/skim.ts';
@@ -11,7 +11,8 @@ const packed = (value: unknown) => zstdCompressSync(JSON.stringify(value));
 describe('skimming a result', () => {
   it('leads to the same outcome, and knows of outputs only that they are there', async () => {
     for (const result of [body([good('ffprobe', long), good('mediainfo', '{}')]), body([good('ffprobe', long), bad('mediainfo', 'crashed', 'x')]), body([bad('ffprobe', 'failed', 'y', { output: long }), bad('mediainfo', 'failed', 'z')])]) {
-      const skimmed = await skimResult(packed(result), 10_000_000);
+      const { body: skimmed, inflatedBytes } = await skimResult(packed(result), 10_000_000);
+      assert.equal(inflatedBytes, Buffer.byteLength(JSON.stringify(result)));
       assert.deepEqual(outcome(skimmed, BOTH), outcome(result, BOTH));
       assert.deepEqual({ ...skimmed, tools: skimmed.tools.map((tool) => ({ ...tool, output: tool.output?.slice(0, 2) })) }, {
         ...result, tools: result.tools.map((tool) => ({ ...tool, output: tool.output === long ? 'ou' : tool.output?.slice(0, 2) })),
@@ -20,6 +21,7 @@ describe('skimming a result', () => {
   });
   for (const [what, bytes, most] of [
     ['more than declared', packed(body([good('ffprobe', long)])), 1_000], ['no zstd', Buffer.from('{}'), 1_000], ['cut off', packed(body([good('ffprobe', long)])).subarray(0, 30), 10_000_000], ['no JSON', zstdCompressSync('{"tools":[}'), 1_000],
+    ['compressed with a window of 64 MB', zstdCompressSync(JSON.stringify(body([])) + ' '.repeat(70_000_000), { params: { [constants.ZSTD_c_windowLog]: 26 } }), 100_000_000],
   ] as const) {
     it(`refuses what is ${what}`, () => assert.rejects(skimResult(bytes, most), LiftError));
   }

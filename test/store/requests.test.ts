@@ -26,7 +26,7 @@ describe('store: requests', function () {
       const record = await store.readRequest(input.id);
       assert.deepEqual(record, {
         id: input.id, submittedAt: input.submittedAt, tokenId: 1, userId: 1, kind: 'file', display: input.display, state: 'open', status: null, reason: null, error: null,
-        queueTimeMs: null, endedAt: null, ioBytes: 0, request: input.request, hasBody: false,
+        queueTimeMs: null, endedAt: null, ioBytes: 0, request: input.request, hasBody: false, inflatedBytes: null,
       });
       assert.ok((await store.openRows(new Date(store.clock.now() + 1000), 1000)).some((row) => row.id === input.id && row.waiter === 'api-1' && row.timeoutMs === 65_000));
     });
@@ -133,7 +133,7 @@ describe('store: requests', function () {
       assert.equal(answer.closed, true);
       assert.equal(await store.readBody(open.id, open.submittedAt), null);
       assert.deepEqual(await store.endsFor([open.id]), [
-        { id: open.id, submittedAt: open.submittedAt, state: 'error', status: 429, reason: 'QueueTimeout', error: 'not started in time', queueTimeMs: answer.queueTimeMs, hasBody: false },
+        { id: open.id, submittedAt: open.submittedAt, state: 'error', status: 429, reason: 'QueueTimeout', error: 'not started in time', queueTimeMs: answer.queueTimeMs, hasBody: false, inflatedBytes: null },
       ]);
     });
 
@@ -147,6 +147,21 @@ describe('store: requests', function () {
         assert.equal(answers.filter((answer) => answer.closed).length, 1);
       }
       assert.deepEqual(await fixture.sql('select sum(requests)::integer n from usage_minute where token_id = 520'), [{ n: 50 }]);
+    });
+
+    it('says what a body inflates to, null where its recorder did not say, and gives the body in slices', async () => {
+      for (const inflatedBytes of [5_000_000, undefined]) {
+        const open = anOpenInput(store);
+        const body = randomBytes(700_000);
+        await store.openRequest(open);
+        await store.closeRequest(aCloseInput(open, { body, inflatedBytes }));
+        assert.deepEqual([(await store.readRequest(open.id))?.inflatedBytes, (await store.endsFor([open.id]))[0]?.inflatedBytes], [inflatedBytes ?? null, inflatedBytes ?? null]);
+        const slices: Buffer[] = [];
+        for await (const slice of store.readBodySlices(open.id, open.submittedAt)) slices.push(slice);
+        assert.deepEqual([slices.length, Buffer.concat(slices).equals(body)], [3, true]);
+      }
+      const none = anOpenInput(store);
+      await assert.rejects(store.readBodySlices(none.id, none.submittedAt).next(), { code: 'not-ready' });
     });
 
     it('a body of 20 MB comes back byte for byte', async () => {

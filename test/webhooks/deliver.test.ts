@@ -6,7 +6,7 @@ import { secretText } from '../../src/webhooks/sign.ts';
 import { makeCertificate } from '../source/certificate.ts';
 import { startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
-import { deliverer, endedRequest, makeDue, outboxRow } from './outbox.ts';
+import { budget, deliverer, endedRequest, makeDue, outboxRow } from './outbox.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
 const SECRET = randomBytes(32);
@@ -122,16 +122,69 @@ describe('delivering webhooks', function () {
     assert.equal(replicas.length, 3);
   });
 
-  it('takes up what a replica held that died, and a late verdict of it changes nothing', async () => {
+  it('counts an attempt whose replica died, goes on by the schedule, and a late verdict changes nothing', async () => {
     const id = await endedRequest(fixture, receiver.url);
-    const [held] = await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000001', leaseMs: 600, limit: 1, perToken: 8, busy: new Map() });
+    const [held] = await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000001', leaseMs: 600, limit: 1, perAccount: 8, busy: new Map() });
     assert.equal(held?.requestId, id);
-    assert.deepEqual(await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000002', leaseMs: 600, limit: 1, perToken: 8, busy: new Map() }), []);
+    assert.deepEqual(await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000002', leaseMs: 600, limit: 1, perAccount: 8, busy: new Map() }), []);
     start();
+    const lost = await attempts(id, 1);
+    assert.deepEqual([lost.step, lost.attempts[0]?.error, of(id).length], [1, 'The attempt was interrupted.', 0]);
+    assert.ok(lost.next_in_ms > 3_000 && lost.next_in_ms <= 6_000, `${lost.next_in_ms}`);
+    await makeDue(fixture, id);
     await ended(id, 'delivered');
     const late = { at: new Date().toISOString(), status: 500, durationMs: 1 };
     assert.equal(await fixture.store.recordWebhook(held!.id, '00000000-0000-4000-8000-000000000001', late, { state: 'pending', afterMs: 1 }), false);
-    assert.deepEqual([(await row(id)).state, (await row(id)).attempts.length], ['delivered', 1]);
+    assert.deepEqual([(await row(id)).state, (await row(id)).attempts.length], ['delivered', 2]);
+  });
+
+  it('gives up a webhook that ends its replica each time, after as many attempts as any other', async () => {
+    const id = await endedRequest(fixture, receiver.url);
+    const dies = '00000000-0000-4000-8000-000000000003';
+    let crashes = 0;
+    for (let round = 0; round < 30 && (await row(id)).state === 'pending'; round++) {
+      await makeDue(fixture, id);
+      const [claimed] = await fixture.store.claimWebhooks({ holder: dies, leaseMs: 600, limit: 1, perAccount: 8, busy: new Map() });
+      assert.equal(claimed?.lost, false);
+      crashes += 1;
+      await fixture.sql(`update webhook_outbox set lease_until = now() - interval '1 s' where request_id = $1`, [id]);
+      const delivery = start();
+      const done = round + 1;
+      await attempts(id, done);
+      await delivery.stop();
+    }
+    assert.deepEqual([crashes, (await row(id)).state, of(id).length], [10, 'failed', 0]);
+  });
+
+  it('waits for room in the memory budget, and spends no attempt on it', async () => {
+    const memory = budget(20_000_000);
+    const place = await memory.reserve({ inflatedBytes: null, account: fixture.admin.userId });
+    const lines: string[] = [];
+    const delivery = deliverer(fixture, {}, lines, memory);
+    running.add(delivery);
+    const id = await endedRequest(fixture, receiver.url, { output: JSON.stringify('x'.repeat(300_000)) });
+    await until('it found no room', () => lines.some((line) => line.includes('the memory budget of results is used up')));
+    assert.deepEqual([(await row(id)).attempts, (await row(id)).step], [[], 0]);
+    place.release();
+    await makeDue(fixture, id);
+    await ended(id, 'delivered');
+    await until('nothing is held', () => memory.used() === 0);
+  });
+
+  it('of a large result is abridged, and the result is never held: also one that inflates to 30 MB', async () => {
+    start();
+    const id = await endedRequest(fixture, receiver.url, { output: JSON.stringify({ a: 'x'.repeat(30_000_000) }) });
+    await until('it is delivered', async () => (await row(id)).state === 'delivered', 50_000);
+    const { type, truncated, ffprobe } = JSON.parse(of(id)[0]!.body) as Record<string, any>;
+    assert.deepEqual([type, truncated, ffprobe], ['probe.completed', true, { success: true, duration: 12, usage: 12 }]);
+  });
+
+  it('of a result that cannot be read is given up, and not tried for ever', async () => {
+    const lines: string[] = [];
+    start({}, lines);
+    const id = await endedRequest(fixture, receiver.url, { close: { body: Buffer.from('broken'), inflatedBytes: 5_000_000 } });
+    await ended(id, 'failed');
+    assert.deepEqual((await row(id)).attempts.map(({ error }) => error), ['The result cannot be read.']);
   });
 
   it('goes on after Postgres was restarted: what was due is sent', async () => {
@@ -155,17 +208,27 @@ describe('delivering webhooks', function () {
     assert.equal((await row(id)).state, 'delivered');
   });
 
-  it('is not held up by a token whose receiver is silent', async () => {
-    const [slow] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name, webhook_secret) values ($1, 'slow', $2) returning id`, [fixture.admin.userId, SECRET]);
+  it('an account whose receivers are silent, with tokens and sub-users, holds its own places and nobody else\'s', async () => {
+    const slow: { userId: number; tokenId: number }[] = [];
+    for (const parent of [null, 0, 0]) {
+      const [user] = await fixture.sql<{ id: string }>(`insert into users (email, status, parent_id) values ($1, 'active', $2) returning id`, [`slow${slow.length}@example.org`, parent === null ? null : slow[0]!.userId]);
+      const [token] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name, webhook_secret) values ($1, 'slow', $2) returning id`, [user!.id, SECRET]);
+      slow.push({ userId: Number(user!.id), tokenId: Number(token!.id) });
+    }
     receiver.answer = (response, { path }) => { if (path === '/ok') response.writeHead(204).end(); };
-    await Promise.all(Array.from({ length: 10 }, () => endedRequest(fixture, `${receiver.url}/silent`, { tokenId: Number(slow!.id) })));
+    await Promise.all(Array.from({ length: 12 }, (_, index) => endedRequest(fixture, `${receiver.url}/silent`, slow[index % 3])));
     // All are due already, so that the first claim could take more than it may.
-    const delivery = start({ atOnce: 4, perToken: 3, timeoutMs: 5_000 });
+    const delivery = start({ atOnce: 4, perAccount: 3, timeoutMs: 5_000 });
     await until('the silent one holds some', () => delivery.inHand() > 0);
     assert.equal(delivery.inHand(), 3, 'as many as it may');
     const id = await endedRequest(fixture, `${receiver.url}/ok`);
     await ended(id, 'delivered');
     assert.equal(delivery.inHand(), 3);
+    const { webhooks } = await fixture.store.listWebhooks({ ...ALL, states: ['pending'], limit: 20 });
+    for (const { id: webhook } of webhooks) await fixture.store.retryWebhook(webhook, null);
+    const again = await endedRequest(fixture, `${receiver.url}/ok`);
+    await ended(again, 'delivered');
+    assert.equal(delivery.inHand(), 3, 'sent again by hand, they get no more');
     receiver.answer = (response) => void response.writeHead(410).end();
   });
 

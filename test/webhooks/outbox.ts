@@ -2,6 +2,8 @@
 import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { makeMemoryBudget, type MemoryBudget } from '../../src/envelope/memory_budget.ts';
+import { WHOLE } from '../../src/envelope/unpack.ts';
 import type { CloseInput } from '../../src/store/records.ts';
 import { startDelivery, type Delivery, type DeliverySettings } from '../../src/webhooks/deliver.ts';
 import { webhookMetrics } from '../../src/webhooks/metrics.ts';
@@ -13,10 +15,11 @@ export interface Row { id: string; request_id: string; state: string; step: numb
 export const kept = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
 
 /** A request that ended just now, and whose webhook is due. Gives its id. */
-export async function endedRequest({ store, admin }: StoreFixture, webhookUrl: string, { tokenId = admin.tokenId, output = '{"format":{}}', close = {} }: { tokenId?: number; output?: string; close?: Partial<CloseInput> } = {}): Promise<string> {
-  const open = anOpenInput(store, { webhookUrl, waiter: null, tokenId, userId: admin.userId, request: kept });
+export async function endedRequest({ store, admin }: StoreFixture, webhookUrl: string, { tokenId = admin.tokenId, userId = admin.userId, output = '{"format":{}}', close = {} }: { tokenId?: number; userId?: number; output?: string; close?: Partial<CloseInput> } = {}): Promise<string> {
+  const open = anOpenInput(store, { webhookUrl, waiter: null, tokenId, userId, request: kept });
   await store.openRequest(open);
-  await store.closeRequest(aCloseInput(open, { body: zstdCompressSync(JSON.stringify(body([good('ffprobe', output)]))), ...close }));
+  const text = JSON.stringify(body([good('ffprobe', output)]));
+  await store.closeRequest(aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text), ...close }));
   return open.id;
 }
 
@@ -31,9 +34,11 @@ export const outboxRow = async ({ sql }: StoreFixture, requestId: string): Promi
 /** The time of a row's next attempt has come. */
 export const makeDue = ({ sql }: StoreFixture, requestId: string) => sql('update webhook_outbox set next_at = now() where request_id = $1', [requestId]);
 
-export function deliverer({ store }: StoreFixture, settings: Partial<DeliverySettings> = {}, lines: string[] = []): Delivery {
+export const budget = (totalBytes = 160_000_000): MemoryBudget => makeMemoryBudget({ totalBytes, wholeBytes: WHOLE, waitMs: 200 });
+
+export function deliverer({ store }: StoreFixture, settings: Partial<DeliverySettings> = {}, lines: string[] = [], memory = budget()): Delivery {
   const delivery: Delivery = startDelivery({
-    store, log: pino({ level: 'trace' }, { write: (line: string) => { lines.push(line); } }), metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
+    store, memory, log: pino({ level: 'trace' }, { write: (line: string) => { lines.push(line); } }), metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
     settings: { allowSources: [{ cidr: '127.0.0.0/8' }], denyCidrs: [], openSecret: (secret) => secret, ...settings },
   });
   return delivery;

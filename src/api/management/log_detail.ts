@@ -1,11 +1,17 @@
 /** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
 import Type from 'typebox';
 import type { ResultBody, ReportResult } from '../../bus/messages.ts';
-import { unpackResult, whole } from '../../envelope/unpack.ts';
+import { JSON_TYPE } from '../../envelope/assemble.ts';
+import { escaped, type Piece } from '../../envelope/pieces.ts';
+import { unpackResult, type LongOutputs, type Unpacked } from '../../envelope/unpack.ts';
 import { isUuid } from '../../store/uuid.ts';
-import { callerOf, type Handler } from '../context.ts';
+import type { Packed } from '../../envelope/inflate.ts';
+import { isStoreError } from '../../store/errors.ts';
+import type { LogDetail } from '../../store/log.ts';
+import { callerOf, type Context, type Handler } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
+import { resultFor, sendPieces, unreadable } from '../result_answer.ts';
 import { endpoint } from './endpoint.ts';
 import { LOG_ROW, rowOf } from './log_list.ts';
 import { visibleUsers } from './visible.ts';
@@ -53,15 +59,39 @@ export function responsesOf(result: ResultBody | null, kept: unknown) {
   };
 }
 
+/** As JSON text. Long outputs are strings of the stored body already, and stand here as they stand there. */
+function textOf(members: Record<string, unknown>, long: LongOutputs): Piece[] {
+  const pieces = Object.entries(members).map(([name, value]): Piece[] => {
+    const output = typeof value === 'string' ? long.get(value) : undefined;
+    return [`${JSON.stringify(name)}:`, ...(output ? ['"', escaped(output), '"'] : [JSON.stringify(value)])];
+  });
+  return ['{', ...pieces.flatMap((member, index) => (index === 0 ? member : [',', ...member])), '}'];
+}
+
+const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, long: new Map() } };
+
+async function resultOf(deps: Deps, ctx: Context, { id, submittedAt, hasBody, inflatedBytes }: LogDetail): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'long'> & { result: ResultBody | null } }> {
+  const opened = hasBody ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId) : null;
+  if (!opened) return NO_RESULT;
+  try {
+    return { packed: opened.packed, unpacked: await unpackResult(opened.packed, opened.inflatedBytes) };
+  } catch (error) {
+    // The log outlives the results: this one was dropped between two reads.
+    if (isStoreError(error, 'not-ready')) return NO_RESULT;
+    throw unreadable(error);
+  }
+}
+
 const read = (deps: Deps): Handler =>
   async function answerLogDetail(ctx) {
     const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
     if (!isUuid(id)) throw notFound();
     const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
     if (!row) throw notFound();
-    const packed = row.hasBody ? await deps.store.readBody(row.id, row.submittedAt) : null;
-    const result = packed ? whole(await unpackResult(packed)) : null;
-    ctx.body = { ...rowOf(row), request: requestOf(row.request, row.display), ...responsesOf(result, row.request) };
+    const { packed, unpacked: { result, long } } = await resultOf(deps, ctx, row);
+    const members = { ...rowOf(row), request: requestOf(row.request, row.display), ...responsesOf(result, row.request) };
+    const pieces = textOf(members, long);
+    sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
   };
 
 export const logDetail = endpoint(

@@ -6,6 +6,8 @@ import { makeAccounts } from '../../../src/accounts/accounts.ts';
 import { makeApiToken } from '../../../src/accounts/make_token.ts';
 import type { AccountSettings, MailSettings } from '../../../src/accounts/settings.ts';
 import { DEFAULTS, type Deps } from '../../../src/api/deps.ts';
+import { makeMemoryBudget } from '../../../src/envelope/memory_budget.ts';
+import { WHOLE } from '../../../src/envelope/unpack.ts';
 import { makeDrain } from '../../../src/api/drain.ts';
 import { listen } from '../../../src/api/http_server.ts';
 import { makeMetrics } from '../../../src/api/metrics.ts';
@@ -76,7 +78,7 @@ export async function startReplica(stored: StoreFixture, settings: AccountSettin
   const listener = store.listenTokens(tokens.flush);
   await until('changes are heard of', () => listener.listening());
   const deps = {
-    store, accounts, tokens, log: logger, drain: makeDrain(), metrics: makeMetrics(() => 0), catalog: () => [], tellEarly: () => {},
+    store, accounts, tokens, log: logger, drain: makeDrain(), metrics: makeMetrics(() => 0), catalog: () => [], tellEarly: () => {}, memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [] },
   } as unknown as Deps;
   const server = await listen(makeApp(deps, {}).callback(), { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);

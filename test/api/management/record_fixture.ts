@@ -9,6 +9,8 @@ import { errorHandler } from '../../../src/api/error_handler.ts';
 import { listen } from '../../../src/api/http_server.ts';
 import { mountManagement, type Endpoint } from '../../../src/api/management/endpoint.ts';
 import { requestId } from '../../../src/api/request_id.ts';
+import { makeMemoryBudget } from '../../../src/envelope/memory_budget.ts';
+import { WHOLE } from '../../../src/envelope/unpack.ts';
 import { PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { sha256, type StoreFixture, startStore } from '../../store/fixture.ts';
 
@@ -28,7 +30,7 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
   const log: string[] = [];
   const app = new Koa<State>();
   const router = new Router<State>();
-  const deps = { store: stored.store, tokens: { get: (hash: Buffer) => stored.store.findToken(hash) }, accounts: { ownHosts: [] } } as unknown as Deps;
+  const deps = { store: stored.store, tokens: { get: (hash: Buffer) => stored.store.findToken(hash) }, accounts: { ownHosts: [] }, memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }) } as unknown as Deps;
   app.use(requestId(() => stored.store.newRequest().id));
   app.use(errorHandler(pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } })));
   mountManagement(router, deps, endpoints);

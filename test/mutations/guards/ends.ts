@@ -8,7 +8,7 @@ const RESULTS = 'test/bus/results.test.ts';
 const AGENT = 'test/runner/agent.test.ts';
 const ORDERS = 'test/runner/orders.test.ts';
 const JOB = 'test/controller/job.test.ts';
-const CLOSER = 'src/store/migrations/0005_closer.sql';
+const CLOSER = 'src/store/migrations/0040_inflated_bytes.sql';
 const ROLLUPS = 'src/store/migrations/0030_rollups.sql';
 const RETENTION = 'src/store/migrations/0031_retention.sql';
 
@@ -83,7 +83,7 @@ export const ends: readonly Mutation[] = [
   },
   {
     guard: 'a result that cannot be read is an end, not a wait',
-    file: 'src/controller/collect.ts', from: 'body = unreadable(job);', to: 'throw error;', test: LOSSES, grep: 'cannot be read',
+    file: 'src/controller/collect.ts', from: 'read = { body: unreadable(job), inflatedBytes: text.length };', to: 'throw error;', test: LOSSES, grep: 'cannot be read',
   },
   {
     guard: 'the body of a result has the form of one',

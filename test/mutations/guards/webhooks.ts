@@ -7,9 +7,9 @@ const SCHEDULE = 'test/webhooks/schedule.test.ts';
 
 export const webhooks: readonly Mutation[] = [
   { guard: 'whoever sends a webhook holds a lease on it', file: 'src/store/webhooks.ts', from: 'and next_at <= now() and (lease_until is null or lease_until < now())`;', to: 'and next_at <= now()`;', test: DELIVER, grep: 'sends each once' },
-  { guard: 'a verdict counts only under its lease', file: 'src/store/webhooks.ts', from: 'where id = $1 and leased_by = $2 returning id`', to: "where id = $1 and $2 <> '' returning id`", test: DELIVER, grep: 'a late verdict of it changes nothing' },
-  { guard: 'what a dead replica held is taken up', file: 'src/store/webhooks.ts', from: 'lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine', to: "lease_until = now() + make_interval(secs => $2), leased_by = $1 from mine", test: DELIVER, grep: 'takes up what a replica held' },
-  { guard: 'a silent receiver holds up its own token alone', file: 'src/store/webhooks.ts', from: 'due.n <= $4 - coalesce(busy.held, 0)', to: 'due.n <= 1000 + $4 - coalesce(busy.held, 0)', test: DELIVER, grep: 'is not held up by a token' },
+  { guard: 'a verdict counts only under its lease', file: 'src/store/webhooks.ts', from: 'where id = $1 and leased_by = $2 returning id`', to: "where id = $1 and $2 <> '' returning id`", test: DELIVER, grep: 'a late verdict changes nothing' },
+  { guard: 'what a dead replica held is taken up', file: 'src/store/webhooks.ts', from: 'lease_until = now() + make_interval(secs => $2 / 1000.0), leased_by = $1 from mine', to: "lease_until = now() + make_interval(secs => $2), leased_by = $1 from mine", test: DELIVER, grep: 'counts an attempt whose replica died' },
+  { guard: 'a silent receiver holds up its own token alone', file: 'src/store/webhooks.ts', from: 'due.n <= $4 - coalesce(busy.held, 0)', to: 'due.n <= 1000 + $4 - coalesce(busy.held, 0)', test: DELIVER, grep: 'an account whose receivers are silent' },
   { guard: 'a webhook is signed over id, time and body', file: 'src/webhooks/sign.ts', from: 'update(`${id}.${timestamp}.`).update(body)', to: 'update(body)', test: 'test/webhooks/sign.test.ts' },
   { guard: '410 stops at once', file: 'src/webhooks/schedule.ts', from: "if (status === 410) return { state: 'failed' };", to: '', test: SCHEDULE },
   { guard: 'a receiver may not ask for a pause for ever', file: 'src/webhooks/schedule.ts', from: 'Math.min(Math.max(asked, 0), LONGEST_PAUSE_MS)', to: 'Math.max(asked, 0)', test: SCHEDULE },

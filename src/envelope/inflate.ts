@@ -1,0 +1,74 @@
+/**
+ * The inflated body of a result, in slices: a body reaches 256 MB, and one that is never held whole takes no memory for it.
+ * A slice is a piece of well-formed UTF-8, cut between characters, and comes in an event loop turn of its own.
+ */
+import { isAscii } from 'node:buffer';
+import { once } from 'node:events';
+import { constants, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
+import { LiftError } from './lift.ts';
+
+/** A compressed body: whole, or read from its beginning as often as needed. */
+export type Packed = Buffer | (() => AsyncIterable<Buffer>);
+
+/** Two tools at the agent's cap on their output, a report and the JSON around them. Collectors accept the same. */
+export const MAX_INFLATED = 256 * 1024 * 1024;
+/** Scanning a slice takes below a millisecond. */
+const SLICE = 64 * 1024;
+/** Agents compress with a window of 2 MB. A frame may demand 128 MB, and the decoder would allocate it. */
+export const WINDOW = { [constants.ZSTD_d_windowLogMax]: 22 };
+
+/** Throws a LiftError where the body is not zstd, or inflates to more than `maxBytes`. */
+export async function* inflate(packed: Packed, maxBytes = MAX_INFLATED): AsyncGenerator<Buffer, void, undefined> {
+  const stream = createZstdDecompress({ chunkSize: SLICE, params: WINDOW });
+  let failure: unknown;
+  const feeding = feed(packed, stream).catch((error: unknown) => {
+    failure = error;
+    stream.destroy(error as Error);
+  });
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let decoding = false;
+  let total = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      total += chunk.length;
+      if (total > maxBytes) throw new LiftError('it is larger than declared');
+      decoding ||= !isAscii(chunk);
+      // Invalid sequences become U+FFFD, the same ones wherever the chunks are cut.
+      const slice = decoding ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
+      if (slice.length > 0) yield slice;
+    }
+    const rest = decoder.decode();
+    if (rest !== '') yield Buffer.from(rest);
+  } catch (error) {
+    if (failure !== undefined) throw failure;
+    throw error instanceof LiftError ? error : new LiftError('it cannot be inflated', { cause: error });
+  } finally {
+    stream.destroy();
+    await feeding;
+  }
+}
+
+async function feed(packed: Packed, stream: ZstdDecompress): Promise<void> {
+  if (Buffer.isBuffer(packed)) return void stream.end(packed);
+  for await (const piece of packed()) {
+    if (stream.destroyed) return;
+    if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
+  }
+  stream.end();
+}
+
+const MAGIC = 0xfd2fb528;
+
+/** What the frame header says that the body inflates to; null where it does not say. RFC 8878, 3.1.1.1. */
+export function declaredSize(packed: Buffer): number | null {
+  if (packed.length < 18 || packed.readUInt32LE(0) !== MAGIC) return null;
+  const descriptor = packed[4]!;
+  const singleSegment = (descriptor & 0x20) !== 0;
+  const at = 5 + (singleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!;
+  switch (descriptor >> 6) {
+    case 0: return singleSegment ? packed[at]! : null;
+    case 1: return packed.readUInt16LE(at) + 256;
+    case 2: return packed.readUInt32LE(at);
+    default: return Number(packed.readBigUInt64LE(at));
+  }
+}

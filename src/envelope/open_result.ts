@@ -1,0 +1,39 @@
+/** The result of a request that has ended, with the place in the memory budget that it takes: the place comes first, then the body. */
+import type { Store } from '../store/store.ts';
+import { declaredSize, type Packed } from './inflate.ts';
+import type { MemoryBudget, Place } from './memory_budget.ts';
+import { WHOLE } from './unpack.ts';
+
+export interface StoredResult {
+  id: string;
+  submittedAt: Date;
+  /** Null: its recorder did not say. */
+  inflatedBytes: number | null;
+  /** Where it came with the notice of the end. */
+  inline?: Buffer | undefined;
+}
+
+export interface OpenResult {
+  packed: Packed;
+  /** Null: not known; then it is streamed. */
+  inflatedBytes: number | null;
+  place: Place;
+}
+
+export interface OpenDeps { store: Pick<Store, 'readBody' | 'readBodySlices'>; memory: MemoryBudget }
+
+/** Null: there is no body (any more). Whoever gets a result gives its place back. */
+export async function openResult({ store, memory }: OpenDeps, { id, submittedAt, inflatedBytes: recorded, inline }: StoredResult, account: number, signal?: AbortSignal): Promise<OpenResult | null> {
+  const inflatedBytes = recorded ?? (inline ? declaredSize(inline) : null);
+  const place = await memory.reserve({ inflatedBytes, account, signal });
+  try {
+    const isWhole = inflatedBytes !== null && inflatedBytes <= WHOLE;
+    const packed = inline ?? (isWhole ? await store.readBody(id, submittedAt) : () => store.readBodySlices(id, submittedAt));
+    if (packed) return { packed, inflatedBytes, place };
+    place.release();
+    return null;
+  } catch (error) {
+    place.release();
+    throw error;
+  }
+}

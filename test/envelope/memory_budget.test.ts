@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { makeMemoryBudget, OverBudget, STREAMED_BYTES, type Place } from '../../src/envelope/memory_budget.ts';
+
+const MB = 1_000_000;
+const LARGE = { inflatedBytes: null };
+const make = (waitMs = 60_000) => {
+  const refused: string[] = [];
+  return { refused, budget: makeMemoryBudget({ totalBytes: 8 * STREAMED_BYTES, wholeBytes: 4 * MB, waitMs, onRefused: (why) => refused.push(why) }) };
+};
+const settled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let done = false;
+  promise.then(() => { done = true; }, () => { done = true; });
+  await new Promise((resolve) => { setImmediate(resolve); });
+  return done;
+};
+
+describe('the memory budget', () => {
+  it('charges a small result by its inflated bytes, a streamed one with the same whatever its size', async () => {
+    const { budget } = make();
+    const [none, some, large, larger, unknown] = await Promise.all([0, MB, 5 * MB, 200 * MB, null].map((inflatedBytes, account) => budget.reserve({ inflatedBytes, account })));
+    assert.ok(none!.bytes > 0 && none!.bytes < 100_000);
+    assert.equal(some!.bytes - none!.bytes, 9 * MB);
+    assert.deepEqual([large, larger, unknown].map((place) => place!.bytes), [STREAMED_BYTES, STREAMED_BYTES, STREAMED_BYTES]);
+    assert.equal(budget.used(), [none, some, large, larger, unknown].reduce((sum, place) => sum + place!.bytes, 0));
+  });
+
+  it('gives one account half of it: its fifth large result waits, another account\'s first does not', async () => {
+    const { budget } = make();
+    const places = await Promise.all([1, 2, 3, 4].map(() => budget.reserve({ ...LARGE, account: 1 })));
+    const fifth = budget.reserve({ ...LARGE, account: 1 });
+    assert.equal(await settled(fifth), false);
+    await budget.reserve({ ...LARGE, account: 2 });
+    places[0]!.release();
+    places[0]!.release();
+    await fifth;
+    assert.equal(budget.used(), 5 * STREAMED_BYTES, 'a place is given back once');
+  });
+
+  it('keeps a quarter free of streamed results: small ones find room while large ones wait', async () => {
+    const { budget } = make();
+    for (let count = 0; count < 6; count++) await budget.reserve({ ...LARGE, account: count % 2 });
+    const seventh = budget.reserve({ ...LARGE, account: 3 });
+    assert.equal(await settled(seventh), false);
+    await budget.reserve({ inflatedBytes: 100_000, account: 4 });
+    assert.equal(budget.waiting(), 1);
+  });
+
+  it('refuses after the time to wait, and says what was used up', async () => {
+    const { budget, refused } = make(20);
+    for (let count = 0; count < 4; count++) await budget.reserve({ ...LARGE, account: 1 });
+    await assert.rejects(budget.reserve({ ...LARGE, account: 1 }), (error) => error instanceof OverBudget && error.code === 'over-budget' && error.retryAfterS > 0);
+    for (let count = 0; count < 2; count++) await budget.reserve({ ...LARGE, account: 2 });
+    await assert.rejects(budget.reserve({ ...LARGE, account: 3 }), OverBudget);
+    assert.deepEqual([refused, budget.waiting()], [['account', 'replica'], 0]);
+  });
+
+  it('refuses at once where too many wait: one account takes half of the waiting places', async () => {
+    const { budget } = make();
+    for (const account of [1, 1, 1, 1, 2, 2]) await budget.reserve({ ...LARGE, account });
+    const waiting = Array.from({ length: 64 }, () => budget.reserve({ ...LARGE, account: 1 }));
+    await assert.rejects(budget.reserve({ ...LARGE, account: 1 }), OverBudget);
+    const others = Array.from({ length: 64 }, (_, index) => budget.reserve({ ...LARGE, account: 100 + index }));
+    await assert.rejects(budget.reserve({ ...LARGE, account: 3 }), OverBudget);
+    assert.equal(budget.waiting(), 128);
+    for (const one of [...waiting, ...others]) one.catch(() => {});
+  });
+
+  it('forgets whoever is gone while waiting', async () => {
+    const { budget } = make();
+    const places: Place[] = [];
+    for (let count = 0; count < 4; count++) places.push(await budget.reserve({ ...LARGE, account: 1 }));
+    const gone = new AbortController();
+    const waits = budget.reserve({ ...LARGE, account: 1, signal: gone.signal });
+    gone.abort(new Error('hung up'));
+    await assert.rejects(waits, /hung up/);
+    await assert.rejects(budget.reserve({ ...LARGE, account: 2, signal: gone.signal }), /hung up/);
+    places.forEach((place) => place.release());
+    assert.deepEqual([budget.used(), budget.waiting()], [0, 0]);
+  });
+});
