@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AccountSettings, MailSettings } from '../accounts/settings.ts';
 import type { Config } from '../config.ts';
 import { boxKey } from '../seal/box.ts';
-import { watchKeys } from './seal_keys.ts';
+import { watchKeys } from '../seal/watch_keys.ts';
 
 const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
 

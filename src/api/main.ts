@@ -11,7 +11,7 @@ import { accountSettings } from './account_settings.ts';
 import { DEFAULTS } from './deps.ts';
 import { listen } from './http_server.ts';
 import { makeMetricsApp } from './metrics_server.ts';
-import { watchSealKeys } from './seal_keys.ts';
+import { watchSealKeys } from '../seal/watch_keys.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
 

@@ -1,7 +1,7 @@
 /** Key sets in files, read again when their file changes: a rotation needs no restart. */
 import { readFileSync, statSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
-import { sealingKey } from '../seal/seal.ts';
+import { sealingKey } from './seal.ts';
 
 /** One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once there was one, that goes on. */
 export function watchKeys(file: string, check: (keys: JSONWebKeySet) => unknown, onError: (error: unknown) => void = () => {}): () => JSONWebKeySet {
