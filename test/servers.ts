@@ -52,13 +52,13 @@ async function freePort(): Promise<number> {
 interface Daemon { pid(): number; start(): Promise<void>; end(signal: NodeJS.Signals): Promise<void> }
 
 /** A process that can be ended and started again in the same place. Its output is shown when it does not start. */
-function daemon(command: string, args: string[], user: { uid?: number; gid?: number }, ready: () => Promise<unknown>): Daemon {
+function daemon(command: string, args: string[], user: { uid?: number; gid?: number }, ready: () => Promise<unknown>, place: { env?: NodeJS.ProcessEnv; cwd?: string } = {}, withinMs = STARTED_WITHIN_MS): Daemon {
   let child: ChildProcess | undefined;
   return {
     pid: () => child?.pid ?? 0,
     async start() {
       let output = '';
-      const started = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...user });
+      const started = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...user, ...place });
       child = started;
       running.add(started);
       started.once('exit', () => running.delete(started));
@@ -68,7 +68,7 @@ function daemon(command: string, args: string[], user: { uid?: number; gid?: num
           if (started.exitCode !== null || started.signalCode !== null) return 'exited';
           await ready();
           return 'ready';
-        }, STARTED_WITHIN_MS);
+        }, withinMs);
         if (started.exitCode !== null) throw new Error(`it exited with ${started.exitCode}`);
       } catch (error) {
         started.kill('SIGKILL');
@@ -163,6 +163,68 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await server.start();
     },
     down: (how = 'fast') => server.end(signal(how)),
+  };
+}
+
+/** What the image of the chart's PostgreSQL does at a start, with the machine's own binaries. */
+export interface PostgresImage {
+  port: number;
+  /** Starts it anew; `passwords` are written to their files first. */
+  restart(passwords?: Record<string, string>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const ENTRYPOINT = join(import.meta.dirname, '../images/postgres');
+
+/** `before`: works in an empty data directory before the first start, as an older image did. */
+export async function startPostgresImage(passwords: Record<string, string>, before?: (initdb: (...args: string[]) => void, single: (database: string, sql: string) => void, data: string) => void): Promise<PostgresImage> {
+  const binaries = postgresDirectory();
+  const user = postgresUser();
+  const directory = makeDirectory('postgres-image');
+  const own = (path: string): string => {
+    if (user.uid !== undefined && user.gid !== undefined) chownSync(path, user.uid, user.gid);
+    return path;
+  };
+  own(directory);
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text, { mode: 0o600 });
+    return own(join(directory, name));
+  };
+  for (const name of ['entrypoint.sh', 'roles.sql', 'owner.sql']) write(name, readFileSync(join(ENTRYPOINT, name), 'utf8'));
+  for (const [role, password] of Object.entries(passwords)) write(role, `${password}\n`);
+  const data = join(directory, 'pgdata');
+  const env = {
+    PATH: `${binaries}:/usr/bin:/bin`, PGDATA: data, POSTGRES_USER: 'probeyard', POSTGRES_PASSWORD_FILE: join(directory, 'probeyard'), POSTGRES_ROLES_SQL: directory,
+    POSTGRES_INITDB_ARGS: '--no-sync',
+    POSTGRES_ROLES: Object.keys(passwords).filter((role) => role !== 'probeyard').map((role) => `${role}:${join(directory, role)}`).join(' '),
+  };
+  const called = (command: string, args: string[], input = ''): void => {
+    const made = spawnSync(join(binaries, command), args, { ...user, cwd: directory, encoding: 'utf8', input });
+    if (made.status !== 0) throw new ServerError('not-started', `${command}: ${made.stderr}`);
+  };
+  before?.((...args) => called('initdb', ['-D', data, ...args]), (database, sql) => called('postgres', ['--single', '-j', '-D', data, database], sql), data);
+  const port = await freePort();
+  const args = [join(directory, 'entrypoint.sh'), '-c', 'listen_addresses=127.0.0.1', '-c', `port=${port}`, '-c', `unix_socket_directories=${directory}`, '-c', 'fsync=off'];
+  const current = { ...passwords };
+  const server = daemon('/bin/sh', args, user, async () => {
+    const client = new pg.Client({ host: '127.0.0.1', port, user: 'probeyard', database: 'probeyard', password: current['probeyard'], connectionTimeoutMillis: 2_000 });
+    client.on('error', () => {});
+    await client.connect();
+    await client.end();
+  }, { env, cwd: directory }, 4 * STARTED_WITHIN_MS);
+  await server.start();
+  return {
+    port,
+    async restart(changed = {}) {
+      await server.end('SIGINT');
+      Object.assign(current, changed);
+      for (const [role, password] of Object.entries(changed)) write(role, `${password}\n`);
+      await server.start();
+    },
+    async stop() {
+      await server.end('SIGQUIT');
+      removeDirectory(directory);
+    },
   };
 }
 
