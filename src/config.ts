@@ -235,6 +235,9 @@ const agent = {
 const migrate = {
   ...common,
   ...postgres,
+  /** Where API and controllers sign in as roles of their own: which these are. */
+  postgresApiUrl: text('PY_POSTGRES_API_URL', ''),
+  postgresControllerUrl: text('PY_POSTGRES_CONTROLLER_URL', ''),
   adminEmailFile: text('PY_ADMIN_EMAIL_FILE', ''),
   adminPasswordFile: text('PY_ADMIN_PASSWORD_FILE', ''),
   adminTokenFile: text('PY_ADMIN_TOKEN_FILE', ''),
@@ -244,8 +247,10 @@ const migrate = {
 const isNames = (value: unknown): value is Record<string, string> => isObject(value) && Object.values(value).every((name) => typeof name === 'string');
 const setup = {
   ...common,
-  natsHosts: text('PY_NATS_HOSTS', 'probeyard-nats'),
-  postgresHost: text('PY_POSTGRES_HOST', 'probeyard-postgres'),
+  /** Empty, these and the next: not installed here, and the Secrets are given. */
+  natsHosts: text('PY_NATS_HOSTS', ''),
+  postgresHost: text('PY_POSTGRES_HOST', ''),
+  postgresClaim: text('PY_POSTGRES_CLAIM', ''),
   adminEmail: text('PY_ADMIN_EMAIL', 'admin@probeyard.invalid'),
   secretNames: json('PY_SECRET_NAMES', 'an object of names', isNames, {}),
 };

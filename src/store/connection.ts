@@ -36,6 +36,9 @@ export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 
   };
 }
 
+/** Who signs in with this address. */
+export const userOf = (url: string): string => new pg.Client({ connectionString: url.split('?')[0] ?? '' }).user ?? '';
+
 export interface Query {
   name: string;
   text: string;

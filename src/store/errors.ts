@@ -34,6 +34,8 @@ export function asStoreError(error: unknown, what: string): StoreError {
   const { code } = error as { code?: unknown };
   // Postgres quotes the value in these, and a value may be a secret: neither its message nor its cause goes on.
   if (typeof code === 'string' && DATA_CODES.test(code)) return new StoreError('bad-data', `${what}: Postgres does not take a value (SQLSTATE ${code})`);
+  // A password that the server does not know yet, or a database that it has not made yet.
+  if (code === '28P01' || code === '3D000') return new StoreError('not-ready', `${what}: Postgres refuses to let this role in (SQLSTATE ${code})`, { cause: error });
   const late = code === '57014' || /Query read timeout/.test(message);
   return new StoreError(late ? 'timeout' : 'query-failed', `${what}: ${message}`, { cause: error });
 }

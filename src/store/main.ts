@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config.ts';
 import { makeLog } from '../log.ts';
 import { bootstrapAdmin } from './admin.ts';
-import type { ConnectionSettings } from './connection.ts';
-import { StoreError } from './errors.ts';
+import { type ConnectionSettings, userOf } from './connection.ts';
+import { isStoreError } from './errors.ts';
 import { migrate } from './migrate.ts';
 
 const PAUSE_MS = 500;
@@ -13,15 +13,17 @@ export async function run(): Promise<void> {
   const config = loadConfig('migrate');
   const log = makeLog('migrate', config);
   const connection: ConnectionSettings = { url: config.postgresDirectUrl || config.postgresUrl, caFile: config.postgresCaFile || undefined };
+  // Where they are not given, everything signs in as the owner.
+  const roles = { api: userOf(config.postgresApiUrl || connection.url), controller: userOf(config.postgresControllerUrl || connection.url) };
   const deadline = performance.now() + config.waitMs;
   let applied: string[];
   for (;;) {
     try {
-      applied = await migrate(connection);
+      applied = await migrate({ ...connection, roles });
       break;
     } catch (error) {
-      // Postgres may start after us, or restart under us; anything else is for a human.
-      if (!(error instanceof StoreError && error.code === 'unreachable') || performance.now() > deadline) throw error;
+      // Postgres may start after us, or restart under us, and an older one may end before it makes the roles; anything else is for a human.
+      if (!isStoreError(error, 'unreachable', 'not-ready') || performance.now() > deadline) throw error;
       log.info({ err: { code: error.code, message: error.message } }, 'waiting for Postgres');
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

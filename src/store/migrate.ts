@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
+import { grantRights, type Roles } from './roles.ts';
 
 export interface Migration { version: number; name: string; sql: string; sha256: string }
 
@@ -32,7 +33,7 @@ export function readMigrations(folder = FOLDER): Migration[] {
 }
 
 /** The names of the migrations that were applied now. Safe to call from several replicas at once, and again. */
-export async function migrate(settings: ConnectionSettings, migrations = readMigrations()): Promise<string[]> {
+export async function migrate(settings: ConnectionSettings & { roles?: Roles }, migrations = readMigrations()): Promise<string[]> {
   // Moving rows may take longer than any request: no statement timeout here.
   const client = new pg.Client(clientConfig({ ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' }));
   client.on('error', () => {});
@@ -42,7 +43,9 @@ export async function migrate(settings: ConnectionSettings, migrations = readMig
     // Held by the session: the end of the connection gives it back, whatever happens.
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     await client.query('create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())');
-    return await applyMissing(client, migrations);
+    const applied = await applyMissing(client, migrations);
+    if (settings.roles) await grantRights(client, settings.roles);
+    return applied;
   } catch (error) {
     throw asStoreError(error, 'migrate');
   } finally {

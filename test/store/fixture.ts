@@ -1,4 +1,7 @@
-/** A migrated database with an administrator, a user with a token, and a store opened on it. */
+/**
+ * A migrated database with an administrator, a user with a token, and a store opened on it. As in an installation, neither the owner nor
+ * the roles of API and controllers are superusers, and each call of the store is made by the role that makes it there.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { bootstrapAdmin } from '../../src/store/admin.ts';
@@ -10,16 +13,19 @@ import { type PostgresServer, startPostgres } from '../servers.ts';
 export const ADMIN = { email: 'admin@example.org', password: 'a good password', token: 'A'.repeat(64) };
 export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-export interface StoreFixture { server: PostgresServer; store: Store; admin: { userId: number; tokenId: number }; sql: <T = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<T[]>; close(): Promise<void> }
+export interface StoreFixture { server: PostgresServer; store: Store; urls: Record<'owner' | 'api' | 'controller', string>; admin: { userId: number; tokenId: number }; sql: <T = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<T[]>; close(): Promise<void> }
 
 export async function startStore(settings: Partial<StoreSettings> = {}): Promise<StoreFixture> {
   const server = await startPostgres();
-  await migrate({ url: server.url });
-  const admin = await bootstrapAdmin({ url: server.url }, ADMIN);
-  const store = await openStore({ url: server.url, ...settings });
+  const urls = await makeRoles(server);
+  await migrate({ url: urls.owner, roles: { api: 'py_api', controller: 'py_controller' } });
+  const admin = await bootstrapAdmin({ url: urls.owner }, ADMIN);
+  const stores = await Promise.all([openStore({ url: urls.api, ...settings }), openStore({ url: urls.controller, ...settings })]);
+  const store = byRole(...stores);
   return {
     server,
     store,
+    urls,
     admin,
     async sql<T>(text: string, values: unknown[] = []) {
       const client = new pg.Client({ connectionString: server.url });
@@ -31,11 +37,29 @@ export async function startStore(settings: Partial<StoreSettings> = {}): Promise
       }
     },
     async close() {
-      await store.close();
+      await Promise.all(stores.map((one) => one.close()));
       await server.stop();
     },
   };
 }
+
+async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  for (const role of ['py_owner', 'py_api', 'py_controller']) await client.query(`create role ${role} login`);
+  await client.query('alter database postgres owner to py_owner');
+  // Where a test makes a table, it is the owner's.
+  await client.query('alter role probeyard in database postgres set role py_owner');
+  await client.end();
+  const as = (role: string) => server.url.replace('//probeyard@', `//${role}@`);
+  return { owner: as('py_owner'), api: as('py_api'), controller: as('py_controller') };
+}
+
+/** What controllers alone call. */
+export const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>(['defaultToken', 'ensurePartitions', 'eraseMore', 'foldUsage', 'forgetExpired', 'forgetWebhooks', 'openRows', 'retain', 'tokenLimits']);
+
+const byRole = (api: Store, controller: Store): Store =>
+  new Proxy(api, { get: (_, name: keyof Store) => Reflect.get(OF_CONTROLLERS.has(name) ? controller : api, name) as unknown });
 
 export function anOpenInput(store: Store, change: Partial<OpenInput> = {}): OpenInput {
   return {
