@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { TokenRecord } from '../store/records.ts';
 import { SECRETS, type KubeClient } from '../kube/client.ts';
 import { isKubeError } from '../kube/errors.ts';
-import type { ProbeJob, ReuseScope } from '../kube/resources.ts';
+import { LABEL, type ProbeJob, type ReuseScope } from '../kube/resources.ts';
 import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../store/uuid.ts';
 import { openSealed } from '../seal/open.ts';
@@ -17,7 +17,8 @@ import { tenantOf } from './tenant.ts';
 export interface IntakeDeps {
   store: Pick<Store, 'openRequest' | 'defaultToken'>;
   kube: KubeClient;
-  keys: JSONWebKeySet;
+  /** Read at each use: they rotate. */
+  keys: () => JSONWebKeySet;
   /** Names that speak S3 beside Amazon's. */
   s3Hosts: readonly string[];
   tokenOf: (id: number) => Promise<TokenRecord | undefined>;
@@ -28,11 +29,13 @@ export interface IntakeDeps {
 /** Bound over the whole analysis where the token's record is gone: a revoked token's running jobs still end. */
 const REVOKED = 'its token was revoked';
 
+const noSecret = (name: string): string => `there is no Secret ${name} with the label ${LABEL.source}=true`;
+
 async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
   const { sealed, url, secretRef } = job.spec.source;
   if (sealed !== undefined) {
     try {
-      return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys);
+      return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
     } catch {
       throw new Refusal('InvalidRequest', 400, 'the sealed source does not belong to this job, or was sealed with a key that is no longer known');
     }
@@ -41,11 +44,13 @@ async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
   if (!secretRef) throw new Refusal('InvalidRequest', 400, 'the job names no source');
   try {
     const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
+    // Whoever may create jobs could otherwise have any Secret of the namespace sent to a host of their own. The same answer as for none: which ones exist is not told.
+    if (secret.metadata.labels?.[LABEL.source] !== 'true') throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     const value = secret.data?.[secretRef.key];
     if (value === undefined) throw new Refusal('InvalidRequest', 400, `the Secret ${secretRef.name} has no key ${secretRef.key}`);
     return Buffer.from(value, 'base64').toString('utf8').trim();
   } catch (error) {
-    if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, `there is no Secret ${secretRef.name}`);
+    if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     if (isKubeError(error, 'forbidden')) throw new Refusal('InvalidRequest', 400, 'this installation does not let jobs name a Secret');
     throw error;
   }

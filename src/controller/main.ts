@@ -1,6 +1,5 @@
 /** The role `controller`: every replica collects results and answers for runners' identities; one of them leads. */
 import { readFile } from 'node:fs/promises';
-import type { JSONWebKeySet } from 'jose';
 import { connectBus } from '../bus/connect.ts';
 import { serveCallout } from '../bus/callout.ts';
 import { INBOX } from '../bus/permissions.ts';
@@ -14,6 +13,7 @@ import { startReflector } from '../kube/reflector.ts';
 import { LABEL, type ProbeJob } from '../kube/resources.ts';
 import { slimJob, slimPod } from '../kube/slim.ts';
 import { makeLog } from '../log.ts';
+import { watchOpeningKeys } from '../seal/watch_keys.ts';
 import { openStore } from '../store/store.ts';
 import { watchCertificate } from './certificate_watch.ts';
 import { collect } from './collect.ts';
@@ -35,7 +35,7 @@ export async function run(): Promise<void> {
   const kube = await makeClient({ namespace: config.namespace });
   // A renewal must not wait behind a thousand other calls.
   const leaseClient = await makeClient({ namespace: config.namespace });
-  const keys = JSON.parse(await readFile(config.sealPrivateFile, 'utf8')) as JSONWebKeySet;
+  const keys = watchOpeningKeys(config.sealPrivateFile, (error) => log.error({ err: error }, 'cannot read the private seal keys again'));
   const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
   const store = await openStore({
     url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile || undefined, name: `probeyard-controller ${config.podName}`, defaultLimits: limitsOf(config),

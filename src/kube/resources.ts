@@ -12,6 +12,8 @@ export const LABEL = {
   pool: `${GROUP}/pool`,
   generation: `${GROUP}/generation`,
   tool: `${GROUP}/tool`,
+  /** Of a Secret that jobs may name as their source. */
+  source: `${GROUP}/source`,
   component: 'app.kubernetes.io/component',
   managedBy: 'app.kubernetes.io/managed-by',
 } as const;

@@ -1,9 +1,16 @@
 /** Opens what seal.ts sealed. Only controllers hold the private keys. */
-import { compactDecrypt, type CompactJWEHeaderParameters, type JSONWebKeySet } from 'jose';
+import { compactDecrypt, type CompactJWEHeaderParameters, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
 import { ALGORITHMS, ENCRYPTION, type Binding } from './seal.ts';
 
 const OPTIONS = { keyManagementAlgorithms: ALGORITHMS, contentEncryptionAlgorithms: [ENCRYPTION] };
+
+/** Throws where the set opens nothing. */
+export function openingKey(keys: JSONWebKeySet): JWK {
+  const key = keys.keys.find((one) => one.kid !== undefined && one.d !== undefined);
+  if (!key) throw new SealError('seal-no-key', 'the key set has no private key to open with: an EC or OKP key with d and a kid is needed');
+  return key;
+}
 
 export async function openSealed(sealed: string, binding: Binding, privateKeys: JSONWebKeySet): Promise<string> {
   const keyOf = (header: CompactJWEHeaderParameters) => {

@@ -1,6 +1,7 @@
 /** Key sets in files, read again when their file changes: a rotation needs no restart. */
 import { readFileSync, statSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
+import { openingKey } from './open.ts';
 import { sealingKey } from './seal.ts';
 
 /** One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once there was one, that goes on. */
@@ -26,6 +27,9 @@ export function watchKeys(file: string, check: (keys: JSONWebKeySet) => unknown,
     return keys;
   };
 }
+
+/** The private keys that open them: any one that can. A rotation adds a key here first, and to the public ones when every controller has it. */
+export const watchOpeningKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) => watchKeys(file, openingKey, onError);
 
 /** The public keys that sources are sealed with. */
 export const watchSealKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) => watchKeys(file, sealingKey, onError);

@@ -96,7 +96,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   });
   const attach = (running: RunningTerm) => { term = running; };
   const started = await startTerm(
-    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, endFlooding, tokensFresh: () => listener.listening(), intake: { store, kube, keys: options.keys, s3Hosts: [] } },
+    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, endFlooding, tokensFresh: () => listener.listening(), intake: { store, kube, keys: () => options.keys, s3Hosts: [] } },
     { holder: lease.holder, epoch, stillLeading },
     attach,
   );

@@ -51,7 +51,7 @@ describe('the end of a request that holds a value which Postgres does not take',
     spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
   } as unknown as ProbeJob);
   const deps = () => ({
-    store: fixture.store, kube: {} as KubeClient, keys: { keys: [] }, s3Hosts: [], tokenOf: async () => undefined, tools: () => [], poolFor: () => undefined,
+    store: fixture.store, kube: {} as KubeClient, keys: () => ({ keys: [] }), s3Hosts: [], tokenOf: async () => undefined, tools: () => [], poolFor: () => undefined,
   });
   const refusal = async (job: ProbeJob): Promise<Refusal> => {
     const error: unknown = await takeIn(deps(), job).then(() => undefined, (thrown: unknown) => thrown);
@@ -64,6 +64,15 @@ describe('the end of a request that holds a value which Postgres does not take',
     const { status } = await refusal(job);
     assert.equal(status, 400);
     assert.equal((await fixture.store.readRequest(job.metadata.uid ?? ''))?.display, 'x\uFFFDy');
+  });
+
+  it('a job may name only a Secret that is labelled as a source, and is not told of others', async () => {
+    const named = async (metadata: object, value: string) => {
+      const kube = { get: async () => ({ metadata, data: { url: Buffer.from(value).toString('base64') } }) } as unknown as KubeClient;
+      return takeIn({ ...deps(), kube }, handMade({ source: { secretRef: { name: 'pg', key: 'url' } } })).then(() => '', (error: Error) => error.message);
+    };
+    assert.equal(await named({ name: 'pg' }, 'https://example.org/a'), 'there is no Secret pg with the label probeyard.dev/source=true');
+    assert.doesNotMatch(await named({ name: 'pg', labels: { 'probeyard.dev/source': 'true' } }, 'https://example.org/a'), /no Secret/);
   });
 
   it('a job made by hand that cannot be recorded is refused with a clear error', async () => {
