@@ -158,7 +158,7 @@ export const VALUES: TSchema = object({
     ...placement,
   }),
   postgres: object({
-    external: object({ existingSecret: optionalName, urlKey: text({ minLength: 1 }), directUrlKey: text({ minLength: 1 }), caKey: text() }),
+    external: object({ existingSecret: optionalName, apiSecret: optionalName, controllerSecret: optionalName, urlKey: text({ minLength: 1 }), directUrlKey: text({ minLength: 1 }), caKey: text() }),
     image: object(image),
     resources,
     persistence,
@@ -166,7 +166,7 @@ export const VALUES: TSchema = object({
     ...placement,
   }),
   setup: object({ enabled: flag, adminEmail: text({ pattern: '^[^@\\s]+@[^@\\s]+$' }) }),
-  secrets: object({ natsTls: objectName, natsAuth: objectName, postgres: objectName, sealPublic: objectName, sealPrivate: objectName, admin: objectName, box: objectName }),
+  secrets: object({ natsTls: objectName, natsAuth: objectName, postgres: objectName, postgresApi: objectName, postgresController: objectName, sealPublic: objectName, sealPrivate: objectName, admin: objectName, box: objectName }),
   networkPolicy: object({
     enabled: flag,
     dns: object({ namespace: objectName, podLabels: textMap, ports: Type.Array(port, { minItems: 1 }) }),

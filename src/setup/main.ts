@@ -1,6 +1,8 @@
 /** The role `setup`, a hook of the chart: makes the installation's Secrets that are not there. What is there is kept, whoever made it. */
+import { calculateJwkThumbprint, type JWK } from 'jose';
 import { loadConfig } from '../config.ts';
-import { SECRETS, isKubeError, makeClient, type KubeClient, type Secret } from '../kube/client.ts';
+import { SECRETS, isKubeError, makeClient, type KubeClient, type ResourceType, type Secret } from '../kube/client.ts';
+import type { Meta } from '../kube/resources.ts';
 import { makeLog } from '../log.ts';
 import { natsTls, renewed } from './certificates.ts';
 import { admin, boxKeys, natsAuth, natsAuthConf, postgres, sealKeys, type SecretData } from './secrets.ts';
@@ -27,13 +29,50 @@ async function make(kube: KubeClient, name: string, stringData: SecretData): Pro
   }
 }
 
+export const PERSISTENT_VOLUME_CLAIMS: ResourceType<{ metadata: Meta; spec?: object }> = { group: '', version: 'v1', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim', namespaced: true };
+
+/** A new password would be one that the data does not know, so the product would be down after its next restart. */
+async function refuseNewPassword(kube: KubeClient, name: string, claim: string): Promise<void> {
+  if (!claim) return;
+  try {
+    await kube.get(PERSISTENT_VOLUME_CLAIMS, claim);
+  } catch (error) {
+    if (isKubeError(error, 'not-found')) return;
+    throw error;
+  }
+  throw new Error(`the Secret ${name} is missing, but the claim ${claim} holds a database: create the Secret again (docs/operating.md, "Change secrets") or delete the claim`);
+}
+
+/** Whether each public key has its private one: the API must seal with nothing that no controller can open. */
+async function fits(publicKeys: string | undefined, privateKeys: Record<string, unknown>[]): Promise<boolean> {
+  try {
+    const { keys } = JSON.parse(publicKeys ?? '') as { keys: JWK[] };
+    const named = async (jwk: JWK): Promise<string> => `${jwk.kid} ${await calculateJwkThumbprint(jwk)}`;
+    const known = new Set(await Promise.all(privateKeys.map((jwk) => named(jwk as JWK))));
+    return keys.length > 0 && (await Promise.all(keys.map(named))).every((key) => known.has(key));
+  } catch {
+    return false;
+  }
+}
+
 function openHalf(jwk: Record<string, unknown>): Record<string, unknown> {
   const { d: _, ...open } = jwk;
   return open;
 }
 
-export async function setup(kube: KubeClient, settings: { names: Record<string, string>; natsHosts: string[]; postgresHost: string; adminEmail: string }): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
-  const { natsHosts, postgresHost, adminEmail } = settings;
+export interface SetupSettings {
+  names: Record<string, string>;
+  /** Empty: NATS is not installed, and its CA and keys are given. */
+  natsHosts: string[];
+  /** Empty: PostgreSQL is not installed, and its Secret is given. */
+  postgresHost: string;
+  /** Of the data of the installed PostgreSQL; empty: it keeps none. */
+  postgresClaim?: string;
+  adminEmail: string;
+}
+
+export async function setup(kube: KubeClient, settings: SetupSettings): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
+  const { natsHosts, postgresHost, postgresClaim = '', adminEmail } = settings;
   const nameOf = (key: string, fallback: string) => settings.names[key] ?? fallback;
   const report = { made: [] as string[], renewed: [] as string[], kept: [] as string[] };
   const ensure = async (name: string, content: () => SecretData | Promise<SecretData>, refresh: (data: SecretData) => SecretData | undefined | Promise<SecretData | undefined> = () => undefined) => {
@@ -47,14 +86,25 @@ export async function setup(kube: KubeClient, settings: { names: Record<string, 
     (changes ? report.renewed : report.kept).push(name);
   };
 
-  await ensure(nameOf('natsTls', 'probeyard-nats-tls'), () => natsTls(natsHosts), (data) => renewed(data, natsHosts));
+  // Of an external NATS the CA is its own: one made here would be trusted instead.
+  if (natsHosts.length > 0) await ensure(nameOf('natsTls', 'probeyard-nats-tls'), () => natsTls(natsHosts), (data) => renewed(data, natsHosts));
   await ensure(nameOf('natsAuth', 'probeyard-nats-auth'), natsAuth, (data) => {
     // A given Secret without the public keys has a server of its own.
     if (!data['api.pub'] || !data['controller.pub'] || !data['issuer.pub']) return undefined;
     const conf = natsAuthConf(data);
     return conf === data['auth.conf'] ? undefined : { 'auth.conf': conf };
   });
-  await ensure(nameOf('postgres', 'probeyard-postgres'), () => postgres(postgresHost));
+  if (postgresHost) {
+    const owner = nameOf('postgres', 'probeyard-postgres');
+    await ensure(owner, async () => {
+      await refuseNewPassword(kube, owner, postgresClaim);
+      return postgres(postgresHost);
+    });
+    // The server takes these at its next start, so they may also be made for data that is there.
+    const { database = 'probeyard' } = await find(kube, owner) ?? {};
+    await ensure(nameOf('postgresApi', 'probeyard-postgres-api'), () => postgres(postgresHost, 'probeyard_api', database));
+    await ensure(nameOf('postgresController', 'probeyard-postgres-controller'), () => postgres(postgresHost, 'probeyard_controller', database));
+  }
   await ensure(nameOf('admin', 'probeyard-admin'), () => admin(adminEmail));
   await ensure(nameOf('box', 'probeyard-box'), boxKeys);
 
@@ -63,7 +113,8 @@ export async function setup(kube: KubeClient, settings: { names: Record<string, 
   const keys = await sealKeys();
   await ensure(privateName, () => keys.private);
   const held = JSON.parse((await find(kube, privateName))?.['private.jwks'] ?? '{"keys":[]}') as { keys: Record<string, unknown>[] };
-  await ensure(publicName, () => ({ 'public.jwks': JSON.stringify({ keys: held.keys.map(openHalf) }) }));
+  const halves = () => ({ 'public.jwks': JSON.stringify({ keys: held.keys.map(openHalf) }) });
+  await ensure(publicName, halves, async (data) => (held.keys.length === 0 || await fits(data['public.jwks'], held.keys) ? undefined : halves()));
   return report;
 }
 
@@ -72,7 +123,7 @@ export async function run(): Promise<void> {
   const log = makeLog('setup', config);
   const kube = await makeClient({ namespace: config.namespace });
   try {
-    const report = await setup(kube, { names: config.secretNames, natsHosts: config.natsHosts.split(','), postgresHost: config.postgresHost, adminEmail: config.adminEmail });
+    const report = await setup(kube, { names: config.secretNames, natsHosts: config.natsHosts.split(',').filter(Boolean), postgresHost: config.postgresHost, postgresClaim: config.postgresClaim, adminEmail: config.adminEmail });
     log.info(report, 'the Secrets are there');
   } finally {
     await kube.close();

@@ -31,8 +31,9 @@ export function natsAuth(): SecretData {
 /** A newer product may need other permissions on NATS: they follow from the keys, so they are written anew at each upgrade. */
 export const natsAuthConf = (data: SecretData): string => natsServerConfig({ api: data['api.pub'] ?? '', controller: data['controller.pub'] ?? '', issuer: data['issuer.pub'] ?? '' });
 
-export function postgres(host: string): SecretData {
-  const [username, password, database] = ['probeyard', randomBytes(24).toString('base64url'), 'probeyard'];
+/** Of the owner of the database, or of a role beside it. */
+export function postgres(host: string, username = 'probeyard', database = 'probeyard'): SecretData {
+  const password = randomBytes(24).toString('base64url');
   const url = `postgres://${username}:${password}@${host}:5432/${database}`;
   return { username, password, database, url, 'direct-url': url };
 }

@@ -53,12 +53,13 @@ const EXPECTED = {
   ],
   'Role/probeyard-setup': [
     'secrets: create',
-    'secrets [probeyard-admin probeyard-box probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-seal-private probeyard-seal-public]: get patch',
+    'secrets [probeyard-admin probeyard-box probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-postgres-api probeyard-postgres-controller probeyard-seal-private probeyard-seal-public]: get patch',
+    'persistentvolumeclaims [data-probeyard-postgres-0]: get',
   ],
   'Role/probeyard-renewal': ['secrets [probeyard-nats-tls]: get patch'],
   'ClusterRole/probeyard-view': ['probejobs.probeyard.dev: get list watch', 'probetools.probeyard.dev: get list watch', 'probepools.probeyard.dev: get list watch'],
   'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
-  'ClusterRole/probeyard-admin': [
+  'ClusterRole/probeyard-operator': [
     'probetools.probeyard.dev: get create update patch delete',
     'probepools.probeyard.dev: get create update patch delete',
     'probepools/scale.probeyard.dev: get create update patch delete',
@@ -106,6 +107,11 @@ describe('roles', function () {
         assert.equal(namespace, 'probeyard');
       }
     }
+  });
+
+  it('of tools and pools are no part of the cluster\'s own roles', () => {
+    const joined = render().filter(({ kind }) => kind === 'ClusterRole').map(({ metadata }) => [metadata.name, ...Object.keys(metadata.labels ?? {}).filter((label) => label.includes('aggregate-to-'))]);
+    assert.deepEqual(joined.sort(), [['probeyard-edit', 'rbac.authorization.k8s.io/aggregate-to-edit'], ['probeyard-operator'], ['probeyard-view', 'rbac.authorization.k8s.io/aggregate-to-view']]);
   });
 
   it('are left out where somebody else makes them', () => {

@@ -10,7 +10,7 @@ import { type KubeClient, makeClient, SECRETS, type Secret } from '../../src/kub
 import { openSealed } from '../../src/seal/open.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { natsTls, renewed } from '../../src/setup/certificates.ts';
-import { setup } from '../../src/setup/main.ts';
+import { PERSISTENT_VOLUME_CLAIMS, setup } from '../../src/setup/main.ts';
 import { renew } from '../../src/setup/renew.ts';
 import { admin, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
 import { isToken } from '../../src/store/admin.ts';
@@ -91,7 +91,7 @@ describe('setup: the Secrets of an installation', function () {
   let server: TestApiServer;
   let kube: KubeClient;
   const settings = { names: {}, natsHosts: ['nats'], postgresHost: 'postgres', adminEmail: 'admin@example.org' };
-  const NAMES = ['probeyard-admin', 'probeyard-box', 'probeyard-nats-auth', 'probeyard-nats-tls', 'probeyard-postgres', 'probeyard-seal-private', 'probeyard-seal-public'];
+  const NAMES = ['probeyard-admin', 'probeyard-box', 'probeyard-nats-auth', 'probeyard-nats-tls', 'probeyard-postgres', 'probeyard-postgres-api', 'probeyard-postgres-controller', 'probeyard-seal-private', 'probeyard-seal-public'];
 
   before(async () => { server = await testApiServer({ own: true }); });
   beforeEach(async () => { kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') }); });
@@ -158,5 +158,34 @@ describe('setup: the Secrets of an installation', function () {
     }) as typeof kube.get };
     await assert.rejects(renew(slow, name, ['nats'], new Date(Date.now() + 300 * DAY_MS)), { code: 'conflict' });
     assert.deepEqual(await held(), after);
+  });
+
+  it('public sealing keys without their private ones are made anew, and a key that was added to the private ones alone is left', async () => {
+    await setup(kube, settings);
+    const text = async (name: string, key: string) => Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
+    const [other, third] = [await sealKeys(), await sealKeys()];
+    await kube.mergePatch(SECRETS, 'probeyard-seal-private', { stringData: other.private });
+    assert.deepEqual((await setup(kube, settings)).renewed, ['probeyard-seal-public']);
+    assert.deepEqual(JSON.parse(await text('probeyard-seal-public', 'public.jwks')), JSON.parse(other.public['public.jwks'] ?? ''));
+    const both = { keys: [other, third].flatMap((one) => (JSON.parse(one.private['private.jwks'] ?? '') as { keys: object[] }).keys) };
+    await kube.mergePatch(SECRETS, 'probeyard-seal-private', { stringData: { 'private.jwks': JSON.stringify(both) } });
+    assert.deepEqual((await setup(kube, settings)).renewed, []);
+  });
+
+  it('outside servers: no Secret of PostgreSQL, no CA of NATS', async () => {
+    const { made } = await setup(kube, { ...settings, natsHosts: [], postgresHost: '' });
+    assert.deepEqual(made.sort(), NAMES.filter((name) => !/postgres|nats-tls/.test(name)));
+  });
+
+  it('a password is not made anew beside data that has another', async () => {
+    const claim = 'data-probeyard-postgres-0';
+    await setup(kube, { ...settings, postgresClaim: claim });
+    await kube.create(PERSISTENT_VOLUME_CLAIMS, { metadata: { name: claim }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } });
+    assert.deepEqual((await setup(kube, { ...settings, postgresClaim: claim })).made, []);
+    await kube.delete(SECRETS, 'probeyard-postgres-api');
+    assert.deepEqual((await setup(kube, { ...settings, postgresClaim: claim })).made, ['probeyard-postgres-api'], 'as an upgrade from a version without this role');
+    await kube.delete(SECRETS, 'probeyard-postgres');
+    await assert.rejects(setup(kube, { ...settings, postgresClaim: claim }), /the Secret probeyard-postgres is missing, but the claim data-probeyard-postgres-0 holds a database/);
+    assert.equal((await all())['probeyard-postgres'], undefined);
   });
 });

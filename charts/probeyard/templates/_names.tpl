@@ -58,6 +58,9 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "probeyard.natsInstalled" -}}{{ if not .Values.nats.external.url }}true{{ end }}{{- end -}}
 {{- define "probeyard.postgresInstalled" -}}{{ if not .Values.postgres.external.existingSecret }}true{{ end }}{{- end -}}
 
+{{/* Of the StatefulSet's one pod. */}}
+{{- define "probeyard.postgresClaim" -}}data-{{ include "probeyard.name" . }}-postgres-0{{- end -}}
+
 {{- define "probeyard.natsUrl" -}}
 {{- default (printf "tls://%s-nats.%s.svc:4222" (include "probeyard.name" .) .Release.Namespace) .Values.nats.external.url -}}
 {{- end -}}

@@ -89,13 +89,30 @@ prometheus.io/path: /metrics
   value: {{ .Values.logLevel }}
 {{- end -}}
 
+{{/* Whose Secret a part signs in with: {root, part}, a part being owner, api or controller. */}}
+{{- define "probeyard.postgresSecret" -}}
+{{- $external := .root.Values.postgres.external -}}
+{{- $own := dict "api" $external.apiSecret "controller" $external.controllerSecret -}}
+{{- $installed := dict "owner" .root.Values.secrets.postgres "api" .root.Values.secrets.postgresApi "controller" .root.Values.secrets.postgresController -}}
+{{- if $external.existingSecret -}}{{ default $external.existingSecret (get $own .part) }}{{- else -}}{{ get $installed .part }}{{- end -}}
+{{- end -}}
+
+{{/* {root, part} */}}
 {{- define "probeyard.postgresEnv" -}}
-{{- $external := .Values.postgres.external -}}
-{{- $secret := default .Values.secrets.postgres $external.existingSecret -}}
+{{- $external := .root.Values.postgres.external -}}
+{{- $keys := ternary (dict "url" $external.urlKey "direct" $external.directUrlKey) (dict "url" "url" "direct" "direct-url") (not (empty $external.existingSecret)) -}}
+{{- $secret := include "probeyard.postgresSecret" . -}}
 - name: PY_POSTGRES_URL
-  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $external.urlKey }} } }
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.url }} } }
 - name: PY_POSTGRES_DIRECT_URL
-  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $external.directUrlKey }}, optional: true } }
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.direct }}, optional: true } }
+{{- if eq .part "owner" }}
+# Which roles to give rights to.
+{{- range $part := list "api" "controller" }}
+- name: PY_POSTGRES_{{ upper $part }}_URL
+  valueFrom: { secretKeyRef: { name: {{ include "probeyard.postgresSecret" (dict "root" $.root "part" $part) }}, key: {{ $keys.url }} } }
+{{- end }}
+{{- end }}
 {{- if and $external.existingSecret $external.caKey }}
 - name: PY_POSTGRES_CA_FILE
   value: /etc/probeyard-postgres/ca.crt
@@ -208,7 +225,7 @@ prometheus.io/path: /metrics
   args: [migrate]
   env:
     {{- include "probeyard.selfEnv" . | nindent 4 }}
-    {{- include "probeyard.postgresEnv" . | nindent 4 }}
+    {{- include "probeyard.postgresEnv" (dict "root" . "part" "owner") | nindent 4 }}
     - name: PY_ADMIN_EMAIL_FILE
       value: /etc/probeyard-admin/email
     - name: PY_ADMIN_PASSWORD_FILE
