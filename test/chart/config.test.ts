@@ -71,7 +71,6 @@ describe('the product', function () {
     const one = container(objects, 'controller');
     assert.deepEqual(one.env?.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map(({ name, valueFrom }) => `${name}=${valueFrom?.secretKeyRef?.name}/${valueFrom?.secretKeyRef?.key}`), ['PY_POSTGRES_URL=pg/pooled', 'PY_POSTGRES_DIRECT_URL=pg/direct']);
     const roles = render({ postgres: { external: { existingSecret: 'owner', apiSecret: 'api', controllerSecret: 'controller' } } });
-    const secretsOf = (name: string, objects: ReturnType<typeof render>) => [...new Set(container(objects, name).env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []))];
     assert.deepEqual(['api', 'controller', 'migrate'].map((name) => secretsOf(name, roles)), [['api'], ['controller'], ['owner', 'api', 'controller']]);
     assert.deepEqual(['api', 'controller', 'migrate'].map((name) => secretsOf(name, render())), [['probeyard-postgres-api'], ['probeyard-postgres-controller'], ['probeyard-postgres', 'probeyard-postgres-api', 'probeyard-postgres-controller']]);
     const settings = loadConfig('controller', environmentOf(one));
@@ -81,6 +80,8 @@ describe('the product', function () {
     assert.deepEqual(objects.filter(({ kind, metadata }) => kind === 'Service' && /nats|postgres/.test(metadata.name)), []);
   });
 });
+
+const secretsOf = (name: string, objects: ReturnType<typeof render>) => [...new Set(container(objects, name).env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []))];
 
 interface Volume {
   name: string;
