@@ -48,6 +48,8 @@ async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> 
   await client.connect();
   for (const role of ['py_owner', 'py_api', 'py_controller']) await client.query(`create role ${role} login`);
   await client.query('alter database postgres owner to py_owner');
+  // For tests that end a session of the product's.
+  await client.query('grant pg_signal_backend, pg_monitor to py_owner');
   // Where a test makes a table, it is the owner's.
   await client.query('alter role probeyard in database postgres set role py_owner');
   await client.end();
