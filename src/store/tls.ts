@@ -43,13 +43,13 @@ function readPem(file: string, what: string): string {
 
 export interface Reached { url: string; ssl: false | ConnectionOptions }
 
-/** The address without its settings of TLS, and these as pg takes them. A given CA is never dropped. */
+/** The address without its settings of TLS, and these as pg takes them. A given CA is never dropped; an empty file name is none. */
 export function reached(address: string, caFile: string | undefined): Reached {
   const [base = '', ...rest] = address.split('?');
   const query = new URLSearchParams(rest.join('?'));
   const named = query.get('sslrootcert');
   // libpq's word for the public ones.
-  const file = caFile ?? (named === null || named === 'system' ? undefined : named);
+  const file = caFile || (named === null || named === 'system' ? undefined : named);
   const mode = modeOf(query) ?? (file === undefined && named === null ? 'off' : 'full');
   const [certificate, key] = [query.get('sslcert'), query.get('sslkey')];
   for (const name of OF_TLS) query.delete(name);

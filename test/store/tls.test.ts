@@ -85,6 +85,7 @@ describe('store: TLS to Postgres', function () {
   it('other parameters of the address stay, and sslrootcert names a CA', () => {
     assert.equal(reached('postgres://a@b/c?sslmode=require&target_session_attrs=rw', undefined).url, 'postgres://a@b/c?target_session_attrs=rw');
     assert.ok((reached(`postgres://a@b/c?sslrootcert=${ca}`, undefined).ssl as { ca: string }).ca.includes('BEGIN CERTIFICATE'));
+    assert.deepEqual(reached('postgres://a@b/c', ''), { url: 'postgres://a@b/c', ssl: false }, 'a CA file that is not set is an empty setting');
     assert.deepEqual(reached('postgres://a@b/c?sslmode=verify-full&sslrootcert=system', undefined).ssl, { rejectUnauthorized: true });
   });
 
