@@ -1,7 +1,8 @@
 /**
- * Tokens by their SHA-256, so that a request costs no look-up. Forgotten at once when Postgres tells of a change, and
- * after a second while it cannot tell. Concurrent look-ups of one token are one.
+ * Tokens by their SHA-256, so that a request costs no look-up. A notice of Postgres makes what it is about stale at once;
+ * while notices may be missed, entries hold for a second. Concurrent look-ups of one token are one.
  */
+import type { TokenChange } from '../store/listen.ts';
 import type { TokenRecord } from '../store/records.ts';
 
 export interface TokenCacheOptions {
@@ -15,8 +16,8 @@ export interface TokenCacheOptions {
 
 export interface TokenCache {
   get(sha256: Buffer): Promise<TokenRecord | null>;
-  /** Something changed: forget. Answers that are on their way are not kept either. */
-  flush(): void;
+  /** What the change is about is asked again. Look-ups in flight are not kept, whatever they are about. */
+  changed(change: TokenChange): void;
 }
 
 const TTL_DEAF_MS = 1_000;
@@ -27,18 +28,37 @@ const MOST_UNKNOWN = 1_000;
 
 interface Entry { record: TokenRecord | null; at: number }
 
+/** Never fresh. The entry stays, because a token that was known is no guess. */
+const STALE = -Infinity;
+
 export function makeTokenCache({ find, listening, now = () => performance.now(), onLookup = () => {}, max = 10_000 }: TokenCacheOptions): TokenCache {
   const entries = new Map<string, Entry>();
   const unknown = new Map<string, Entry>();
   const pending = new Map<string, Promise<TokenRecord | null>>();
   let generation = 0;
 
-  const flush = (): void => {
-    generation++;
-    entries.clear();
-    unknown.clear();
-    pending.clear();
+  const forget = (concerns: (record: TokenRecord) => boolean): void => {
+    for (const entry of entries.values()) if (entry.record && concerns(entry.record)) entry.at = STALE;
   };
+
+  /** One change must not empty the cache: any user can change themselves, and each entry then costs a look-up. */
+  function changed(change: TokenChange): void {
+    generation++;
+    pending.clear();
+    if ('token' in change) {
+      // Under the old text too: there is a notice for each.
+      const key = Buffer.from(change.sha256 ?? '', 'hex').toString('base64');
+      unknown.delete(key);
+      const entry = entries.get(key);
+      if (entry) entry.at = STALE;
+    } else if ('user' in change && change.root !== undefined) {
+      const { root } = change;
+      forget(({ rootUserId }) => rootUserId === root);
+    } else {
+      unknown.clear();
+      forget(() => true);
+    }
+  }
 
   async function look(key: string, sha256: Buffer): Promise<TokenRecord | null> {
     const asked = generation;
@@ -73,6 +93,6 @@ export function makeTokenCache({ find, listening, now = () => performance.now(),
       pending.set(key, asked);
       return asked;
     },
-    flush,
+    changed,
   };
 }

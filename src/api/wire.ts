@@ -54,7 +54,7 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
 
   // The cache asks whether changes are heard of, and the listener tells the cache of them.
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening(), onLookup: metrics.tokenLookup });
-  const listener = store.listenTokens(tokens.flush);
+  const listener = store.listenTokens(tokens.changed);
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
 

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 
-/** `all`: notices may have been missed, forget everything. */
-export type TokenChange = { all: true } | { token: number; sha256: string | null } | { user: number };
+/** `all`: notices may have been missed, forget everything. `sha256` is in hex. Without `root`, the account is not known. */
+export type TokenChange = { all: true } | { token: number; sha256: string | null } | { user: number; root?: number };
 
 export interface Listener {
   /** False while notices may be missed: then caches must go by a short time to live. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { TokenRecord } from '../../src/store/records.ts';
+import type { TokenChange } from '../../src/store/listen.ts';
 import { makeTokenCache } from '../../src/api/token_cache.ts';
 
 const key = Buffer.from('a'.repeat(32));
-const record = { id: 1 } as TokenRecord;
+const record = { id: 1, rootUserId: 1 } as TokenRecord;
 
 function cacheOf(find: () => Promise<TokenRecord | null>, options: { max?: number } = {}) {
   const world = { time: 0, listening: true, lookups: 0 };
@@ -49,8 +50,44 @@ describe('the token cache', () => {
   it('forgets all that it knows when a change is told', async () => {
     const { cache, world } = cacheOf(async () => (world.lookups === 1 ? record : null));
     assert.equal(await cache.get(key), record);
-    cache.flush();
+    cache.changed({ all: true });
     assert.equal(await cache.get(key), null);
+  });
+
+  const named = (name: string): Buffer => Buffer.from(name.repeat(32));
+  const notices: [what: string, change: TokenChange, askedAgain: string[]][] = [
+    ['a user asks for the tokens of that account again, and for no others', { user: 5, root: 1 }, ['a', 'b']],
+    ['a user without its account asks for all tokens again', { user: 5 }, ['a', 'b', 'c']],
+    ['a token asks for that token again, and for no others', { token: 1, sha256: named('a').toString('hex') }, ['a']],
+    ['a token without a hash asks for none', { token: 1, sha256: null }, []],
+  ];
+  for (const [what, change, askedAgain] of notices) {
+    it(`a notice of ${what}`, async () => {
+      const roots = new Map([['a', 1], ['b', 1], ['c', 2]]);
+      const asked: string[] = [];
+      const cache = makeTokenCache({
+        async find(sha256) {
+          const name = String.fromCharCode(sha256[0]!);
+          asked.push(name);
+          return { rootUserId: roots.get(name) } as TokenRecord;
+        },
+        listening: () => true, now: () => 0,
+      });
+      for (const name of roots.keys()) await cache.get(named(name));
+      asked.length = 0;
+      cache.changed(change);
+      for (const name of roots.keys()) await cache.get(named(name));
+      assert.deepEqual(asked, askedAgain);
+    });
+  }
+
+  it('a notice of a new token ends what was kept of its text', async () => {
+    let found: TokenRecord | null = null;
+    const { cache } = cacheOf(async () => found);
+    assert.equal(await cache.get(key), null);
+    found = record;
+    cache.changed({ token: 1, sha256: key.toString('hex') });
+    assert.equal(await cache.get(key), record);
   });
 
   it('does not keep an answer that was on its way when the change came', async () => {
@@ -58,7 +95,7 @@ describe('the token cache', () => {
     let asked = 0;
     const { cache, world } = cacheOf(() => answers[asked++]!.promise);
     const before = cache.get(key);
-    cache.flush();
+    cache.changed({ all: true });
     const after = cache.get(key);
     answers[1]!.resolve(null);
     assert.equal(await after, null);

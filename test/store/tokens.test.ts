@@ -134,7 +134,7 @@ describe('store: notices of changed tokens', function () {
     const hex = (text: string) => sha256(text).toString('hex');
     await until('five notices', () => heard.length === 5);
     assert.deepEqual(heard.splice(0), [
-      { token, sha256: hex('n') }, { token, sha256: hex('m') }, { token, sha256: hex('n') }, { user: fixture.admin.userId }, { token, sha256: hex('m') },
+      { token, sha256: hex('n') }, { token, sha256: hex('m') }, { token, sha256: hex('n') }, { user: fixture.admin.userId, root: fixture.admin.userId }, { token, sha256: hex('m') },
     ]);
 
     await fixture.server.down('immediate');
@@ -144,6 +144,26 @@ describe('store: notices of changed tokens', function () {
     assert.deepEqual(heard, [{ all: true }]);
     await listener.stop();
     assert.equal(listener.listening(), false);
+  });
+
+  it('a notice of a user names the root user, and both when the user moves to another account', async () => {
+    const insert = async (email: string, parent: number | null): Promise<number> => {
+      const text = `insert into users (email, role, status, parent_id) values ($1, $2, 'active', $3) returning id`;
+      return Number((await fixture.sql<{ id: string }>(text, [email, parent === null ? 'user' : 'sub', parent]))[0]!.id);
+    };
+    const [one, other] = [await insert('one@example.org', null), await insert('other@example.org', null)];
+    const middle = await insert('middle@example.org', one);
+    const low = await insert('low@example.org', middle);
+    const heard: TokenChange[] = [];
+    const listener = fixture.store.listenTokens((change) => heard.push(change));
+    await until('it listens', () => listener.listening());
+    heard.length = 0;
+    await fixture.sql(`update users set status = 'suspended' where id = $1`, [low]);
+    await fixture.sql('update users set parent_id = $2 where id = $1', [low, other]);
+    await fixture.sql('delete from users where id = $1', [low]);
+    await until('four notices', () => heard.length === 4);
+    assert.deepEqual(heard, [{ user: low, root: one }, { user: low, root: one }, { user: low, root: other }, { user: low, root: other }]);
+    await listener.stop();
   });
 
   it('a killed backend is replaced', async () => {

@@ -75,7 +75,7 @@ export async function startReplica(stored: StoreFixture, settings: AccountSettin
   const logger = pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } });
   const accounts = makeAccounts({ store, log: logger, settings });
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening() });
-  const listener = store.listenTokens(tokens.flush);
+  const listener = store.listenTokens(tokens.changed);
   await until('changes are heard of', () => listener.listening());
   const deps = {
     store, accounts, tokens, log: logger, drain: makeDrain(), metrics: makeMetrics(() => 0), catalog: () => [], tellEarly: () => {}, memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
