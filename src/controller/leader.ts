@@ -727,21 +727,23 @@ export class Leader {
 
   // ---------------------------------------------------------------------- views
 
-  /** Waiting jobs by tenant in a lane that only lack a runner; and how long the longest of a tenant without a pod has waited. */
-  demand(lane: string): { waiting: Waiting[]; longestWaitMs: number } {
+  /** Waiting jobs by tenant in a lane that only lack a runner, and how long the oldest of each has waited. */
+  demand(lane: string): Waiting[] {
     const waiting = new Map<string, Waiting>();
-    let longestWaitMs = 0;
     const clock = this.#deps.store.clock.now();
     const count = (job: Job) => {
       const key = `${job.account} ${job.tenant}`;
+      const waitMs = clock - job.submittedAt.getTime();
       const known = waiting.get(key);
-      if (known) known.jobs += 1;
-      else waiting.set(key, { tenant: job.tenant, account: job.account, jobs: 1 });
-      longestWaitMs = Math.max(longestWaitMs, clock - job.submittedAt.getTime());
+      if (!known) waiting.set(key, { tenant: job.tenant, account: job.account, jobs: 1, waitMs });
+      else {
+        known.jobs += 1;
+        known.waitMs = Math.max(known.waitMs, waitMs);
+      }
     };
     for (const job of this.#retrying) if (job.lane === lane) count(job);
     for (const job of this.#ledger.nextUp(lane)) count(job);
-    return { waiting: [...waiting.values()], longestWaitMs };
+    return [...waiting.values()];
   }
 
   /** By request id; only jobs made by hand have another name than id, and those are found in the cache. */

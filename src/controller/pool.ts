@@ -10,15 +10,13 @@ import { holderOf, type Holder, type Runner } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { isForOneJob } from './tenant.ts';
 
-/** Jobs of one tenant that could run but for a runner, and the account whose share they count to. */
-export interface Waiting { tenant: string; account: Holder; jobs: number }
+/** Jobs of one tenant that could run but for a runner, the account whose share they count to, and the wait of the oldest. */
+export interface Waiting { tenant: string; account: Holder; jobs: number; waitMs: number }
 
 export interface Demand {
   waiting: readonly Waiting[];
   /** Untouched pods taken in the last seconds, per second. */
   drainPerSecond: number;
-  /** Longest time that a tenant without any pod has waited. */
-  longestWaitMs: number;
 }
 
 export interface PoolPlan {
@@ -121,23 +119,24 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   let open = untouchedNow + startingNow + Math.max(0, spec.maxPods - total);
   const strangers = waiting
     .filter(({ tenant }) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)))
-    .sort((a, b) => heldBy(a.account) - heldBy(b.account));
+    .sort((a, b) => heldBy(a.account) - heldBy(b.account) || b.waitMs - a.waitMs);
   const isBound = (runner: Runner): boolean => runner.tenant !== undefined && !ending.has(runner);
-  const lends = demand.longestWaitMs >= FAIR_WAIT_MS;
-  const victimFor = (account: Holder): Runner | undefined => {
+  const victimFor = ({ account, waitMs }: Waiting): Runner | undefined => {
     const has = heldBy(account);
     const isIts = (runner: Runner): boolean => holderOf(runner) === account;
     const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
     const byHeld = (a: Runner, b: Runner): number => heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
     const bounds = free.filter((runner) => isBound(runner) && mayGo(runner)).sort(byHeld);
     // None of the idle ones could go: after a fair wait even a tenant with work of its own lends one.
+    const lends = waitMs >= FAIR_WAIT_MS;
     return bounds.find(({ tenant }) => !waits.has(tenant ?? '')) ?? (lends ? bounds.find((runner) => isIts(runner) || heldBy(holderOf(runner)) > has) : undefined);
   };
   const exhausted = new Set<Holder>();
-  for (const { account } of strangers) {
+  for (const stranger of strangers) {
+    const { account } = stranger;
     if (open > 0 && mayTake(spec, { held: heldBy(account), bound, fewestOfOthers: fewestOfOthers(account) })) open--;
     else {
-      const victim = exhausted.has(account) ? undefined : victimFor(account);
+      const victim = exhausted.has(account) ? undefined : victimFor(stranger);
       if (!victim) {
         exhausted.add(account);
         continue;

@@ -29,7 +29,7 @@ export interface PoolsDeps {
   signal: AbortSignal;
   stillLeading: () => boolean;
   owner: () => Promise<OwnerReference | undefined>;
-  demand: (lane: string) => { waiting: Waiting[]; longestWaitMs: number };
+  demand: (lane: string) => Waiting[];
   /** A pod is gone, with what it ran. */
   podGone: (task: LostTask) => void;
   /** Runners or tools came: waiting jobs may fit now. */
@@ -390,10 +390,9 @@ export class Pools {
     const at = now();
     for (const [pod, since] of state.unseen) if (at - since > UNSEEN_MS) state.unseen.delete(pod);
     state.taken = state.taken.filter((time) => at - time < 2_000);
-    const { waiting, longestWaitMs } = demand(name);
     return planPool({
       spec: state.pool.spec, generation: state.generation, runners: [...runners.inPool(name)], unseen: state.unseen.size,
-      demand: { waiting, longestWaitMs, drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
+      demand: { waiting: demand(name), drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
       lacksWall: ({ walls }) => lackedWalls(state.pool.spec, walls).length > 0,
     });
   }

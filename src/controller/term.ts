@@ -59,7 +59,7 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   const pools = new Pools({
     kube, config, log, metrics, events, runners, owner, signal: over.signal,
     stillLeading: () => term.stillLeading(0),
-    demand: (lane) => made.leader?.demand(lane) ?? { waiting: [], longestWaitMs: 0 },
+    demand: (lane) => made.leader?.demand(lane) ?? [],
     podGone: (task) => made.leader?.podGone(task),
     changed: () => made.leader?.poolsChanged(),
   });

@@ -10,10 +10,10 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
 });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
-const none: Demand = { waiting: [], drainPerSecond: 0, longestWaitMs: 0 };
+const none: Demand = { waiting: [], drainPerSecond: 0 };
 /** Jobs by tenant; a tenant `x:…@a` is of the account `a`, any other an account of its own. */
-const waiting = (jobs: Record<string, number>, longestWaitMs = 0, drainPerSecond = 0): Demand => ({
-  waiting: Object.entries(jobs).map(([tenant, count]) => ({ tenant, account: tenant.split('@')[1] ?? tenant, jobs: count })), drainPerSecond, longestWaitMs,
+const waiting = (jobs: Record<string, number>, waitMs = 0, drainPerSecond = 0): Demand => ({
+  waiting: Object.entries(jobs).map(([tenant, count]) => ({ tenant, account: tenant.split('@')[1] ?? tenant, jobs: count, waitMs })), drainPerSecond,
 });
 const spec = { serves: { kinds: ['file' as const] }, minReady: 2, maxPods: 5, reuse: { scope: 'account' as const, maxJobs: 10, maxAgeSeconds: 100, idleSeconds: 10 } };
 
@@ -84,12 +84,18 @@ describe('pool plan', () => {
     assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 500)).end, []);
     assert.deepEqual(plan(all, waiting({ a: 9, b: 1 }, 1500)).end, ['evicted']);
   });
+  it('the long wait of a tenant that holds runners lends none to a tenant that has just come', () => {
+    const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
+    const [a, b] = [{ tenant: 'a', account: 'a', jobs: 9, waitMs: 60_000 }, { tenant: 'b', account: 'b', jobs: 1, waitMs: 10 }];
+    assert.deepEqual(plan(all, { ...none, waiting: [a, b] }).end, []);
+    assert.deepEqual(plan(all, { ...none, waiting: [a, { ...b, waitMs: 1_500 }] }).end, ['evicted']);
+  });
 
   describe('shares of accounts', () => {
     const large = { ...spec, minReady: 2, maxPods: 10 };
     const own = (account: number, count: number, more: Partial<Runner> = {}) => many(count, { tenant: `a:${account}`, account, ...more });
     const one = (job: number, account: number, more: Partial<Runner> = {}) => runner({ tenant: `x:${job}`, account, ...busy, ...more });
-    const wants = (...jobs: [tenant: string, account: number, jobs: number][]): Demand => ({ ...none, waiting: jobs.map(([tenant, account, count]) => ({ tenant, account, jobs: count })) });
+    const wants = (...jobs: [tenant: string, account: number, jobs: number][]): Demand => ({ ...none, waiting: jobs.map(([tenant, account, count]) => ({ tenant, account, jobs: count, waitMs: 0 })) });
     const strange = (account: number, count: number): [string, number, number][] => Array.from({ length: count }, (_, i) => [`x:new${i}`, account, 1]);
     const planned = (runners: Runner[], demand: Demand, more: object = {}) => plan(runners, demand, { spec: large, ...more });
 
