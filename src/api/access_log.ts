@@ -2,7 +2,7 @@
  * One line per request, and its metrics, once the answer has left or its caller is gone. The route's pattern stands for the
  * path: paths and queries may hold secrets, and an unknown path is whatever a caller wrote.
  */
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 import type { Context, Handler } from './context.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -27,7 +27,7 @@ function record(log: Logger, metrics: Metrics, ctx: Context, began: number): voi
   const level = HEALTH.has(route) ? 'debug' : 'info';
   const { requestId, token, caller } = ctx.state;
   log[level]({
-    request: requestId, method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, ...(cut ? { cut } : {}),
+    ...requestFields({ id: requestId }), method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, ...(cut ? { cut } : {}),
     token: token?.id ?? caller?.tokenId ?? undefined, user: caller?.userId,
   }, 'request');
 }

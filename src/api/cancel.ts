@@ -1,6 +1,7 @@
 /** A caller who hung up: the ProbeJob is deleted, and the leader ends what runs. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { isKubeError, PROBE_JOBS } from '../kube/client.ts';
+import { requestFields } from '../log.ts';
 import type { Deps } from './deps.ts';
 import { recordEnd } from './ends.ts';
 
@@ -27,6 +28,6 @@ export async function cancel({ kube, store, log, settings }: Pick<Deps, 'kube' |
     const deleted = await deleteJob(kube, request.id, settings.namespace);
     if (!deleted) await recordEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller hung up' });
   } catch (error) {
-    log.warn({ err: error, request: request.id }, 'cannot cancel a request whose caller hung up');
+    log.warn({ err: error, ...requestFields({ id: request.id }) }, 'cannot cancel a request whose caller hung up');
   }
 }

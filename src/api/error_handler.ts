@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { BusError } from '../bus/errors.ts';
 import { isKubeError } from '../kube/errors.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 import { isStoreError } from '../store/errors.ts';
 import { GatewayError, inside, unavailable } from './errors.ts';
 import { errorBody, isManagement } from './management/error_body.ts';
@@ -34,8 +34,8 @@ function gatewayErrorOf(error: unknown): GatewayError {
   return frameworkError(error) ?? inside(message, error);
 }
 
-function write(log: Logger, error: GatewayError, request: string): void {
-  const line = { request, code: error.code, status: error.status, detail: error.detail };
+function write(log: Logger, error: GatewayError, id: string): void {
+  const line = { ...requestFields({ id }), code: error.code, status: error.status, detail: error.detail };
   if (error.status === 503) log.warn({ ...line, err: error.cause }, 'request failed');
   else if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
   else log.debug(line, 'request refused');

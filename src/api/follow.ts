@@ -1,6 +1,7 @@
 /** From an open request to its end: the job is created, the leader told, and the end waited for; or the wait ends otherwise. */
 import type { Ended } from '../bus/messages.ts';
 import type { ProbeJob } from '../kube/resources.ts';
+import { requestFields } from '../log.ts';
 import { cancel } from './cancel.ts';
 import type { Context } from './context.ts';
 import { createJob, worthAnotherTry } from './create_job.ts';
@@ -39,7 +40,7 @@ export async function create(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'lo
     return null;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    deps.log.error({ err: error, request: request.id }, 'cannot create a ProbeJob');
+    deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
     return recordEnd(deps.store, request, worthAnotherTry(error) ? OUT_OF_QUEUE : NOT_CREATED);
   }
 }

@@ -1,5 +1,6 @@
 /** Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away. */
 import type { ProbeJob } from '../kube/resources.ts';
+import { requestFields } from '../log.ts';
 import type { Deps } from './deps.ts';
 import { create, type Followed } from './follow.ts';
 
@@ -21,7 +22,10 @@ export function makeHandOver(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'lo
     async start(request, job) {
       deps.tellEarly({ job: request.id, namespace: deps.settings.namespace, spec: job.spec });
       const creating: Promise<void> = create(deps, { ...request, job }, job, stopping.signal)
-        .then(() => {}, (error: unknown) => { if (!stopping.signal.aborted) deps.log.error({ err: error, request: request.id }, 'a request could neither be created nor ended'); })
+        .then(() => {}, (error: unknown) => {
+          if (stopping.signal.aborted) return;
+          deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'a request could neither be created nor ended');
+        })
         .finally(() => underWay.delete(creating));
       underWay.add(creating);
       let timer: NodeJS.Timeout | undefined;

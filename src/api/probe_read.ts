@@ -2,6 +2,7 @@
 import { keptWishes } from '../envelope/wanted.ts';
 import { isKubeError, PROBE_JOBS } from '../kube/client.ts';
 import { WAITING, type ProbeJob } from '../kube/resources.ts';
+import { requestFields } from '../log.ts';
 import { isUuid } from '../store/uuid.ts';
 import { answer, endError } from './answer.ts';
 import { auth } from './auth.ts';
@@ -36,7 +37,7 @@ async function jobOf({ kube, settings, log }: Pick<Deps, 'kube' | 'settings' | '
   try {
     return await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 });
   } catch (error) {
-    if (!isKubeError(error, 'not-found')) log.warn({ err: error, request: id }, 'cannot read a ProbeJob');
+    if (!isKubeError(error, 'not-found')) log.warn({ err: error, ...requestFields({ id }) }, 'cannot read a ProbeJob');
     return null;
   }
 }

@@ -9,7 +9,7 @@ const result = { tools: [tool('ffprobe', '{}')], ioUsage: 1 };
 const asked = [{ name: 'ffprobe' as const }];
 
 interface Told { status: number; ms: number }
-interface Line { request: string; method: string; route: string; status: number; ms: number; cut?: boolean; msg: string }
+interface Line { request_id: string; method: string; route: string; status: number; ms: number; cut?: boolean; msg: string }
 
 describe('access log and metrics', function () {
   this.timeout(120_000);
@@ -80,7 +80,7 @@ describe('access log and metrics', function () {
   });
 
   it('a line has the status, the method and the route of what the caller was told', () => {
-    const byId = new Map(lines().map((line) => [line.request, line]));
+    const byId = new Map(lines().map((line) => [line.request_id, line]));
     for (const [id, { status, method, route }] of told) {
       const line = byId.get(id);
       assert.deepEqual(line && [line.status, line.method, line.route, line.cut], [status, method, route, undefined], id);
@@ -88,13 +88,13 @@ describe('access log and metrics', function () {
   });
 
   it('the duration in a line is within what its caller measured', () => {
-    const byId = new Map(lines().map((line) => [line.request, line]));
+    const byId = new Map(lines().map((line) => [line.request_id, line]));
     // The line is written a turn of the event loop after the last byte.
     for (const [id, { ms }] of told) assert.ok(byId.get(id)!.ms <= ms + 50, `${byId.get(id)!.ms} ms logged, ${ms} ms measured`);
   });
 
   it('only callers who left are 499', () => {
-    const others = lines().filter(({ request }) => !told.has(request));
+    const others = lines().filter(({ request_id }) => !told.has(request_id));
     assert.deepEqual(others.map(({ status, route }) => [status, route]), Array.from({ length: left }, () => [499, FILE]));
   });
 
