@@ -134,6 +134,7 @@ export const VALUES: TSchema = object({
     repositoryPrefix: text({ minLength: 1 }),
     allowedRegistries: Type.Array(text({ minLength: 1 })),
     catalog: Type.Array(tool),
+    include: Type.Array(text({ minLength: 1 })),
     exclude: Type.Array(text({ minLength: 1 })),
     bundled: object(image),
   }),

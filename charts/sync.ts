@@ -11,12 +11,13 @@ const END = '<!-- /values -->';
 
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 
-interface CatalogTool { tool: string; version: string; latest?: boolean; command: string[] }
+interface CatalogTool { tool: string; version: string; latest?: boolean; command: string[]; built: unknown }
 
-/** What the chart needs of the catalog of images: not where their bytes come from. */
+/** What the chart needs of the catalog of images: not where their bytes come from. A version that was never built is optional: no registry has its image. */
 export function chartCatalog(catalogYaml: string): string {
   const { tools } = parse(catalogYaml) as { tools: CatalogTool[] };
-  const entries = tools.map(({ tool, version, latest, command }) => ({ tool, version, ...(latest ? { latest } : {}), command }));
+  const entries = tools.map(({ tool, version, latest, command, built }) =>
+    ({ tool, version, ...(latest ? { latest } : {}), ...(built === 'never' ? { optional: true } : {}), command }));
   return `# Made from images/catalog.yaml by charts/sync.ts: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { entryName, readCatalog } from '../../images/catalog.ts';
 import { registryAllowed } from '../../src/controller/tools.ts';
 import { EVERYTHING, OTHERS_CRDS } from './everything.ts';
 import { CHART, container, containersOf, environmentOf, only, podsOf, render, type Rendered } from './render.ts';
@@ -63,9 +64,18 @@ describe('images', function () {
 
   it('of tools can be left out, replaced and added', () => {
     const all = catalogOf(render()).length;
-    assert.equal(catalogOf(render({ tools: { exclude: ['ffprobe-3.3'] } })).length, all - 1);
+    assert.equal(catalogOf(render({ tools: { exclude: ['ffprobe-4.0'] } })).length, all - 1);
     const objects = render({ tools: { catalog: [{ tool: 'ffprobe', version: '10', command, image: 'other.example/ffprobe:10' }, { tool: 'mediainfo', version: '1.0', tag: '1.0-r2', command }] } });
     assert.deepEqual(catalogOf(objects).map(({ image }) => image), ['other.example/ffprobe:10', 'probeyard/tool-mediainfo:1.0-r2']);
+  });
+
+  it('of tools that were never built are installed only where the values name them', () => {
+    const names = (values: object = {}) => catalogOf(render(values)).map(({ tool, version }) => `${tool}-${version}`);
+    const all = readCatalog().tools;
+    const built = all.filter((entry) => entry.built !== 'never').map(entryName);
+    assert.ok(built.length < all.length && built.includes('c2pa-0.90.22'));
+    assert.deepEqual(names(), built);
+    assert.deepEqual(names({ tools: { include: ['ffprobe-7.0'] } }).filter((name) => !built.includes(name)), ['ffprobe-7.0']);
   });
 
   const command = ['{root}/bin/x'];

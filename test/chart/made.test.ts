@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { chartCatalog, madeFiles } from '../../charts/sync.ts';
 import { valueRows } from '../../charts/values_table.ts';
 import { CHART } from './render.ts';
@@ -22,8 +22,12 @@ describe('what the chart holds of other places', () => {
   });
 
   it('takes of the catalog only what a ProbeTool needs', () => {
-    const yaml = 'tools:\n  - {tool: ffprobe, version: "9.0", exact: "9.0.2", latest: true, command: ["{root}/bin/ffprobe"], license: x, source: {}, built: never}\n';
-    assert.deepEqual(parse(chartCatalog(yaml)), [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }]);
+    const entry = (version: string, more: object) => ({ tool: 'ffprobe', version, exact: `${version}.2`, command: ['{root}/bin/ffprobe'], license: 'x', source: {}, ...more });
+    const yaml = stringify({ tools: [entry('9.0', { latest: true, built: { startup_ms: 4 } }), entry('7.0', { built: 'never' })] });
+    assert.deepEqual(parse(chartCatalog(yaml)), [
+      { tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] },
+      { tool: 'ffprobe', version: '7.0', optional: true, command: ['{root}/bin/ffprobe'] },
+    ]);
   });
 });
 

@@ -79,7 +79,8 @@ export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'im
 
 async function readCatalog(): Promise<CatalogEntry[]> {
   const text = await readFile(join(chartDir, 'files', 'catalog.yaml'), 'utf8').catch(() => '[]');
-  return Value.Parse(Type.Array(CatalogEntry), parse(text));
+  // What was built is installed, optional or not: a catalog in the values has no such mark.
+  return Value.Parse(Type.Array(CatalogEntry), (parse(text) as { optional?: boolean }[]).map((entry) => ({ ...entry, optional: undefined })));
 }
 
 /** A killed helm leaves a release that it takes for one at work. We hold the lock, so nobody is: back to the last one that was whole. */

@@ -33,7 +33,8 @@
 {{- define "probeyard.catalog" -}}
 {{- $tools := list }}
 {{- range default (.Files.Get "files/catalog.yaml" | fromYamlArray) .Values.tools.catalog }}
-{{- if not (has (printf "%s-%s" .tool .version) $.Values.tools.exclude) }}
+{{- $version := printf "%s-%s" .tool .version }}
+{{- if and (or (not .optional) (has $version $.Values.tools.include)) (not (has $version $.Values.tools.exclude)) }}
 {{- $tool := dict "tool" .tool "version" .version "command" .command "image" (include "probeyard.toolImage" (dict "root" $ "entry" .)) }}
 {{- if .latest }}{{ $_ := set $tool "latest" true }}{{ end }}
 {{- $tools = append $tools $tool }}
