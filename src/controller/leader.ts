@@ -448,7 +448,8 @@ export class Leader {
     }
     job.attempt += 1;
     job.state = 'running';
-    const queueTimeMs = Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime()));
+    // As it stands in the status and will stand in the record, and not by a clock read after the write.
+    const queueTimeMs = job.status?.queueTimeMs ?? 0;
     if (!again) {
       disarm(job);
       this.#armDeadline(job, store.clock.now());

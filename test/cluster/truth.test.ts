@@ -1,0 +1,186 @@
+/** What all parts count and log of a mixed load, held against the callers' own record, the origin's and the receiver's. */
+import assert from 'node:assert/strict';
+import { PODS } from '../../src/kube/client.ts';
+import { LABEL } from '../../src/kube/resources.ts';
+import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
+import { serveFile } from './origin.ts';
+
+type Samples = Map<string, number>;
+
+/** `name{labels}` of the text format, with the values of all replicas of a part added up. */
+async function metricsOf(c: Cluster, component: 'api' | 'controller'): Promise<Samples> {
+  const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=${component}` });
+  const sums: Samples = new Map();
+  for (const { metadata } of items) {
+    const text = await c.kubectl('get', '--raw', `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}:9090/proxy/metrics`);
+    for (const [, name, value] of text.matchAll(/^([a-z_]+(?:\{[^}]*\})?) (\S+)$/gm)) sums.set(name!, (sums.get(name!) ?? 0) + Number(value));
+  }
+  return sums;
+}
+
+/** What was added since, of the samples of one name, by one label (or ''), without those that did not change. */
+function added(before: Samples, after: Samples, name: string, label?: string): Record<string, number> {
+  const out: Record<string, number> = {};
+  for (const [key, value] of after) {
+    if (key !== name && !key.startsWith(`${name}{`)) continue;
+    const more = value - (before.get(key) ?? 0);
+    const of = label === undefined ? '' : (new RegExp(`\\b${label}="([^"]*)"`).exec(key)?.[1] ?? '');
+    if (more !== 0) out[of] = (out[of] ?? 0) + more;
+  }
+  return out;
+}
+const total = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+const tally = <T>(items: readonly T[], by: (item: T) => string): Record<string, number> => {
+  const out: Record<string, number> = {};
+  for (const item of items) out[by(item)] = (out[by(item)] ?? 0) + 1;
+  return out;
+};
+
+interface Row { id: string; status: number; reason: string; has_body: boolean; queue_time_ms: number; io_bytes: number; usage_ms: number; ran: boolean; state: string }
+interface Line { msg: string; request?: string; status?: number; route?: string; ms?: number }
+
+const FILE = '/v1/probe/file';
+
+describe('metrics, logs and statistics', function () {
+  this.timeout(240_000);
+  let c: Cluster;
+  let rows: Row[];
+  let api: { before: Samples; after: Samples };
+  let controller: { before: Samples; after: Samples };
+  let lines: Line[];
+  const told: { id: string; status: number; ms: number }[] = [];
+  let hungUp = 0;
+  let sentBytes = 0;
+  const delivered: string[] = [];
+  let usage: Record<string, number> = {};
+
+  const ask = async (token: string, path: string, init: RequestInit = {}): Promise<{ status: number; json: { metadata?: { request_id?: string; io_usage?: number } } }> => {
+    const began = performance.now();
+    const response = await fetch(`${c.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers }, signal: init.signal ?? AbortSignal.timeout(60_000) });
+    const text = await response.text();
+    told.push({ id: response.headers.get('x-request-id') ?? '', status: response.status, ms: performance.now() - began });
+    return { status: response.status, json: JSON.parse(text) as { metadata?: { request_id?: string } } };
+  };
+
+  before(async () => {
+    c = await cluster();
+    const since = new Date(Date.now() - 1_000);
+    const { id: tokenId, token } = await c.newToken(4);
+    const origin = await c.origin(async (request, response) => {
+      response.once('close', () => { sentBytes += Number(response.getHeader('content-length') ?? 0); });
+      await serveFile(fixtures, request, response);
+    });
+    const never = await c.origin(() => {});
+    const receiver = await c.origin((request, response) => {
+      delivered.push(String(request.headers['webhook-id']));
+      response.writeHead(204).end();
+    });
+    const url = `${origin.url}/tiny.mp4`;
+    const json = (body: object): RequestInit => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    [api, controller] = [{ before: await metricsOf(c, 'api'), after: new Map() }, { before: await metricsOf(c, 'controller'), after: new Map() }];
+
+    const form = new FormData();
+    form.set('url', url);
+    const kinds: (() => Promise<unknown>)[] = [
+      () => ask(token, `${FILE}?url=${encodeURIComponent(url)}&only=ffprobe`),
+      () => ask(token, FILE, json({ url })),
+      () => ask(token, FILE, { method: 'POST', body: new URLSearchParams({ url, only: 'mediainfo' }) }),
+      () => ask(token, FILE, { method: 'POST', body: form }),
+      () => ask(token, FILE, json({ url: `${origin.url}/none.mp4` })),
+      () => ask(token, FILE, json({ url, only: 'ffprobe', webhook_url: `${receiver.url}/hook` })),
+      () => ask(token, FILE, json({ url: 1 })),
+      () => ask('wrong'.padEnd(64, 'x'), FILE, json({ url })),
+      () => ask(token, FILE, { method: 'PUT', body: 'x' }),
+      async () => {
+        const caller = new AbortController();
+        const leaving = fetch(`${c.url}${FILE}`, { ...json({ url: `${never.url}/${hungUp}.mp4` }), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, signal: caller.signal });
+        hungUp += 1;
+        const asked = never.requests.length;
+        await eventually('the origin is asked', 60, () => never.requests.length > asked);
+        caller.abort();
+        await leaving.catch(() => {});
+      },
+    ];
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(kinds.slice(0, -1).map((kind) => kind()));
+      await kinds.at(-1)!();
+    }
+
+    await eventually('no request is open', 60, async () => (await c.sql(`select count(*) from requests where token_id = ${tokenId} and state = 'open'`)) === '0');
+    await eventually('the webhooks are delivered', 60, () => delivered.length >= 5);
+    rows = JSON.parse(await c.sql(
+      `select json_agg(json_build_object('id', id, 'status', status, 'reason', reason, 'has_body', has_body, 'queue_time_ms', queue_time_ms, 'io_bytes', io_bytes, 'usage_ms', usage_ms,
+        'ran', started_at is not null, 'state', state)) from requests where token_id = ${tokenId}`)) as Row[];
+    await eventually('the controllers and the log have followed', 60, async () => {
+      [api.after, controller.after] = [await metricsOf(c, 'api'), await metricsOf(c, 'controller')];
+      const text = await c.kubectl('-n', NAMESPACE, 'logs', '-l', `${LABEL.component}=api`, '--tail=-1', `--since-time=${since.toISOString()}`);
+      lines = text.split('\n').flatMap((line) => { try { return [JSON.parse(line) as Line]; } catch { return []; } }).filter(({ msg, route }) => msg === 'request' && route === FILE);
+      return lines.length >= told.length + hungUp && total(added(controller.before, controller.after, 'probeyard_jobs_finished_total')) >= rows.length;
+    });
+    const { text } = await c.get(`/frontend/api/v1/statistics/usage?aggregation=no-aggregation&token-id=${tokenId}`);
+    usage = (JSON.parse(text) as { 'users-usage': { 'aggregated-usage': { resources: Record<string, number> }[] }[] })['users-usage'][0]?.['aggregated-usage'][0]?.resources ?? {};
+  });
+  after(() => c.close());
+
+  it('the API counts each request by what its caller was told', () => {
+    const expected = tally(told, ({ status }) => `${Math.floor(status / 100)}xx`);
+    expected['4xx'] = (expected['4xx'] ?? 0) + hungUp;
+    const of = (samples: Samples) => new Map([...samples].filter(([key]) => key.includes(`route="${FILE}"`)));
+    assert.deepEqual(added(of(api.before), of(api.after), 'probeyard_api_requests_total', 'status'), expected);
+    assert.equal(total(added(of(api.before), of(api.after), 'probeyard_api_request_seconds_count')), told.length + hungUp);
+  });
+
+  it('the API logs each request once, with the status and the time of its caller', () => {
+    const byId = new Map(lines.map((line) => [line.request, line]));
+    assert.equal(lines.length, told.length + hungUp);
+    for (const { id, status, ms } of told) {
+      assert.equal(byId.get(id)?.status, status, id);
+      assert.ok(byId.get(id)!.ms! <= ms + 50, `${byId.get(id)?.ms} ms logged, ${ms} measured`);
+    }
+    assert.equal(lines.filter(({ status }) => status === 499).length, hungUp);
+  });
+
+  it('the controllers count each end by its recorded reason', () => {
+    assert.deepEqual(added(controller.before, controller.after, 'probeyard_jobs_finished_total', 'reason'), tally(rows, ({ reason }) => reason));
+    assert.deepEqual(added(controller.before, controller.after, 'probeyard_results_collected_total', 'outcome')['recorded'], rows.filter(({ has_body }) => has_body).length);
+  });
+
+  it('the controllers count admissions and queue times as they are recorded', () => {
+    const ran = rows.filter(({ ran: admitted }) => admitted);
+    assert.equal(total(added(controller.before, controller.after, 'probeyard_jobs_admitted_total')), ran.length);
+    assert.equal(total(added(controller.before, controller.after, 'probeyard_queue_seconds_count')), ran.length);
+    const recorded = ran.reduce((sum, { queue_time_ms }) => sum + queue_time_ms, 0) / 1000;
+    const counted = total(added(controller.before, controller.after, 'probeyard_queue_seconds_sum'));
+    // A recorded time is cut to whole milliseconds.
+    assert.ok(Math.abs(counted - recorded) <= ran.length * 0.002, `${counted} s counted, ${recorded} s recorded`);
+  });
+
+  it('nothing waits or runs any more, and the gauges say so', async () => {
+    await eventually('the gauges are zero', 30, async () => {
+      const now = await metricsOf(c, 'controller');
+      return [...now].filter(([key]) => key.startsWith('probeyard_jobs{')).every(([, value]) => value === 0);
+    });
+    const now = await metricsOf(c, 'api');
+    assert.equal(now.get('probeyard_api_waiting'), 0);
+    assert.equal(now.get('probeyard_webhooks_in_hand'), 0);
+  });
+
+  it('each webhook is delivered once, and counted once', () => {
+    assert.equal(new Set(delivered).size, 5);
+    assert.equal(delivered.length, 5);
+    assert.deepEqual(added(api.before, api.after, 'probeyard_webhook_attempts_total', 'outcome'), { delivered: 5 });
+  });
+
+  it('the bytes recorded are those that the origin sent', () => {
+    const recorded = rows.filter(({ has_body, status }) => has_body && status === 200).reduce((sum, { io_bytes }) => sum + io_bytes, 0);
+    assert.ok(recorded > 0 && recorded <= sentBytes, `${recorded} recorded, ${sentBytes} sent`);
+  });
+
+  it('the statistics of the token are the sums of its requests', () => {
+    const sum = (of: (row: Row) => number) => rows.reduce((all, row) => all + of(row), 0);
+    assert.deepEqual(
+      { count: usage['request-count'], time: usage['processing-time'], bytes: usage['data-processed'], queue: usage['queue-time'] },
+      { count: rows.length, time: sum((row) => row.usage_ms ?? 0), bytes: sum((row) => row.io_bytes ?? 0), queue: sum((row) => row.queue_time_ms ?? 0) },
+    );
+  });
+});

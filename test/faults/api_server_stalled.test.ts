@@ -1,0 +1,17 @@
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { apiServerStalled } from './injections.ts';
+import { assertTold, settled, underLoad } from './load.ts';
+import { inFull } from './long.ts';
+
+describe('the API server is stopped for 25 s and continued, three times', function () {
+  this.timeout(400_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  it('no request is lost or doubled, and each process is left with the connections that it had', async () => {
+    const times = inFull() ? 3 : 1;
+    assertTold(await underLoad(c, () => apiServerStalled(c, times)), 0.5);
+    await settled(c);
+  });
+});

@@ -1,0 +1,15 @@
+import { cluster, type Cluster } from '../cluster/fixture.ts';
+import { natsStalled } from './injections.ts';
+import { assertTold, settled, underLoad } from './load.ts';
+
+describe('NATS is stopped for 25 s and continued, three times', function () {
+  this.timeout(400_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  it('no request is lost or doubled, and each process is left with the connections that it had', async () => {
+    assertTold(await underLoad(c, () => natsStalled(c)), 0.5);
+    await settled(c);
+  });
+});

@@ -1,0 +1,102 @@
+/** What one account costs another: warm probes of a neighbour while an account attacks, beside the same number of ordinary requests. */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { summary } from '../../../bench/statistics.ts';
+import { PODS } from '../../../src/kube/client.ts';
+import { NAMESPACE, RUNNERS, cluster, fixtures, type Cluster } from '../../cluster/fixture.ts';
+import { inFull } from '../../faults/long.ts';
+import { record } from '../record.ts';
+import { makeAccount, type Account } from './account.ts';
+import { FINDINGS, ordinary, type Attack } from './attacks.ts';
+
+/** Of each kind; the p99 of fewer says nothing, so the short form looks at the median alone. */
+const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 60;
+const TURNS = 3;
+const PAUSE_MS = 25;
+/** Of one token, as its limit of requests at once. */
+const IN_FLIGHT = 10;
+const MOST = 2;
+
+interface Restarts { [pod: string]: number }
+
+async function restartsOf(c: Cluster): Promise<Restarts> {
+  const pods = (await Promise.all([NAMESPACE, RUNNERS].map((namespace) => c.kube.listAll(PODS, { namespace })))).flatMap(({ items }) => items);
+  return Object.fromEntries(pods.map(({ metadata, status }) => [metadata.name, (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0)]));
+}
+
+/** Requests at a steady rate by both tokens, whatever becomes of them, until told to stop; all are broken off then. */
+function sending(attack: Attack, account: Account): { sent(): number; stop(): Promise<void> } {
+  const over = new AbortController();
+  let sent = 0;
+  const senders = account.tokens.map(async (token) => {
+    const open = new Set<Promise<unknown>>();
+    while (!over.signal.aborted) {
+      if (open.size < IN_FLIGHT) {
+        const one: Promise<unknown> = attack.send(token, sent++, over.signal).catch(() => {}).finally(() => open.delete(one));
+        open.add(one);
+      }
+      await delay(1000 / attack.perSecond, undefined, { signal: over.signal }).catch(() => {});
+    }
+    await Promise.all(open);
+  });
+  return {
+    sent: () => sent,
+    async stop() {
+      over.abort();
+      await Promise.all(senders);
+    },
+  };
+}
+
+describe('an account that attacks, and its neighbour', function () {
+  this.timeout(600_000);
+  let c: Cluster;
+  before(async () => { c = await cluster(); });
+  after(() => c.close());
+
+  for (const { id, title, make } of FINDINGS) {
+    it(`${id}: an account ${title}; the neighbour's warm probes stay as fast as beside ordinary requests`, async () => {
+      const [attacker, neighbour] = await Promise.all([makeAccount(c), c.newToken(4)]);
+      const origin = await c.origin(fixtures);
+      const attack = await make(c, attacker.tokens[0]);
+      const usual = await ordinary(c, attack);
+      const before = await restartsOf(c);
+      const times = { attack: [] as number[], ordinary: [] as number[] };
+      const sent = { attack: 0, ordinary: 0 };
+      const probe = async (): Promise<number> => {
+        const { status, ms, text } = await c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token: neighbour.token });
+        assert.equal(status, 200, `the neighbour was answered ${status}: ${text.slice(0, 200)}`);
+        return ms;
+      };
+      try {
+        for (let index = 0; index < 5; index++) await probe();
+        for (let turn = 0; turn < TURNS; turn++) {
+          for (const [kind, of] of [['ordinary', usual], ['attack', attack]] as const) {
+            const load = sending(of, attacker);
+            try {
+              for (let index = 0; index < COUNT / TURNS; index++) {
+                times[kind].push(await probe());
+                await delay(PAUSE_MS);
+              }
+            } finally {
+              await load.stop();
+              sent[kind] += load.sent();
+            }
+          }
+        }
+      } finally {
+        await attack.stop?.();
+        await attacker.end();
+      }
+      const [attacked, usually] = [summary(times.attack), summary(times.ordinary)];
+      const after = await restartsOf(c);
+      const restarted = Object.keys(after).filter((pod) => before[pod] !== undefined && after[pod] !== before[pod]);
+      const words = `p50 ${attacked.p50.toFixed(0)} and p99 ${attacked.p99.toFixed(0)} ms beside ${sent.attack} such requests, ${usually.p50.toFixed(0)} and ${usually.p99.toFixed(0)} ms beside ${sent.ordinary} ordinary ones (${COUNT} each); ${restarted.length} pods restarted`;
+      console.log(`      ${id}: ${words}`);
+      record({ group: 'neighbour', attempt: `${id}: an account ${title}`, expected: `the neighbour's p99 at most ${MOST} times that beside ordinary requests, no pod restarted`, got: words });
+      assert.deepEqual(restarted, []);
+      assert.ok(attacked.p50 <= usually.p50 * MOST, words);
+      if (COUNT >= 300) assert.ok(attacked.p99 <= usually.p99 * MOST, words);
+    });
+  }
+});
