@@ -1,7 +1,7 @@
 /** The write that admits a job: the one that makes it count against its token. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../kube/client.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { admittedStatus, isFinished, stamp } from './conditions.ts';
 import { resultPathOf, type Job } from './job.ts';
@@ -41,7 +41,7 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
     } catch (error) {
       if (isKubeError(error, 'not-found')) return 'gone';
       if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
-        log.error({ err: error, job: job.key }, 'an admission was refused by the API server');
+        log.error({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'an admission was refused by the API server');
         if (++refusals >= MAX_REFUSALS) return 'refused';
       }
     }

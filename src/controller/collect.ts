@@ -16,7 +16,7 @@ import { outcome as outcomeOf } from '../envelope/outcome.ts';
 import { skimResult, type Skimmed } from '../envelope/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import { TOOLS, type ProbeJob } from '../kube/resources.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields, runnerFields } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { isFinished } from './conditions.ts';
 import { recordedEnd } from './end.ts';
@@ -100,7 +100,8 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   const { job: key, attempt } = result;
   if (result.protocol !== RUNNER_PROTOCOL) {
     metrics.collected('invalid');
-    log.warn({ job: key, runner_uid: podUid, protocol: result.protocol }, 'a result of another protocol was dropped');
+    const named = { ...requestFields({ job: key }), ...runnerFields({ uid: podUid }) };
+    log.warn({ ...named, protocol: result.protocol }, 'a result of another protocol was dropped');
     return;
   }
   const collected = () => bus.publish(SUBJECT.collected(podUid), { job: key, attempt });
@@ -108,11 +109,13 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   if (!job || isFinished(job.status) || !isAssigned(job, result)) {
     // Deleted, ended before, or another attempt's: a late second result changes nothing.
     metrics.collected(job && !isFinished(job.status) ? 'foreign' : 'second');
-    log.info({ job: key, attempt, runner_uid: podUid, exists: job !== undefined }, 'a result that nobody waits for was dropped');
+    const named = { ...requestFields({ id: job && idOf(job), job: key }), ...runnerFields({ uid: podUid }) };
+    log.info({ ...named, attempt, exists: job !== undefined }, 'a result that nobody waits for was dropped');
     collected();
     return;
   }
   const id = idOf(job);
+  const named = { ...requestFields({ id, job: key }), ...runnerFields({ pod: job.status?.runner?.pod, uid: podUid }) };
   let packed: Buffer;
   let read: Skimmed;
   try {
@@ -122,7 +125,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');
-    log.error({ err: error, request_id: id, job: key, runner_uid: podUid }, 'a result cannot be read');
+    log.error({ err: error, ...named }, 'a result cannot be read');
     const text = Buffer.from(JSON.stringify(unreadable(job)));
     read = { body: unreadable(job), inflatedBytes: text.length };
     packed = zstdCompressSync(text);
@@ -137,7 +140,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
     ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
     ioBytes: Math.round(body.ioUsage), body: packed, inflatedBytes,
   });
-  if (refused) log.error({ err: refused, request_id: id, job: key, runner_uid: podUid }, 'a result cannot be recorded, its request ends as an internal error');
+  if (refused) log.error({ err: refused, ...named }, 'a result cannot be recorded, its request ends as an internal error');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   // Told again for a second one, too: the first notice may be what was lost.
   if (waiter !== null) {
@@ -155,12 +158,12 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
       tools: end.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs })),
     };
     bus.publish(SUBJECT.closed, notice);
-    log.info({ request_id: id, job: key, pod: job.status?.runner?.pod, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 }, 'result recorded');
+    log.info({ ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 }, 'result recorded');
   } else {
     // Whoever recorded the end may have died before telling the leader.
     const [recorded] = await store.endsFor([id]);
     if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);
   }
   collected();
-  await purgeChunks(bus, result).catch((error: unknown) => log.debug({ err: error, job: key }, 'chunks could not be purged: they go by their age'));
+  await purgeChunks(bus, result).catch((error: unknown) => log.debug({ err: error, ...named }, 'chunks could not be purged: they go by their age'));
 }

@@ -5,7 +5,7 @@ import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } 
 import type { Bus } from '../bus/connect.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../kube/resources.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 import type { RecordedEnd } from '../store/requests.ts';
 import type { Store } from '../store/store.ts';
 import { isUuid } from '../store/uuid.ts';
@@ -61,6 +61,7 @@ export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' 
 export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job: Recordable, end: End, signal: AbortSignal): Promise<Finish> {
   // No request that was accepted has such an id: there is no row, and asking for it would fail for ever.
   if (!isUuid(job.id)) return { reason: end.reason, summary: end.error, tools: [] };
+  const named = requestFields({ id: job.id, job: job.key });
   const body = timeoutBody(end);
   const tools = (end.timedOut ?? []).map(({ name, version }) => ({ name, version, success: false, durationMs: end.timeoutMs ?? 0, usageMs: end.timeoutMs ?? 0 }));
   for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
@@ -69,9 +70,9 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
         id: job.id, submittedAt: job.submittedAt, state: end.state, status: end.status, reason: end.reason, error: end.error, attempt: job.attempt,
         startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null, tools, ioBytes: 0, body: body?.packed ?? null, inflatedBytes: body?.inflatedBytes,
       });
-      if (refused) log.error({ err: refused, request_id: job.id, job: job.key }, 'an end cannot be recorded, the request ends as an internal error');
+      if (refused) log.error({ err: refused, ...named }, 'an end cannot be recorded, the request ends as an internal error');
       if (closed) {
-        log.info({ request_id: job.id, job: job.key, reason: recorded.reason, status: recorded.status }, 'request ended');
+        log.info({ ...named, reason: recorded.reason, status: recorded.status }, 'request ended');
         if (waiter !== null) {
           const error = recorded.error ?? end.error;
           const notice: Ended = {
@@ -86,7 +87,7 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
       return stands ? recordedEnd(stands) : { reason: end.reason, summary: end.error, tools };
     } catch (error) {
       if (signal.aborted) return { reason: end.reason, summary: end.error, tools };
-      log.warn({ err: error, request_id: job.id }, 'an end could not be recorded yet');
+      log.warn({ err: error, ...named }, 'an end could not be recorded yet');
       await delay(pause);
     }
   }
@@ -106,8 +107,11 @@ export async function writeFinish({ store, kube, log }: EndDeps, job: Endable, f
       });
     } catch (error) {
       if (isKubeError(error, 'not-found')) return undefined;
-      if (!isKubeError(error, 'conflict')) log.warn({ err: error, job: job.key }, 'the end of a job could not be shown in its status yet');
-      if (!isKubeError(error, 'conflict')) await delay(pause * (0.5 + Math.random()));
+      if (!isKubeError(error, 'conflict')) {
+        const named = requestFields({ id: job.id, job: job.key });
+        log.warn({ err: error, ...named }, 'the end of a job could not be shown in its status yet');
+        await delay(pause * (0.5 + Math.random()));
+      }
     }
     const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 3_000 }).catch((error: unknown) => (isKubeError(error, 'not-found') ? null : undefined));
     if (live === null || (live !== undefined && live.metadata.uid !== job.uid)) return undefined;

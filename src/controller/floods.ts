@@ -1,7 +1,7 @@
 /** A pod that sends more than any runner does: its agent is not ours any more. Every replica cuts it off when the pod is gone. */
 import { isKubeError, type KubeClient, PODS, type Pod } from '../kube/client.ts';
 import { LABEL } from '../kube/resources.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, runnerFields } from '../log.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
 export interface FloodDeps {
@@ -23,13 +23,15 @@ export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps
     ending.add(uid);
     try {
       const { name } = pod.metadata;
-      log.warn({ runner: name, what }, 'runner floods NATS, ending its pod');
+      log.warn({ ...runnerFields({ pod: name, uid }), what }, 'runner floods NATS, ending its pod');
       metrics.podEnded(pod.metadata.labels?.[LABEL.pool] ?? '', 'flood');
-      await kick(uid).catch((error: unknown) => log.debug({ err: error, runner: name }, 'cannot kick a runner'));
+      await kick(uid).catch((error: unknown) => log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot kick a runner'));
       // At once: it would use its time to drain. The pod's end is what keeps it from coming back with its token.
       await kube.delete(PODS, name, { namespace, uid, gracePeriodSeconds: 0 });
     } catch (error) {
-      if (!isKubeError(error, 'not-found', 'conflict')) log.warn({ err: error, what }, 'cannot end the pod of a flooding runner');
+      if (isKubeError(error, 'not-found', 'conflict')) return;
+      const named = runnerFields({ pod: pod.metadata.name, uid });
+      log.warn({ err: error, ...named, what }, 'cannot end the pod of a flooding runner');
     } finally {
       ending.delete(uid);
     }

@@ -6,7 +6,7 @@
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import type { Reflector } from '../kube/reflector.ts';
 import type { ProbeJob } from '../kube/resources.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 
 /** A watch event takes milliseconds; a create that has to wait for a busy API server takes its time. */
 const SHOWN_WITHIN_MS = 3_000;
@@ -23,6 +23,7 @@ export interface LateWatchDeps {
   signal: AbortSignal;
 }
 
+/** Both names come from the API, by its word or by its row: such a job is named by its request's id. */
 export interface LateWatch {
   /** A job is being created. */
   told(name: string): void;
@@ -37,7 +38,7 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
   const shown = (name: string): boolean => knows(name) || jobs.get(`${namespace}/${name}`) !== undefined;
 
   const behind = (name: string): Promise<void> => {
-    if (!reading) log.warn({ job: name }, 'the watch of the jobs is behind: they are read anew');
+    if (!reading) log.warn(requestFields({ id: name, job: name }), 'the watch of the jobs is behind: they are read anew');
     reading ??= jobs.relist().finally(() => { reading = undefined; });
     return reading;
   };
@@ -50,7 +51,8 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
     } catch (error) {
       if (isKubeError(error, 'not-found')) return;
       // The connection may be frozen as the watch is: the next one is another.
-      log.debug({ err: error, job: name }, 'a job that the watch has not shown could not be looked for yet');
+      const named = requestFields({ id: name, job: name });
+      log.debug({ err: error, ...named }, 'a job that the watch has not shown could not be looked for yet');
       told(name);
       return;
     }

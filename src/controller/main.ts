@@ -12,7 +12,7 @@ import { startElection } from '../kube/lease.ts';
 import { startReflector } from '../kube/reflector.ts';
 import { LABEL, type ProbeJob } from '../kube/resources.ts';
 import { slimJob, slimPod } from '../kube/slim.ts';
-import { makeLog } from '../log.ts';
+import { makeLog, runnerFields } from '../log.ts';
 import { watchOpeningKeys } from '../seal/watch_keys.ts';
 import { openStore } from '../store/store.ts';
 import { watchCertificate } from './certificate_watch.ts';
@@ -63,7 +63,11 @@ export async function run(): Promise<void> {
       update: (pod) => term?.podSeen(pod, false),
       delete: (pod) => {
         term?.podGone(pod);
-        if (isRunnerPod(pod)) void callout.kick(pod.metadata.uid ?? '').catch((error: unknown) => log.debug({ err: error }, 'kick'));
+        if (!isRunnerPod(pod)) return;
+        const { name, uid = '' } = pod.metadata;
+        void callout.kick(uid).catch((error: unknown) => {
+          log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot kick a runner');
+        });
       },
     },
   });
@@ -80,7 +84,7 @@ export async function run(): Promise<void> {
     authorise: podTokenVerifier({ jwks: () => kube.jwks(), issuer: () => kube.issuer(), namespace: config.runnerNamespace, serviceAccount: config.runnerServiceAccount, isOurPod }),
     onDecision: (decision) => {
       metrics.callout(decision.ok ? 'accepted' : 'refused');
-      if (decision.ok) log.info({ runner: decision.pod }, 'a runner was let into NATS');
+      if (decision.ok) log.info(runnerFields(decision), 'a runner was let into NATS');
       else log.warn({ code: decision.code, reason: decision.message }, 'a connection to NATS was refused');
     },
   });

@@ -6,7 +6,7 @@ import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } fro
 import { LABEL, type Condition, type Kind, type ProbePool, type ProbePoolSpec, type ProbeTool, type ReuseScope, type Wall } from '../kube/resources.ts';
 import { printable } from '../kube/printable.ts';
 import type { EventRecorder } from '../kube/events.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, runnerFields } from '../log.ts';
 import { builtInMsv } from '../hls/built_in.ts';
 import { overridden, overriddenCondition } from './catalog.ts';
 import type { WaitingCause } from './conditions.ts';
@@ -356,7 +356,7 @@ export class Pools {
         // A runner that may still work gets its time to drain; one that is silent or has ended does not.
         const gracePeriodSeconds = why === 'silent' || why === 'never-ready' || why === 'ended' ? 0 : undefined;
         await kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds });
-        log.info({ pool, runner: name, why }, 'runner pod ended');
+        log.info({ pool, ...runnerFields({ pod: name, uid }), why }, 'runner pod ended');
         return;
       } catch (error) {
         if (isKubeError(error, 'not-found', 'conflict')) return;
@@ -435,10 +435,10 @@ export class Pools {
     // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run meanwhile.
     state.unseen.set(pod.metadata.name, now());
     try {
-      await kube.create(PODS, pod, { namespace: config.runnerNamespace, deadlineMs: 10_000 });
+      const { metadata: { name, uid } } = await kube.create(PODS, pod, { namespace: config.runnerNamespace, deadlineMs: 10_000 });
       metrics.podMade(pool.metadata.name);
       if (now() > state.holdUntil) state.problem = undefined;
-      log.info({ pool: pool.metadata.name, runner: pod.metadata.name, generation }, 'runner pod created');
+      log.info({ pool: pool.metadata.name, ...runnerFields({ pod: name, uid }), generation }, 'runner pod created');
     } catch (error) {
       if (isKubeError(error, 'timeout', 'unreachable', 'internal', 'unavailable')) {
         // It may have been made: it stays counted until the watch or UNSEEN_MS tells.

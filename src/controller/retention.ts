@@ -1,12 +1,13 @@
 /** Finished ProbeJobs leave the cluster: etcd belongs to everybody. After some minutes, or earlier to keep only so many in all and per token. */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import { LABEL, type ProbeJob } from '../kube/resources.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 import { isBeingDeleted } from './conditions.ts';
+import { idOf } from './job.ts';
 
 export interface RetentionLimits { finishedSeconds: number; finishedMax: number; finishedMaxPerToken: number }
 
-interface Kept { name: string; uid: string | undefined; token: string; completedAt: number }
+interface Kept { name: string; /** Of the request. */ id: string; uid: string | undefined; token: string; completedAt: number }
 
 /** Pure: which of these, oldest first, have to go now. */
 export class KeptJobs {
@@ -69,7 +70,7 @@ export class Retention {
     // Deleted already, and kept there by a finalizer that is not ours.
     if (isBeingDeleted(job)) return;
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
-    this.#kept.add({ name: job.metadata.name, uid: job.metadata.uid, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
+    this.#kept.add({ name: job.metadata.name, id: idOf(job), uid: job.metadata.uid, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
   }
 
   forget(name: string): void {
@@ -95,7 +96,7 @@ export class Retention {
     const due = this.#kept.due(limits, now(), PER_SWEEP).filter(({ name }) => !this.#deleting.has(name));
     const queue = due.values();
     const worker = async () => {
-      for (const { name, uid } of queue) {
+      for (const { name, id, uid } of queue) {
         if (this.#stopped || !this.#deps.stillLeading()) return;
         this.#deleting.add(name);
         try {
@@ -106,7 +107,7 @@ export class Retention {
           if (isKubeError(error, 'not-found', 'conflict')) this.forget(name);
           else {
             this.#deleting.delete(name);
-            log.debug({ err: error, job: name }, 'a finished job could not be deleted yet');
+            log.debug({ err: error, ...requestFields({ id, job: name }) }, 'a finished job could not be deleted yet');
           }
         }
       }

@@ -21,6 +21,7 @@ import type { Term } from './safe_lease.ts';
 import { sweep } from './sweep.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './tools.ts';
 import type { Config } from '../config.ts';
+import { runnerFields } from '../log.ts';
 
 export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'events'> {
   config: Config<'controller'>;
@@ -41,6 +42,8 @@ export interface RunningTerm {
 const TICK_MS = 1_000;
 const SWEEP_MS = 5_000;
 const PROOF_WORKERS = 3;
+
+const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
 
 export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean }, attach: (term: RunningTerm) => void): Promise<RunningTerm> {
   const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
@@ -99,11 +102,11 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   const beats = bus.serve<Heartbeat, unknown>(SUBJECT.heartbeats, ({ subject, message }) => {
     if (over.signal.aborted) return undefined;
     if (isBeatOf(subject, message)) return lead.heartbeat(message);
-    log.warn({ subject }, 'a heartbeat that is not its pod\'s own was dropped');
+    log.warn({ subject, ...runnerFields({ uid: uidOf(subject) }) }, 'a heartbeat that is not its pod\'s own was dropped');
     return undefined;
   }, {
     admit: (subject) => {
-      const uid = subject.slice(SUBJECT.heartbeat('').length);
+      const uid = uidOf(subject);
       const verdict = rates.take(uid, performance.now());
       if (verdict === 'flood') void deps.endFlooding(uid, 'heartbeats');
       return verdict === 'taken';

@@ -8,7 +8,7 @@ import { LiftError } from '../envelope/lift.ts';
 import { OverBudget, type MemoryBudget } from '../envelope/memory_budget.ts';
 import { openResult } from '../envelope/open_result.ts';
 import { keptWishes } from '../envelope/wanted.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields } from '../log.ts';
 import { trustedContext } from '../source/connect.ts';
 import { egressRoute, type Egress } from '../source/egress.ts';
 import { makeGuard, type Allow, type Lookup } from '../source/guard.ts';
@@ -127,7 +127,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       return sent ? judged(sent) : { sent: GONE, verdict: { state: 'failed' } };
     } catch (error) {
       if (!(error instanceof LiftError)) throw error;
-      log.error({ err: error, webhook: webhook.id, request_id: webhook.requestId }, 'a stored result cannot be read');
+      log.error({ err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) }, 'a stored result cannot be read');
       return { sent: UNREADABLE, verdict: { state: 'failed' } };
     }
   }
@@ -138,7 +138,9 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     const { sent: { status, error, durationMs }, verdict } = await resultOf(webhook);
     const counted = await store.recordWebhook(id, holder, { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs }, verdict);
     metrics.attempted(counted ? verdict.state : 'late', durationMs);
-    log.info({ webhook: id, request_id: requestId, step, status, state: verdict.state, ms: durationMs, ...(counted ? {} : { late: true }) }, 'webhook sent');
+    log.info({
+      webhook: id, ...requestFields({ id: requestId }), step, status, state: verdict.state, ms: durationMs, ...(counted ? {} : { late: true }),
+    }, 'webhook sent');
   }
 
   function take(webhook: DueWebhook): void {
@@ -147,7 +149,8 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       .catch(async (failure: unknown) => {
         // Ours, not the receiver's: no attempt of the schedule is spent on it.
         const noRoom = failure instanceof OverBudget;
-        log[noRoom ? 'debug' : 'warn']({ err: failure, webhook: webhook.id }, 'a webhook could not be sent');
+        const named = { webhook: webhook.id, ...requestFields({ id: webhook.requestId }) };
+        log[noRoom ? 'debug' : 'warn']({ err: failure, ...named }, 'a webhook could not be sent');
         await store.releaseWebhook(webhook.id, holder, noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS).catch(() => {});
       })
       .finally(() => {

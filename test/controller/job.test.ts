@@ -47,7 +47,7 @@ describe('finished jobs that are kept', () => {
   const limits = { finishedSeconds: 600, finishedMax: 4, finishedMaxPerToken: 2 };
   const kept = (...entries: [string, string, number][]) => {
     const jobs = new KeptJobs();
-    for (const [name, token, completedAt] of entries) jobs.add({ name, uid: name, token, completedAt });
+    for (const [name, token, completedAt] of entries) jobs.add({ name, id: name, uid: name, token, completedAt });
     return jobs;
   };
   const nameOf = ({ name }: { name: string }) => name;
