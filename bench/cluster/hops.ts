@@ -1,7 +1,7 @@
 /** Where the time of a request went, from the logs of those it passed through: all on this machine, so on one clock (to the millisecond). */
 import { NAMESPACE, RUNNERS, type Cluster } from '../../test/cluster/fixture.ts';
 
-interface Line { time: string; msg: string; request?: string; request_id?: string; job?: string; ms?: number; pod?: string }
+interface Line { time: string; msg: string; request_id?: string; ms?: number }
 
 export interface Hops { sent: number; arrived: number; admitted: number; started: number; done: number; recorded: number; answered: number; returned: number; toolMs: number }
 
@@ -21,7 +21,7 @@ export interface Timed { id: string; sentAt: number; ms: number; toolMs: number 
 export async function hopsOf(c: Cluster, requests: readonly Timed[]): Promise<Hops[]> {
   const since = new Date(Math.min(...requests.map(({ sentAt }) => sentAt)) - 1_000).toISOString();
   const [api, controller, runner] = await Promise.all([lines(c, NAMESPACE, 'api', since), lines(c, NAMESPACE, 'controller', since), lines(c, RUNNERS, 'runner', since)]);
-  const byId = (all: Line[], message: string) => new Map(all.filter(({ msg }) => msg === message).map((line) => [line.request ?? line.request_id ?? line.job ?? '', line]));
+  const byId = (all: Line[], message: string) => new Map(all.filter(({ msg }) => msg === message).map((line) => [line.request_id ?? '', line]));
   const [requested, admitted, recorded, done] = [byId(api, 'request'), byId(controller, 'admitted'), byId(controller, 'result recorded'), byId(runner, 'job done')];
   return requests.flatMap(({ id, sentAt, ms, toolMs }) => {
     const [a, b, d, e] = [requested.get(id), admitted.get(id), done.get(id), recorded.get(id)];

@@ -26,7 +26,8 @@ export function isBeatOf(subject: string, beat: unknown): beat is Heartbeat {
 }
 
 const isOrder = (order: unknown): order is Record<string, unknown> =>
-  isObject(order) && isName(order['job']) && isCount(order['epoch']) && isCount(order['attempt']);
+  isObject(order) && isName(order['job']) && isCount(order['epoch']) && isCount(order['attempt'])
+  && optional(order['requestId'], isName);
 
 export const isCancel = (order: unknown): order is Cancel => isOrder(order);
 export const isPrepare = (order: unknown): order is Prepare => isOrder(order) && isName(order['tenant']) && isObject(order['assignment']);

@@ -76,8 +76,8 @@ export interface AssignedTool {
   uses?: string[];
 }
 
-/** Names the leader's term: agents refuse an older epoch than they have seen. */
-export interface Order { epoch: number; job: string; attempt: number }
+/** Names the leader's term: agents refuse an older epoch than they have seen. `requestId` is for the agent's log alone. */
+export interface Order { epoch: number; job: string; attempt: number; requestId?: string }
 
 export interface Prepare extends Order {
   /** Who may share a pod: made from the pool's reuse scope. The first prepare or go binds the pod to it. */

@@ -11,7 +11,7 @@ import type { Bus } from '../bus/connect.ts';
 import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import type { ProbeJob, Reason } from '../kube/resources.ts';
-import type { Logger } from '../log.ts';
+import { type Logger, requestFields, runnerFields } from '../log.ts';
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { writeAdmission } from './admission_write.ts';
@@ -238,7 +238,7 @@ export class Leader {
         await this.#admitToQueue(job);
       } catch (error) {
         if (!this.#live) return;
-        this.#deps.log.error({ err: error, job: name }, 'a job could not be taken in; it is tried again');
+        this.#deps.log.error({ err: error, ...requestFields({ id: idOf(job), job: name }) }, 'a job could not be taken in; it is tried again');
         // It stays among those that are taken in: a runner that runs it must not be told to cancel.
         setTimeout(() => {
           if (this.#live && this.#taking.delete(name)) this.#take(job);
@@ -341,7 +341,7 @@ export class Leader {
       this.#early.set(name, { job, timer, at: now() });
       this.#prepare(job);
     } catch (error) {
-      if (!(error instanceof Refusal)) this.#deps.log.debug({ err: error, job: name }, 'no early preparation');
+      if (!(error instanceof Refusal)) this.#deps.log.debug({ err: error, ...requestFields({ id: idOf(object), job: name }) }, 'no early preparation');
     }
   }
 
@@ -419,7 +419,10 @@ export class Leader {
   }
 
   #order(job: Job) {
-    return { epoch: this.#deps.term.epoch, job: job.key, attempt: job.attempt + (job.state === 'running' ? 0 : 1), tenant: job.tenant, assignment: job.assignment };
+    return {
+      epoch: this.#deps.term.epoch, job: job.key, requestId: job.id, attempt: job.attempt + (job.state === 'running' ? 0 : 1),
+      tenant: job.tenant, assignment: job.assignment,
+    };
   }
 
   #prepare(job: Job): void {
@@ -455,7 +458,8 @@ export class Leader {
       this.#armDeadline(job, store.clock.now());
       metrics.admitted(job.lane, queueTimeMs);
     }
-    log.info({ request_id: job.id, job: job.key, pod: job.runner?.pod, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
+    const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
+    log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
     const runner = job.runner && runners.get(job.runner.uid);
     if (!runner || !job.runner) {
       await this.#lost(job, job.attempt, 'its runner is gone');
@@ -518,7 +522,8 @@ export class Leader {
   async #lost(job: Job, attempt: number, why: string): Promise<void> {
     if (!this.#live || job.attempt !== attempt || job.state !== 'running') return;
     job.state = 'retrying';
-    this.#deps.log.warn({ request_id: job.id, job: job.key, pod: job.runner?.pod, attempt, why }, 'runner lost');
+    const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
+    this.#deps.log.warn({ ...named, attempt, why }, 'runner lost');
     this.#letGo(job, 'superseded', attempt);
     // Its result may have been recorded a moment before it went.
     const [ended] = await this.#deps.store.endsFor([job.id]).catch(() => []);
@@ -586,7 +591,7 @@ export class Leader {
       if (runner.task) this.podGone({ ...runner.task, uid: runner.uid });
       // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
       if (runner.deleting) continue;
-      log.warn({ pod: runner.pod }, runner.seenAt === undefined ? 'a runner never came up' : 'a runner fell silent');
+      log.warn(runnerFields(runner), runner.seenAt === undefined ? 'a runner never came up' : 'a runner fell silent');
       pools.endPod(runner.uid, runner.seenAt === undefined ? 'never-ready' : 'silent');
     }
     const unsure: Job[] = [];

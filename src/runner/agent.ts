@@ -4,8 +4,8 @@
  */
 import { isCancel, isGo, isPrepare } from '../bus/claims.ts';
 import type { Bus } from '../bus/connect.ts';
-import { type Cancel, type Collected, type Go, type OrderAnswer, type Prepare, SUBJECT, type Walls } from '../bus/messages.ts';
-import type { Logger } from '../log.ts';
+import { type Cancel, type Collected, type Go, type Order, type OrderAnswer, type Prepare, SUBJECT, type Walls } from '../bus/messages.ts';
+import { type Logger, requestFields } from '../log.ts';
 import { startHeartbeats } from './heartbeat.ts';
 import { type RunSettings, runJob } from './job.ts';
 import type { Launcher } from './launcher.ts';
@@ -40,11 +40,16 @@ const GIVE_UP_MS = 600_000;
 /** A pod whose containers are not started again is of no more use once its tools' container has died. */
 const LAUNCHER_GONE_MS = 5_000;
 
+/** A leader of an older version does not say which request a job is of. */
+const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
+
 export function startAgent({ bus, launcher, openSource, identity, settings, log, walls, heartbeatMs }: AgentOptions): Agent {
   const readyAt = performance.now();
   let state = initialState(readyAt);
   let source: { key: string; open: JobSource } | undefined;
   let abandoned = new AbortController();
+  /** What runs, or ran last. */
+  let running: Go | undefined;
   /** Nothing is started before what ran before is gone. */
   let clean: Promise<boolean> = Promise.resolve(true);
   const publications = new Map<string, AbortController>();
@@ -96,14 +101,14 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
         release();
         break;
       case 'abandon':
-        log.info({ why: effect.why }, 'job dropped');
+        log.info({ ...(running ? namesOf(running) : {}), why: effect.why }, 'job dropped');
         abandoned.abort();
         release();
         void cleanUp();
         break;
       case 'run':
         void run(effect.order).catch((error: unknown) => {
-          log.error({ err: error, job: effect.order.job }, 'a job ended in an error of the agent');
+          log.error({ err: error, ...namesOf(effect.order) }, 'a job ended in an error of the agent');
           // Not published: the leader sees an idle agent with a task, and gives the job to another.
           take(onLeaseLost(state, performance.now()));
         });
@@ -115,6 +120,7 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     const begun = performance.now();
     const job = new AbortController();
     abandoned = job;
+    running = order;
     const open = sourceFor(order);
     if (!(await clean)) throw new Error('the container of the tools is not clean');
     if (job.signal.aborted) return;
@@ -125,7 +131,8 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     release();
     const sent = publish(order, body, open.redact);
     change(onRan(state, performance.now()));
-    log.info({ job: order.job, attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools: body.tools.map(({ name, version, success, failure, durationMs }) => ({ name, version, success, failure, ms: Math.round(durationMs) })) }, 'job done');
+    const tools = body.tools.map(({ name, version, success, failure, durationMs }) => ({ name, version, success, failure, ms: Math.round(durationMs) }));
+    log.info({ ...namesOf(order), attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools }, 'job done');
     await sent;
   };
 
@@ -136,7 +143,9 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     const late = setTimeout(() => collected(order, false), GIVE_UP_MS);
     try {
       const packed = await packBody(body, redact, { job: order.job, attempt: order.attempt, epoch: order.epoch, podUid: identity.uid });
-      await publishUntilCollected(bus, packed, stop.signal, (error) => log.warn({ err: error, job: order.job }, 'result not published, trying again'));
+      await publishUntilCollected(bus, packed, stop.signal, (error) => {
+        log.warn({ err: error, ...namesOf(order) }, 'result not published, trying again');
+      });
     } finally {
       clearTimeout(late);
       publications.delete(key);
