@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { rtmpAddress } from '../../src/source/rtmp/address.ts';
 import { decodeAmf, encodeAmf, type Amf } from '../../src/source/rtmp/amf0.ts';
 import { ChunkReader, encodeMessage, type Message } from '../../src/source/rtmp/chunks.ts';
 import { aggregated, flvHeader, flvTag } from '../../src/source/rtmp/flv.ts';
+import { assertLinear } from './work.ts';
 
 describe('rtmp: addresses', () => {
   const cases: [url: string, app: string, playpath: string][] = [
@@ -69,6 +72,52 @@ describe('rtmp: messages', () => {
     const start = (id: number): Buffer => Buffer.concat([Buffer.from([0, id]), Buffer.from('0000000001000801000000', 'hex'), Buffer.alloc(128)]);
     assert.throws(() => { for (let id = 0; id < 100; id++) read(reader, start(id)); });
     assert.throws(() => { new ChunkReader().chunkSize = 0; });
+  });
+
+  /** A message of video whose body is not whole, in chunks of the size that is set. */
+  const unfinished = (length: number, chunk: number, sent: number): Buffer => {
+    const head = Buffer.from('050000000000000901000000', 'hex');
+    head.writeUIntBE(length, 4, 3);
+    const body = Buffer.alloc(sent + Math.ceil(sent / chunk));
+    for (let at = chunk; at < body.length; at += chunk + 1) body[at] = 0xc5;
+    return Buffer.concat([head, body.subarray(0, sent + Math.ceil(sent / chunk) - 1)]);
+  };
+
+  it('one long chunk in small pieces takes time in proportion to its length', () => assertLinear('chunk', 1 << 20, (size) => {
+    const bytes = unfinished(8 << 20, 8 << 20, size);
+    return () => {
+      const reader = new ChunkReader();
+      reader.chunkSize = 8 << 20;
+      assert.deepEqual(read(reader, bytes, 1000), []);
+    };
+  })).timeout(60_000);
+
+  it('a message in chunks of one byte is held in a few buffers, not in one for each byte', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const length = 1 << 20;
+    const bytes = unfinished(length + 1, 1, length);
+    const reader = new ChunkReader();
+    reader.chunkSize = 1;
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    assert.deepEqual(read(reader, bytes), []);
+    collect();
+    const held = process.memoryUsage().heapUsed - before;
+    assert.deepEqual(read(reader, Buffer.from([0xc5, 7])).map(({ body }) => [body.length, body.at(-1)]), [[length + 1, 7]]);
+    assert.ok(held < 16 << 20, `${held} bytes of heap`);
+  }).timeout(20_000);
+
+  it('messages on several channels are told apart, and one that is aborted begins anew', () => {
+    const start = Buffer.from('05000000000102090100000041', 'hex');
+    const reader = new ChunkReader();
+    reader.chunkSize = 1;
+    const head = (channel: number, length: number): Buffer => Buffer.from([channel, 0, 0, 0, 0, 0, length, 9, 1, 0, 0, 0]);
+    const bytes = Buffer.concat([head(5, 2), Buffer.from('a'), head(6, 2), Buffer.from('x'), Buffer.from([0xc5, 0x62]), Buffer.from([0xc6, 0x79])]);
+    assert.deepEqual(read(reader, bytes, 1).map(({ body }) => body.toString()), ['ab', 'xy']);
+    read(reader, start);
+    reader.abort(5);
+    assert.deepEqual(read(reader, bytes, 3).map(({ body }) => body.toString()), ['ab', 'xy']);
   });
 
   it('become FLV, aggregated ones one by one', () => {

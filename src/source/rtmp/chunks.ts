@@ -1,8 +1,10 @@
+import { Backlog } from '../backlog.ts';
+
 /** RTMP cuts its messages into chunks, so that a short one need not wait for a long one. */
 
 export type Message = { type: number; stream: number; timestamp: number; body: Buffer };
 
-type Channel = { timestamp: number; delta: number; length: number; type: number; stream: number; extended: boolean; parts: Buffer[]; have: number };
+type Channel = { timestamp: number; delta: number; length: number; type: number; stream: number; extended: boolean; body: Backlog };
 
 const mostChannels = 64;
 const longestMessage = 8 << 20;
@@ -15,7 +17,11 @@ export class RtmpProtocolError extends Error {}
 /** Puts messages together again. */
 export class ChunkReader {
   readonly #channels = new Map<number, Channel>();
+  /** The beginning of a chunk's header, at most 17 bytes: what follows a header goes straight to its channel. */
   #rest: Buffer = Buffer.alloc(0);
+  /** The channel whose chunk is being read, and how much of the chunk has not come. */
+  #open: Channel | undefined;
+  #left = 0;
   #chunkSize = 128;
   #held = 0;
 
@@ -27,37 +33,59 @@ export class ChunkReader {
   abort(channel: number): void {
     const known = this.#channels.get(channel);
     if (known) {
-      this.#held -= known.have;
-      Object.assign(known, { parts: [], have: 0 });
+      this.#held -= known.body.length;
+      known.body = new Backlog();
     }
   }
 
   /** The messages that are whole with these bytes; each is used before the next is looked for, because it may change the chunk size. */
-  *read(bytes: Buffer): Generator<Message> {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
-    for (;;) {
-      const taken = this.#chunk(this.#rest);
-      if (taken === undefined) return;
-      this.#rest = this.#rest.subarray(taken.length);
-      if (taken.message) yield taken.message;
+  *read(piece: Buffer): Generator<Message> {
+    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    this.#rest = Buffer.alloc(0);
+    for (let at = 0; ; ) {
+      if (this.#open === undefined) {
+        const header = this.#header(bytes, at);
+        if (header === 0) {
+          this.#rest = Buffer.from(bytes.subarray(at));
+          return;
+        }
+        at += header;
+      }
+      const channel = this.#open!;
+      const size = Math.min(this.#left, bytes.length - at);
+      channel.body.append(bytes, at, at + size);
+      at += size;
+      this.#left -= size;
+      this.#held += size;
+      if (this.#held > mostHeld) throw new RtmpProtocolError('too much at once');
+      if (this.#left > 0) return;
+      this.#open = undefined;
+      if (channel.body.length < channel.length) continue;
+      const { type, stream, timestamp, body } = channel;
+      this.#held -= body.length;
+      channel.body = new Backlog();
+      yield { type, stream, timestamp, body: body.bytes };
     }
   }
 
-  #chunk(bytes: Buffer): { length: number; message: Message | undefined } | undefined {
-    if (bytes.length < 1) return undefined;
-    const format = bytes[0]! >> 6;
-    let id = bytes[0]! & 63;
-    let at = 1;
+  /** Opens the chunk that begins here. How long its header is; 0 where that is not whole. */
+  #header(bytes: Buffer, from: number): number {
+    const here = bytes.length - from;
+    if (here < 1) return 0;
+    const first = bytes[from]!;
+    const format = first >> 6;
+    let id = first & 63;
+    let at = from + 1;
     if (id < 2) {
-      if (bytes.length < 2 + id) return undefined;
-      id = id === 0 ? bytes[1]! + 64 : bytes[1]! + bytes[2]! * 256 + 64;
-      at = bytes[0]! & 1 ? 3 : 2;
+      if (here < 2 + id) return 0;
+      id = id === 0 ? bytes[from + 1]! + 64 : bytes[from + 1]! + bytes[from + 2]! * 256 + 64;
+      at = from + (first & 1 ? 3 : 2);
     }
     const head = [11, 7, 3, 0][format]!;
-    if (bytes.length < at + head) return undefined;
+    if (bytes.length < at + head) return 0;
     const known = this.#channels.get(id);
     if (known === undefined && format !== 0 && format !== 1) throw new RtmpProtocolError('a chunk without a beginning');
-    const channel: Channel = known ?? { timestamp: 0, delta: 0, length: 0, type: 0, stream: 0, extended: false, parts: [], have: 0 };
+    const channel: Channel = known ?? { timestamp: 0, delta: 0, length: 0, type: 0, stream: 0, extended: false, body: new Backlog() };
     let time = format < 3 ? bytes.readUIntBE(at, 3) : undefined;
     const extended = time === undefined ? channel.extended : time === 0xffffff;
     const length = format < 2 ? bytes.readUIntBE(at + 3, 3) : channel.length;
@@ -65,21 +93,17 @@ export class ChunkReader {
     const stream = format === 0 ? bytes.readUInt32LE(at + 7) : channel.stream;
     at += head;
     if (extended) {
-      if (bytes.length < at + 4) return undefined;
+      if (bytes.length < at + 4) return 0;
       if (time !== undefined) time = bytes.readUInt32BE(at);
       at += 4;
     }
     if (length > longestMessage) throw new RtmpProtocolError('message too long');
-    const continued = channel.have > 0;
-    const size = Math.min(this.#chunkSize, length - channel.have);
-    if (size < 0) throw new RtmpProtocolError('a message changed its length');
-    if (bytes.length < at + size) return undefined;
-
+    if (length < channel.body.length) throw new RtmpProtocolError('a message changed its length');
     if (known === undefined) {
       if (this.#channels.size >= mostChannels) throw new RtmpProtocolError('too many channels');
       this.#channels.set(id, channel);
     }
-    if (!continued) {
+    if (channel.body.length === 0) {
       if (format === 0) channel.timestamp = time!;
       else {
         if (time !== undefined) channel.delta = time;
@@ -87,18 +111,13 @@ export class ChunkReader {
       }
       if (format === 0) channel.delta = 0;
     }
-    Object.assign(channel, { length, type, stream, extended });
-    // Copied: a message outlives the piece that it came in.
-    channel.parts.push(Buffer.from(bytes.subarray(at, at + size)));
-    channel.have += size;
-    this.#held += size;
-    if (this.#held > mostHeld) throw new RtmpProtocolError('too much at once');
-    if (channel.have < length) return { length: at + size, message: undefined };
-    const message = { type, stream, timestamp: channel.timestamp, body: channel.parts.length === 1 ? channel.parts[0]! : Buffer.concat(channel.parts) };
-    this.#held -= channel.have;
-    channel.parts = [];
-    channel.have = 0;
-    return { length: at + size, message };
+    channel.length = length;
+    channel.type = type;
+    channel.stream = stream;
+    channel.extended = extended;
+    this.#open = channel;
+    this.#left = Math.min(this.#chunkSize, length - channel.body.length);
+    return at - from;
   }
 }
 
