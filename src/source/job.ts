@@ -86,6 +86,7 @@ export type JobSettings = {
 
 const mostFiles = 1024;
 const mostRefused = 20;
+const uncounted: Pick<FileContext, 'count'> = { count: { request() {}, bytes() {} } };
 const recordedAs: Readonly<Partial<Record<Scheme, string>>> = { rtmp: 'flv', rtmps: 'flv', srt: 'ts' };
 
 /** One request's source: what its tools may read, what was read, and what went wrong. */
@@ -311,10 +312,12 @@ export class Job {
       pool: this.#settings.pool(this.guard, verify), access: anonymous ? undefined : this.#access, signal: this.#reads.signal, count: this.count, pace: this.#pace,
       cache: this.#cache, maxBytes: this.#limits.maxBytes, idleMs: this.#settings.idleMs, maxFetches: this.#settings.maxFetches,
     };
+    // A session counts all that comes over its socket, which is more than the media in it.
+    const live = this.source.class === 'stream' && !isWeb(url);
     const file = recorded
       // What is read of a recording was counted when it was recorded.
-      ? new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), { ...context, count: { request() {}, bytes() {} } })
-      : new OriginFile(isWeb(url) ? webTransport(url, context) : relayTransport(this.relay(verify)), context);
+      ? new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), { ...context, ...uncounted })
+      : new OriginFile(isWeb(url) ? webTransport(url, context) : relayTransport(this.relay(verify)), live ? { ...context, ...uncounted } : context);
     this.#files.set(key, file);
     return file;
   }

@@ -1,6 +1,6 @@
 import type { OriginAnswer } from './answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
-import { SourceError } from './error.ts';
+import { isSourceError, SourceError } from './error.ts';
 import type { Pace } from './pace.ts';
 import type { Reader } from './origin_file.ts';
 
@@ -28,11 +28,11 @@ export class OriginStream {
     this.#context = context;
     this.#key = key;
     this.#watch();
-    const broken = (): void => {
+    const broken = (error?: Error | null): void => {
       const short = !response.complete || (size !== undefined && this.#at < size);
-      this.#end(short ? new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' }) : undefined);
+      this.#end(isSourceError(error) ? error : short ? new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' }) : undefined);
     };
-    response.on('data', (chunk: Buffer) => this.#take(chunk)).on('end', broken).on('close', broken).on('error', broken);
+    response.on('data', (chunk: Buffer) => this.#take(chunk)).on('end', () => broken()).on('close', () => broken()).on('error', broken);
   }
 
   /** Whether everything from the first byte on is still there for a new reader. */

@@ -9,6 +9,8 @@ import { ChunkReader, encodeMessage, type Message } from './chunks.ts';
 import { aggregated, flvHeader, flvTag } from './flv.ts';
 
 const handshakeBytes = 1536;
+/** Of our answers and requests. A session in good order leaves some hundred bytes unread. */
+const mostUnread = 64 << 10;
 const [audioType, videoType, scriptType] = [8, 9, 18];
 
 /** Plays a stream, and gives it out as FLV. A tool that spoke RTMP itself would hold the stream's key, and not every one can. */
@@ -16,7 +18,7 @@ export async function openRtmp(context: RelayContext, sink: Sink): Promise<Sessi
   const address = rtmpAddress(context.source);
   const socket = await context.dial(address.host, address.port, { secure: address.secure });
   context.count.request(true);
-  const player = new Player(socket, address, sink);
+  const player = new Player(socket, address, sink, context.count);
   player.start();
   return player;
 }
@@ -25,6 +27,7 @@ class Player implements Session {
   readonly #socket: Socket;
   readonly #address: RtmpAddress;
   readonly #sink: Sink;
+  readonly #count: RelayContext['count'];
   readonly #chunks = new ChunkReader();
   #greeting: Buffer | undefined = Buffer.alloc(0);
   #received = 0;
@@ -34,16 +37,18 @@ class Player implements Session {
   #begun = false;
   #over = false;
 
-  constructor(socket: Socket, address: RtmpAddress, sink: Sink) {
+  constructor(socket: Socket, address: RtmpAddress, sink: Sink, count: RelayContext['count']) {
     this.#socket = socket;
     this.#address = address;
     this.#sink = sink;
+    this.#count = count;
   }
 
   start(): void {
     const closed = (): void => (this.#begun ? this.#end() : this.#fail(unreachable('The host closed the connection without an answer.', { reason: 'connect' })));
     this.#socket.on('data', (chunk: Buffer) => {
       try {
+        this.#count.bytes(chunk.length);
         this.#take(chunk);
       } catch (cause) {
         this.#fail(cause instanceof SourceError ? cause : unreachable('The host does not answer with RTMP.', { reason: 'protocol', cause }));
@@ -87,7 +92,7 @@ class Player implements Session {
         return;
       }
       this.#greeting = undefined;
-      this.#socket.write(have.subarray(1, 1 + handshakeBytes));
+      this.#send(have.subarray(1, 1 + handshakeBytes));
       this.#connect();
       bytes = have.subarray(1 + 2 * handshakeBytes);
     }
@@ -152,7 +157,7 @@ class Player implements Session {
     else if (kind === 6) {
       const pong = Buffer.from(body.subarray(0, 6));
       pong.writeUInt16BE(7, 0);
-      this.#socket.write(encodeMessage(2, 4, 0, pong));
+      this.#send(encodeMessage(2, 4, 0, pong));
     }
   }
 
@@ -173,7 +178,7 @@ class Player implements Session {
     buffer.writeUInt16BE(3, 0);
     buffer.writeUInt32BE(this.#streamId, 2);
     buffer.writeUInt32BE(3000, 6);
-    this.#socket.write(encodeMessage(2, 4, 0, buffer));
+    this.#send(encodeMessage(2, 4, 0, buffer));
   }
 
   #status(code: string, level: Amf): void {
@@ -219,14 +224,22 @@ class Player implements Session {
     if (!this.#sink.data(bytes)) this.#socket.pause();
   }
 
+  /** A host that asks and does not read would otherwise fill our memory with the answers. */
+  #send(bytes: Buffer): void {
+    if (this.#socket.writableLength > mostUnread) {
+      throw unreachable('The host does not read the answers that it asks for.', { reason: 'protocol' });
+    }
+    this.#socket.write(bytes);
+  }
+
   #command(channel: number, stream: number, ...values: Amf[]): void {
-    this.#socket.write(encodeMessage(channel, 20, stream, encodeAmf(...values)));
+    this.#send(encodeMessage(channel, 20, stream, encodeAmf(...values)));
   }
 
   #control(type: number, value: number): void {
     const body = Buffer.alloc(4);
     body.writeUInt32BE(value);
-    this.#socket.write(encodeMessage(2, type, 0, body));
+    this.#send(encodeMessage(2, type, 0, body));
   }
 }
 

@@ -1,5 +1,5 @@
 import { RelayedAnswer } from '../answer.ts';
-import { SourceError } from '../error.ts';
+import { isSourceError, SourceError } from '../error.ts';
 import type { RelayContext } from '../relay.ts';
 import type { Transport } from '../transport.ts';
 
@@ -42,7 +42,7 @@ export function liveTransport(context: RelayContext, type: string, open: OpenStr
       },
       fail(error) {
         if (!begun) first.reject(error);
-        else answer.destroy();
+        else answer.destroy(isSourceError(error) && error.code === 'cut' ? error : undefined);
       },
     };
     first.promise.catch(() => {});
