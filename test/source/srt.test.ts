@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decryptPayload, makeKeys, openKeys } from '../../src/source/srt/keys.ts';
+import { decryptPayload, keysOf, makeKeys, openKeys } from '../../src/source/srt/keys.ts';
 import { PacketOrder } from '../../src/source/srt/order.ts';
 import { readHandshake, readPacket, reversedWords, seqDistance } from '../../src/source/srt/packet.ts';
 import { srtParameters } from '../../src/source/srt/parameters.ts';
@@ -32,6 +32,30 @@ describe('srt: the order of packets', () => {
     assert.deepEqual([order.next, order.skip(), order.skip(3)], [7, [], []]);
   });
 
+  it('a drop request takes no longer for a large gap than for a small one', () => {
+    const order = new PacketOrder<number>(0);
+    const before = process.cpuUsage();
+    for (let i = 0; i < 20_000; i++) {
+      order.add((order.next + 8192) & 0x7fffffff, i);
+      assert.deepEqual(order.skip((order.next + 8191) & 0x7fffffff), [i]);
+    }
+    const { user, system } = process.cpuUsage(before);
+    // 164 million steps took 9 s and more; CPU time, so a loaded machine does not change it.
+    assert.ok(user + system < 3_000_000, `${(user + system) / 1000} ms of CPU`);
+  }).timeout(60_000);
+
+  it('dropped packets come out in order, over the end of the numbers, few or many', () => {
+    for (const count of [3, 300]) {
+      const first = 0x7fffffff - Math.floor(count / 2);
+      const order = new PacketOrder<number>(first);
+      const seqs = Array.from({ length: count }, (_, i) => (first + 1 + 2 * i) & 0x7fffffff);
+      for (const seq of seqs.toReversed()) order.add(seq, seq);
+      assert.deepEqual(order.skip(seqs[1]), seqs.slice(0, 2));
+      assert.deepEqual(order.skip(seqs.at(-1)), seqs.slice(2));
+      assert.equal(order.waits, false);
+    }
+  });
+
   it('a number from nowhere begins anew and holds nothing', () => {
     const order = new PacketOrder<number>(0);
     order.add(5, 5);
@@ -43,10 +67,10 @@ describe('srt: the order of packets', () => {
 describe('srt: keys', () => {
   for (const length of [16, 24, 32] as const) {
     it(`of ${length * 8} bits open with the passphrase alone`, async () => {
-      const { keys, message } = await makeKeys('a good passphrase', length);
-      const opened = await openKeys('a good passphrase', message);
+      const { keys, message } = await makeKeys(keysOf('a good passphrase'), length);
+      const opened = await openKeys(keysOf('a good passphrase'), message);
       assert.deepEqual(opened?.byFlag, keys.byFlag);
-      assert.equal(await openKeys('another passphrase', message), undefined);
+      assert.equal(await openKeys(keysOf('another passphrase'), message), undefined);
       const text = Buffer.from('what is said');
       const secret = decryptPayload(keys, 1, 12_345, text)!;
       assert.ok(!secret.equals(text));
@@ -57,17 +81,29 @@ describe('srt: keys', () => {
     });
   }
 
+  it('a passphrase is derived once for each salt, and for eight salts at most', async () => {
+    const keyOf = keysOf('a good passphrase');
+    const salts = Array.from({ length: 20 }, (_, i) => Buffer.alloc(16, i));
+    const first = salts.map((salt) => keyOf(salt, 16));
+    assert.deepEqual(first.map((key) => key !== undefined), salts.map((_, i) => i < 8));
+    assert.deepEqual(salts.map((salt, i) => keyOf(salt, 16) === first[i]), salts.map(() => true));
+    const { message } = await makeKeys(keysOf('a good passphrase'), 16);
+    assert.equal(await openKeys(keyOf, message), undefined, 'a ninth salt');
+    await Promise.all(first);
+  });
+
   it('messages that are cut or strange are no keys', async () => {
-    const { message } = await makeKeys('a good passphrase', 16);
+    const { message } = await makeKeys(keysOf('a good passphrase'), 16);
     const odd = Buffer.from(message);
     odd[8] = 4;
-    for (const bad of [Buffer.alloc(0), message.subarray(0, 40), odd]) assert.equal(await openKeys('a good passphrase', bad), undefined);
+    for (const bad of [Buffer.alloc(0), message.subarray(0, 40), odd]) assert.equal(await openKeys(keysOf('a good passphrase'), bad), undefined);
   });
 });
 
 describe('srt: what stands in packets and addresses', () => {
   it('cut packets and handshakes are none', () => {
     assert.equal(readPacket(Buffer.alloc(15)), undefined);
+    assert.deepEqual([readPacket(Buffer.alloc(2048))?.kind, readPacket(Buffer.alloc(2049))], ['data', undefined], 'a datagram that is longer than any packet');
     assert.equal(readHandshake(Buffer.alloc(47)), undefined);
     const long = Buffer.concat([Buffer.alloc(48), Buffer.from([0, 5, 0xff, 0xff, 1, 2])]);
     assert.deepEqual(readHandshake(long)?.extensions.map(({ type, body }) => [type, body.length]), [[5, 2]]);

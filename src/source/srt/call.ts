@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { SourceError } from '../error.ts';
-import { makeKeys, openKeys, type Keys } from './keys.ts';
+import { keysOf, makeKeys, openKeys, type KeyOfSalt, type Keys } from './keys.ts';
 import { control, controlPacket, encodeHandshake, extension, handshakeType, readHandshake, readPacket, reversedWords, type Handshake } from './packet.ts';
 import type { SrtParameters } from './parameters.ts';
 
 /** What a call that was answered agreed on. */
-export type Call = { peer: number; own: number; seq: number; keys: Keys | undefined };
+export type Call = { peer: number; own: number; seq: number; keys: Keys | undefined; /** undefined without a passphrase */ keyOf: KeyOfSalt | undefined };
 
 const againMs = 250;
 const srtVersion = 0x00010501;
@@ -25,7 +25,8 @@ export async function callSrt(socket: Socket, parameters: SrtParameters, clock: 
   if (greeting.version < 5 || greeting.extensionField !== 0x4a17) throw new SourceError('origin-unreachable', 'The host does not speak SRT of version 1.3 or later.', { reason: 'protocol' });
 
   const length = parameters.keyLength ?? ([16, 24, 32] as const)[greeting.encryption - 2] ?? 16;
-  const made = parameters.passphrase === undefined ? undefined : await makeKeys(parameters.passphrase, length);
+  const keyOf = parameters.passphrase === undefined ? undefined : keysOf(parameters.passphrase);
+  const made = keyOf && (await makeKeys(keyOf, length));
   const wants = Buffer.alloc(12);
   wants.writeUInt32BE(srtVersion, 0);
   wants.writeUInt32BE(flags, 4);
@@ -38,9 +39,9 @@ export async function callSrt(socket: Socket, parameters: SrtParameters, clock: 
     type: handshakeType.conclusion, cookie: greeting.cookie, extensions,
   });
   const reply = answer.extensions.find(({ type }) => type === extension.keyResponse)?.body;
-  const keys = reply === undefined || parameters.passphrase === undefined ? undefined : await openKeys(parameters.passphrase, reply);
+  const keys = reply === undefined || keyOf === undefined ? undefined : await openKeys(keyOf, reply);
   if (made && keys === undefined) throw badSecret();
-  return { peer: answer.socket, own, seq: answer.seq, keys: made?.keys };
+  return { peer: answer.socket, own, seq: answer.seq, keys: made?.keys, keyOf };
 }
 
 function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number, deadline: number): Promise<Handshake> {
@@ -60,7 +61,7 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
       if (shake.type >= 1000 && shake.type < 10_000) finish(rejected(shake.type - 1000));
       else if (shake.type === wanted) finish(undefined, shake);
     };
-    const onError = (cause: Error): void => finish(new SourceError('origin-unreachable', 'The host does not accept connections.', { reason: 'connect', detail: (cause as NodeJS.ErrnoException).code ?? '', cause }));
+    const onError = (cause: Error): void => finish(cause instanceof SourceError ? cause : new SourceError('origin-unreachable', 'The host does not accept connections.', { reason: 'connect', detail: (cause as NodeJS.ErrnoException).code ?? '', cause }));
     const send = (): void => socket.send(packet(), () => {});
     const again = setInterval(send, againMs);
     const late = setTimeout(() => finish(new SourceError('origin-unreachable', 'The host did not accept a connection in time.', { reason: 'timeout' })), Math.max(0, deadline - performance.now()));

@@ -11,26 +11,46 @@ const saltBytes = 16;
 /** By the flag that data packets carry: 1 even, 2 odd. */
 export type Keys = { salt: Buffer; byFlag: Map<number, Buffer> };
 
-const kekOf = (passphrase: string, salt: Buffer, length: number): Promise<Buffer> => derive(passphrase, salt.subarray(saltBytes - 8), 2048, length, 'sha1');
+/** Senders keep their salt when they renew a key. */
+const mostSalts = 8;
+
+/** The key that wraps the others; undefined where a session has used too many. */
+export type KeyOfSalt = (salt: Buffer, length: number) => Promise<Buffer> | undefined;
+
+/** For one session. A derivation takes 2048 rounds, and a host can ask for one with each packet: it is done once for each salt. */
+export function keysOf(passphrase: string): KeyOfSalt {
+  const known = new Map<string, Promise<Buffer>>();
+  return (salt, length) => {
+    const name = `${length} ${salt.toString('hex')}`;
+    if (!known.has(name)) {
+      if (known.size >= mostSalts) return undefined;
+      known.set(name, derive(passphrase, salt.subarray(saltBytes - 8), 2048, length, 'sha1'));
+    }
+    return known.get(name);
+  };
+}
+
 const wrapName = (length: number): string => `id-aes${length * 8}-wrap`;
 
-export async function makeKeys(passphrase: string, length: 16 | 24 | 32): Promise<{ keys: Keys; message: Buffer }> {
+export async function makeKeys(keyOf: KeyOfSalt, length: 16 | 24 | 32): Promise<{ keys: Keys; message: Buffer }> {
   const salt = randomBytes(saltBytes);
   const key = randomBytes(length);
-  const cipher = createCipheriv(wrapName(length), await kekOf(passphrase, salt, length), wrapIv);
+  const cipher = createCipheriv(wrapName(length), (await keyOf(salt, length))!, wrapIv);
   const wrapped = Buffer.concat([cipher.update(key), cipher.final()]);
   const head = Buffer.from([0x12, 0x20, 0x29, 1, 0, 0, 0, 0, 2, 0, 2, 0, 0, 0, saltBytes / 4, length / 4]);
   return { keys: { salt, byFlag: new Map([[1, key]]) }, message: Buffer.concat([head, salt, wrapped]) };
 }
 
 /** The keys in the other side's message; undefined where it cannot be read or the passphrase does not open it. */
-export async function openKeys(passphrase: string, message: Buffer): Promise<Keys | undefined> {
+export async function openKeys(keyOf: KeyOfSalt, message: Buffer): Promise<Keys | undefined> {
   if (message.length < fixed + saltBytes + 24 || message[0] !== 0x12 || message[8] !== 2 || message[14] !== saltBytes / 4) return undefined;
   const flags = message[3]! & 3;
   const length = message[15]! * 4;
   if (![16, 24, 32].includes(length)) return undefined;
   const salt = Buffer.from(message.subarray(fixed, fixed + saltBytes));
-  const decipher = createDecipheriv(wrapName(length), await kekOf(passphrase, salt, length), wrapIv);
+  const wrapping = await keyOf(salt, length);
+  if (wrapping === undefined) return undefined;
+  const decipher = createDecipheriv(wrapName(length), wrapping, wrapIv);
   try {
     const wrapped = message.subarray(fixed + saltBytes, fixed + saltBytes + 8 + length * (flags === 3 ? 2 : 1));
     const plain = Buffer.concat([decipher.update(wrapped), decipher.final()]);

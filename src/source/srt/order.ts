@@ -51,13 +51,20 @@ export class PacketOrder<T> {
   skip(to = this.missing()?.to): T[] {
     if (to === undefined || seqDistance(to, this.next) < 0 || seqDistance(to, this.next) > widest) return [];
     const ready: T[] = [];
-    for (; seqDistance(to, this.next) >= 0; this.next = nextSeq(this.next)) {
-      const held = this.#held.get(this.next);
-      if (held !== undefined) ready.push(held);
-      this.#held.delete(this.next);
+    for (const seq of this.#heldUpTo(to)) {
+      ready.push(this.#held.get(seq)!);
+      this.#held.delete(seq);
     }
+    this.next = nextSeq(to);
     if (seqDistance(this.#newest, to) < 0) this.#newest = to;
     return [...ready, ...this.#take()];
+  }
+
+  /** In order. A sender can name a number far away again and again, so what is looked at is the smaller of the gap and of what is held. */
+  #heldUpTo(to: number): number[] {
+    const distance = seqDistance(to, this.next) + 1;
+    const numbers = distance < this.#held.size ? Array.from({ length: distance }, (_, i) => (this.next + i) & 0x7fffffff) : [...this.#held.keys()];
+    return numbers.filter((seq) => this.#held.has(seq) && seqDistance(seq, to) <= 0).sort(seqDistance);
   }
 
   #take(): T[] {

@@ -8,8 +8,11 @@ export const extension = { request: 1, response: 2, keyRequest: 3, keyResponse: 
 export type Data = { kind: 'data'; seq: number; /** 0 none, 1 even, 2 odd */ key: number; header: Buffer; payload: Buffer };
 export type Control = { kind: 'control'; type: number; subtype: number; info: number; body: Buffer };
 
+/** SRT's own limit is 1456 bytes of payload. A datagram may hold 64 kB, and thousands are kept until the missing ones come. */
+const longest = 2048;
+
 export function readPacket(bytes: Buffer): Data | Control | undefined {
-  if (bytes.length < headerBytes) return undefined;
+  if (bytes.length < headerBytes || bytes.length > longest) return undefined;
   const first = bytes.readUInt32BE(0);
   if (first < 0x80000000) return { kind: 'data', seq: first, key: (bytes[4]! >> 3) & 3, header: bytes.subarray(0, headerBytes), payload: bytes.subarray(headerBytes) };
   return { kind: 'control', type: (first >>> 16) & 0x7fff, subtype: first & 0xffff, info: bytes.readUInt32BE(4), body: bytes.subarray(headerBytes) };

@@ -20,6 +20,15 @@ export async function openSrt(context: RelayContext, sink: Sink): Promise<Sessio
   if (context.throughEgress(host)) throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation.', { reason: 'connect' });
   const [address] = await context.guard.resolveAndCheck(host, port);
   const socket = createSocket({ type: address!.family === 6 ? 'udp6' : 'udp4', recvBufferSize: 4 << 20 });
+  // A refusal can come while nothing waits for an answer.
+  socket.on('error', () => {});
+  socket.on('message', ({ length }: Buffer) => {
+    try {
+      context.count.bytes(length);
+    } catch (error) {
+      socket.emit('error', error);
+    }
+  });
   try {
     socket.connect(port, address!.address);
     await once(socket, 'connect', { signal: AbortSignal.timeout(callWithinMs) });
@@ -65,7 +74,7 @@ class Receiver implements Session {
     this.#keys = call.keys;
     this.#order = new PacketOrder(call.seq);
     socket.on('message', (bytes) => this.#take(bytes));
-    socket.on('error', () => this.#end());
+    socket.on('error', (error) => (error instanceof SourceError ? this.#fail(error) : this.#end()));
     this.#timers = [setInterval(() => this.#tick(), ackMs), setInterval(() => this.#send(control.keepAlive, {}), keepAliveMs)];
   }
 
@@ -84,6 +93,12 @@ class Receiver implements Session {
     if (this.#over) return;
     this.close();
     this.#sink.end();
+  }
+
+  #fail(error: SourceError): void {
+    if (this.#over) return;
+    this.close();
+    this.#sink.fail(error);
   }
 
   #take(bytes: Buffer): void {
@@ -106,9 +121,9 @@ class Receiver implements Session {
       this.#ackSentAt.delete(info);
       if (sent !== undefined) this.#rtt = Math.round((this.#rtt * 7 + (this.#clock() - sent)) / 8);
     } else if (type === control.dropRequest && body.length >= 8) this.#give(this.#order.skip(body.readUInt32BE(4) & 0x7fffffff));
-    else if (type === control.user && subtype === extension.keyRequest && this.#parameters.passphrase !== undefined) {
+    else if (type === control.user && subtype === extension.keyRequest && this.#call.keyOf !== undefined) {
       const message = Buffer.from(body);
-      void openKeys(this.#parameters.passphrase, message).then((keys) => {
+      void openKeys(this.#call.keyOf, message).then((keys) => {
         if (keys === undefined || this.#over) return;
         // The key in use goes on until the sender turns to the other.
         for (const [flag, key] of this.#keys?.byFlag ?? []) if (!keys.byFlag.has(flag)) keys.byFlag.set(flag, key);
@@ -136,8 +151,7 @@ class Receiver implements Session {
 
   #undecipherable(): void {
     if (this.#begun) return;
-    this.close();
-    this.#sink.fail(new SourceError('origin-unreachable', 'The stream is encrypted, and the address holds no passphrase that opens it.', { reason: 'status', status: 401 }));
+    this.#fail(new SourceError('origin-unreachable', 'The stream is encrypted, and the address holds no passphrase that opens it.', { reason: 'status', status: 401 }));
   }
 
   #tick(): void {

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { parseSource } from '../../src/source/parse.ts';
+import { startProxy, type JobSource } from '../../src/source/proxy.ts';
+import { control, controlPacket, encodeHandshake, handshakeType } from '../../src/source/srt/packet.ts';
+import { ask } from './ask.ts';
+import { Cleanup } from './origin.ts';
+
+const cleanup = new Cleanup();
+const firstSeq = 1000;
+const dataPacket = (seq: number): Buffer => {
+  const bytes = Buffer.alloc(16 + 1316, 0x47);
+  bytes.fill(0, 0, 16).writeUInt32BE(firstSeq + seq, 0);
+  return bytes;
+};
+/** Longer than any packet of SRT. */
+const junk = Buffer.alloc(3000, 0x80);
+const shutdown = controlPacket(control.shutdown, { time: 1, peer: 0, body: Buffer.alloc(4) });
+
+describe('srt: what a host may send', function () {
+  this.timeout(30_000);
+  afterEach(() => cleanup.run());
+
+  /** A host that agrees to everything, and sends these datagrams once a call stands. */
+  async function host(talk: readonly Buffer[]): Promise<number> {
+    const socket = createSocket('udp4');
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    cleanup.add({ close: () => socket.close() });
+    const shake = { version: 5, encryption: 0, extensionField: 0x4a17, seq: firstSeq, mtu: 1500, window: 8192, socket: 7, cookie: 9, extensions: [] };
+    let sent = false;
+    socket.on('message', (bytes, { port, address }) => {
+      if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x80000000) return;
+      const type = bytes.readUInt32BE(36);
+      socket.send(controlPacket(control.handshake, { time: 1, peer: 0, body: encodeHandshake({ ...shake, type }) }), port, address, () => {});
+      if (type !== handshakeType.conclusion || sent) return;
+      sent = true;
+      for (const packet of talk) socket.send(packet, port, address, () => {});
+    });
+    return socket.address().port;
+  }
+
+  async function open(talk: readonly Buffer[], maxBytes: number): Promise<JobSource> {
+    const port = await host(talk);
+    const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 5000 }));
+    return cleanup.add(proxy.open({ source: parseSource(`srt://127.0.0.1:${port}`), limits: { maxBytes }, live: ['ffprobe'] }));
+  }
+
+  it('all bytes of a session count: headers, and datagrams that are none of SRT', async () => {
+    const talk = [junk, dataPacket(0), junk, dataPacket(1), shutdown];
+    const job = await open(talk, 1e9);
+    const { status, body } = await ask(job.address('ffprobe'));
+    assert.deepEqual([status, body.length], [200, 2 * 1316]);
+    const sent = talk.reduce((sum, { length }) => sum + length, 0);
+    assert.ok(job.stats().ioUsage >= sent, `${job.stats().ioUsage} of ${sent} bytes`);
+  });
+
+  it('datagrams that are none of SRT end at the limit of the request', async () => {
+    const job = await open([dataPacket(0), ...Array.from({ length: 30 }, () => junk)], 50_000);
+    await ask(job.address('ffprobe'));
+    assert.deepEqual([job.stats().failure?.code, job.stats().failure?.reason], ['cut', 'limit']);
+  });
+});
