@@ -37,7 +37,7 @@ const tally = <T>(items: readonly T[], by: (item: T) => string): Record<string, 
 };
 
 interface Row { id: string; status: number; reason: string; has_body: boolean; queue_time_ms: number; io_bytes: number; usage_ms: number; ran: boolean; state: string }
-interface Line { msg: string; request?: string; status?: number; route?: string; ms?: number }
+interface Line { msg: string; request_id?: string; status?: number; route?: string; ms?: number }
 
 const FILE = '/v1/probe/file';
 
@@ -141,7 +141,7 @@ describe('metrics, logs and statistics', function () {
   });
 
   it('the API logs each request once, with the status and the time of its caller', () => {
-    const byId = new Map(lines.map((line) => [line.request, line]));
+    const byId = new Map(lines.map((line) => [line.request_id, line]));
     assert.equal(lines.length, told.length + hungUp);
     for (const { id, status } of told) {
       assert.equal(byId.get(id)?.status, status, id);
