@@ -8,6 +8,7 @@ import { LABEL, type ProbeJob, type ReuseScope } from '../kube/resources.ts';
 import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../store/uuid.ts';
 import { openSealed } from '../seal/open.ts';
+import { isAdmitted } from './conditions.ts';
 import { parseSource } from '../source/parse.ts';
 import { displaySource } from '../source/redact.ts';
 import { holdsCredentials } from '../source/source.ts';
@@ -15,7 +16,7 @@ import { DEFAULT_QUEUE_MS, Refusal, idOf, isHandMade, resolveTools, submittedAtO
 import { tenantOf } from './tenant.ts';
 
 export interface IntakeDeps {
-  store: Pick<Store, 'openRequest' | 'defaultToken'>;
+  store: Pick<Store, 'openRequest' | 'defaultToken' | 'tokenEvenRevoked' | 'clock'>;
   kube: KubeClient;
   /** Read at each use: they rotate. */
   keys: () => JSONWebKeySet;
@@ -26,8 +27,20 @@ export interface IntakeDeps {
   poolFor: (kind: ProbeJob['spec']['kind']) => { name: string; scope: ReuseScope } | undefined;
 }
 
-/** Bound over the whole analysis where the token's record is gone: a revoked token's running jobs still end. */
-const REVOKED = 'its token was revoked';
+/** Why queued jobs of a token end without a run. Jobs that run already go on. */
+export function refusalOf(token: Pick<TokenRecord, 'userStatus' | 'expiresAt'> | null | undefined, now: number): Refusal | undefined {
+  const refused = (text: string) => new Refusal('TokenInactive', 403, text);
+  if (!token) return refused('the token was revoked');
+  if (token.userStatus !== 'active') return refused(`the account is ${token.userStatus}`);
+  if (token.expiresAt !== null && token.expiresAt.getTime() <= now) return refused('the token has expired');
+  return undefined;
+}
+
+export function activeToken(token: TokenRecord | null | undefined, now: number): TokenRecord {
+  const refusal = refusalOf(token, now);
+  if (!token || refusal) throw refusal;
+  return token;
+}
 
 const noSecret = (name: string): string => `there is no Secret ${name} with the label ${LABEL.source}=true`;
 
@@ -90,12 +103,24 @@ async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, sche
   });
 }
 
+/** A job that was admitted keeps its token, whatever became of it since: a new leader must not end what runs. */
+async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
+  const { spec, status } = job;
+  const token = isHandMade(job) ? await deps.store.defaultToken() : await deps.tokenOf(spec.token?.id ?? 0);
+  if (isAdmitted(status)) {
+    const id = spec.token?.id ?? status?.admittedBy?.token;
+    const had = token ?? (id === undefined ? null : await deps.store.tokenEvenRevoked(id));
+    if (had) return had;
+  }
+  if (!token && isHandMade(job)) throw new Refusal('InvalidRequest', 400, 'the installation has no default token for jobs made by hand');
+  return activeToken(token, deps.store.clock.now());
+}
+
 export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
   const handMade = isHandMade(job);
   // Its name is its request id, and the record takes only such: one of another form was not made by the API.
   if (!handMade && !isUuid(job.metadata.name)) throw new Refusal('InvalidRequest', 400, 'a job with a token is named by its request id, and only the API makes it');
-  const token = handMade ? await deps.store.defaultToken() : await deps.tokenOf(job.spec.token?.id ?? 0);
-  if (!token) throw new Refusal('InvalidRequest', handMade ? 400 : 403, handMade ? 'the installation has no default token for jobs made by hand' : REVOKED);
+  const token = await tokenFor(deps, job);
 
   let display = job.spec.source.display ?? 'unknown';
   let scheme = 'unknown';

@@ -17,7 +17,7 @@ import type { Store } from '../store/store.ts';
 import { writeAdmission } from './admission_write.ts';
 import { isAdmitted, isBeingDeleted, isFinished } from './conditions.ts';
 import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
-import { takeIn, type IntakeDeps } from './intake.ts';
+import { activeToken, refusalOf, takeIn, type IntakeDeps } from './intake.ts';
 import { MAX_ATTEMPTS, Refusal, idOf, isHandMade, submittedAtOf, type Job } from './job.ts';
 import { disarm, later } from './job_timers.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
@@ -41,6 +41,8 @@ const DEADLINE_GRACE_MS = 10_000;
 const MOST_REFUSED_GO = 20;
 const MOST_REFUSALS_IN_A_ROW = 3;
 const STRANGER_MS = 30_000;
+/** Queued jobs that a change of their token ends side by side. */
+const ENDED_AT_ONCE = 20;
 /** Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up. */
 const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 /** Longer than a lease: by then a leader that was deposed knows. */
@@ -198,7 +200,26 @@ export class Leader {
       const record = this.#tokens.known(id);
       if (record && !this.#isIdle(id)) this.#ledger.setLimits(id, slotsOf(record));
     }
+    this.#endWaiting(ids);
     this.#scheduleAll();
+  }
+
+  /** Ends the queued jobs of those tokens that were revoked, have expired or belong to a suspended account. */
+  #endWaiting(tokens: readonly number[]): void {
+    const clock = this.#deps.store.clock.now();
+    const refusals = new Map(tokens.flatMap((id) => {
+      const refusal = refusalOf(this.#tokens.known(id), clock);
+      return refusal ? [[id, refusal] as const] : [];
+    }));
+    if (refusals.size === 0) return;
+    const jobs = Array.from(this.#ledger.waitingEntries()).filter(({ token }) => refusals.has(token)).values();
+    const endNext = async (): Promise<void> => {
+      for (const job of jobs) {
+        const refusal = refusals.get(job.token);
+        if (this.#live && refusal && this.#stateOf(job) === 'waiting') await this.#end(job, endOf(refusal));
+      }
+    };
+    for (let at = 0; at < ENDED_AT_ONCE; at++) void endNext();
   }
 
   // ------------------------------------------------------------------- intake
@@ -257,6 +278,8 @@ export class Leader {
     let taken: { job: Job; token: TokenRecord };
     try {
       taken = early ? await this.#takeEarly(early.job, object) : await takeIn(this.#intakeDeps(), object);
+      // A notice during the awaits was for tokens with jobs, and this one may have had none: read again, in the same turn as it is queued.
+      if (!isAdmitted(object.status)) taken.token = activeToken(await this.#tokens.of(taken.job.token), this.#deps.store.clock.now());
     } catch (error) {
       if (early) this.#letGo(early.job, 'cancelled');
       if (!(error instanceof Refusal)) throw error;
@@ -264,14 +287,12 @@ export class Leader {
       void this.#refuse(object, error);
       return;
     }
-    const { job } = taken;
+    const { job, token } = taken;
     // Deleted while it was being taken in.
     if (!this.#taking.has(name)) {
       this.#letGo(job, 'cancelled');
       return;
     }
-    // A change of the limit during the awaits was told for tokens that had jobs: this one may have had none.
-    const token = this.#tokens.known(job.token) ?? taken.token;
     this.#jobs.set(job.key, job);
     if (isAdmitted(object.status)) {
       job.state = 'running';
@@ -301,9 +322,7 @@ export class Leader {
     job.uid = object.metadata.uid ?? '';
     job.resourceVersion = object.metadata.resourceVersion ?? '';
     job.status = object.status;
-    const token = await this.#tokens.of(job.token);
-    if (!token) throw new Refusal('InvalidRequest', 403, 'its token was revoked');
-    return { job, token };
+    return { job, token: activeToken(await this.#tokens.of(job.token), this.#deps.store.clock.now()) };
   }
 
   #intakeDeps(): IntakeDeps {
@@ -312,9 +331,8 @@ export class Leader {
   }
 
   async #refuse(object: ProbeJob, refusal: Refusal): Promise<void> {
-    const end: End = { state: 'error', status: refusal.status, reason: refusal.reason, error: refusal.message };
     const ended = endableOf(object);
-    const recorded = await endRequest(this.#deps, ended, end, this.#deps.term.signal);
+    const recorded = await endRequest(this.#deps, ended, endOf(refusal), this.#deps.term.signal);
     await writeFinish(this.#deps, ended, recorded, this.#deps.term.signal);
     if (!this.#live || this.#jobs.has(ended.key)) return;
     this.#ledger.remove(ended.key);
@@ -373,7 +391,9 @@ export class Leader {
       const job = this.#ledger.take(lane, (entry) => this.#reserve(entry));
       if (!job) break;
       this.#contenders = undefined;
-      void this.#admit(job);
+      const refusal = refusalOf(this.#tokens.known(job.token), this.#deps.store.clock.now());
+      if (refusal) void this.#end(job, endOf(refusal));
+      else void this.#admit(job);
     }
     this.#deps.pools.demandChanged(lane);
   }
@@ -772,5 +792,7 @@ const endableOf = (object: ProbeJob): Endable => ({
   id: idOf(object), key: object.metadata.name, namespace: object.metadata.namespace ?? '', uid: object.metadata.uid ?? '', resourceVersion: object.metadata.resourceVersion ?? '',
   submittedAt: submittedAtOf(object), attempt: 0, status: object.status,
 });
+
+const endOf = ({ status, reason, message }: Refusal): End => ({ state: 'error', status, reason, error: message });
 
 const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was cancelled' };

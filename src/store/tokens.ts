@@ -29,8 +29,8 @@ const limitColumns = (alias: 't' | 'u') =>
 const SELECT = `select t.id, t.user_id, t.name, u.role, u.status user_status,
     t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
     t.monthly_quota t_quota, u.monthly_quota u_quota, u.account_concurrency u_account, ${limitColumns('t')}, ${limitColumns('u')}, ${ABOVE} above
-  from tokens t join users u on u.id = t.user_id
-  where t.revoked_at is null`;
+  from tokens t join users u on u.id = t.user_id`;
+const LIVE = 't.revoked_at is null';
 
 const givenToToken = (row: Prefixed<'t'>): GivenLimits =>
   ({ requestsPerMinute: row.t_per_minute, concurrency: row.t_concurrency, queueTimeoutMs: row.t_queue, fileBytes: row.t_bytes });
@@ -56,13 +56,19 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
   return {
     /** Null: unknown or revoked. Expired ones and those of suspended users are found: the caller answers differently. */
     async findToken(sha256: Buffer): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({ name: 'find_token', text: `${SELECT} and t.sha256 = $1`, values: [sha256] });
+      const rows = await database.rows<TokenRow>({ name: 'find_token', text: `${SELECT} where ${LIVE} and t.sha256 = $1`, values: [sha256] });
       return rows[0] ? record(rows[0]) : null;
     },
 
     /** The token of jobs that were made with kubectl. */
     async defaultToken(): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({ name: 'default_token', text: `${SELECT} and t.is_default`, values: [] });
+      const rows = await database.rows<TokenRow>({ name: 'default_token', text: `${SELECT} where ${LIVE} and t.is_default`, values: [] });
+      return rows[0] ? record(rows[0]) : null;
+    },
+
+    /** Revoked ones, too: what runs for them goes on, within what they had. */
+    async tokenEvenRevoked(id: number): Promise<TokenRecord | null> {
+      const rows = await database.rows<TokenRow>({ name: 'token_even_revoked', text: `${SELECT} where t.id = $1`, values: [id] });
       return rows[0] ? record(rows[0]) : null;
     },
 
@@ -77,7 +83,7 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
     /** The live ones among these tokens, whole. A revoked one is absent. */
     async tokenLimits(ids: number[]): Promise<Map<number, TokenRecord>> {
       if (ids.length === 0) return new Map();
-      const rows = await database.rows<TokenRow>({ name: 'token_limits', text: `${SELECT} and t.id = any($1)`, values: [ids] });
+      const rows = await database.rows<TokenRow>({ name: 'token_limits', text: `${SELECT} where ${LIVE} and t.id = any($1)`, values: [ids] });
       return new Map(rows.map((row) => [row.id, record(row)]));
     },
   };

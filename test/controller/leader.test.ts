@@ -203,7 +203,7 @@ describe('the leader', function () {
     assert.deepEqual([noTool?.status, noTool?.reason], [400, 'ToolUnavailable']);
     assert.match(noTool?.error ?? '', /ffprobe 1\.1 is not there: the cluster has 7\.0/);
     assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
-    await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'InvalidRequest');
+    await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
     // Written past the API by somebody who may do anything: it has no row, and must stand in nobody's way.
     await kube.create(PROBE_JOBS, { metadata: { name: 'no-request-id', namespace }, spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, token: { id: 1, user: 1 } } });
     await until('it is refused', () => cluster.reason('no-request-id') === 'InvalidRequest');

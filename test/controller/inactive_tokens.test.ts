@@ -1,0 +1,133 @@
+/** Jobs whose token is revoked, has expired or belongs to a suspended account: queued ones end, running ones go on. */
+import assert from 'node:assert/strict';
+import { PROBE_JOBS } from '../../src/kube/client.ts';
+import type { ProbeJobSpec } from '../../src/kube/resources.ts';
+import { until } from '../until.ts';
+import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
+
+describe('jobs of tokens that are no longer active', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(() => cluster?.stop());
+  const start = async (options: ClusterOptions = {}): Promise<Cluster> => {
+    cluster = await startCluster(options);
+    cluster.runners.behaviour.go = () => 'hold';
+    return cluster;
+  };
+  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+
+  /** An account of its own with a token of one slot: a job runs, another waits. */
+  async function oneRunsOneWaits() {
+    const { newAccount, newToken, submit, runners } = cluster;
+    const user = await newAccount();
+    const token = await newToken(1, user);
+    const running = await submit({ token });
+    await until('the first runs', () => runners.of(running.id));
+    const waiting = await submit({ token });
+    await until('the second waits', () => cluster.reason(waiting.id) === 'TokenAtLimit');
+    return { user, token, running, waiting };
+  }
+
+  const CHANGES = [
+    { what: 'its token is revoked', sql: 'update tokens set revoked_at = now() where id = $1', error: 'the token was revoked' },
+    { what: 'its token expires', sql: "update tokens set expires_at = now() - interval '1 minute' where id = $1", error: 'the token has expired' },
+    { what: 'its user is suspended', sql: "update users set status = 'suspended' where id = (select user_id from tokens where id = $1)", error: 'the account is suspended' },
+  ];
+  for (const { what, sql, error } of CHANGES) {
+    it(`${what}: a queued job ends with TokenInactive, a running one goes on`, async () => {
+      const { controller, ended, runners, servers: { stored } } = await start();
+      await controller();
+      await ready(2);
+      const { token, running, waiting } = await oneRunsOneWaits();
+      await stored.sql(sql, [token]);
+      const [refused] = await ended(waiting.id);
+      assert.deepEqual([refused?.state, refused?.status, refused?.reason, refused?.error], ['error', 403, 'TokenInactive', error]);
+      await until('it is shown', () => cluster.reason(waiting.id) === 'TokenInactive');
+      assert.equal(cluster.reason(running.id), 'Running');
+      await runners.of(running.id)?.finish();
+      assert.equal((await ended(running.id))[0]?.state, 'success');
+    });
+
+    it(`${what} before a takeover: a queued job ends, a running one goes on under the next leader`, async () => {
+      const { controller, ended, runners, servers: { stored } } = await start();
+      const first = await controller();
+      await ready(2);
+      const { token, running, waiting } = await oneRunsOneWaits();
+      await first.stop();
+      await stored.sql(sql, [token]);
+      const { term } = await controller({ epoch: 2 });
+      assert.equal((await ended(waiting.id))[0]?.reason, 'TokenInactive');
+      await until('the next leader has the running one alone', () => term.leader.figures.jobs === 1);
+      assert.equal(cluster.reason(running.id), 'Running');
+      await runners.of(running.id)?.finish();
+      assert.equal((await ended(running.id))[0]?.state, 'success');
+    });
+  }
+
+  it('the account above is suspended: a queued job ends', async () => {
+    const { controller, ended, newToken, servers: { stored: { sql } } } = await start();
+    await controller();
+    await ready(2);
+    const { user, waiting } = await oneRunsOneWaits();
+    const parent = await cluster.newAccount();
+    await sql("update users set parent_id = $1, role = 'sub' where id = $2", [parent, user]);
+    await sql("update users set status = 'suspended' where id = $1", [parent]);
+    const [record] = await ended(waiting.id);
+    assert.deepEqual([record?.reason, record?.error], ['TokenInactive', 'the account is suspended']);
+    const later = await cluster.submit({ token: await newToken(1, user) });
+    assert.equal((await ended(later.id))[0]?.reason, 'TokenInactive');
+  });
+
+  it('a token that expires while its job is queued: the job ends when its turn comes', async () => {
+    const { controller, ended, runners, servers: { stored: { sql, store } } } = await start();
+    await controller();
+    await ready(2);
+    const { token, running, waiting } = await oneRunsOneWaits();
+    const [row] = await sql<{ expires_at: Date }>("update tokens set expires_at = now() + interval '500 milliseconds' where id = $1 returning expires_at", [token]);
+    await until('it has expired', () => store.clock.now() > row!.expires_at.getTime() + 10);
+    await runners.of(running.id)?.finish();
+    const [first, second] = await ended(running.id, waiting.id);
+    assert.deepEqual([first?.state, second?.reason, second?.error], ['success', 'TokenInactive', 'the token has expired']);
+    assert.deepEqual(runners.began.filter(({ job }) => job === waiting.id), []);
+  });
+
+  describe('made with kubectl', () => {
+    const spec: Partial<ProbeJobSpec> & Pick<ProbeJobSpec, 'kind' | 'source'> =
+      { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe', version: 'latest' }] };
+    const make = (name: string) => cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
+
+    /** With a default token of its own account. */
+    async function withDefault(work: (token: number) => Promise<void>): Promise<void> {
+      const { sql, admin } = cluster.servers.stored;
+      const token = await cluster.newToken(1, await cluster.newAccount());
+      await sql('update tokens set is_default = false where is_default');
+      await sql('update tokens set is_default = true where id = $1', [token]);
+      try {
+        await work(token);
+      } finally {
+        await sql('update tokens set is_default = false where is_default');
+        await sql('update tokens set is_default = true where id = $1', [admin.tokenId]);
+      }
+    }
+
+    it('the default token is revoked: a queued job ends, a running one goes on under this leader and the next', async () => {
+      const { controller, runners, reason, servers: { stored: { sql } } } = await start();
+      const first = await controller();
+      await ready(2);
+      await withDefault(async (token) => {
+        await make('one');
+        await until('the first runs', () => runners.of('one'));
+        await make('two');
+        await until('the second waits', () => reason('two') === 'TokenAtLimit');
+        await sql('update tokens set revoked_at = now() where id = $1', [token]);
+        await until('the second has ended', () => reason('two') === 'TokenInactive');
+        await first.stop();
+        const { term } = await controller({ epoch: 2 });
+        await until('the next leader has it', () => term.leader.figures.jobs === 1);
+        assert.equal(reason('one'), 'Running');
+        await runners.of('one')?.finish();
+        await until('it has ended', () => reason('one') === 'Completed');
+      });
+    });
+  });
+});
