@@ -78,8 +78,8 @@ function parsed(text: string, s3Hosts: readonly string[]) {
 }
 
 /** A job made with kubectl has no row yet: it is opened here, so that it too gets exactly one end. */
-async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, scheme: string, token: TokenRecord): Promise<void> {
-  await deps.store.openRequest({
+async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, scheme: string, token: TokenRecord, refused = false): Promise<void> {
+  const opened = await deps.store.openRequest({
     id: idOf(job),
     submittedAt: submittedAtOf(job),
     tokenId: token.id,
@@ -96,11 +96,14 @@ async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, sche
     idempotency: null,
     // Whoever may create ProbeJobs is bounded by the cluster's own quotas, not by the rate of the default token.
     requestsPerMinute: 1_000_000,
+    // One that is refused anyway is recorded with its own reason.
+    quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
   }).catch((error: unknown) => {
     // Anything else is tried again; this would fail for ever.
     if (isStoreError(error, 'bad-data')) throw new Refusal('InvalidRequest', 400, 'the job holds a value that cannot be recorded');
     throw error;
   });
+  if (opened.outcome === 'over-quota') throw new Refusal('QuotaExceeded', 403, `the monthly quota of the default token, its user or their account is used up: ${opened.exceeded}`);
 }
 
 /** A job that was admitted keeps its token, whatever became of it since: a new leader must not end what runs. */
@@ -134,7 +137,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
     credentials = holdsCredentials(source);
   } catch (error) {
     // Its end has to be recorded as well, so the row is opened even for a job that is refused.
-    if (handMade && error instanceof Refusal) await openByHand(deps, job, display, scheme, token);
+    if (handMade && error instanceof Refusal) await openByHand(deps, job, display, scheme, token, true);
     throw error;
   }
   if (handMade) await openByHand(deps, job, display, scheme, token);

@@ -56,7 +56,7 @@ export type ToolName = (typeof TOOLS)[number];
 export const REASONS = [
   'Queued', 'TokenAtLimit', 'AccountAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing', 'Running',
   'Completed', 'ToolFailed', 'OriginUnreachable', 'SourceForbidden', 'SourceTooLarge', 'ToolUnavailable', 'InvalidRequest',
-  'TokenInactive', 'QueueTimeout', 'QueueFull', 'DeadlineExceeded', 'Cancelled', 'RunnerLost', 'InternalError',
+  'TokenInactive', 'QuotaExceeded', 'QueueTimeout', 'QueueFull', 'DeadlineExceeded', 'Cancelled', 'RunnerLost', 'InternalError',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 

@@ -1,4 +1,4 @@
-/** Jobs whose token is revoked, has expired or belongs to a suspended account: queued ones end, running ones go on. */
+/** Jobs whose token is revoked, has expired, belongs to a suspended account or has used up its quota: queued ones end, running ones go on. */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import type { ProbeJobSpec } from '../../src/kube/resources.ts';
@@ -127,6 +127,27 @@ describe('jobs of tokens that are no longer active', function () {
         assert.equal(reason('one'), 'Running');
         await runners.of('one')?.finish();
         await until('it has ended', () => reason('one') === 'Completed');
+      });
+    });
+
+    it('the quota of the default token holds for them, and not for one that runs already', async () => {
+      const { controller, runners, reason, job, servers: { stored: { sql } } } = await start();
+      const first = await controller();
+      await ready(2);
+      await withDefault(async (token) => {
+        await sql('update tokens set concurrency = 5, monthly_quota = $2 where id = $1', [token, JSON.stringify({ 'request-count': 1 })]);
+        await make('within');
+        await until('the first runs', () => runners.of('within'));
+        await make('beyond');
+        await until('the second is refused', () => reason('beyond') === 'QuotaExceeded');
+        const message = job('beyond')?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.message;
+        assert.equal(message, 'the monthly quota of the default token, its user or their account is used up: request-count');
+        await first.stop();
+        const { term } = await controller({ epoch: 2 });
+        await until('the next leader has it', () => term.leader.figures.jobs === 1);
+        await runners.of('within')?.finish();
+        await until('it has ended', () => reason('within') === 'Completed');
+        assert.equal(job('within')?.status?.attempts, 1);
       });
     });
   });
