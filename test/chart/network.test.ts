@@ -115,6 +115,62 @@ describe('the walls around the servers', function () {
   });
 });
 
+describe('the ways to the API server', function () {
+  this.timeout(60_000);
+  const POLICIES = ['probeyard-api', 'probeyard-controller', 'probeyard-setup', 'probeyard-renewal'];
+
+  for (const name of POLICIES) {
+    it(`${name} reaches it at any address that it may have, and no metadata service of a cloud`, () => {
+      const policy = only(render(), 'NetworkPolicy', name);
+      for (const address of ['10.0.0.1', '192.168.1.2', '172.16.0.2', '34.1.2.3', 'fd12::1', '2a00:1::1']) assert.equal(reaches(policy, address, 6443), true, address);
+      for (const address of ['169.254.169.254', 'fd00:ec2::254', 'fe80::1', '127.0.0.1', '::1', '224.0.0.1', '0.0.0.0']) assert.equal(reaches(policy, address, 443), false, address);
+    });
+
+    it(`${name} reaches the ranges that are named alone, at the ports that are named`, () => {
+      const policy = only(render({ networkPolicy: { kubeApi: { cidrs: ['10.7.0.0/28'], ports: [6443] } } }), 'NetworkPolicy', name);
+      assert.deepEqual([reaches(policy, '10.7.0.2', 6443), reaches(policy, '10.7.0.2', 443), reaches(policy, '10.8.0.2', 6443)], [true, false, false]);
+    });
+  }
+
+  it('are opened for the setup job before it runs, and for the renewal of certificates: a namespace may deny everything by default', () => {
+    const objects = render();
+    const order = (kind: string) => Number(only(objects, kind, 'probeyard-setup').metadata.annotations?.['helm.sh/hook-weight']);
+    assert.ok(order('NetworkPolicy') < order('Job'));
+    for (const [owner, name] of [['Job/probeyard-setup', 'probeyard-setup'], ['CronJob/probeyard-renewal', 'probeyard-renewal']] as const) {
+      const pod = podsOf(objects).find((one) => one.owner === owner)!;
+      const { spec } = only(objects, 'NetworkPolicy', name) as unknown as { spec: { podSelector: Selector; ingress?: Rule[] } };
+      assert.ok(selects(spec.podSelector, pod.labels), owner);
+      assert.equal(spec.ingress, undefined);
+    }
+  });
+
+  it('leave no pod of the release without a policy', () => {
+    const objects = render();
+    const policies = objects.filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace !== 'probeyard-runners');
+    const bare = podsOf(objects).filter(({ labels }) => !policies.some((policy) => selects(policy['spec'].podSelector as Selector, labels)));
+    // It calls the API from wherever a caller may be.
+    assert.deepEqual(bare.map(({ owner }) => owner), ['Pod/probeyard-test-api']);
+  });
+});
+
+describe('the metrics', function () {
+  this.timeout(60_000);
+  const from = (name: string, values: object = {}) =>
+    (only(render(values), 'NetworkPolicy', name)['spec'].ingress as Rule[]).find(({ ports }) => ports?.some(({ port }) => port === 9090))?.from;
+
+  for (const name of ['probeyard-api', 'probeyard-controller']) {
+    it(`of ${name} are read by every namespace but the runners'`, () => {
+      const others = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['strangers'] };
+      assert.deepEqual(from(name, { runners: { namespace: 'strangers' } }), [{ namespaceSelector: { matchExpressions: [others] } }]);
+    });
+
+    it(`of ${name} are read by the peers that are named alone`, () => {
+      const peers = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+      assert.deepEqual(from(name, { networkPolicy: { metricsFrom: peers } }), peers);
+    });
+  }
+});
+
 describe('the way out of the API', function () {
   this.timeout(60_000);
   const policy = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-api');

@@ -32,14 +32,32 @@
 {{- end -}}
 
 {{- define "probeyard.kubeApiEgress" -}}
+{{- /* No API server is there, but metadata services of clouds are. */}}
+{{- $never := dict "0.0.0.0/0" (list "0.0.0.0/8" "127.0.0.0/8" "169.254.0.0/16" "224.0.0.0/4" "240.0.0.0/4") "::/0" (list "::/96" "fd00:ec2::/32" "fe80::/10" "ff00::/8") }}
 - to:
     {{- range .Values.networkPolicy.kubeApi.cidrs }}
-    - ipBlock: { cidr: {{ . | quote }} }
+    - ipBlock:
+        cidr: {{ . | quote }}
+        {{- with get $never . }}
+        except:
+          {{- toYaml . | nindent 10 }}
+        {{- end }}
     {{- end }}
   ports:
     {{- range .Values.networkPolicy.kubeApi.ports }}
     - { protocol: TCP, port: {{ . }} }
     {{- end }}
+{{- end -}}
+
+{{/* Of a pod that calls the API server and nothing else: {root, component}. */}}
+{{- define "probeyard.kubeApiOnly" -}}
+podSelector:
+  matchLabels:
+    {{- include "probeyard.selector" . | nindent 4 }}
+policyTypes: [Ingress, Egress]
+egress:
+  {{- include "probeyard.dnsEgress" .root | nindent 2 }}
+  {{- include "probeyard.kubeApiEgress" .root | nindent 2 }}
 {{- end -}}
 
 {{/* Egress of API and controllers. */}}
@@ -56,7 +74,10 @@
   from:
     {{- toYaml .Values.networkPolicy.metricsFrom | nindent 4 }}
   {{- else }}
-  from: [{ namespaceSelector: {} }]
+  from:
+    - namespaceSelector:
+        matchExpressions:
+          - { key: kubernetes.io/metadata.name, operator: NotIn, values: [{{ .Values.runners.namespace }}] }
   {{- end }}
 {{- end -}}
 
