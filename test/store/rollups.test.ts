@@ -34,7 +34,8 @@ describe('store: figures equal a recount of the requests', function () {
   before(async () => {
     fixture = await startStore();
     store = fixture.store;
-    other = await openStore({ url: fixture.server.url, retryMs: 20_000 });
+    // As the other replica of the controllers does: a session of a superuser could not be ended either.
+    other = await openStore({ url: fixture.urls.controller, retryMs: 20_000 });
     client = new pg.Client({ connectionString: fixture.server.url });
     await client.connect();
   });
