@@ -87,6 +87,7 @@ export const VALUES: TSchema = object({
   fullnameOverride: text({ pattern: `^$|${DNS_LABEL}` }),
   image: object({ ...image, pullPolicy: oneOf(['Always', 'IfNotPresent', 'Never']) }),
   imagePullSecrets: Type.Array(object({ name: objectName }, ['name'])),
+  pullSecret: object({ dockerConfigJson: text() }),
   logLevel: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
   commonLabels: textMap,
   arch: oneOf(['', 'amd64']),

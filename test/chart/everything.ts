@@ -2,6 +2,7 @@
 export const EVERYTHING = {
   global: { imageRegistry: 'registry.example/x' },
   imagePullSecrets: [{ name: 'pull' }],
+  pullSecret: { dockerConfigJson: '{"auths":{"registry.example":{"auth":"bWU6c2VjcmV0"}}}' },
   commonLabels: { team: 'media' },
   arch: 'amd64',
   api: {

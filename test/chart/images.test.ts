@@ -103,8 +103,25 @@ describe('images', function () {
 
   it('are pulled with the pull secrets, in every pod', () => {
     const objects = render({ ...EVERYTHING, ...OTHERS_CRDS });
-    for (const { owner, spec } of podsOf(objects)) assert.deepEqual(spec['imagePullSecrets'], [{ name: 'pull' }], owner);
-    assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_SECRETS'], '["pull"]');
+    const setup = 'Job/probeyard-setup';
+    for (const { owner, spec } of podsOf(objects)) {
+      assert.deepEqual(spec['imagePullSecrets'], [{ name: 'pull' }, { name: owner === setup ? 'probeyard-pull-setup' : 'probeyard-pull' }], owner);
+    }
+    assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_SECRETS'], '["pull","probeyard-pull"]');
+  });
+
+  it('of a private registry are pulled at the first install: the credentials are in both namespaces, and there before the setup job', () => {
+    const dockerConfigJson = '{"auths":{"registry.example":{"auth":"bWU6c2VjcmV0"}}}';
+    const secrets = render({ pullSecret: { dockerConfigJson } }).filter(({ kind }) => kind === 'Secret');
+    const hook = { 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-weight': '-10', 'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded' };
+    assert.deepEqual(secrets.map(({ metadata: { namespace, name, annotations } }) => [namespace, name, annotations]).sort(), [
+      ['probeyard', 'probeyard-pull', undefined], ['probeyard', 'probeyard-pull-setup', hook], ['probeyard-runners', 'probeyard-pull', undefined],
+    ]);
+    for (const secret of secrets) {
+      assert.equal(secret['type'], 'kubernetes.io/dockerconfigjson');
+      assert.equal(Buffer.from(secret['data']['.dockerconfigjson'] as string, 'base64').toString(), dockerConfigJson);
+    }
+    for (const { owner, spec } of podsOf(render())) assert.equal(spec['imagePullSecrets'], undefined, owner);
   });
 
   it('are pulled by one policy, in every pod', () => {
@@ -125,7 +142,8 @@ describe('secrets', () => {
     }
   });
 
-  it('are no object of the release', () => {
-    assert.deepEqual(render({ ...EVERYTHING, ...OTHERS_CRDS }).filter(({ kind }) => kind === 'Secret'), []);
+  it('are no object of the release, but the pull secret that the values give', () => {
+    const names = render({ ...EVERYTHING, ...OTHERS_CRDS }).filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
+    assert.deepEqual(new Set(names), new Set(['probeyard-pull', 'probeyard-pull-setup']));
   });
 });

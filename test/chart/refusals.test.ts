@@ -18,6 +18,8 @@ describe('values that are refused', function () {
     ['a delivery that is none', { tools: { delivery: 'copy' } }, /\/tools\/delivery/],
     ['runners beside the Secrets', { runners: { namespace: 'probeyard' } }, /must not be the release's own namespace/],
     ['two sorts of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
+    ['a pull secret that is not JSON', { pullSecret: { dockerConfigJson: 'me:secret' } }, /pullSecret\.dockerConfigJson is not a docker config\.json(?!.*secret)/],
+    ['a pull secret without credentials', { pullSecret: { dockerConfigJson: '{"credsStore":"desktop"}' } }, /credsStore/],
     ['a route without a Gateway', { gateway: { enabled: true } }, /gateway\.parentRefs/],
     ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts/],
     ['an Ingress whose address all callers share', { ingress: { enabled: true, hosts: ['a.example'] }, api: { trustedProxies: 0 } }, /api\.trustedProxies must be at least 1/],

@@ -17,12 +17,29 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
-{{- define "probeyard.pullSecrets" -}}
-{{- with .Values.imagePullSecrets }}
+{{- define "probeyard.pullSecret" -}}{{ include "probeyard.name" . }}-pull{{- end -}}
+{{/* The setup job runs before the release has any Secret. */}}
+{{- define "probeyard.setupPullSecret" -}}{{ include "probeyard.name" . }}-pull-setup{{- end -}}
+
+{{/* Names of the pull secrets, as a list: {root, own}, own being the name of the one that this chart makes. */}}
+{{- define "probeyard.pullSecretNames" -}}
+{{- $names := list -}}
+{{- range .root.Values.imagePullSecrets }}{{ $names = append $names .name }}{{ end -}}
+{{- if .root.Values.pullSecret.dockerConfigJson }}{{ $names = append $names .own }}{{ end -}}
+{{ toJson $names }}
+{{- end -}}
+
+{{- define "probeyard.pullSecretsOf" -}}
+{{- with include "probeyard.pullSecretNames" . | fromJsonArray }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
 {{- end }}
 {{- end -}}
+
+{{- define "probeyard.pullSecrets" -}}{{ include "probeyard.pullSecretsOf" (dict "root" . "own" (include "probeyard.pullSecret" .)) }}{{- end -}}
+{{- define "probeyard.setupPullSecrets" -}}{{ include "probeyard.pullSecretsOf" (dict "root" . "own" (include "probeyard.setupPullSecret" .)) }}{{- end -}}
 
 {{- define "probeyard.nodeSelector" -}}
 {{- $selector := merge (dict) (default (dict) .selector) (dict "kubernetes.io/os" "linux") -}}
