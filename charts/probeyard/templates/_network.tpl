@@ -33,7 +33,7 @@
 
 {{- define "probeyard.kubeApiEgress" -}}
 {{- /* No API server is there, but metadata services of clouds are. */}}
-{{- $never := dict "0.0.0.0/0" (list "0.0.0.0/8" "127.0.0.0/8" "169.254.0.0/16" "224.0.0.0/4" "240.0.0.0/4") "::/0" (list "::/96" "fd00:ec2::/32" "fe80::/10" "ff00::/8") }}
+{{- $never := dict "0.0.0.0/0" (list "0.0.0.0/8" "127.0.0.0/8" "224.0.0.0/4" "240.0.0.0/4" "169.254.0.0/16") "::/0" (list "::/96" "fd00:ec2::/32" "fe80::/10" "ff00::/8") }}
 - to:
     {{- range .Values.networkPolicy.kubeApi.cidrs }}
     - ipBlock:
