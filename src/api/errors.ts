@@ -35,6 +35,8 @@ export const unauthorized = (code: 'no-credential' | 'bad-credential', text: str
   new GatewayError(401, code, text, { headers: { 'WWW-Authenticate': 'Bearer' } });
 export const forbidden = (code: 'no-permission' | 'account-inactive', text: string): GatewayError => new GatewayError(403, code, text);
 export const notFound = (): GatewayError => new GatewayError(404, 'not-found', 'there is nothing here');
+export const tooManyAttempts = (retryAfterMs: number): GatewayError =>
+  new GatewayError(429, 'too-many-attempts', 'too many attempts; try again later', { headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } });
 export const inside = (detail: string, cause?: unknown): GatewayError =>
   new GatewayError(500, 'internal', 'something went wrong on our side', { detail, cause });
 /** What the service needs is away, or used up: nothing is wrong with the request. */

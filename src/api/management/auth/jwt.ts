@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { forbidden, unauthorized } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { checkedBy } from '../input.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 import { JwtToken } from './sign_in.ts';
 
 const Body = Type.Object({ 'long-term-token': Type.Boolean({ default: true, description: 'It lasts two weeks, else three hours; never longer than the credential that asks for it.' }) }, { additionalProperties: false });

@@ -9,7 +9,7 @@ import { endpoint } from '../endpoint.ts';
 import { GivenPassword, Id, Password } from '../fields.ts';
 import { checkedBy } from '../input.ts';
 import { idOf } from '../params.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 
 const Body = Type.Object(
   { 'old-password': GivenPassword, 'new-password': Password, 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user, and so every JWT. By default they go on: send true where a session may be in the wrong hands.' }) },

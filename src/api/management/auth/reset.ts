@@ -8,7 +8,7 @@ import { forbidden } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { Email } from '../fields.ts';
 import { checkedBy } from '../input.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 
 const Body = Type.Object({ email: Email }, { additionalProperties: false });
 const Answer = Type.Object({ success: Type.Literal(true) }, { additionalProperties: false });

@@ -6,7 +6,7 @@ import { invalid } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { Jwt, Password } from '../fields.ts';
 import { checkedBy } from '../input.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 import { NOT_VALID } from './verify.ts';
 
 const Body = Type.Object({ 'reset-token': Jwt, 'new-password': Password }, { additionalProperties: false });

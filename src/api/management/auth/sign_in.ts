@@ -9,7 +9,7 @@ import { forbidden, inside, unauthorized } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
 import { checkedBy } from '../input.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 import { browserMark, setBrowserMark, setCookie } from '../cookie.ts';
 import { ShownUser, shownUser } from '../shown_user.ts';
 

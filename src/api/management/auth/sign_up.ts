@@ -9,7 +9,7 @@ import { forbidden } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { Email, Password, PersonName } from '../fields.ts';
 import { checkedBy } from '../input.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 
 const Body = Type.Object(
   { email: Email, password: Password, 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) },

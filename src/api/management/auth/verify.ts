@@ -7,7 +7,7 @@ import { invalid } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { Jwt, Password } from '../fields.ts';
 import { checkedBy } from '../input.ts';
-import { remoteIp } from '../remote.ts';
+import { remoteIp } from '../../remote.ts';
 
 const Body = Type.Object(
   {

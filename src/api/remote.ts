@@ -1,5 +1,5 @@
 /** Where a call comes from: the peer, or what the proxies in front, as many as are trusted, say of it. */
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 
 export function remoteIp(ctx: Pick<Context, 'get' | 'req'>, trustedHops: number): string {
   const peer = (ctx.req.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
