@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { TokenRecord } from '../store/records.ts';
 import type { Context, Handler } from './context.ts';
+import type { Deps } from './deps.ts';
 import { forbidden, unauthorized } from './errors.ts';
-import type { TokenCache } from './token_cache.ts';
+import { remoteIp } from './remote.ts';
 
 const TOKEN = /^[A-Za-z0-9]{64}$/;
 
@@ -33,12 +34,13 @@ export function judge(record: TokenRecord | null, permission: string, now: numbe
   return record;
 }
 
-export const auth = (tokens: Pick<TokenCache, 'get'>, now: () => number) => (permission: string): Handler =>
+export const auth = ({ tokens, accounts, store }: Pick<Deps, 'tokens' | 'accounts' | 'store'>) => (permission: string): Handler =>
   async (ctx, next) => {
     const sha256 = createHash('sha256').update(credentialOf(ctx)).digest();
-    const record = await tokens.get(sha256);
+    const record = await tokens.get(sha256, remoteIp(ctx, accounts.settings.trustedHops));
+    const now = store.clock.now();
     // Known, whatever he may: his rate counts what he is refused, too.
-    if (isLive(record, now())) ctx.state.token = record;
-    judge(record, permission, now());
+    if (isLive(record, now)) ctx.state.token = record;
+    judge(record, permission, now);
     return next();
   };

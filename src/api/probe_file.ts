@@ -58,7 +58,7 @@ export const probeFile = (deps: Deps): Handler[] => [
   noCache,
   rateLimitHeaders,
   countRefused(deps),
-  auth(deps.tokens, deps.store.clock.now)('write:media'),
+  auth(deps)('write:media'),
   ...body,
   probe(deps),
 ];

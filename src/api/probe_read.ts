@@ -68,7 +68,7 @@ const readBack = (deps: Deps): Handler =>
 export const probeRead = (deps: Deps): Handler[] => [
   methods('GET'),
   noCache,
-  auth(deps.tokens, deps.store.clock.now)('read:media'),
+  auth(deps)('read:media'),
   rateLimitHeaders,
   limit(deps),
   readBack(deps),

@@ -45,7 +45,7 @@ export const probeSingle = <T extends SingleRequest>(deps: Deps, single: Single<
   noCache,
   rateLimitHeaders,
   countRefused(deps),
-  auth(deps.tokens, deps.store.clock.now)('write:media'),
+  auth(deps)('write:media'),
   ...body,
   probe(deps, single),
 ];

@@ -4,6 +4,7 @@
  */
 import type { TokenChange } from '../store/listen.ts';
 import type { TokenRecord } from '../store/records.ts';
+import { makeGuessLimit, type GuessLimit } from './guess_limit.ts';
 
 export interface TokenCacheOptions {
   find(sha256: Buffer): Promise<TokenRecord | null>;
@@ -12,10 +13,12 @@ export interface TokenCacheOptions {
   now?(): number;
   onLookup?(hit: boolean): void;
   max?: number;
+  guesses?: GuessLimit;
 }
 
 export interface TokenCache {
-  get(sha256: Buffer): Promise<TokenRecord | null>;
+  /** `address`: of the caller. One that sends too many unknown tokens gets a GatewayError with status 429. */
+  get(sha256: Buffer, address: string): Promise<TokenRecord | null>;
   /** What the change is about is asked again. Look-ups in flight are not kept, whatever they are about. */
   changed(change: TokenChange): void;
 }
@@ -31,7 +34,7 @@ interface Entry { record: TokenRecord | null; at: number }
 /** Never fresh. The entry stays, because a token that was known is no guess. */
 const STALE = -Infinity;
 
-export function makeTokenCache({ find, listening, now = () => performance.now(), onLookup = () => {}, max = 10_000 }: TokenCacheOptions): TokenCache {
+export function makeTokenCache({ find, listening, now = () => performance.now(), onLookup = () => {}, max = 10_000, guesses = makeGuessLimit(now) }: TokenCacheOptions): TokenCache {
   const entries = new Map<string, Entry>();
   const unknown = new Map<string, Entry>();
   const pending = new Map<string, Promise<TokenRecord | null>>();
@@ -60,22 +63,26 @@ export function makeTokenCache({ find, listening, now = () => performance.now(),
     }
   }
 
+  function keep(key: string, entry: Entry): void {
+    // Unknown ones apart: a flood of guesses must not push out tokens that are in use.
+    const [kept, most] = entry.record ? [entries, max] : [unknown, Math.min(max, MOST_UNKNOWN)];
+    for (const map of [entries, unknown]) map.delete(key);
+    kept.set(key, entry);
+    if (kept.size > most) kept.delete(kept.keys().next().value!);
+  }
+
   async function look(key: string, sha256: Buffer): Promise<TokenRecord | null> {
     const asked = generation;
     const at = now();
     const record = await find(sha256);
-    if (asked === generation) {
-      // Unknown ones apart: a flood of guesses must not push out tokens that are in use.
-      const [kept, most] = record ? [entries, max] : [unknown, Math.min(max, MOST_UNKNOWN)];
-      for (const map of [entries, unknown]) map.delete(key);
-      kept.set(key, { record, at });
-      if (kept.size > most) kept.delete(kept.keys().next().value!);
-    }
+    if (asked === generation) keep(key, { record, at });
+    // Asked again at the next request, but no guess.
+    else if (record && !entries.has(key) && !unknown.has(key)) keep(key, { record, at: STALE });
     return record;
   }
 
   return {
-    async get(sha256) {
+    async get(sha256, address) {
       const key = sha256.toString('base64');
       const entry = entries.get(key) ?? unknown.get(key);
       // An unknown token is asked again after a second even so: guesses must not push out what is in use for long.
@@ -84,10 +91,22 @@ export function makeTokenCache({ find, listening, now = () => performance.now(),
         onLookup(true);
         return entry.record;
       }
-      onLookup(false);
       const asking = pending.get(key);
+      // A token that the cache knows, even a stale entry, is no guess: a flood from its address does not stop it.
+      const giveBack = asking || entries.has(key) ? () => {} : guesses.take(address);
+      onLookup(false);
       if (asking) return asking;
-      const asked = look(key, sha256).finally(() => {
+      const asked = look(key, sha256).then(
+        (record) => {
+          if (record) giveBack();
+          return record;
+        },
+        (error: unknown) => {
+          // Postgres is away: nobody knows whether it was a guess.
+          giveBack();
+          throw error;
+        },
+      ).finally(() => {
         if (pending.get(key) === asked) pending.delete(key);
       });
       pending.set(key, asked);

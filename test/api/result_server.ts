@@ -17,7 +17,7 @@ const metrics = makeMetrics(() => 0);
 const deps: Partial<Deps> = {
   store, metrics, drain: makeDrain(), log: makeLog('api', { logLevel: 'warn', podName: 'test' } as Parameters<typeof makeLog>[1]),
   tokens: makeTokenCache({ find: store.findToken, listening: () => false, onLookup: metrics.tokenLookup }),
-  accounts: { ownHosts: [] } as unknown as Accounts,
+  accounts: { ownHosts: [], settings: { trustedHops: 0 } } as unknown as Accounts,
   memory: makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
   settings: { ...DEFAULTS, namespace: 'test', replica: 'test', allowSources: [], denyCidrs: [] },
 };

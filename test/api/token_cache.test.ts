@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TokenRecord } from '../../src/store/records.ts';
 import type { TokenChange } from '../../src/store/listen.ts';
-import { makeTokenCache } from '../../src/api/token_cache.ts';
+import { makeGuessLimit } from '../../src/api/guess_limit.ts';
+import { makeTokenCache, type TokenCacheOptions } from '../../src/api/token_cache.ts';
 
 const key = Buffer.from('a'.repeat(32));
+const ADDRESS = '192.0.2.1';
 const record = { id: 1, rootUserId: 1 } as TokenRecord;
 
-function cacheOf(find: () => Promise<TokenRecord | null>, options: { max?: number } = {}) {
+function cacheOf(find: () => Promise<TokenRecord | null>, options: Partial<TokenCacheOptions> = {}) {
   const world = { time: 0, listening: true, lookups: 0 };
   const cache = makeTokenCache({
     find: () => { world.lookups++; return find(); },
@@ -18,40 +20,40 @@ function cacheOf(find: () => Promise<TokenRecord | null>, options: { max?: numbe
 describe('the token cache', () => {
   it('asks once while changes are heard of, and for concurrent requests', async () => {
     const { cache, world } = cacheOf(async () => record);
-    assert.deepEqual(await Promise.all([cache.get(key), cache.get(key)]), [record, record]);
+    assert.deepEqual(await Promise.all([cache.get(key, ADDRESS), cache.get(key, ADDRESS)]), [record, record]);
     world.time = 29_000;
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     assert.equal(world.lookups, 1);
     world.time = 31_000;
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     assert.equal(world.lookups, 2);
   });
 
   it('holds for a second where changes are not heard of', async () => {
     const { cache, world } = cacheOf(async () => record);
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     world.listening = false;
     world.time = 999;
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     assert.equal(world.lookups, 1);
     world.time = 1_001;
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     assert.equal(world.lookups, 2);
   });
 
   it('holds an unknown token for a second only', async () => {
     const { cache, world } = cacheOf(async () => null);
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     world.time = 1_001;
-    assert.equal(await cache.get(key), null);
+    assert.equal(await cache.get(key, ADDRESS), null);
     assert.equal(world.lookups, 2);
   });
 
   it('forgets all that it knows when a change is told', async () => {
     const { cache, world } = cacheOf(async () => (world.lookups === 1 ? record : null));
-    assert.equal(await cache.get(key), record);
+    assert.equal(await cache.get(key, ADDRESS), record);
     cache.changed({ all: true });
-    assert.equal(await cache.get(key), null);
+    assert.equal(await cache.get(key, ADDRESS), null);
   });
 
   const named = (name: string): Buffer => Buffer.from(name.repeat(32));
@@ -73,10 +75,10 @@ describe('the token cache', () => {
         },
         listening: () => true, now: () => 0,
       });
-      for (const name of roots.keys()) await cache.get(named(name));
+      for (const name of roots.keys()) await cache.get(named(name), ADDRESS);
       asked.length = 0;
       cache.changed(change);
-      for (const name of roots.keys()) await cache.get(named(name));
+      for (const name of roots.keys()) await cache.get(named(name), ADDRESS);
       assert.deepEqual(asked, askedAgain);
     });
   }
@@ -84,24 +86,24 @@ describe('the token cache', () => {
   it('a notice of a new token ends what was kept of its text', async () => {
     let found: TokenRecord | null = null;
     const { cache } = cacheOf(async () => found);
-    assert.equal(await cache.get(key), null);
+    assert.equal(await cache.get(key, ADDRESS), null);
     found = record;
     cache.changed({ token: 1, sha256: key.toString('hex') });
-    assert.equal(await cache.get(key), record);
+    assert.equal(await cache.get(key, ADDRESS), record);
   });
 
   it('does not keep an answer that was on its way when the change came', async () => {
     const answers = [Promise.withResolvers<TokenRecord | null>(), Promise.withResolvers<TokenRecord | null>()];
     let asked = 0;
     const { cache, world } = cacheOf(() => answers[asked++]!.promise);
-    const before = cache.get(key);
+    const before = cache.get(key, ADDRESS);
     cache.changed({ all: true });
-    const after = cache.get(key);
+    const after = cache.get(key, ADDRESS);
     answers[1]!.resolve(null);
     assert.equal(await after, null);
     answers[0]!.resolve(record);
     await before;
-    assert.equal(await cache.get(key), null, 'the late answer is not cached');
+    assert.equal(await cache.get(key, ADDRESS), null, 'the late answer is not cached');
     assert.equal(world.lookups, 2);
   });
 
@@ -111,28 +113,67 @@ describe('the token cache', () => {
       if (fail) throw new Error('Postgres is away');
       return record;
     });
-    await assert.rejects(cache.get(key), { message: 'Postgres is away' });
+    await assert.rejects(cache.get(key, ADDRESS), { message: 'Postgres is away' });
     fail = false;
-    assert.equal(await cache.get(key), record);
+    assert.equal(await cache.get(key, ADDRESS), record);
   });
 
   it('keeps known tokens through a flood of unknown ones', async () => {
     let found: TokenRecord | null = record;
     const { cache, world } = cacheOf(async () => found, { max: 10 });
-    await cache.get(key);
+    await cache.get(key, ADDRESS);
     found = null;
-    for (let guess = 0; guess < 50; guess++) await cache.get(Buffer.from(String(guess).padStart(32, 'x')));
+    for (let guess = 0; guess < 50; guess++) await cache.get(Buffer.from(String(guess).padStart(32, 'x')), ADDRESS);
     const before = world.lookups;
-    assert.equal(await cache.get(key), record);
+    assert.equal(await cache.get(key, ADDRESS), record);
     assert.equal(world.lookups, before);
+  });
+
+  it('asks for unknown tokens of one address up to its limit, and for known ones always', async () => {
+    let found: TokenRecord | null = record;
+    const { cache, world } = cacheOf(async () => found, { guesses: makeGuessLimit(() => 0, { burst: 3, everyMs: 1_000 }) });
+    const guess = (name: string, address = ADDRESS) => cache.get(Buffer.from(name.repeat(32)), address);
+    // Found: none of these counts.
+    for (const name of ['p', 'q', 'r', 's']) await guess(name);
+    await cache.get(key, ADDRESS);
+    found = null;
+    for (const name of ['b', 'c', 'd', 'd']) assert.equal(await guess(name), null);
+    const before = world.lookups;
+    await assert.rejects(guess('e'), { status: 429, code: 'too-many-attempts' });
+    assert.equal(await guess('b'), null, 'known to be unknown: it costs nothing');
+    assert.equal(world.lookups, before, 'Postgres is not asked');
+    assert.equal(await guess('e', '192.0.2.2'), null);
+    found = record;
+    cache.changed({ all: true });
+    assert.equal(await cache.get(key, ADDRESS), record, 'a stale entry is no guess');
+    world.time = 60_000;
+    assert.equal(await cache.get(key, ADDRESS), record, 'nor is one that is old');
+  });
+
+  it('a token whose look-up a notice overtook is asked for again, and is no guess', async () => {
+    const answer = Promise.withResolvers<TokenRecord | null>();
+    const { cache, world } = cacheOf(() => answer.promise, { guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }) });
+    const first = cache.get(key, ADDRESS);
+    cache.changed({ token: 2, sha256: null });
+    answer.resolve(record);
+    assert.equal(await first, record);
+    answer.promise = Promise.resolve(null);
+    await cache.get(named('x'), ADDRESS);
+    assert.equal(await cache.get(key, ADDRESS), null, 'asked for again, though its address is over its limit');
+    assert.equal(world.lookups, 3);
+  });
+
+  it('does not count look-ups that fail', async () => {
+    const { cache } = cacheOf(async () => { throw new Error('Postgres is away'); }, { guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }) });
+    for (let round = 0; round < 3; round++) await assert.rejects(cache.get(key, ADDRESS), { message: 'Postgres is away' });
   });
 
   it('is bounded', async () => {
     const { cache, world } = cacheOf(async () => record, { max: 2 });
-    for (const name of ['a', 'b', 'c']) await cache.get(Buffer.from(name.repeat(32)));
-    await cache.get(Buffer.from('c'.repeat(32)));
+    for (const name of ['a', 'b', 'c']) await cache.get(Buffer.from(name.repeat(32)), ADDRESS);
+    await cache.get(Buffer.from('c'.repeat(32)), ADDRESS);
     assert.equal(world.lookups, 3);
-    await cache.get(Buffer.from('a'.repeat(32)));
+    await cache.get(Buffer.from('a'.repeat(32)), ADDRESS);
     assert.equal(world.lookups, 4);
   });
 });

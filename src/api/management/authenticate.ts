@@ -7,6 +7,7 @@ import { callerOfToken, type Caller } from '../../accounts/caller.ts';
 import type { Context, Handler } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { forbidden, unauthorized } from '../errors.ts';
+import { remoteIp } from '../remote.ts';
 
 const TOKEN = /^[A-Za-z0-9]{64}$/;
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -43,13 +44,13 @@ export function credentialIn(ctx: Pick<Context, 'get' | 'querystring' | 'cookies
   return { kind: 'jwt', value: cookie, from: 'cookie' };
 }
 
-async function callerBy(deps: Pick<Deps, 'tokens' | 'store' | 'accounts'>, { kind, value }: Credential): Promise<Caller> {
+async function callerBy(deps: Pick<Deps, 'tokens' | 'store' | 'accounts'>, ctx: Context, { kind, value }: Credential): Promise<Caller> {
   if (kind === 'jwt') {
     const caller = await deps.accounts.callerOfJwt(value);
     if (!caller) throw bad();
     return caller;
   }
-  const record = await deps.tokens.get(createHash('sha256').update(value).digest());
+  const record = await deps.tokens.get(createHash('sha256').update(value).digest(), remoteIp(ctx, deps.accounts.settings.trustedHops));
   if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= deps.store.clock.now())) throw bad();
   return callerOfToken(record);
 }
@@ -58,7 +59,7 @@ export const authenticate = (deps: Pick<Deps, 'tokens' | 'store' | 'accounts'>):
   async function findCaller(ctx, next) {
     const credential = credentialIn(ctx);
     if (!credential) throw unauthorized('no-credential', 'a credential is needed: an API token or a JWT, as Authorization: Bearer, as the query parameter token or jwt, or as the cookie jwt');
-    const caller = await callerBy(deps, credential);
+    const caller = await callerBy(deps, ctx, credential);
     if (caller.status !== 'active') throw forbidden('account-inactive', `the account is ${caller.status}`);
     ctx.state.caller = caller;
     ctx.state.byCookie = credential.from === 'cookie';

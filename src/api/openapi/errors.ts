@@ -28,7 +28,7 @@ const TEXTS: Record<number, string> = {
   401: 'The credential is missing, malformed, expired or revoked.',
   403: 'The credential lacks the permission, its account is not active, or its quota is used up.',
   404: 'There is nothing here, or nothing of the caller\'s.',
-  429: 'Too many requests.',
+  429: 'Too many requests, or too many unknown tokens from this address.',
   500: 'Something went wrong on our side.',
   503: 'The service is not available right now: what it needs is away, or the memory budget of answers is used up.',
 };

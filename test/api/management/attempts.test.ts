@@ -1,5 +1,6 @@
 /** Limits of attempts: what bounds who guesses, and what keeps guessing from locking an owner out. */
 import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { ATTEMPT_LIMITS, makeAttempts } from '../../../src/accounts/attempts.ts';
 import { startStore, type StoreFixture } from '../../store/fixture.ts';
 import { NO_LIMITS, PASSWORD, startManagement, type Management, type Person } from './fixture.ts';
@@ -116,4 +117,40 @@ describe('management: attempts to sign in', function () {
     await signIn(gus.email, 'wrong', '198.51.100.1', mark);
     assert.ok(!m.replicas.flatMap(({ log }) => log).join('').includes(mark.slice(-40)));
   });
+});
+
+describe('attempts to guess an API token', function () {
+  this.timeout(60_000);
+  let m: Management;
+  before(async () => { m = await startManagement({ trustedHops: 1 }); });
+  after(() => m.stop());
+
+  const sides: [name: string, path: string, bodies: Record<number, object>][] = [
+    ['the gateway', `/v1/probe/${randomUUID()}`, { 401: { error: 'the API token is not valid' }, 429: { error: 'too many attempts; try again later' } }],
+    ['the management side', 'user/current', {
+      401: { code: 40101, context: {}, error: 'the credential is not valid or has expired', status: 'Unauthorized' },
+      429: { code: 42900, context: {}, error: 'too many attempts; try again later', status: 'Too Many Requests' },
+    }],
+  ];
+  for (const [side, [name, path, bodies]] of sides.entries()) {
+    it(`unknown tokens at ${name}: an address has a limit, which stops neither known tokens nor others`, async () => {
+      const { token } = await m.person(`guess-${side}`);
+      const call = (from: string, credential: string) => m.call('GET', path, { token: credential, headers: { 'X-Forwarded-For': from } });
+      const good = (await call(`192.0.2.${side}`, token)).status;
+      assert.notEqual(good, 401);
+      const guess = (n: number): string => `${side}${n}`.padStart(64, 'G');
+      // All are counted before any is answered: what is earned back meanwhile, five a second, cannot make up for it.
+      const { tokens } = m.replicas[0].deps;
+      await Promise.allSettled(Array.from({ length: 200 }, () => tokens.get(randomBytes(32), `192.0.2.${side}`)));
+      const answers = await Promise.all(Array.from({ length: 150 }, (_, n) => call(`192.0.2.${side}`, guess(n))));
+      assert.ok(answers.some(({ status }) => status === 429));
+      for (const { status, json, headers } of answers) {
+        assert.deepEqual(json, bodies[status]);
+        if (status === 429) assert.match(headers.get('retry-after')!, /^[1-9]\d*$/);
+      }
+      assert.equal((await call(`192.0.2.${side}`, token)).status, good);
+      const elsewhere = await call('198.51.100.1', guess(1_000));
+      assert.deepEqual([elsewhere.status, elsewhere.json], [401, bodies[401]]);
+    });
+  }
 });

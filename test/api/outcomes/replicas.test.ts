@@ -54,7 +54,7 @@ describe('two replicas of the API', function () {
     await api.stored.sql(`update tokens set permissions = '{read:media}' where name = $1`, [`test ${token.slice(0, 8)}`]);
     // A call that came before would be a request like any other, and wait for its answer.
     const sha256 = createHash('sha256').update(token).digest();
-    await until('the change is heard of', async () => (await wired.deps.tokens.get(sha256))?.permissions?.length === 1);
+    await until('the change is heard of', async () => (await wired.deps.tokens.get(sha256, '127.0.0.1'))?.permissions?.length === 1);
     const forbidden = await file(1, token, { query: '?url=https://a.test/' });
     assert.equal(forbidden.status, 403);
     assert.match(forbidden.headers.get('ratelimit') ?? '', /^"default";r=0;/);

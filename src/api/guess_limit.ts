@@ -1,0 +1,52 @@
+/**
+ * How many API tokens that are not known may be sent from one address: each costs a look-up in Postgres, before anyone is authenticated.
+ * In process, because a limit in Postgres would cost what it is to save. Each replica has its own.
+ */
+import { siteOf } from '../accounts/networks.ts';
+import { tooManyAttempts } from './errors.ts';
+
+/** Two hundred at once, then five a second. After a restart every good token is asked for once, possibly all through one proxy. */
+export const GUESSES = { burst: 200, everyMs: 200 } as const;
+
+/** About 1 MB. Addresses beyond these share one limit. */
+const MOST_SITES = 10_000;
+const SWEEP_MS = 1_000;
+const ALL_OTHERS = 'others';
+
+export interface GuessLimit {
+  /** Counts a look-up from this address, or throws 429. What it returns takes the count back: the token was known. */
+  take(address: string): () => void;
+  size(): number;
+}
+
+export function makeGuessLimit(now: () => number = () => performance.now(), { burst, everyMs }: { burst: number; everyMs: number } = GUESSES): GuessLimit {
+  /** When the limit of an address is whole again. */
+  const wholeAt = new Map<string, number>();
+  let sweptAt = -Infinity;
+
+  function keyOf(address: string): string {
+    const site = siteOf(address);
+    if (wholeAt.has(site) || wholeAt.size < MOST_SITES) return site;
+    if (now() - sweptAt >= SWEEP_MS) {
+      sweptAt = now();
+      for (const [one, at] of wholeAt) if (at <= sweptAt) wholeAt.delete(one);
+    }
+    return wholeAt.size < MOST_SITES ? site : ALL_OTHERS;
+  }
+
+  return {
+    take(address) {
+      const key = keyOf(address);
+      const next = Math.max(wholeAt.get(key) ?? 0, now()) + everyMs;
+      const waitMs = next - now() - burst * everyMs;
+      if (waitMs > 0) throw tooManyAttempts(waitMs);
+      wholeAt.set(key, next);
+      return () => {
+        const left = (wholeAt.get(key) ?? 0) - everyMs;
+        if (left > now()) wholeAt.set(key, left);
+        else wholeAt.delete(key);
+      };
+    },
+    size: () => wholeAt.size,
+  };
+}
