@@ -1,5 +1,5 @@
 /**
- * Who asks: the header, else `token`, else `jwt` in the query, else the cookie. The first present decides; a bad one never falls through.
+ * Who asks: the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the cookie `jwt`. The first present decides; a bad one never falls through.
  * The queries are looked at as they were sent: one that cannot be read is told to known callers only.
  */
 import { createHash } from 'node:crypto';
@@ -12,6 +12,8 @@ import { remoteIp } from '../remote.ts';
 const TOKEN = /^[A-Za-z0-9]{64}$/;
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export const COOKIE = 'jwt';
+/** A browser takes it from this host alone, over TLS. */
+export const HOST_COOKIE = '__Host-jwt';
 
 export interface Credential { kind: 'token' | 'jwt'; value: string; from: 'header' | 'query' | 'cookie' }
 
@@ -24,7 +26,14 @@ function queryValue(querystring: string, name: string): string | undefined {
   return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
 }
 
-export function credentialIn(ctx: Pick<Context, 'get' | 'querystring' | 'cookies'>): Credential | null {
+/** Two cookies of one name come from two hosts or paths: which of them is ours cannot be told, so neither counts. */
+function cookieValue(header: string, name: string): string | undefined {
+  const given = header.split(';').map((part) => part.trim()).filter((part) => part.startsWith(`${name}=`));
+  if (given.length === 0) return undefined;
+  return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
+}
+
+export function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>): Credential | null {
   const header = ctx.get('Authorization');
   if (header !== '') {
     const value = /^Bearer +([^ ]+) *$/i.exec(header)?.[1] ?? '';
@@ -38,7 +47,7 @@ export function credentialIn(ctx: Pick<Context, 'get' | 'querystring' | 'cookies
     if (!pattern.test(value)) throw bad();
     return { kind, value, from: 'query' };
   }
-  const cookie = ctx.cookies.get(COOKIE);
+  const cookie = cookieValue(ctx.get('Cookie'), HOST_COOKIE) ?? cookieValue(ctx.get('Cookie'), COOKIE);
   if (cookie === undefined) return null;
   if (!JWT.test(cookie)) throw bad();
   return { kind: 'jwt', value: cookie, from: 'cookie' };

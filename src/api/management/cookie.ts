@@ -1,9 +1,12 @@
-/** The cookie `jwt`: out of reach of scripts, not sent along by other sites, over TLS only where there is TLS. */
+/**
+ * The cookie `jwt`: out of reach of scripts, not sent along by other sites, over TLS only where there is TLS.
+ * There it is set as `__Host-jwt`, too, which no other host of the domain can set.
+ */
 import type { TLSSocket } from 'node:tls';
 import type { Context } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { KNOWN_MS } from '../../accounts/known_browsers.ts';
-import { COOKIE } from './authenticate.ts';
+import { COOKIE, HOST_COOKIE } from './authenticate.ts';
 import { BASE } from './error_body.ts';
 
 const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean =>
@@ -21,7 +24,10 @@ export function setBrowserMark(ctx: Context, deps: Pick<Deps, 'accounts'>, mark:
 }
 
 export function setCookie(ctx: Context, deps: Pick<Deps, 'accounts'>, { token, expire }: { token: string; expire: Date }): void {
-  ctx.append('Set-Cookie', `${COOKIE}=${token}; Path=/; Expires=${expire.toUTCString()}; HttpOnly; SameSite=Lax${behindTls(ctx, deps) ? '; Secure' : ''}`);
+  const attributes = `Path=/; Expires=${expire.toUTCString()}; HttpOnly; SameSite=Lax`;
+  const tls = behindTls(ctx, deps);
+  ctx.append('Set-Cookie', `${COOKIE}=${token}; ${attributes}${tls ? '; Secure' : ''}`);
+  if (tls) ctx.append('Set-Cookie', `${HOST_COOKIE}=${token}; ${attributes}; Secure`);
 }
 
 export const clearCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): void => setCookie(ctx, deps, { token: '', expire: new Date(0) });

@@ -14,7 +14,7 @@ const SCHEMES = {
   apiTokenQuery: { type: 'apiKey', in: 'query', name: 'token', description: 'An API token, where a header cannot be sent.' },
   jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT of a sign-in.' },
   jwtQuery: { type: 'apiKey', in: 'query', name: 'jwt' },
-  jwtCookie: { type: 'apiKey', in: 'cookie', name: 'jwt', description: 'Set by a sign-in.' },
+  jwtCookie: { type: 'apiKey', in: 'cookie', name: 'jwt', description: 'Set by a sign-in. Behind TLS there is the cookie `__Host-jwt`, too; where both are sent, `jwt` is ignored.' },
 };
 const GATEWAY = ['apiToken', 'apiTokenQuery'] as const;
 const SECURITY = { gateway: GATEWAY, management: [...GATEWAY, 'jwt', 'jwtQuery', 'jwtCookie'], none: [] };

@@ -165,6 +165,34 @@ describe('management: credentials', function () {
     assert.match(await cookie({ 'X-Forwarded-Proto': 'https' }), /; HttpOnly; SameSite=Lax; Secure$/);
   });
 
+  it('the cookie __Host-jwt: set and cleared beside jwt, behind TLS alone', async () => {
+    const TLS = { 'X-Forwarded-Proto': 'https' };
+    const names = (headers: Headers) => headers.getSetCookie().map((one) => one.split('=')[0]).filter((name) => name?.endsWith('jwt'));
+    const body = { email: ann.email, password: PASSWORD };
+    const secure = await m.call('POST', 'auth/sign-in', { headers: TLS, body });
+    assert.deepEqual(names(secure.headers), ['jwt', '__Host-jwt']);
+    const made = secure.json['jwt-token'].token as string;
+    const cookie = secure.headers.getSetCookie().find((one) => one.startsWith('__Host-'))!;
+    assert.match(cookie, /^__Host-jwt=[\w.-]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax; Secure$/);
+    assert.ok(cookie.startsWith(`__Host-jwt=${made};`));
+    assert.deepEqual(names((await m.call('POST', 'auth/sign-in', { body })).headers), ['jwt']);
+    const out = await m.call('DELETE', 'auth/sign-out', { headers: { ...TLS, Cookie: `__Host-jwt=${made}` } });
+    assert.deepEqual(out.headers.getSetCookie().map((one) => one.replace(/; Expires=Thu, 01 Jan 1970.*/, '')), ['jwt=; Path=/', '__Host-jwt=; Path=/']);
+    refused(await m.call('GET', 'user/current', { jwt: made }));
+  });
+
+  it('a planted cookie jwt does not win over __Host-jwt, and two of one name are refused', async () => {
+    const ben = await m.person('cookie-ben');
+    const planted = (await m.call('POST', 'auth/sign-in', { body: { email: ben.email, password: PASSWORD } })).json['jwt-token'].token as string;
+    const by = (cookie: string) => m.call('GET', 'user/current', { headers: { Cookie: cookie } });
+    for (const cookie of [`jwt=${planted}; __Host-jwt=${jwt}`, `__Host-jwt=${jwt}; jwt=${planted}; jwt=${jwt}`, `jwt=${jwt}`, `a=b; jwt=${jwt}; c=jwt=x`]) {
+      assert.equal((await by(cookie)).json['id'], ann.id, cookie);
+    }
+    for (const cookie of [`jwt=${planted}; jwt=${jwt}`, `__Host-jwt=bad; jwt=${jwt}`, `__Host-jwt=${planted}; __Host-jwt=${jwt}`]) refused(await by(cookie));
+    const change = { headers: { Cookie: `__Host-jwt=${jwt}`, Origin: 'https://evil.test' }, body: { 'first-name': 'Ann' } };
+    assert.equal((await m.call('PUT', 'user/current', change)).status, 403, 'another site changes nothing with this cookie, either');
+  });
+
   it('changes with the cookie from another site are refused; reads, own pages and other credentials are not', async () => {
     const own = new URL(m.replicas[0].url).host;
     const change = (headers: Record<string, string>, credential: object = { cookie: jwt }) => m.call('PUT', 'user/current', { ...credential, headers, body: { 'first-name': 'Ann' } });

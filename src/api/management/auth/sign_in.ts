@@ -102,7 +102,7 @@ const signInWork = (deps: Deps): Handler =>
 
 export const signIn = endpoint('POST auth/sign-in', {
   id: 'signIn', tag: 'auth', summary: 'Sign in', body: Body, also: [401],
-  description: 'Answers with a JWT and sets it as the cookie `jwt`. '
+  description: 'Answers with a JWT and sets it as the cookie `jwt`; behind TLS as `__Host-jwt`, too, which wins where both are sent. '
     + 'Attempts are limited by address, and wrong ones by account. The cookie `known-browser` keeps wrong attempts from elsewhere from locking this browser out; it signs nobody in.',
-  answer: { description: 'Signed in.', schema: Answer, headers: { 'Set-Cookie': { description: 'The cookies `jwt` and `known-browser`.', schema: Type.String() } } },
+  answer: { description: 'Signed in.', schema: Answer, headers: { 'Set-Cookie': { description: 'The cookies `jwt` (behind TLS `__Host-jwt`, too) and `known-browser`.', schema: Type.String() } } },
 }, (deps) => [signInWork(deps)]);
