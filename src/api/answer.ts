@@ -8,7 +8,7 @@ import type { Deps } from './deps.ts';
 import { GatewayError, inside } from './errors.ts';
 import { resultFor, sendPieces, unreadable } from './result_answer.ts';
 
-const RETRY_AFTER_QUEUE_S = 10;
+const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
 const TEXTS: Record<number, string> = {
   400: 'the request cannot be done',
@@ -20,7 +20,7 @@ const TEXTS: Record<number, string> = {
 export function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): GatewayError {
   const code = `ended-${reason.replaceAll(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()}`;
   return new GatewayError(status, code, error ?? TEXTS[status] ?? 'something went wrong on our side', {
-    headers: status === 429 ? { 'Retry-After': String(RETRY_AFTER_QUEUE_S) } : {},
+    headers: status in RETRY_AFTER_S ? { 'Retry-After': String(RETRY_AFTER_S[status]) } : {},
   });
 }
 

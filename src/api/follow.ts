@@ -27,7 +27,8 @@ class Stopped extends Error {
   }
 }
 
-const OUT_OF_QUEUE = { status: 429, reason: 'QueueTimeout', error: 'the request could not be queued in time' } as const;
+/** The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's load. */
+const AWAY = { status: 503, reason: 'InternalError', error: 'the service is not available right now, try again later' } as const;
 const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something went wrong on our side' } as const;
 const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request did not end in time' } as const;
 
@@ -41,7 +42,7 @@ export async function create(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'lo
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
-    return recordEnd(deps.store, request, worthAnotherTry(error) ? OUT_OF_QUEUE : NOT_CREATED);
+    return recordEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
   }
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { until } from '../until.ts';
+import { ADMIN } from '../store/fixture.ts';
 import { startApi, tool, type ApiFixture } from './fixture.ts';
 
 const result = { tools: [tool('ffprobe', '{}')], ioUsage: 1 };
@@ -16,6 +17,7 @@ describe('a waiting request', function () {
   after(() => api.stop());
 
   const rows = (host: string) => api.stored.sql<{ id: string; state: string; status: number | null; reason: string | null }>(`select id, state, status, reason from requests where display like $1`, [`%://${host}/%`]);
+  const read = (id: string) => fetch(`${api.url}/v1/probe/${id}`, { headers: { Authorization: `Bearer ${ADMIN.token}` } });
   const jobs = async (host: string) => (await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace })).items.filter((job) => job.spec.source.display?.includes(`://${host}/`));
 
   it('is created once the API server is back', async () => {
@@ -31,14 +33,16 @@ describe('a waiting request', function () {
     assert.equal((await jobs('away.test')).length, 1);
   });
 
-  it('that cannot be created within its time in the queue is 429, and its row is closed', async () => {
+  it('that cannot be created within its time in the queue is 503 with Retry-After, also when read back, and its row is closed', async () => {
     api.relay!.refuse(true);
     api.relay!.cut();
     const response = await api.get('url=https://never.test/a&queue_timeout=400');
     api.relay!.refuse(false);
-    assert.deepEqual([response.status, await response.json()], [429, { error: 'the request could not be queued in time' }]);
     const [row] = await rows('never.test');
-    assert.deepEqual({ ...row, id: '' }, { id: '', state: 'error', status: 429, reason: 'QueueTimeout' });
+    assert.deepEqual({ ...row, id: '' }, { id: '', state: 'error', status: 503, reason: 'InternalError' });
+    for (const told of [response, await read(row!.id)]) {
+      assert.deepEqual([told.status, told.headers.get('retry-after'), await told.json()], [503, '5', { error: 'the service is not available right now, try again later' }]);
+    }
   });
 
   it('whose create was done but not answered is one job, and one answer', async () => {
