@@ -5,9 +5,10 @@
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import Type from 'typebox';
+import { makeBodyRoom, type BodyRoom } from '../bus/body_room.ts';
 import type { Bus } from '../bus/connect.ts';
 import { BusError } from '../bus/errors.ts';
-import { INLINE_ENVELOPE_BYTES, RUNNER_PROTOCOL, SUBJECT, type Closed, type Ended, type Result, type ResultBody } from '../bus/messages.ts';
+import { CHUNK_BYTES, INLINE_ENVELOPE_BYTES, RUNNER_PROTOCOL, SUBJECT, type Closed, type Ended, type Result, type ResultBody } from '../bus/messages.ts';
 import { unpackBody } from '../bus/packing.ts';
 import type { ResultDelivery } from '../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../bus/results.ts';
@@ -26,6 +27,11 @@ import { recordEnd } from './record_end.ts';
 
 /** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */
 export const MAX_BODY_BYTES = 256 * 1024 * 1024;
+/**
+ * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128 MB), and the pod
+ * has 512 MiB. Two outputs of 64 MiB that are base64 of noise come to this; larger ones are no result of ours, and would end each collector in turn.
+ */
+const MAX_PACKED_BYTES = 96 * 1024 * 1024;
 const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] });
 const ms = Type.Number({ minimum: 0, maximum: 1e10 });
 const nullable = (schema: object) => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
@@ -56,7 +62,12 @@ export interface CollectDeps {
   metrics: ControllerMetrics;
   namespace: string;
   cached: (name: string) => ProbeJob | undefined;
+  /** Of a replica. */
+  room: BodyRoom;
 }
+
+/** Half of the results that a replica has in hand may wait for room: the others are small, and pass. */
+export const collectorRoom = (): BodyRoom => makeBodyRoom({ totalBytes: 64 * 1024 * 1024, mostWaiting: 8 });
 
 export const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
   job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
@@ -95,7 +106,18 @@ function unreadable(job: ProbeJob): ResultBody {
 }
 
 /** Resolves when the result needs no more care; rejects when it has to come again. */
-export async function collect(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
+export async function collect(deps: CollectDeps, delivery: ResultDelivery): Promise<void> {
+  const { job, attempt, chunks } = delivery.header;
+  const release = await deps.room.reserve(chunks * CHUNK_BYTES);
+  if (!release) throw new BusError('failed', `${job}/${attempt}: no room for a body of ${chunks} chunks, it comes again`);
+  try {
+    await take(deps, delivery);
+  } finally {
+    release();
+  }
+}
+
+async function take(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
   const { bus, store, log, metrics } = deps;
   const { job: key, attempt } = result;
   if (result.protocol !== RUNNER_PROTOCOL) {
@@ -119,7 +141,7 @@ export async function collect(deps: CollectDeps, { header: result, podUid }: Res
   let packed: Buffer;
   let read: Skimmed;
   try {
-    packed = await fetchBody(bus, result, MAX_BODY_BYTES);
+    packed = await fetchBody(bus, result, MAX_PACKED_BYTES);
     read = result.size > SKIMMED_FROM ? await skimmed(packed, result.size) : { body: await unpackBody(packed, MAX_BODY_BYTES, result.size), inflatedBytes: result.size };
     checkedBody(read.body);
   } catch (error) {

@@ -16,7 +16,7 @@ import { makeLog, runnerFields } from '../log.ts';
 import { watchOpeningKeys } from '../seal/watch_keys.ts';
 import { openStore } from '../store/store.ts';
 import { watchCertificate } from './certificate_watch.ts';
-import { collect } from './collect.ts';
+import { collect, collectorRoom } from './collect.ts';
 import { floods } from './floods.ts';
 import { idOf } from './job.ts';
 import { controllerMetrics } from './metrics.ts';
@@ -91,8 +91,9 @@ export async function run(): Promise<void> {
   const endFlooding = floods({ kube, log, metrics, namespace: config.runnerNamespace, podOf: (uid) => pods.by('uid', uid)[0], kick: (uid) => callout.kick(uid) });
   await Promise.all([jobs.synced, pods.synced]);
 
+  const room = collectorRoom();
   const results = consumeResults(bus, {
-    handle: (delivery) => collect({ kube, bus, store, log, metrics, namespace: config.namespace, cached: (name) => jobs.get(`${config.namespace}/${name}`) }, delivery),
+    handle: (delivery) => collect({ kube, bus, store, log, metrics, namespace: config.namespace, cached: (name) => jobs.get(`${config.namespace}/${name}`), room }, delivery),
     onError: (error) => log.warn({ err: error }, 'collecting'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
   });

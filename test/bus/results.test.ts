@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { DiscardPolicy, RetentionPolicy } from 'nats';
 import { serveCallout } from '../../src/bus/callout.ts';
@@ -112,6 +112,10 @@ describe('bus: results over JetStream', function () {
     await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 1_048_576), { code: 'bad-result' });
     // What comes is counted, whatever the header says of its number.
     await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 2 * CHUNK_BYTES - 1), { code: 'bad-result', message: /over the limit/ });
+    const chunk = randomBytes(CHUNK_BYTES + 1);
+    const larger = { header: { ...packed.header, job: 'larger', chunks: 1, sha256: createHash('sha256').update(chunk).digest('hex') }, chunks: [chunk] };
+    await publishResult(runner, larger);
+    await assert.rejects(fetchBody(controller, larger.header, LIMIT), { code: 'bad-result', message: /over the limit/ });
     await assert.rejects(fetchBody(controller, { ...packed.header, job: 'nobody' }, LIMIT), { code: 'no-stream', message: /chunk is not there/ });
   });
 

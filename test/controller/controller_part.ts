@@ -1,10 +1,11 @@
 /** One controller replica as main.ts puts it together: caches, a collector, and a term whose lease the test holds in its hand. */
 import type { JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
+import type { BodyRoom } from '../../src/bus/body_room.ts';
 import type { Bus } from '../../src/bus/connect.ts';
 import { consumeResults } from '../../src/bus/collect.ts';
 import { loadConfig } from '../../src/config.ts';
-import { collect } from '../../src/controller/collect.ts';
+import { collect, collectorRoom } from '../../src/controller/collect.ts';
 import { idOf } from '../../src/controller/job.ts';
 import { floods } from '../../src/controller/floods.ts';
 import { controllerMetrics } from '../../src/controller/metrics.ts';
@@ -37,6 +38,8 @@ export interface ControllerOptions {
   collects: boolean;
   /** What the collector publishes through. */
   collectorBus: Bus;
+  /** Of the collector, for bodies in chunks. */
+  room: BodyRoom;
   /** Keeps no lines of the log and no list of calls: for measurements of memory. */
   quiet: boolean;
 }
@@ -65,8 +68,8 @@ export function counting(kube: KubeClient, calls: Controller['calls']): KubeClie
   };
 }
 
-export async function startController(options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'quiet'> & Partial<ControllerOptions>): Promise<Controller> {
-  const { kube, bus, store, namespace, runnerNamespace, epoch = 1, collects = true, collectorBus = bus, quiet = false } = options;
+export async function startController(options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'room' | 'quiet'> & Partial<ControllerOptions>): Promise<Controller> {
+  const { kube, bus, store, namespace, runnerNamespace, epoch = 1, collects = true, collectorBus = bus, room = collectorRoom(), quiet = false } = options;
   const lines: Controller['log'] = [];
   const log = pino({ level: quiet ? 'silent' : 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Controller['log'][number]); } });
   const config = loadConfig('controller', {
@@ -86,7 +89,7 @@ export async function startController(options: Omit<ControllerOptions, 'writes' 
   });
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
-    ? consumeResults(bus, { handle: (delivery) => collect({ kube, bus: collectorBus, store, log, metrics, namespace, cached: (name) => jobs.get(`${namespace}/${name}`) }, delivery), onError: (error) => log.warn({ err: error }, 'collecting') })
+    ? consumeResults(bus, { handle: (delivery) => collect({ kube, bus: collectorBus, store, log, metrics, namespace, cached: (name) => jobs.get(`${namespace}/${name}`), room }, delivery), onError: (error) => log.warn({ err: error }, 'collecting') })
     : undefined;
   const endFlooding = floods({ kube, log, metrics, namespace: runnerNamespace, podOf: (uid) => pods.by('uid', uid)[0], kick: async () => {} });
   const lease: HeldLease = { epoch, holder: `controller-${epoch}`, ageMs: 0 };

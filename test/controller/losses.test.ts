@@ -1,6 +1,8 @@
 /** What goes wrong with runners and results: another attempt, the right end, and only one. */
 import assert from 'node:assert/strict';
-import { SUBJECT } from '../../src/bus/messages.ts';
+import { randomBytes } from 'node:crypto';
+import { makeBodyRoom } from '../../src/bus/body_room.ts';
+import { CHUNK_BYTES, SUBJECT } from '../../src/bus/messages.ts';
 import { packResult } from '../../src/bus/packing.ts';
 import { publishResult } from '../../src/bus/results.ts';
 import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
@@ -165,6 +167,49 @@ describe('losses', function () {
       assert.deepEqual([record?.state, record?.status, record?.error], ['error', 200, 'the runner gave a result that cannot be read']);
     });
   }
+
+  it('a result of more chunks than a collector can hold is an end that says so, and is not fetched', async () => {
+    const { submit, ended, controller, runners, servers: { bus } } = await start(one);
+    await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const { id } = await submit();
+    const runner = await until('it runs', () => runners.of(id));
+    const { header } = await packResult({} as never, { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
+    await publishResult(bus, { header: { ...header, chunks: 193 }, chunks: [] });
+    const [record] = await ended(id);
+    assert.deepEqual([record?.state, record?.status, record?.error], ['error', 200, 'the runner gave a result that cannot be read']);
+  });
+
+  it('large results are collected one after another where a replica has room for one', async () => {
+    const { submit, ended, controller, runners, servers: { bus } } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    const room = makeBodyRoom({ totalBytes: 3 * CHUNK_BYTES, mostWaiting: 8 });
+    let [most, asked] = [0, 0];
+    await controller({
+      room: {
+        ...room,
+        async reserve(bytes) {
+          const release = await room.reserve(bytes);
+          [most, asked] = [Math.max(most, room.used()), asked + 1];
+          return release;
+        },
+      },
+    });
+    await ready(3);
+    runners.behaviour.go = () => 'hold';
+    const ids = (await Promise.all([submit(), submit(), submit()])).map(({ id }) => id);
+    const packed = await Promise.all(ids.map(async (id) => {
+      const runner = await until('it runs', () => runners.of(id));
+      const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
+      body.tools[0]!.output = JSON.stringify(randomBytes(CHUNK_BYTES).toString('base64').repeat(2));
+      return packResult(body, { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
+    }));
+    assert.ok(packed.every(({ header }) => header.chunks >= 2), JSON.stringify(packed.map(({ header }) => header.chunks)));
+    await Promise.all(packed.map((result) => publishResult(bus, result)));
+    assert.deepEqual((await ended(...ids)).map(({ state }) => state), ['success', 'success', 'success']);
+    assert.ok(most > 0 && most <= 3 * CHUNK_BYTES && asked >= 3, `${most} bytes, ${asked} results`);
+    await until('the room is given back', () => room.used() === 0);
+  });
 
   it('a result of a pod or an attempt that is not the job\'s is none', async () => {
     const { submit, ended, controller, runners, servers: { bus } } = await start(one);

@@ -79,7 +79,7 @@ export const ends: readonly Mutation[] = [
   },
   {
     guard: 'a body over the limit is refused before it is read whole',
-    file: 'src/bus/results.ts', from: 'if (total > maxBytes) throw tooLarge();', to: '', test: RESULTS, grep: 'a body over the limit',
+    file: 'src/bus/results.ts', from: 'if (total > Math.min(maxBytes, header.chunks * CHUNK_BYTES)) throw tooLarge();', to: '', test: RESULTS, grep: 'a body over the limit',
   },
   {
     guard: 'a result that cannot be read is an end, not a wait',

@@ -1,0 +1,38 @@
+/**
+ * How many bytes of bodies in chunks a collector holds at once: joined, copied for Postgres, and sent, one takes several times its size.
+ * In order: a large body waits until there is room for it, and later ones behind it.
+ */
+export interface BodyRoom {
+  /** Waits for room; what is larger than all of it waits until it is alone. Null: too many wait already. */
+  reserve(bytes: number): Promise<(() => void) | null>;
+  used(): number;
+}
+
+interface Waiter { bytes: number; grant(): void }
+
+export function makeBodyRoom({ totalBytes, mostWaiting }: { totalBytes: number; mostWaiting: number }): BodyRoom {
+  const waiters: Waiter[] = [];
+  let used = 0;
+
+  const take = (bytes: number): (() => void) => {
+    used += bytes;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      used -= bytes;
+      while (waiters.length > 0 && used + waiters[0]!.bytes <= totalBytes) waiters.shift()!.grant();
+    };
+  };
+
+  return {
+    used: () => used,
+    async reserve(wanted) {
+      const bytes = Math.min(wanted, totalBytes);
+      if (bytes === 0) return () => {};
+      if (waiters.length === 0 && used + bytes <= totalBytes) return take(bytes);
+      if (waiters.length >= mostWaiting) return null;
+      return new Promise((resolve) => { waiters.push({ bytes, grant: () => resolve(take(bytes)) }); });
+    },
+  };
+}
