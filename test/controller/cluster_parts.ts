@@ -45,7 +45,12 @@ export async function stopServers(): Promise<void> {
   await Promise.all([started.stored.close(), started.nats.stop()]);
 }
 
-if (typeof after === 'function') after(stopServers);
+if (typeof after === 'function') {
+  after(function () {
+    this.timeout(60_000);
+    return stopServers();
+  });
+}
 
 export const TOOLS: ProbeToolSpec[] = [
   { tool: 'ffprobe', version: '7.0', image: 'tools/ffprobe:7.0', latest: true, command: ['{root}/bin/ffprobe'] },
