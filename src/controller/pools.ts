@@ -18,6 +18,7 @@ import { ANNOTATION, generationOf, isOver, podSuffix, runnerPod, toolKey, type P
 import { planPool, type PoolPlan, type Waiting } from './pool.ts';
 import { type LostTask, type Runner, type Runners } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
+import { isAvailable, isDegraded, stuckTools, type StuckTools } from './stuck_tools.ts';
 
 export interface PoolsDeps {
   kube: KubeClient;
@@ -32,6 +33,8 @@ export interface PoolsDeps {
   demand: (lane: string) => Waiting[];
   /** A pod is gone, with what it ran. */
   podGone: (task: LostTask) => void;
+  /** Runners have been waiting for the image of a tool for long. */
+  toolStuck: (name: string, message: string) => void;
   /** Runners or tools came: waiting jobs may fit now. */
   changed: () => void;
 }
@@ -54,8 +57,6 @@ const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: numb
 
 const now = (): number => performance.now();
 
-const isAvailable = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Available' && status === 'True') ?? false;
-const isDegraded = (tool: ProbeTool): boolean => tool.status?.conditions?.some(({ type, status }) => type === 'Degraded' && status === 'True') ?? false;
 
 /** What a job asks of a pool. */
 type Claim = Pick<Job, 'lane' | 'tenant' | 'account' | 'assignment'>;
@@ -86,6 +87,7 @@ export class Pools {
   /** Specs of pools as the chart has them. */
   #catalog: ReadonlyMap<string, ProbePoolSpec> = new Map();
   readonly #coverage = new Map<string, Set<string>>();
+  readonly #stuck: StuckTools;
   #mounted: PodTool[] = [];
   #settle: NodeJS.Timeout | undefined;
   #status: NodeJS.Timeout | undefined;
@@ -94,6 +96,7 @@ export class Pools {
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;
+    this.#stuck = stuckTools(deps.runners);
   }
 
   // ------------------------------------------------------------------- tools
@@ -279,7 +282,9 @@ export class Pools {
     const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
     const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
     const base = `the pool ${lane} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
-    return state.problem ? `${base}; ${state.problem.message}` : base;
+    const without = [...this.#tools.values()].filter((tool) => isAvailable(tool) && isDegraded(tool)).map(({ spec }) => toolKey(spec));
+    const leftOut = without.length > 0 ? `; left out because their images cannot be pulled: ${without.slice(0, 10).join(', ')}` : '';
+    return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
   }
 
   // -------------------------------------------------------------------- pods
@@ -301,6 +306,7 @@ export class Pools {
     const { lost } = this.#deps.runners.pod({ uid, pod: pod.metadata.name, pool, generation, deleting: pod.metadata.deletionTimestamp !== undefined, ended, userNamespace: pod.spec?.hostUsers === false }, now());
     const waits = pod.status?.containerStatuses?.map(({ state: { waiting } = {} }) => waiting?.message).find(isWithoutUserNamespaces);
     if (waits !== undefined && state && pod.spec?.hostUsers === false) this.#noUserNamespace(state, waits);
+    this.#stuck.seen(pod, uid, now());
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined) void this.#delete(pod.metadata.name, uid, pool, 'ended');
     const stuck = pod.status?.conditions?.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
@@ -309,6 +315,7 @@ export class Pools {
   }
 
   podGone(pod: Pod): void {
+    this.#stuck.gone(pod.metadata.uid ?? '');
     const { lost } = this.#deps.runners.gone(pod.metadata.uid ?? '');
     if (lost) this.#deps.podGone(lost);
     const state = this.#pools.get(pod.metadata.labels?.[LABEL.pool] ?? '');
@@ -503,7 +510,10 @@ export class Pools {
   }
 
   async #showAll(): Promise<void> {
-    if (this.#deps.stillLeading()) this.#endStranded();
+    if (this.#deps.stillLeading()) {
+      this.#endStranded();
+      for (const { name, message } of this.#stuck.find(this.#tools.values(), now())) this.#deps.toolStuck(name, message);
+    }
     for (const state of this.#pools.values()) {
       this.#plan(state);
       await this.#lookAtStuck(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'cannot read the Events of a runner'));
@@ -534,7 +544,7 @@ export class Pools {
       : state.problem
       ? ['False', state.problem.reason, state.problem.message]
       : this.#mounted.length === 0
-        ? ['False', 'NoTools', 'no ProbeTool is Available yet']
+        ? ['False', 'NoTools', 'no ProbeTool is Available, or all that are Available are Degraded']
         : untouched >= state.pool.spec.minReady || busy > 0
           ? ['True', 'Serving', `${untouched} untouched runners are ready`]
           : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];

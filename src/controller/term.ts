@@ -65,6 +65,10 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     demand: (lane) => made.leader?.demand(lane) ?? [],
     podGone: (task) => made.leader?.podGone(task),
     changed: () => made.leader?.poolsChanged(),
+    toolStuck: (name, message) => {
+      proof.stuck.set(name, message);
+      queue.add(name);
+    },
   });
   const lead = new Leader({ ...deps, term, runners, pools, retention, events, maxQueued: config.maxQueued });
   made.leader = lead;
@@ -89,7 +93,7 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
     proofsRunning: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
     stillLeading: () => term.stillLeading(0),
-    triedAt: new Map(),
+    triedAt: new Map(), again: new Set(), stuck: new Map(), pauses: new Map(),
     started: (pod, tool) => proofOf.set(pod, tool),
   };
 

@@ -17,7 +17,7 @@ export type Verdict =
   | { state: 'refused'; reason: string; message: string };
 
 /** Waiting reasons that a pull may still get over, and how long it is given. */
-const PULL_REASONS = new Set(['ErrImagePull', 'ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName', 'RegistryUnavailable']);
+export const PULL_REASONS = new Set(['ErrImagePull', 'ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName', 'RegistryUnavailable']);
 const CREATE_REASONS = new Set(['CreateContainerError', 'CreateContainerConfigError', 'RunContainerError']);
 export const PULL_PATIENCE_MS = 60_000;
 /** A pull of a gigabyte over a slow line takes minutes. */
@@ -83,9 +83,23 @@ export function availability(previous: Condition[] | undefined, status: 'True' |
   return [...(previous ?? []).filter(({ type }) => type !== 'Available'), condition];
 }
 
+const isDegraded = ({ type, status }: Condition): boolean => type === 'Degraded' && status === 'True';
+
+/** Another word on whether pools leave the tool out; one that was never left out has none. */
+export function degraded(previous: Condition[] | undefined, status: 'True' | 'False', reason: string, message: string, generation: number, now: string): Condition[] {
+  const before = previous?.find(({ type }) => type === 'Degraded');
+  const condition: Condition = {
+    type: 'Degraded', status, reason, message: printable(message, 4096), observedGeneration: generation,
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
+  };
+  return [...(previous ?? []).filter(({ type }) => type !== 'Degraded'), condition];
+}
+
 export function provenStatus(previous: ProbeToolStatus | undefined, proof: string, verdict: Exclude<Verdict, { state: 'pending' | 'waiting' }>, generation: number, now: string): ProbeToolStatus {
+  const wasDegraded = previous?.conditions?.some(isDegraded) ?? false;
+  const conditions = wasDegraded ? degraded(previous?.conditions, 'False', 'Proved', 'its proof has ended since', generation, now) : previous?.conditions;
   if (verdict.state === 'refused') {
-    return { proof, observedGeneration: generation, conditions: availability(previous?.conditions, 'False', verdict.reason, verdict.message, generation, now) };
+    return { proof, observedGeneration: generation, conditions: availability(conditions, 'False', verdict.reason, verdict.message, generation, now) };
   }
   const { version, startupMs, options, protocols, arch } = verdict.line;
   const architectures = [
@@ -97,6 +111,6 @@ export function provenStatus(previous: ProbeToolStatus | undefined, proof: strin
     observedGeneration: generation,
     reported: printable(version, 256),
     architectures,
-    conditions: availability(previous?.conditions, 'True', 'Proven', `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`, generation, now),
+    conditions: availability(conditions, 'True', 'Proven', `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`, generation, now),
   };
 }

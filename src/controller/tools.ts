@@ -7,7 +7,8 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import type { OwnerReference } from './owner.ts';
 import { hasEnded, verifyName, verifyPod } from './pod.ts';
-import { availability, judgeProof, provenStatus } from './tool_proof.ts';
+import { isDegraded } from './stuck_tools.ts';
+import { availability, degraded, judgeProof, provenStatus } from './tool_proof.ts';
 
 export interface ProofDeps {
   kube: KubeClient;
@@ -22,6 +23,12 @@ export interface ProofDeps {
   stillLeading: () => boolean;
   owner: () => Promise<OwnerReference | undefined>;
   triedAt: Map<string, number>;
+  /** Tools whose proof is on its way again, though there is a verdict on it. */
+  again: Set<string>;
+  /** Tools whose images runners wait for, with the kubelet's words. */
+  stuck: Map<string, string>;
+  /** How long the proof of a degraded tool waits, by tool. */
+  pauses: Map<string, number>;
   /** So that the pod's end wakes the tool. */
   started: (pod: string, tool: string) => void;
 }
@@ -32,6 +39,8 @@ const WAIT_MS = 300;
 const LOOK_MS = 5_000;
 /** A refused image may be mended under the same name: it is tried again, seldom. */
 const AGAIN_MS = 10 * 60_000;
+/** Doubled each time: where one node has the image and another has not, pools would roll back and forth. */
+const DEGRADED_PAUSE_MS = 10_000;
 
 export const registryAllowed = (image: string, allowed: readonly string[]): boolean =>
   allowed.length === 0 || allowed.some((prefix) => image === prefix || image.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`));
@@ -46,6 +55,28 @@ async function removePod(deps: ProofDeps, pod: Pod): Promise<void> {
   } catch (error) {
     if (!isKubeError(error, 'not-found')) throw error;
   }
+}
+
+const slower = (deps: ProofDeps, name: string): void => {
+  deps.pauses.set(name, Math.min((deps.pauses.get(name) ?? DEGRADED_PAUSE_MS / 2) * 2, AGAIN_MS));
+};
+
+/** When the proof of a tool that has a verdict is to be made again: refused, or degraded. By the last try and not by the condition, which keeps its transition time. */
+function nextTry({ triedAt, pauses }: ProofDeps, tool: ProbeTool): number {
+  const { name } = tool.metadata;
+  const since = (type: string): number => Date.parse(tool.status?.conditions?.find((one) => one.type === type)?.lastTransitionTime ?? '') || 0;
+  if (isDegraded(tool)) return Math.max(triedAt.get(name) ?? 0, since('Degraded')) + (pauses.get(name) ?? DEGRADED_PAUSE_MS);
+  return (triedAt.get(name) ?? since('Available')) + AGAIN_MS;
+}
+
+/** Runners cannot get its image: pools leave it out until it is proven again. */
+async function degrade(deps: ProofDeps, tool: ProbeTool, message: string): Promise<void> {
+  const { name, generation = 0 } = tool.metadata;
+  await setStatus(deps, tool, { conditions: degraded(tool.status?.conditions, 'True', 'ImageUnavailable', message, generation, new Date().toISOString()) });
+  slower(deps, name);
+  deps.log.warn({ tool: name, reason: 'ImageUnavailable', message }, 'tool degraded');
+  deps.events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'Degraded', message });
+  deps.queue.addAfter(name, deps.pauses.get(name) ?? DEGRADED_PAUSE_MS, { low: true });
 }
 
 /** One step for one tool; called again whenever it, its proof pod or time changed. */
@@ -70,15 +101,21 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
   }
 
   const settled = tool.status?.proof === proof && condition !== undefined && condition.status !== 'Unknown';
-  if (settled) {
+  // Pools say so again each second, as long as it is so.
+  const stuck = deps.stuck.get(name);
+  deps.stuck.delete(name);
+  if (settled && !deps.again.has(name)) {
     if (pod) await removePod(deps, pod);
-    if (condition.status === 'True') return;
-    // By the last try and not by the condition: it keeps its transition time while the image stays refused.
-    const next = (deps.triedAt.get(name) ?? Date.parse(condition.lastTransitionTime)) + AGAIN_MS;
+    if (condition.status === 'True' && !isDegraded(tool)) {
+      if (stuck !== undefined) await degrade(deps, tool, stuck);
+      return;
+    }
+    const next = nextTry(deps, tool);
     if (now.getTime() < next) {
       queue.addAfter(name, next - now.getTime(), { low: true });
       return;
     }
+    deps.again.add(name);
   }
 
   if (!pod) {
@@ -113,6 +150,15 @@ export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
     if (condition?.status !== 'True' && (condition?.reason !== verdict.reason || condition.message !== verdict.message)) {
       await setStatus(deps, tool, { conditions: availability(tool.status?.conditions, 'Unknown', verdict.reason, verdict.message, generation, now.toISOString()) });
     }
+    queue.addAfter(name, LOOK_MS, { low: true });
+    return;
+  }
+  deps.again.delete(name);
+  // Its image is still away, which says nothing of what is in it: jobs that ask for it wait for it.
+  if (verdict.state === 'refused' && verdict.reason === 'ImageUnavailable' && settled && condition.status === 'True' && isDegraded(tool)) {
+    slower(deps, name);
+    await setStatus(deps, tool, { conditions: degraded(tool.status?.conditions, 'True', verdict.reason, verdict.message, generation, now.toISOString()) });
+    await removePod(deps, pod);
     queue.addAfter(name, LOOK_MS, { low: true });
     return;
   }

@@ -246,17 +246,24 @@ export const jobsDeletedWithoutController: Injection = async (c) => {
 
 /** The images of all tools leave the node; runners that are there still have theirs mounted, new ones cannot start. */
 export const toolImagesGone: Injection = async (c) => {
+  await withoutImages(/^localhost\/probeyard\/tool-[^/]+$/, async () => {
+    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 1)) await kill(c, RUNNERS, metadata.name);
+    await moment(8_000);
+  });
+};
+
+/** Images leave the node while `work` lasts. */
+export async function withoutImages(which: RegExp, work: () => Promise<void>): Promise<void> {
   const ctr = (...args: string[]) => run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), ['-a', containerdSocket(NODE), '-n', 'k8s.io', ...args]);
-  const names = (await ctr('images', 'ls', '-q')).split('\n').filter((name) => /^localhost\/probeyard\/tool-[^/]+$/.test(name));
-  if (names.length === 0) throw new Error('no image of a tool is on the node');
+  const names = (await ctr('images', 'ls', '-q')).split('\n').filter((name) => which.test(name));
+  if (names.length === 0) throw new Error(`no image ${which} is on the node`);
   const kept = names.map((name) => `kept.invalid/${name.replaceAll(/[@:]/g, '/')}:kept`);
   for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', name, kept[index]!);
   await ctr('images', 'rm', ...names);
   try {
-    for (const { metadata } of (await runners(c)).filter(isReady).slice(0, 1)) await kill(c, RUNNERS, metadata.name);
-    await moment(8_000);
+    await work();
   } finally {
     for (const [index, name] of names.entries()) await ctr('images', 'tag', '--force', kept[index]!, name);
     await ctr('images', 'rm', ...kept);
   }
-};
+}

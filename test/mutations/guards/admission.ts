@@ -141,6 +141,22 @@ export const admission: readonly Mutation[] = [
     file: 'src/controller/pool.ts', from: ' < START_HOPE_MS).length + unseen;', to: ' < START_HOPE_MS).length;', test: POOL,
   },
   {
+    guard: 'a tool is not degraded for one pull that failed',
+    file: 'src/controller/stuck_tools.ts', from: 'at - since >= STUCK_PATIENCE_MS', to: 'true', test: 'test/controller/stuck_tools.test.ts', grep: 'within the patience',
+  },
+  {
+    guard: 'a tool is not degraded for the trouble of one node',
+    file: 'src/controller/stuck_tools.ts', from: ' && !cameUpElsewhere(runner, since)', to: '', test: 'test/controller/stuck_tools.test.ts', grep: 'came up meanwhile',
+  },
+  {
+    guard: 'the proof of a refused tool that is made again is waited for',
+    file: 'src/controller/tools.ts', from: 'settled && !deps.again.has(name)', to: 'settled', test: 'test/controller/stuck_tools.test.ts', grep: 'refused, it is proven again',
+  },
+  {
+    guard: 'a busy account lends a runner only to a tenant that has waited',
+    file: 'src/controller/pool.ts', from: 'const lends = waitMs >= FAIR_WAIT_MS;', to: 'const lends = true;', test: POOL,
+  },
+  {
     guard: 'nobody waits for a pod that should have been up long ago',
     file: 'src/controller/pool.ts', from: ' && now - createdAt < START_HOPE_MS)', to: ')', test: POOL,
   },
