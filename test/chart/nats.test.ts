@@ -85,7 +85,7 @@ describe('the NATS server of the chart', function () {
 
   it('its certificate is renewed by a job that runs each day, unless the Secret or the server is somebody else\'s', () => {
     const names = (values: object) => render(values).filter(({ metadata }) => metadata.name === 'probeyard-renewal').map(({ kind }) => kind).sort();
-    assert.deepEqual(names({}), ['CronJob', 'Role', 'RoleBinding', 'ServiceAccount']);
+    assert.deepEqual(names({}), ['CronJob', 'NetworkPolicy', 'Role', 'RoleBinding', 'ServiceAccount']);
     assert.deepEqual([names({ setup: { enabled: false } }), names({ nats: { external: { url: 'tls://nats:4222' } } })], [[], []]);
     const [renew] = only(render(), 'CronJob', 'probeyard-renewal')['spec'].jobTemplate.spec.template.spec.containers as { env: { name: string; value?: string }[] }[];
     const [setup] = only(render(), 'Job', 'probeyard-setup')['spec'].template.spec.containers as { env: { name: string; value?: string }[] }[];
