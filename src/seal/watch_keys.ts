@@ -4,9 +4,12 @@ import type { JSONWebKeySet } from 'jose';
 import { openingKey } from './open.ts';
 import { sealingKey } from './seal.ts';
 
+const CHECK_MS = 10_000;
+
 /** One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once there was one, that goes on. */
-export function watchKeys(file: string, check: (keys: JSONWebKeySet) => unknown, onError: (error: unknown) => void = () => {}): () => JSONWebKeySet {
-  const CHECK_MS = 10_000;
+export function watchKeys(
+  file: string, check: (keys: JSONWebKeySet) => unknown, onError: (error: unknown) => void = () => {}, checkMs = CHECK_MS,
+): () => JSONWebKeySet {
   const read = (): JSONWebKeySet => {
     const keys = JSON.parse(readFileSync(file, 'utf8')) as JSONWebKeySet;
     check(keys);
@@ -16,7 +19,7 @@ export function watchKeys(file: string, check: (keys: JSONWebKeySet) => unknown,
   let changed = statSync(file).mtimeMs;
   let checked = performance.now();
   return () => {
-    if (performance.now() - checked < CHECK_MS) return keys;
+    if (performance.now() - checked < checkMs) return keys;
     checked = performance.now();
     try {
       const now = statSync(file).mtimeMs;
@@ -29,7 +32,8 @@ export function watchKeys(file: string, check: (keys: JSONWebKeySet) => unknown,
 }
 
 /** The private keys that open them: any one that can. A rotation adds a key here first, and to the public ones when every controller has it. */
-export const watchOpeningKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) => watchKeys(file, openingKey, onError);
+export const watchOpeningKeys = (file: string, onError?: (error: unknown) => void, checkMs?: number): (() => JSONWebKeySet) =>
+  watchKeys(file, openingKey, onError, checkMs);
 
 /** The public keys that sources are sealed with. */
 export const watchSealKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) => watchKeys(file, sealingKey, onError);

@@ -66,15 +66,6 @@ describe('the end of a request that holds a value which Postgres does not take',
     assert.equal((await fixture.store.readRequest(job.metadata.uid ?? ''))?.display, 'x\uFFFDy');
   });
 
-  it('a job may name only a Secret that is labelled as a source, and is not told of others', async () => {
-    const named = async (metadata: object, value: string) => {
-      const kube = { get: async () => ({ metadata, data: { url: Buffer.from(value).toString('base64') } }) } as unknown as KubeClient;
-      return takeIn({ ...deps(), kube }, handMade({ source: { secretRef: { name: 'pg', key: 'url' } } })).then(() => '', (error: Error) => error.message);
-    };
-    assert.equal(await named({ name: 'pg' }, 'https://example.org/a'), 'there is no Secret pg with the label probeyard.dev/source=true');
-    assert.doesNotMatch(await named({ name: 'pg', labels: { 'probeyard.dev/source': 'true' } }, 'https://example.org/a'), /no Secret/);
-  });
-
   it('a job made by hand that cannot be recorded is refused with a clear error', async () => {
     const { status, message } = await refusal(handMade({ source: { url: 'nonsense', display: 'poison' } }));
     assert.deepEqual([status, message], [400, 'the job holds a value that cannot be recorded']);

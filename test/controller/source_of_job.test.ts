@@ -1,0 +1,115 @@
+/** Where a job's source comes from: sealed keys in a file that rotates, and Secrets of a real API server. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
+import { takeIn, type IntakeDeps } from '../../src/controller/intake.ts';
+import { Refusal } from '../../src/controller/job.ts';
+import { SECRETS } from '../../src/kube/client.ts';
+import type { ProbeJob } from '../../src/kube/resources.ts';
+import { sealSource } from '../../src/seal/seal.ts';
+import { watchOpeningKeys } from '../../src/seal/watch_keys.ts';
+import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
+import { type StoreFixture, startStore } from '../store/fixture.ts';
+
+const SOURCE = 'https://example.org/a.mp4';
+
+describe('the source of a job', function () {
+  this.timeout(90_000);
+  let server: TestApiServer;
+  let fixture: StoreFixture;
+  let namespace: string;
+  let folder: string;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-seal-'));
+    [server, fixture] = await Promise.all([testApiServer(), startStore()]);
+    namespace = await server.namespace('source');
+  });
+  after(async () => {
+    await fixture?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const intake = (keys: () => JSONWebKeySet): IntakeDeps => ({
+    store: fixture.store, kube: server.client, keys, s3Hosts: [], tokenOf: async () => await fixture.store.defaultToken() ?? undefined,
+    tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }], poolFor: () => undefined,
+  });
+  /** What runners are told to probe, or why the job is refused. */
+  const outcome = (spec: object, keys: () => JSONWebKeySet = () => ({ keys: [] }), name: string = crypto.randomUUID()): Promise<string> => takeIn(intake(keys), {
+    apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { name, namespace, uid: crypto.randomUUID(), creationTimestamp: new Date().toISOString() },
+    spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
+  } as unknown as ProbeJob).then(({ job }) => job.assignment.source, (error: unknown) => error instanceof Refusal ? error.message : assert.fail(String(error)));
+
+  describe('in a Secret', () => {
+    const named = (name: string, key = 'url') => outcome({ source: { secretRef: { name, key } } });
+    before(async () => {
+      const value = Buffer.from(SOURCE).toString('base64');
+      for (const [name, labels] of [['labelled', { 'probeyard.dev/source': 'true' }], ['bare', {}], ['denied', { 'probeyard.dev/source': 'false' }]] as const) {
+        await server.client.create(SECRETS, { metadata: { name, namespace, labels }, data: { url: value } });
+      }
+    });
+
+    it('is read where the Secret is labelled as a source', async () => assert.equal(await named('labelled'), SOURCE));
+
+    for (const name of ['bare', 'denied', 'missing']) {
+      it(`is not read from a Secret that is ${name}, with the same answer as for none`, async () => {
+        assert.equal(await named(name), `there is no Secret ${name} with the label probeyard.dev/source=true`);
+      });
+    }
+
+    it('is refused where the labelled Secret has no such key', async () => assert.equal(await named('labelled', 'other'), 'the Secret labelled has no key other'));
+  });
+
+  describe('sealed', () => {
+    const UNKNOWN = 'the sealed source does not belong to this job, or was sealed with a key that is no longer known';
+    const pair = async (kid: string): Promise<{ open: JWK; secret: JWK }> => {
+      const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
+      return { open: { ...(await exportJWK(publicKey)), kid }, secret: { ...(await exportJWK(privateKey)), kid } };
+    };
+    const sealedWith = async (key: JWK, keys: () => JSONWebKeySet): Promise<string> => {
+      const requestId = crypto.randomUUID();
+      const sealed = await sealSource(SOURCE, { requestId, tokenId: 1 }, { keys: [key] });
+      return await outcome({ source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } }, keys, requestId);
+    };
+    let written = 0;
+    /** As the kubelet does: a new file, and a link that is swapped. */
+    const write = (file: string, content: string): void => {
+      const place = join(folder, `content-${++written}`);
+      writeFileSync(place, content);
+      // Two writes within a tick of the file system's clock would look like one.
+      utimesSync(place, written, written);
+      symlinkSync(place, `${file}.new`);
+      renameSync(`${file}.new`, file);
+    };
+
+    it('is opened with a private key that was added while the controller runs, and no longer with one that was removed', async () => {
+      const [old, fresh] = [await pair('old'), await pair('fresh')];
+      const file = join(folder, 'private.jwks');
+      write(file, JSON.stringify({ keys: [old.secret] }));
+      const keys = watchOpeningKeys(file, (error) => assert.fail(String(error)), 0);
+      assert.deepEqual([await sealedWith(old.open, keys), await sealedWith(fresh.open, keys)], [SOURCE, UNKNOWN]);
+      write(file, JSON.stringify({ keys: [old.secret, fresh.secret] }));
+      assert.deepEqual([await sealedWith(old.open, keys), await sealedWith(fresh.open, keys)], [SOURCE, SOURCE]);
+      write(file, JSON.stringify({ keys: [fresh.secret] }));
+      assert.deepEqual([await sealedWith(old.open, keys), await sealedWith(fresh.open, keys)], [UNKNOWN, SOURCE]);
+    });
+
+    it('is opened with the last good keys while the file holds none, and each look says why', async () => {
+      const [old, fresh] = [await pair('old'), await pair('fresh')];
+      const file = join(folder, 'broken.jwks');
+      write(file, JSON.stringify({ keys: [old.secret] }));
+      const errors: unknown[] = [];
+      const keys = watchOpeningKeys(file, (error) => errors.push(error), 0);
+      for (const bad of ['{', '{"keys":[]}', JSON.stringify({ keys: [fresh.open] })]) {
+        errors.length = 0;
+        write(file, bad);
+        assert.equal(await sealedWith(old.open, keys), SOURCE);
+        assert.equal(errors.length, 1, bad);
+      }
+      write(file, JSON.stringify({ keys: [fresh.secret] }));
+      assert.equal(await sealedWith(fresh.open, keys), SOURCE);
+    });
+  });
+});
