@@ -103,7 +103,7 @@ export const VALUES: TSchema = object({
     service: object({ type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']), port, nodePort: whole(0, 65535), annotations: textMap }),
   }),
   controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }),
-  accounts: object({ signUp: flag }),
+  accounts: object({ signUp: flag, maxSubUsers: whole(0, 1_000_000), maxTokens: whole(1, 1_000_000) }),
   tokens: object({ viewable: flag }),
   mail: object({
     host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }), port, tls: oneOf(['starttls', 'implicit', 'opportunistic', 'none']), from: text(),

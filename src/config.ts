@@ -163,6 +163,8 @@ const api = {
   publicUrl: httpUrl('PY_PUBLIC_URL', ''),
   trustedHops: integer('PY_TRUSTED_HOPS', 0, 20, 0),
   signUp: flag('PY_SIGN_UP', true),
+  mostSubUsers: integer('PY_MOST_SUB_USERS', 0, 1_000_000, 1_000),
+  mostTokens: integer('PY_MOST_TOKENS', 1, 1_000_000, 2_000),
   tokensViewable: flag('PY_TOKENS_VIEWABLE', true),
   smtpHost: text('PY_SMTP_HOST', ''),
   smtpPort: integer('PY_SMTP_PORT', 1, 65_535, 587),

@@ -22,6 +22,10 @@ export interface AccountSettings {
   /** Whether an owner can see his token again. */
   tokensViewable: boolean;
   signUp: boolean;
+  /** Of an account, below its root user. */
+  mostSubUsers: number;
+  /** Live ones of an account, over all its users. */
+  mostTokens: number;
   /** How many proxies in front add to X-Forwarded-For. */
   trustedHops: number;
   /** Others than the usual ones. */

@@ -21,5 +21,7 @@ export const accountSettings = (config: Config<'api'>, onError: (error: unknown)
   mail: mailSettings(config),
   tokensViewable: config.tokensViewable,
   signUp: config.signUp,
+  mostSubUsers: config.mostSubUsers,
+  mostTokens: config.mostTokens,
   trustedHops: config.trustedHops,
 });

@@ -72,13 +72,14 @@ export function apiTokenCalls(database: Database) {
     },
 
     /** The rows of its makers are locked: none of them ends unseen, or gets an earlier end, while the token is written. */
-    async makeToken(token: NewApiToken, most: number): Promise<'made' | 'too-many' | 'maker-ended'> {
+    async makeToken(token: NewApiToken, most: { ofUser: number; ofAccount: number }): Promise<'made' | 'too-many' | 'account-full' | 'maker-ended'> {
       const { madeBy } = token;
-      const [row] = await database.rows<{ made: boolean; live: boolean }>({
+      const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
         name: 'make_token',
         text: `with by_token as (select expires_at from tokens where id = $15 and ${LIVE} and (expires_at is null or expires_at > now()) for share),
           by_session as (select expires_at from sessions where id = $16 and ended_at is null and expires_at > now() for share),
           live as (select ($15::bigint is null or exists (select from by_token)) and ($16::uuid is null or exists (select from by_session)) yes),
+          room as (select account_full(coalesce(root_id, id), null, $17) account_full from users where id = $2),
           made as (
             insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, monthly_quota,
                 expires_at, made_by, made_in)
@@ -86,15 +87,18 @@ export function apiTokenCalls(database: Database) {
                 least($13, (select expires_at from by_token), (select expires_at from by_session)), $15, $16
               where (select yes from live)
                 and ((select count(*) from tokens where user_id = $2 and ${LIVE} and sha256 is not null and (expires_at is null or expires_at > now())) < $14
+                    and (select account_full from room) is null
                   or exists (select from tokens where id = $1))
               on conflict (id) do update set updated_at = now() returning id)
-          select exists (select from made) made, (select yes from live) live`,
+          select exists (select from made) made, (select yes from live) live, (select account_full from room) account_full`,
         values: [
           token.id, token.userId, token.name, token.sha256, token.sealed, token.webhookSecret, token.permissions, token.requestsPerMinute, token.concurrency, token.queueTimeoutMs, token.fileBytes,
-          jsonb(token.monthlyQuota), token.expiresAt, most, madeBy.tokenId, madeBy.sessionId,
+          jsonb(token.monthlyQuota), token.expiresAt, most.ofUser, madeBy.tokenId, madeBy.sessionId, most.ofAccount,
         ],
       });
-      return row?.made ? 'made' : row?.live === false ? 'maker-ended' : 'too-many';
+      if (row?.made) return 'made';
+      if (row?.live === false) return 'maker-ended';
+      return row?.account_full ? 'account-full' : 'too-many';
     },
 
     /** `owners`: null is everyone. */

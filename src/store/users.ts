@@ -25,6 +25,10 @@ export interface UserRecord extends ShortUser {
 
 export interface UserLimits extends GivenToAccount { monthlyQuota: unknown }
 
+/** What an account may have at most, over all its users; and what it has as many of. */
+export interface MostOfAccount { subUsers: number; tokens: number }
+export type AccountFull = 'sub-users' | 'tokens';
+
 export interface NewUser {
   email: string;
   firstName: string;
@@ -113,16 +117,21 @@ export function userCalls(database: Database) {
       return { users: rows.map(toUser), total: counted?.total ?? 0 };
     },
 
-    /** Null: somebody has this address already. */
-    makeSubUser: (user: NewUser): Promise<UserRecord | null> =>
-      one(database.rows<UserRow>({
+    /** A text where there is none: the account has as many as it may, or somebody has this address already. */
+    async makeSubUser(user: NewUser, most: MostOfAccount): Promise<UserRecord | AccountFull | 'email-taken'> {
+      const [row] = await database.rows<UserRow & { account_full: AccountFull | null }>({
         name: 'make_sub_user',
-        text: `with made as (
-            insert into users (email, first_name, last_name, role, status, parent_id, permissions, restrictions) values ($1, $2, $3, 'sub', $4, $5, $6, $7)
-            on conflict (lower(email)) do nothing returning *)
-          ${SELECT.replace('from users u', 'from made u')}`,
-        values: [user.email, user.firstName, user.lastName, user.status, user.parentId, user.permissions, user.restrictions],
-      })),
+        text: `with room as (select account_full(coalesce(root_id, id), $8, $9) account_full from users where id = $5),
+          made as (
+            insert into users (email, first_name, last_name, role, status, parent_id, permissions, restrictions)
+              select $1, $2, $3, 'sub', $4, $5, $6, $7 where (select account_full from room) is null
+              on conflict (lower(email)) do nothing returning *)
+          select room.account_full, shown.* from room left join (${SELECT.replace('from users u', 'from made u')}) shown on true`,
+        values: [user.email, user.firstName, user.lastName, user.status, user.parentId, user.permissions, user.restrictions, most.subUsers, most.tokens],
+      });
+      if (row?.account_full) return row.account_full;
+      return row && row.id !== null ? toUser(row) : 'email-taken';
+    },
 
     changeUser: (id: number, change: UserChange): Promise<UserRecord | null> =>
       one(database.rows<UserRow>({

@@ -73,7 +73,7 @@ async function createTools(kube: KubeClient, namespace: string): Promise<void> {
 
 export const accountSettings = (change: Partial<AccountSettings> = {}): AccountSettings => {
   const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
-  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, trustedHops: 0, ...change };
+  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, mostSubUsers: 1_000, mostTokens: 2_000, trustedHops: 0, ...change };
 };
 
 export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean; accounts?: Partial<AccountSettings>; webhooks?: Connections['webhooks'] } = {}): Promise<ApiFixture> {

@@ -59,6 +59,7 @@ describe('the product', function () {
     assert.deepEqual([controller.minBytesPerMinute, loadConfig('controller', environmentOf(container(render({}), 'controller'))).minBytesPerMinute], [65_536, 16_384]);
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
+    assert.deepEqual([[api.mostSubUsers, api.mostTokens], [plain.mostSubUsers, plain.mostTokens]], [[20, 30], [1_000, 2_000]]);
     const without = loadConfig('controller', environmentOf(container(render({ limits: { accountConcurrency: 0 } }), 'controller')));
     assert.equal(limitsOf(without).accountConcurrency, 0, 'said in so many words: no bound');
   });

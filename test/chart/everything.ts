@@ -11,6 +11,7 @@ export const EVERYTHING = {
     extraEnv: [{ name: 'A', value: 'b' }], service: { type: 'NodePort', nodePort: 30_080, annotations: { e: 'f' } },
   },
   controller: { priorityClassName: 'high', extraEnv: [{ name: 'A', value: 'b' }], nodeSelector: { disk: 'ssd' } },
+  accounts: { maxSubUsers: 20, maxTokens: 30 },
   mail: { host: 'smtp.example', port: 465, tls: 'implicit', from: 'probe@example.org', existingSecret: 'smtp' },
   jobs: { secretRefs: { enabled: true } },
   sources: {

@@ -188,6 +188,10 @@ prometheus.io/path: /metrics
   value: {{ include "probeyard.trustedProxies" . | quote }}
 - name: PY_SIGN_UP
   value: {{ .Values.accounts.signUp | quote }}
+- name: PY_MOST_SUB_USERS
+  value: {{ .Values.accounts.maxSubUsers | int64 | quote }}
+- name: PY_MOST_TOKENS
+  value: {{ .Values.accounts.maxTokens | int64 | quote }}
 - name: PY_TOKENS_VIEWABLE
   value: {{ .Values.tokens.viewable | quote }}
 {{- with .Values.mail }}

@@ -63,7 +63,7 @@ export async function startMailBox(options: SMTPServerOptions = {}, change: Part
 
 export const box = (change: Partial<AccountSettings> = {}): AccountSettings => {
   const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
-  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, trustedHops: 0, ...change };
+  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, mostSubUsers: 1_000, mostTokens: 2_000, trustedHops: 0, ...change };
 };
 
 export interface Replica { url: string; deps: Deps; log: string[]; stop(): Promise<void> }

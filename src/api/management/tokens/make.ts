@@ -4,6 +4,7 @@ import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
 import { callerOf, type Handler } from '../../context.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError, inside, unauthorized } from '../../errors.ts';
+import { accountFull } from '../account_full.ts';
 import { endpoint } from '../endpoint.ts';
 import { checkedBy } from '../input.ts';
 import { changedLimits, NO_LIMITS } from '../limits.ts';
@@ -29,6 +30,7 @@ const makeWork = ({ accounts, store }: Deps): Handler =>
     });
     if (made === 'maker-ended') throw ended();
     if (made === 'too-many') throw new GatewayError(409, 'too-many-tokens', `there are ${MOST_TOKENS} API tokens already, as many as a user may have`);
+    if (made === 'account-full') throw accountFull('tokens', accounts.settings);
     const token = await store.readToken({ id: made.id });
     // It has ended already: with the credential that made it.
     if (!token) throw ended();
@@ -39,5 +41,6 @@ const makeWork = ({ accounts, store }: Deps): Handler =>
 export const makeToken = endpoint('POST auth/api-token', {
   id: 'makeApiToken', tag: 'auth', summary: 'Make an API token', body: Body, also: [409],
   description: 'The response holds the token and the secret of its webhooks. Whether the token can be shown again is the operator\'s choice. '
-    + 'A token made with the JWT of a sign-in belongs to the account. A token made with an API token, or with a JWT from `auth/jwt`, ends with that credential and lasts no longer.', answer: { status: 201, description: 'The token.', schema: ShownToken },
+    + 'A token made with the JWT of a sign-in belongs to the account. A token made with an API token, or with a JWT from `auth/jwt`, ends with that credential and lasts no longer. '
+    + '409 where the user has 100 already, or the account as many over all its users as the operator allows (`accounts.maxTokens`).', answer: { status: 201, description: 'The token.', schema: ShownToken },
 }, (deps) => [makeWork(deps)]);

@@ -8,6 +8,7 @@ import type { UserRecord } from '../../../store/users.ts';
 import { callerOf, type Context, type Handler } from '../../context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, GatewayError, inside } from '../../errors.ts';
+import { accountFull } from '../account_full.ts';
 import { endpoint } from '../endpoint.ts';
 import { Email, Id, Permissions, PersonName } from '../fields.ts';
 import { checkedBy } from '../input.ts';
@@ -41,8 +42,12 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   // Whether an address has an account can be learnt here, by somebody who is known, and not often.
   await accounts.attempts.take('invite:account', { account: caller.userId });
   const mails = accounts.settings.mail !== null;
-  const user = await store.makeSubUser({ email, firstName, lastName, status: mails ? 'pending' : 'active', parentId, permissions, restrictions });
-  if (!user) throw new GatewayError(409, 'email-taken', 'email: cannot be used for a new account', { field: 'email' });
+  const { mostSubUsers, mostTokens } = accounts.settings;
+  const user = await store.makeSubUser(
+    { email, firstName, lastName, status: mails ? 'pending' : 'active', parentId, permissions, restrictions }, { subUsers: mostSubUsers, tokens: mostTokens },
+  );
+  if (user === 'sub-users' || user === 'tokens') throw accountFull(user, accounts.settings);
+  if (user === 'email-taken') throw new GatewayError(409, 'email-taken', 'email: cannot be used for a new account', { field: 'email' });
   await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, { userId: user.id, name: 'default' });
   if (mails) {
     const by = await store.findUser(caller.userId);
@@ -56,7 +61,8 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
 const underSelf = (deps: Deps): Handler => (ctx) => makeUnder(deps, ctx, callerOf(ctx).userId);
 const underOther = (deps: Deps): Handler => async (ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id);
 
-const DESCRIPTION = 'The new user is `pending` until he has chosen a password by the mail that he gets. Where no mail is sent he is `active`, and `PUT auth/{id}/password` gives him one.';
+const DESCRIPTION = 'The new user is `pending` until he has chosen a password by the mail that he gets. Where no mail is sent he is `active`, and `PUT auth/{id}/password` gives him one. '
+  + '409 where the address cannot be used, or the account has as many sub-users or API tokens as the operator allows (`accounts.maxSubUsers`, `accounts.maxTokens`).';
 const answer = { status: 201, description: 'The sub-user.', schema: Answer };
 export const makeSubUser = endpoint('POST user/current', { id: 'makeSubUser', tag: 'users', summary: 'Make a sub-user', body: Body, description: DESCRIPTION, also: [409], answer }, (deps) => [underSelf(deps)]);
 export const makeSubUserOf = endpoint('POST user/:id', { id: 'makeSubUserOf', tag: 'users', summary: 'Make a sub-user of a user', params: { id: Id }, body: Body, description: DESCRIPTION, also: [409], answer }, (deps) => [underOther(deps)]);
