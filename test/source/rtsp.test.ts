@@ -8,6 +8,7 @@ import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { askRtsp } from './ask_rtsp.ts';
 import { Cleanup } from './origin.ts';
 import { listen } from './listen.ts';
+import { assertLinear } from './work.ts';
 
 const cleanup = new Cleanup();
 
@@ -21,6 +22,28 @@ describe('rtsp: on the wire', () => {
       for (let at = 0; at < bytes.length; at += step) for (const item of reader.read(bytes.subarray(at, at + step))) found.push(item.kind === 'frame' ? `${item.channel}:${item.payload.length}` : `${item.start} ${item.body.toString()}`);
       assert.deepEqual(found, ['RTSP/1.0 200 OK $bod\r\n\r\n', '3:4', 'OPTIONS * RTSP/1.0 ', '3:4']);
     }
+  });
+
+  it('bodies, heads and line ends in small pieces take time in proportion to their length', () => {
+    const start = 'RTSP/1.0 200 OK\r\n';
+    const cases: [name: string, size: number, text: (size: number) => string][] = [
+      ['body', 250_000, (size) => `${start}x: ${'y'.repeat(60_000)}\r\nContent-Length: 1048576\r\n\r\n${'b'.repeat(size)}`],
+      ['head', 16_000, (size) => `${start}${'x:\r\n'.repeat(size / 5)}`],
+      ['line ends', 1 << 18, (size) => '\r\n'.repeat(size / 2)],
+    ];
+    for (const [name, size, text] of cases) {
+      assertLinear(name, size, (length) => {
+        const bytes = Buffer.from(text(length));
+        return () => {
+          const reader = new RtspReader();
+          for (let at = 0; at < bytes.length; at += 4) for (const item of reader.read(bytes.subarray(at, at + 4))) assert.fail(item.kind);
+        };
+      });
+    }
+  }).timeout(60_000);
+
+  it('a length that is no whole number is an error', () => {
+    for (const length of ['1.5', '-1', '1e3', '0x10']) assert.throws(() => [...new RtspReader().read(Buffer.from(`RTSP/1.0 200 OK\r\nContent-Length: ${length}\r\n\r\nab`))], RangeError, length);
   });
 
   it('what is none is an error, not a growing buffer', () => {

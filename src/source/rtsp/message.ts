@@ -1,3 +1,5 @@
+import { Backlog } from '../backlog.ts';
+
 /** RTSP on the wire: messages as in HTTP, and between them frames of media, marked with a dollar sign. */
 
 export type RtspMessage = { kind: 'message'; /** the first line */ start: string; headers: [name: string, value: string][]; body: Buffer };
@@ -7,33 +9,53 @@ const longestHead = 65536;
 const longestBody = 1 << 20;
 
 export class RtspReader {
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #held = new Backlog();
+  /** How far the head was searched for its end. */
+  #searched = 0;
+  /** A message whose body is not whole. */
+  #open: (Omit<RtspMessage, 'body'> & { length: number }) | undefined;
 
   /** Throws a RangeError for what is no RTSP. */
   *read(bytes: Buffer): Generator<RtspMessage | RtspFrame> {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#held.append(bytes);
     for (let item = this.#next(); item !== undefined; item = this.#next()) yield item;
   }
 
   #next(): RtspMessage | RtspFrame | undefined {
-    // Some senders put line ends between messages.
-    let skip = 0;
-    while (this.#rest[skip] === 13 || this.#rest[skip] === 10) skip++;
-    const bytes = this.#rest.subarray(skip);
-    if (bytes[0] === 0x24) {
-      if (bytes.length < 4) return undefined;
-      const end = 4 + bytes.readUInt16BE(2);
-      if (bytes.length < end) return undefined;
-      this.#rest = bytes.subarray(end);
-      return { kind: 'frame', channel: bytes[1]!, payload: bytes.subarray(4, end), raw: bytes.subarray(0, end) };
+    if (this.#open === undefined) {
+      // Some senders put line ends between messages.
+      this.#held.drop(lineEnds(this.#held.bytes));
+      const bytes = this.#held.bytes;
+      if (bytes[0] === 0x24) return this.#frame(bytes);
+      if (!this.#head(bytes)) return undefined;
     }
-    const text = bytes.toString('latin1', 0, longestHead);
-    const end = /\r?\n\r?\n/.exec(text);
-    if (end === null) {
-      if (text.length >= longestHead || (text.length > 0 && !/^[A-Z_]/.test(text))) throw new RangeError('no RTSP');
-      return undefined;
+    const { length, ...message } = this.#open!;
+    if (this.#held.length < length) return undefined;
+    const body = this.#held.bytes.subarray(0, length);
+    this.#held.drop(length);
+    this.#open = undefined;
+    return { ...message, body };
+  }
+
+  #frame(bytes: Buffer): RtspFrame | undefined {
+    if (bytes.length < 4) return undefined;
+    const end = 4 + bytes.readUInt16BE(2);
+    if (bytes.length < end) return undefined;
+    this.#held.drop(end);
+    return { kind: 'frame', channel: bytes[1]!, payload: bytes.subarray(4, end), raw: bytes.subarray(0, end) };
+  }
+
+  /** Opens the message that begins here; false where its head is not whole. */
+  #head(bytes: Buffer): boolean {
+    const end = headEnd(bytes.subarray(0, longestHead), this.#searched);
+    if (end === undefined) {
+      if (bytes.length >= longestHead || (bytes.length > 0 && !/^[A-Z_]/.test(bytes.toString('latin1', 0, 1)))) throw new RangeError('no RTSP');
+      // What ends a head begins with a line end, and another follows within two bytes.
+      this.#searched = Math.max(0, bytes.length - 2);
+      return false;
     }
-    const [start = '', ...lines] = text.slice(0, end.index).split(/\r?\n/);
+    this.#searched = 0;
+    const [start = '', ...lines] = bytes.toString('latin1', 0, end).split(/\r?\n/);
     if (!/^(?:RTSP\/1\.\d \d{3}|[A-Z_]{1,32} \S+ RTSP\/1\.\d)/.test(start)) throw new RangeError('no RTSP');
     const headers: RtspMessage['headers'] = [];
     for (const line of lines) {
@@ -41,13 +63,27 @@ export class RtspReader {
       if (/^[ \t]/.test(line) && headers.length > 0) headers.at(-1)![1] += ` ${line.trim()}`;
       else if (colon > 0) headers.push([line.slice(0, colon).trim(), line.slice(colon + 1).trim()]);
     }
-    const length = Number(headerOf(headers, 'content-length') ?? 0);
-    if (!(length >= 0 && length <= longestBody)) throw new RangeError('length');
-    const from = end.index + end[0].length;
-    if (bytes.length < from + length) return undefined;
-    this.#rest = bytes.subarray(from + length);
-    return { kind: 'message', start, headers, body: bytes.subarray(from, from + length) };
+    const length = headerOf(headers, 'content-length') ?? '';
+    if (!/^\d{0,7}$/.test(length) || Number(length) > longestBody) throw new RangeError('length');
+    this.#held.drop(end);
+    this.#open = { kind: 'message', start, headers, length: Number(length) };
+    return true;
   }
+}
+
+function lineEnds(bytes: Buffer): number {
+  let count = 0;
+  while (bytes[count] === 13 || bytes[count] === 10) count++;
+  return count;
+}
+
+/** Behind the empty line. */
+function headEnd(bytes: Buffer, from: number): number | undefined {
+  for (let at = bytes.indexOf(10, from); at !== -1; at = bytes.indexOf(10, at + 1)) {
+    if (bytes[at + 1] === 10) return at + 2;
+    if (bytes[at + 1] === 13 && bytes[at + 2] === 10) return at + 3;
+  }
+  return undefined;
 }
 
 export function headerOf(headers: RtspMessage['headers'], name: string): string | undefined {
