@@ -28,7 +28,7 @@ describe('rtsp: on the wire', () => {
     const start = 'RTSP/1.0 200 OK\r\n';
     const cases: [name: string, size: number, text: (size: number) => string][] = [
       ['body', 250_000, (size) => `${start}x: ${'y'.repeat(60_000)}\r\nContent-Length: 1048576\r\n\r\n${'b'.repeat(size)}`],
-      ['head', 16_000, (size) => `${start}${'x:\r\n'.repeat(size / 5)}`],
+      ['head', 15_000, (size) => `${start}${'x:\r\n'.repeat(size / 5)}`],
       ['line ends', 1 << 18, (size) => '\r\n'.repeat(size / 2)],
     ];
     for (const [name, size, text] of cases) {
@@ -36,7 +36,7 @@ describe('rtsp: on the wire', () => {
         const bytes = Buffer.from(text(length));
         return () => {
           const reader = new RtspReader();
-          for (let at = 0; at < bytes.length; at += 4) for (const item of reader.read(bytes.subarray(at, at + 4))) assert.fail(item.kind);
+          for (let at = 0; at < bytes.length; at += 16) for (const item of reader.read(bytes.subarray(at, at + 16))) assert.fail(item.kind);
         };
       });
     }

@@ -12,6 +12,9 @@ import { refusedRtsp, RtspUpstream, type RtspResponse } from './upstream.ts';
 
 const methods: ReadonlySet<string> = new Set(['OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'TEARDOWN', 'GET_PARAMETER', 'SET_PARAMETER']);
 
+/** Requests that wait for their turn. A tool in good order has one or two. */
+const mostWaiting = 32;
+
 export type RtspRelay = { readonly port: number; close(): Promise<void> };
 
 export async function startRtspRelay(loginOf: (secret: string) => Login | undefined): Promise<RtspRelay> {
@@ -52,7 +55,10 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
     end();
   };
   socket.on('close', end);
-  socket.on('drain', () => connection?.upstream.resume());
+  socket.on('drain', () => {
+    socket.resume();
+    connection?.upstream.resume();
+  });
 
   const open = (uri: string): Connection | undefined => {
     const match = new RegExp(`^rtsp://127\\.0\\.0\\.1:${port}/([0-9a-f]{32})/([A-Za-z0-9_-]{1,64})/`).exec(uri);
@@ -72,7 +78,9 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
   };
 
   const answer = (request: RtspMessage, status: string, headers: RtspMessage['headers'] = [], body?: Buffer): void => {
-    socket.write(encodeRtsp(`RTSP/1.0 ${status}`, [['CSeq', headerOf(request.headers, 'cseq') ?? '0'], ...headers], body));
+    const bytes = encodeRtsp(`RTSP/1.0 ${status}`, [['CSeq', headerOf(request.headers, 'cseq') ?? '0'], ...headers], body);
+    // A tool that does not read its answers asks for no more.
+    if (!socket.write(bytes)) socket.pause();
   };
 
   const handle = async (request: RtspMessage): Promise<void> => {
@@ -103,11 +111,18 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
 
   // Answers keep the order of their questions: the server is asked for one at a time.
   let last: Promise<void> = Promise.resolve();
+  let waiting = 0;
   socket.on('data', (bytes: Buffer) => {
     try {
       for (const item of reader.read(bytes)) {
         if (item.kind === 'frame') connection?.upstream.send(item.raw);
-        else last = last.then(() => handle(item)).catch(refuse);
+        else if (waiting >= mostWaiting) {
+          end();
+          return;
+        } else {
+          waiting++;
+          last = last.then(() => handle(item)).catch(refuse).finally(() => waiting--);
+        }
       }
     } catch {
       end();

@@ -7,6 +7,8 @@ import { encodeRtsp, headerOf, RtspReader, type RtspFrame, type RtspMessage } fr
 export type RtspResponse = { status: number; reason: string; headers: RtspMessage['headers']; body: Buffer };
 
 const mostRedirects = 5;
+/** Of what we send and the server does not read. */
+const mostUnread = 64 << 10;
 
 /** A connection to a server, with the source's credentials for it and redirects followed, each to a checked address. One request at a time. */
 export class RtspUpstream {
@@ -38,8 +40,9 @@ export class RtspUpstream {
     return result;
   }
 
+  /** A tool's own frames are reports of what it received: one that the server does not read in time is of no use. */
   send(raw: Buffer): void {
-    this.#socket?.write(raw);
+    if (this.#socket !== undefined && this.#socket.writableLength <= mostUnread) this.#socket.write(raw);
   }
 
   pause(): void {
@@ -52,7 +55,7 @@ export class RtspUpstream {
 
   close(): void {
     this.#closed = true;
-    this.#waiting?.reject(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+    this.#waiting?.reject(closedError());
     this.#socket?.destroy();
   }
 
@@ -60,6 +63,7 @@ export class RtspUpstream {
     let uri = asked;
     let tries = 0;
     for (let hop = 0; hop <= mostRedirects;) {
+      if (this.#closed) throw closedError();
       this.#socket ??= await this.#connect();
       const response = await this.#exchange(method, uri, headers, body);
       if (response.status === 401 && this.#mayLogIn() && (tries++ === 0 || (tries === 2 && isStale(response.headers)))) {
@@ -95,8 +99,11 @@ export class RtspUpstream {
 
   async #connect(): Promise<Socket> {
     const { host, port } = placeOf(this.base);
-    if (this.#closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
     const socket = await this.#context.dial(host, port, { secure: this.base.startsWith('rtsps:') });
+    if (this.#closed) {
+      socket.destroy();
+      throw closedError();
+    }
     this.#context.count.request(true);
     const reader = new RtspReader();
     const gone = (error?: SourceError): void => {
@@ -125,6 +132,9 @@ export class RtspUpstream {
     const match = /^RTSP\/1\.\d (\d{3}) ?(.*)$/.exec(start);
     const sequence = headerOf(headers, 'cseq');
     if (match === null) {
+      if (this.#socket !== undefined && this.#socket.writableLength > mostUnread) {
+        throw new SourceError('origin-unreachable', 'The host does not read the answers that it asks for.', { reason: 'protocol' });
+      }
       // Servers may ask, too, whether we live.
       this.#socket?.write(encodeRtsp(start.startsWith('OPTIONS') ? 'RTSP/1.0 200 OK' : 'RTSP/1.0 501 Not Implemented', [['CSeq', sequence ?? '0']]));
       return;
@@ -160,6 +170,8 @@ export class RtspUpstream {
     });
   }
 }
+
+const closedError = (): SourceError => new SourceError('cut', 'The source is closed.', { reason: 'closed' });
 
 const authorityOfUrl = (url: string): string => `${url.slice(0, url.indexOf(':'))} ${authorityOf(placeOf(url), url.slice(0, url.indexOf(':')))}`;
 
