@@ -73,7 +73,7 @@ describe('rtsp: what a tool and a server may send', function () {
       const socket = connect({ host: '127.0.0.1', port: server.port });
       sockets.push(socket);
       await once(socket, 'connect', { signal: AbortSignal.timeout(10_000) });
-      await wait(late);
+      if (late > 0) await wait(late);
       return socket;
     };
     const context = { source, dial, count: { request() {}, bytes() {} }, idleMs: 50_000 } as unknown as RelayContext;
@@ -82,19 +82,29 @@ describe('rtsp: what a tool and a server may send', function () {
     return { made, sockets };
   }
 
+  /** Until the server has been dialled. */
+  async function dialled(sockets: readonly Socket[]): Promise<Socket> {
+    const deadline = performance.now() + 10_000;
+    while (sockets[0]?.readyState !== 'open') {
+      if (performance.now() > deadline) throw new Error('no connection within the deadline');
+      await wait(5);
+    }
+    return sockets[0];
+  }
+
   it('frames of a tool are dropped while the server does not read', async () => {
     const { made, sockets } = await upstream();
     made.request('OPTIONS', '*', []).catch(() => {});
-    const deadline = performance.now() + 10_000;
-    while (sockets[0]?.readyState !== 'open' && performance.now() < deadline) await wait(5);
+    const socket = await dialled(sockets);
     const frame = Buffer.concat([Buffer.from([0x24, 1, 0xff, 0xfb]), Buffer.alloc(0xfffb)]);
     for (let i = 0; i < 1000; i++) made.send(frame);
-    assert.ok(sockets[0]!.writableLength < 200_000, `${sockets[0]!.writableLength} bytes wait`);
+    assert.ok(socket.writableLength < 200_000, `${socket.writableLength} bytes wait`);
   });
 
   it('a connection that comes after its tool has gone is closed', async () => {
-    const { made, sockets } = await upstream(50);
+    const { made, sockets } = await upstream(500);
     const asked = assert.rejects(made.request('OPTIONS', '*', []), /closed/);
+    await dialled(sockets);
     made.close();
     await asked;
     assert.ok(sockets.every(({ destroyed }) => destroyed));
