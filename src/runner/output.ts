@@ -21,8 +21,15 @@ const SMALL = 256 * 1024;
 const TINY = 64 * 1024;
 const LINE_END = 10;
 
-/** Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut anyway. */
-export function* pieces(bytes: Buffer): Generator<string> {
+type Redact = (text: string) => string;
+
+/** More than an address or a secret of 8 kB takes in any of its spellings. */
+const AROUND = 64 * 1024;
+const BACK = 4099;
+const MOST_TRIES = 32;
+
+/** Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut where nothing is redacted. */
+export function* pieces(bytes: Buffer, redact: Redact): Generator<string> {
   const decoder = new StringDecoder('utf8');
   for (let at = 0; at < bytes.length;) {
     let end = Math.min(at + PIECE, bytes.length);
@@ -30,18 +37,36 @@ export function* pieces(bytes: Buffer): Generator<string> {
       const lineEnd = bytes.lastIndexOf(LINE_END, end - 1);
       const next = lineEnd >= at ? lineEnd : bytes.indexOf(LINE_END, end);
       end = next === -1 ? bytes.length : next + 1;
-      end = Math.min(end, at + LONGEST_LINE);
+      if (end > at + LONGEST_LINE) end = cutBefore(bytes, at + LONGEST_LINE, redact);
     }
     const text = decoder.write(bytes.subarray(at, end));
-    if (text !== '') yield text;
+    if (text !== '') yield redact(text);
     at = end;
   }
   const rest = decoder.end();
-  if (rest !== '') yield rest;
+  if (rest !== '') yield redact(rest);
+}
+
+/** Where the two sides, redacted apart, are what they are together: nothing that has to go lies on both. */
+function cutBefore(bytes: Buffer, limit: number, redact: Redact): number {
+  for (let tries = 0, at = limit; tries < MOST_TRIES; tries++, at -= BACK) {
+    const cut = characterStart(bytes, at);
+    const [from, to] = [Math.max(0, characterStart(bytes, cut - AROUND)), Math.min(bytes.length, cut + AROUND)];
+    const [before, after] = [bytes.toString('utf8', from, cut), bytes.toString('utf8', cut, to)];
+    if (redact(before + after) === redact(before) + redact(after)) return cut;
+  }
+  // Hundreds of kilobytes of nothing but secrets, which only an origin that knows them can send.
+  return limit;
+}
+
+function characterStart(bytes: Buffer, at: number): number {
+  let start = at;
+  while (start > at - 4 && (bytes[start]! & 0xc0) === 0x80) start--;
+  return start;
 }
 
 /** The JSON of a result body, in pieces. */
-function* bodyText({ tools, report, ...rest }: RawBody, redact: (text: string) => string): Generator<string> {
+function* bodyText({ tools, report, ...rest }: RawBody, redact: Redact): Generator<string> {
   yield '{"tools":[';
   for (const [index, tool] of tools.entries()) {
     if (index > 0) yield ',';
@@ -56,19 +81,19 @@ function* bodyText({ tools, report, ...rest }: RawBody, redact: (text: string) =
   yield JSON.stringify(rest).slice(1);
 }
 
-function* resultText({ output, ...result }: { output: Buffer | null }, redact: (text: string) => string): Generator<string> {
+function* resultText({ output, ...result }: { output: Buffer | null }, redact: Redact): Generator<string> {
   yield `${JSON.stringify(result).slice(0, -1)},"output":`;
   if (output === null) yield 'null}';
   else {
     yield '"';
-    for (const piece of pieces(output)) yield JSON.stringify(redact(piece)).slice(1, -1);
+    for (const piece of pieces(output, redact)) yield JSON.stringify(piece).slice(1, -1);
     yield '"}';
   }
 }
 
 const compress = promisify(zstdCompress);
 
-export async function packBody(body: RawBody, redact: (text: string) => string, of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>): Promise<PackedResult> {
+export async function packBody(body: RawBody, redact: Redact, of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>): Promise<PackedResult> {
   const bytes = [...body.tools, ...(body.report ? [body.report] : [])].reduce((sum, { output }) => sum + (output?.length ?? 0), 0);
   const { packed, size } = bytes < SMALL ? await packSmall(bodyText(body, redact)) : await packLarge(bodyText(body, redact));
   const chunks: Buffer[] = [];
