@@ -20,6 +20,7 @@ describe('values that are refused', function () {
     ['two sorts of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
     ['a pull secret that is not JSON', { pullSecret: { dockerConfigJson: 'me:secret' } }, /pullSecret\.dockerConfigJson is not a docker config\.json(?!.*secret)/],
     ['a pull secret without credentials', { pullSecret: { dockerConfigJson: '{"credsStore":"desktop"}' } }, /credsStore/],
+    ['an optional tool that the catalog lacks', { tools: { include: ['ffprobe-1.0'] } }, /tools\.include: ffprobe-1\.0 is not in the chart's catalog/],
     ['a route without a Gateway', { gateway: { enabled: true } }, /gateway\.parentRefs/],
     ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts/],
     ['an Ingress whose address all callers share', { ingress: { enabled: true, hosts: ['a.example'] }, api: { trustedProxies: 0 } }, /api\.trustedProxies must be at least 1/],
