@@ -1,8 +1,8 @@
 /** What the pods of a pool are to the cluster: who owns them, what an eviction does, which walls stand around them. */
 import assert from 'node:assert/strict';
 import { SUBJECT, type Lease } from '../../src/bus/messages.ts';
-import { CONFIG_MAPS, EVENTS, PROBE_POOLS } from '../../src/kube/client.ts';
-import { heartbeatOf } from '../../src/runner/orders.ts';
+import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
+import { heartbeatOf, initialState } from '../../src/runner/orders.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
@@ -48,7 +48,7 @@ describe('pods of a pool', function () {
   });
 
   it('go on without a user namespace once the kubelet says that the node has none, and the pool shows it', async () => {
-    const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
+    const { controller, kube, runnerNamespace, pods, setPool, runners, servers: { bus } } = await start({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
     await controller();
     const [first] = await until('a pod is made', async () => {
       const made = await pods();
@@ -66,6 +66,21 @@ describe('pods of a pool', function () {
     }, 30_000);
     await until('the pool shows it', async () => (await condition('UserNamespace'))?.reason === 'NotSupported');
     assert.deepEqual([(await condition('UserNamespace'))?.status, (await condition('UserNamespace'))?.message], ['False', message]);
+    // Its heartbeats are no sign that nodes have user namespaces: the next pod, too, does without.
+    const [{ metadata: { name: pod, uid = '' } }] = (await pods()) as [Pod];
+    const identity = { protocol: 1, pod, uid, namespace: runnerNamespace, pool: 'short', generation: '' };
+    const beat = () => bus.request<Lease>(SUBJECT.heartbeat(uid), heartbeatOf(initialState(0), identity, 0, performance.now()), 1_000);
+    await beat();
+    await until('it serves', async () => (await kube.get(PROBE_POOLS, 'short')).status?.ready === 1, 20_000);
+    runners.behaviour.boot = true;
+    await setPool('short', { minReady: 2 });
+    const made = await until('a second pod is made', async () => {
+      await beat();
+      const all = await pods();
+      return all.length > 1 ? all : undefined;
+    }, 20_000);
+    assert.deepEqual(made.map(({ spec }) => spec?.hostUsers), [undefined, undefined]);
+    assert.equal((await condition('UserNamespace'))?.reason, 'NotSupported');
   });
 
   it('serve nothing while they lack a wall that the pool requires', async () => {

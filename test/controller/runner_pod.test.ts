@@ -30,6 +30,10 @@ describe('the pods that hold hostile media', () => {
       }
     });
 
+    it(`${name}: asks for the one system and architecture that the tools are built for`, () => {
+      assert.deepEqual(pod.spec?.nodeSelector, { 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' });
+    });
+
     it(`${name}: what it may write is bounded and in memory`, () => {
       for (const { emptyDir } of pod.spec?.volumes ?? []) if (emptyDir) assert.ok(emptyDir.medium === 'Memory' && emptyDir.sizeLimit !== undefined);
     });
