@@ -1,19 +1,14 @@
-/** The images that stand ready in the cache, without building anything. */
+/** The images of tools that stand ready in the cache, without building anything. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltImage, type ImagePlan, folderOf, realise } from './built_image.ts';
 import { type Entry, readCatalog } from './catalog.ts';
-import { productPlan } from './product_image.ts';
 import { toolPlan } from './tool_image.ts';
 
 export async function cachedTools(): Promise<{ entry: Entry; image: BuiltImage | undefined }[]> {
   const found = [];
   for (const entry of readCatalog().tools) found.push({ entry, image: await cached(await toolPlan(entry)) });
   return found;
-}
-
-export async function cachedProduct(): Promise<BuiltImage | undefined> {
-  return cached(await productPlan());
 }
 
 async function cached(plan: ImagePlan): Promise<BuiltImage | undefined> {

@@ -1,6 +1,6 @@
 /** Which libraries a program needs, read from the files themselves: what the machine has installed plays no part. */
 import { existsSync } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { run } from './command.ts';
 import { ImageError } from './image_error.ts';
@@ -8,17 +8,7 @@ import { ImageError } from './image_error.ts';
 /** Some builds link these by their development names. */
 const RENAMED: Record<string, string> = { 'libva.so': 'libva.so.2', 'libva-drm.so': 'libva-drm.so.2' };
 
-export async function isElf(file: string): Promise<boolean> {
-  const handle = await open(file);
-  try {
-    const { buffer } = await handle.read({ buffer: Buffer.alloc(4), position: 0 });
-    return buffer.toString('latin1') === '\x7fELF';
-  } finally {
-    await handle.close();
-  }
-}
-
-export async function needed(file: string): Promise<string[]> {
+async function needed(file: string): Promise<string[]> {
   const output = await run('readelf', ['-d', file], { env: { LC_ALL: 'C' } });
   return [...output.matchAll(/\(NEEDED\)\s+Shared library: \[([^\]]+)\]/g)].map((match) => match[1] ?? '');
 }

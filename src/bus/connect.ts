@@ -1,6 +1,6 @@
 /** A connection to NATS that never gives up, and JSON over it. */
 import { readFileSync } from 'node:fs';
-import { type Authenticator, type ConnectionOptions, createInbox, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
+import { type Authenticator, type ConnectionOptions, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
 import { asBusError, BusError } from './errors.ts';
 import { INBOXES } from './permissions.ts';
 import { connectNats } from './transport.ts';
@@ -199,6 +199,3 @@ function decode<T>(message: Msg): T {
     throw new BusError('bad-message', `${message.subject}: the message is no JSON`, { cause: error });
   }
 }
-
-/** A fresh subject for answers that come as more than one message. */
-export const freshInbox = (prefix: string): string => createInbox(prefix);
