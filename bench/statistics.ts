@@ -2,7 +2,7 @@
 
 export interface Summary { count: number; least: number; p50: number; p90: number; p99: number; most: number }
 
-export const quantile = (sorted: readonly number[], share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+const quantile = (sorted: readonly number[], share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 export function summary(values: readonly number[]): Summary {
   const sorted = values.toSorted((a, b) => a - b);

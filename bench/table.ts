@@ -10,9 +10,9 @@ function figures(values: Summary, unit: Row['unit']): string[] {
   return values.count === 1 ? [show(values.p50), '', ''] : [show(values.p50), show(values.p99), `${show(values.least)} to ${show(values.most)}`];
 }
 
-export const HEAD = ['what', 'unit', 'n', 'p50', 'p99', 'spread', 'compared with', 'its p50', 'ratio', 'aim', 'reached'] as const;
+const HEAD = ['what', 'unit', 'n', 'p50', 'p99', 'spread', 'compared with', 'its p50', 'ratio', 'aim', 'reached'] as const;
 
-export function cells(row: Row, range: Range | undefined): string[] {
+function cells(row: Row, range: Range | undefined): string[] {
   const ratio = ratioOf(row);
   const held = reached(row, range);
   return [
@@ -22,7 +22,7 @@ export function cells(row: Row, range: Range | undefined): string[] {
   ];
 }
 
-export const markdown = (lines: readonly (readonly string[])[]): string => lines.map((line) => `| ${line.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n');
+const markdown = (lines: readonly (readonly string[])[]): string => lines.map((line) => `| ${line.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n');
 
 export const table = (rows: readonly Row[], ranges: Readonly<Record<string, Range>>): string =>
   markdown([HEAD, HEAD.map(() => '---'), ...rows.map((row) => cells(row, ranges[row.name]))]);

@@ -81,7 +81,7 @@ const allowedSource = Type.Unsafe({
   oneOf: [{ required: ['cidr'] }, { required: ['host'] }],
 });
 
-export const VALUES: TSchema = object({
+const VALUES: TSchema = object({
   // A parent chart may put anything of its own beside these.
   global: Type.Unsafe({ type: 'object', properties: { imageRegistry: text() } }),
   fullnameOverride: text({ pattern: `^$|${DNS_LABEL}` }),

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 export const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard');
-export const scratchDir = join(cacheDir, 'scratch');
+const scratchDir = join(cacheDir, 'scratch');
 /** The longest build takes an hour at most. */
 const ABANDONED_MS = 6 * 3600_000;
 

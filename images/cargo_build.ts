@@ -7,7 +7,7 @@ import { attempt, run } from './command.ts';
 import { ImageError } from './image_error.ts';
 import { timed } from './progress.ts';
 
-export const recipeFolder = join(import.meta.dirname, 'tools', 'c2pa');
+const recipeFolder = join(import.meta.dirname, 'tools', 'c2pa');
 const BUILD_MS = 3_600_000;
 /** The image's program, and the one that signs files for tests. */
 const PROGRAMS = ['c2pa', 'c2pa-sign'] as const;
@@ -28,11 +28,11 @@ const SMALLER_PIECES = {
 /** What the image's program is made of: the one for tests changes nothing in it. */
 export const imageSources: readonly string[] = [...['src', 'Cargo.toml', 'Cargo.lock'].map((name) => join(recipeFolder, name)), import.meta.filename];
 
-export async function c2paKey(): Promise<string> {
+async function c2paKey(): Promise<string> {
   return contentKey(await contents(recipeFolder, import.meta.filename), process.arch);
 }
 
-export const c2paFolder = async (): Promise<string> => join(cacheDir, 'programs', `c2pa-${await c2paKey()}`);
+const c2paFolder = async (): Promise<string> => join(cacheDir, 'programs', `c2pa-${await c2paKey()}`);
 
 /** Where the programs are, if they were built. */
 export async function builtC2pa(): Promise<Programs | undefined> {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { until } from './until.ts';
 
-export class ServerError extends Error {
+class ServerError extends Error {
   readonly code: 'not-installed' | 'not-started';
   constructor(code: ServerError['code'], message: string) {
     super(message);

@@ -3,7 +3,7 @@ import { PODS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
 import type { ProbePool } from '../../src/kube/resources.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../test/cluster/fixture.ts';
 
-export const POOL = 'short';
+const POOL = 'short';
 
 export const readPool = (c: Cluster): Promise<ProbePool> => c.kube.get(PROBE_POOLS, POOL, { namespace: NAMESPACE });
 

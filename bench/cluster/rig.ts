@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cluster, type Answer, type Cluster } from '../../test/cluster/fixture.ts';
 
 /** Between requests that are made one at a time: what follows an answer (status, delete, free runner) is over by then. */
-export const PAUSE_MS = 40;
+const PAUSE_MS = 40;
 
 export interface ToolPart { success: boolean; duration: number; response: unknown; error?: string }
 export const partOf = ({ json }: Answer, tool: string): ToolPart => json[tool] as ToolPart;

@@ -9,12 +9,12 @@ import type { Rule } from '../../src/hls/rule.ts';
 
 export interface Sample { name: string; bytes: Buffer; /** Rules that it is known to break; none: it is good. */ faults: string[] }
 
-export const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-hls');
+const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-hls');
 
 /** Exact versions: what is known of the faults in them was read in these. */
 const NPM = ['m3u8-parser@7.2.0', '@eyevinn/hls-vodtolive@4.1.10', '@eyevinn/hls-splice@0.4.11', '@eyevinn/hls-repeat@0.3.0', '@eyevinn/m3u8@0.5.9'];
 const GO = ['github.com/grafov/m3u8@v0.12.1', 'github.com/mogiioin/hls-m3u8@v0.6.1'];
-export const RIVALS = ['hls-parser@0.16.1', 'm3u8-parser@7.2.0', 'm3u8parse@5.0.2'];
+const RIVALS = ['hls-parser@0.16.1', 'm3u8-parser@7.2.0', 'm3u8parse@5.0.2'];
 
 const run = (program: string, args: string[], cwd: string): string => execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 

@@ -19,7 +19,7 @@ export interface Mailer {
   stop(): Promise<void>;
 }
 
-export const transportOf = (settings: MailSettings): Transporter =>
+const transportOf = (settings: MailSettings): Transporter =>
   createTransport({
     host: settings.host, port: settings.port, secure: settings.tls === 'implicit', requireTLS: settings.tls === 'starttls', ignoreTLS: settings.tls === 'none',
     connectionTimeout: SEND_MS, greetingTimeout: SEND_MS, socketTimeout: SEND_MS, disableFileAccess: true, disableUrlAccess: true,

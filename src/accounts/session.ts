@@ -5,8 +5,8 @@ import type { Caller } from './caller.ts';
 import type { Jwts } from './jwt.ts';
 
 const HOUR_MS = 3_600_000;
-export const SHORT_MS = 3 * HOUR_MS;
-export const LONG_MS = 14 * 24 * HOUR_MS;
+const SHORT_MS = 3 * HOUR_MS;
+const LONG_MS = 14 * 24 * HOUR_MS;
 
 export interface SessionAsked {
   userId: number;

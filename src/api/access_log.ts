@@ -10,7 +10,7 @@ const HEALTH = new Set(['/healthz', '/readyz']);
 /** The caller was gone before the first byte of an answer. */
 const HUNG_UP = 499;
 
-export const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
+const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
 
 /**
  * What the caller was told is known when the response closes, and from the response alone: `req.destroyed` is true as soon

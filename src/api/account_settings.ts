@@ -9,7 +9,7 @@ const readSecret = (file: string): string => (file === '' ? '' : readFileSync(fi
 
 type MailConfig = Pick<Config<'api'>, 'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile'>;
 
-export const mailSettings = (config: MailConfig): MailSettings | null =>
+const mailSettings = (config: MailConfig): MailSettings | null =>
   (config.smtpHost === '' ? null : {
     host: config.smtpHost, port: config.smtpPort, tls: config.smtpTls, from: config.smtpFrom || `probeyard@${config.smtpHost}`,
     user: readSecret(config.smtpUserFile), password: readSecret(config.smtpPasswordFile),

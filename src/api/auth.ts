@@ -16,7 +16,7 @@ function queryToken(querystring: string): string | undefined {
   return given.length === 1 ? given[0]!.slice('token='.length) : '';
 }
 
-export function credentialOf(ctx: Pick<Context, 'get' | 'querystring'>): string {
+function credentialOf(ctx: Pick<Context, 'get' | 'querystring'>): string {
   const header = ctx.get('Authorization');
   const given = header === '' ? queryToken(ctx.querystring) : (/^Bearer +([^ ]+) *$/i.exec(header)?.[1] ?? '');
   if (given === undefined) throw unauthorized('no-credential', 'an API token is needed, as Authorization: Bearer <token> or as the query parameter token');
@@ -27,7 +27,7 @@ export function credentialOf(ctx: Pick<Context, 'get' | 'querystring'>): string 
 const isLive = (record: TokenRecord | null, now: number): record is TokenRecord => record !== null && (record.expiresAt === null || record.expiresAt.getTime() > now);
 
 /** Judges a found token; `now` is the store's clock. */
-export function judge(record: TokenRecord | null, permission: string, now: number): TokenRecord {
+function judge(record: TokenRecord | null, permission: string, now: number): TokenRecord {
   if (!isLive(record, now)) throw unauthorized('bad-credential', 'the API token is not valid');
   if (record.userStatus !== 'active') throw forbidden('account-inactive', `the account is ${record.userStatus}`);
   if (!record.permissions.includes(permission)) throw forbidden('no-permission', `the API token lacks the permission ${permission}`);

@@ -6,7 +6,7 @@ import { siteOf } from '../accounts/networks.ts';
 import { tooManyAttempts } from './errors.ts';
 
 /** Two hundred at once, then five a second. After a restart every good token is asked for once, possibly all through one proxy. */
-export const GUESSES = { burst: 200, everyMs: 200 } as const;
+const GUESSES = { burst: 200, everyMs: 200 } as const;
 
 /** About 1 MB. Addresses beyond these share one limit. */
 const MOST_SITES = 10_000;

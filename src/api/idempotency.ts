@@ -7,7 +7,7 @@ import { GatewayError } from './errors.ts';
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** What a request means, whatever the order of its members and the encoding it came in. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -32,7 +32,7 @@ const bareType = ({ only, ffprobe, mediainfo }: Pick<ProbeFile, 'only' | 'ffprob
   return only === 'mediainfo' ? { bareType: mediaTypeOf('mediainfo', String((mediainfo as { output?: unknown }).output)) } : {};
 };
 
-export function wantedOf(request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>, selection: Selection, onlyReturnsRaw: boolean): Wanted {
+function wantedOf(request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>, selection: Selection, onlyReturnsRaw: boolean): Wanted {
   return {
     asked: selection.tools.map(({ name }) => ({ name })),
     shown: selection.shown,

@@ -26,7 +26,7 @@ const limit = ({ store }: Pick<Deps, 'store'>): Handler =>
   };
 
 /** Where a request without an end stands, from its ProbeJob. One that is not (yet) there, or cannot be asked for, is queued for all anybody knows. */
-export function standing(job: ProbeJob | null, elapsedMs: number): { state: 'queued' | 'running'; queueTimeMs: number } {
+function standing(job: ProbeJob | null, elapsedMs: number): { state: 'queued' | 'running'; queueTimeMs: number } {
   const admitted = job?.status?.conditions?.find(({ type }) => type === 'Admitted')?.status === 'True';
   const reason = job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason;
   const running = admitted && !WAITING.some((waiting) => waiting === reason);

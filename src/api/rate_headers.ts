@@ -2,9 +2,9 @@
 import type { Rate } from '../store/records.ts';
 import type { Handler } from './context.ts';
 
-export const MINUTE = 60;
+const MINUTE = 60;
 
-export function rateHeaders(rate: Rate): Record<string, string> {
+function rateHeaders(rate: Rate): Record<string, string> {
   return {
     'RateLimit-Policy': `"default";q=${rate.limit};w=${MINUTE}`,
     RateLimit: `"default";r=${rate.remaining};t=${Math.ceil(rate.resetMs / 1000)}`,

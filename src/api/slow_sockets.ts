@@ -5,8 +5,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-export const LEAST_BYTES_PER_S = 64_000;
-export const OVER_MS = 30_000;
+const LEAST_BYTES_PER_S = 64_000;
+const OVER_MS = 30_000;
 /** The kernel takes what a slow caller reads in lumps: what counts is the whole time, looked at in steps. */
 const STEPS = 6;
 

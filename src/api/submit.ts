@@ -87,7 +87,7 @@ export const rateLimited = (retryAfterMs: number): GatewayError =>
   new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', { headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } });
 
 const USED_UP: Record<keyof MonthlyLimits, string> = { 'request-count': 'number of requests', 'processing-time': 'processing time', 'data-processed': 'amount of data' };
-export const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
+const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
   new GatewayError(403, 'quota', `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`);
 
 /** For statistics: playlists and manifests first, then by scheme. */

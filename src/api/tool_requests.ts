@@ -15,7 +15,7 @@ export interface Selection {
 }
 
 /** Which parts of the answer a caller wants. */
-export function shownOf(request: Pick<ProbeFile, 'only' | Shown>): Shown[] {
+function shownOf(request: Pick<ProbeFile, 'only' | Shown>): Shown[] {
   if (request.only !== null) return [request.only];
   const shown = (['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const).filter((tool) => request[tool].enabled);
   if (shown.length === 0) throw new GatewayError(400, 'invalid-field', 'all tools are disabled');

@@ -2,9 +2,9 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import type { Runner } from './callout.ts';
 
-export const AUDIENCE = 'probeyard-nats';
+const AUDIENCE = 'probeyard-nats';
 
-export class PodTokenError extends Error {
+class PodTokenError extends Error {
   readonly code: 'token-malformed' | 'token-expired' | 'token-early' | 'token-signature' | 'token-audience' | 'token-issuer' | 'token-unbound' | 'token-namespace' | 'token-account' | 'pod-unknown' | 'keys-unavailable';
   constructor(code: PodTokenError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -5,7 +5,7 @@ import { STREAM } from './messages.ts';
 import { managerOf } from './results.ts';
 
 /** A body is at most 256 MiB, in chunks of 512 KiB. A runner has one result at a time; it may send its next while the last is purged. */
-export const MOST_CHUNKS_OF_ONE = 640;
+const MOST_CHUNKS_OF_ONE = 640;
 const LOOK_MS = 2_000;
 
 export interface Watching { stop(): void }

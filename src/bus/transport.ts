@@ -23,7 +23,7 @@ type Info = Parameters<typeof checkOptions>[0];
 
 type Phase = 'dialling' | 'open' | 'ended';
 
-export class SocketTransport implements Transport {
+class SocketTransport implements Transport {
   // What the server's tools show of a client.
   readonly lang = 'nats.js';
   readonly version = '2.29.3';

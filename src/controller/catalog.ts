@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { PROBE_POOLS, PROBE_TOOLS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from '../kube/client.ts';
 import { GROUP, LABEL, PROBE_POOL, PROBE_TOOL, type Condition, type Definition, type ProbePool, type ProbePoolSpec, type ProbeTool, type ProbeToolSpec } from '../kube/resources.ts';
 
-export class CatalogError extends Error {
+class CatalogError extends Error {
   readonly code = 'catalog-invalid';
 }
 
@@ -26,7 +26,7 @@ function check<T>(definition: Definition, file: string, entries: { name: string;
 }
 
 /** Names of Kubernetes objects are lower case, with dots: `ffprobe-9.0`. */
-export const toolObjectName = (tool: string, version: string): string => `${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-');
+const toolObjectName = (tool: string, version: string): string => `${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-');
 
 export async function readCatalog(file: string): Promise<{ name: string; spec: ProbeToolSpec }[]> {
   const list = parse(await readFile(file, 'utf8')) as unknown;

@@ -26,7 +26,7 @@ import type { ControllerMetrics } from './metrics.ts';
 import { recordEnd } from './record_end.ts';
 
 /** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */
-export const MAX_BODY_BYTES = 256 * 1024 * 1024;
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /**
  * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128 MB), and the pod
  * has 512 MiB. Two outputs of 64 MiB that are base64 of noise come to this; larger ones are no result of ours, and would end each collector in turn.
@@ -48,7 +48,7 @@ const BodySchema = Type.Object({
 const validBody = new Ajv({ strict: false }).compile<ResultBody>(BodySchema);
 
 /** Its packing was checked against its header; this checks that it has the form of a result. */
-export function checkedBody(body: unknown): ResultBody {
+function checkedBody(body: unknown): ResultBody {
   if (validBody(body)) return body;
   const [first] = validBody.errors ?? [];
   throw new BusError('bad-result', `the body does not have the form of a result: ${first?.instancePath ?? ''} ${first?.message ?? ''}`);
@@ -69,7 +69,7 @@ export interface CollectDeps {
 /** Half of the results that a replica has in hand may wait for room: the others are small, and pass. */
 export const collectorRoom = (): BodyRoom => makeBodyRoom({ totalBytes: 64 * 1024 * 1024, mostWaiting: 8 });
 
-export const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
+const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): boolean =>
   job.status?.runner?.uid === result.podUid && job.status.attempts === result.attempt;
 
 /** The job as far as this result concerns it: from the cache where that agrees, else as the API server has it now. */

@@ -87,7 +87,7 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
 }
 
 /** Quantities as Kubernetes writes them, to bytes. */
-export function bytesOf(quantity: string | undefined): number | undefined {
+function bytesOf(quantity: string | undefined): number | undefined {
   const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity ?? '');
   if (!match) return undefined;
   const unit = { '': 1, m: 0.001, k: 1e3, Ki: 1024, M: 1e6, Mi: 1024 ** 2, G: 1e9, Gi: 1024 ** 3 }[match[2] ?? ''] ?? 1;

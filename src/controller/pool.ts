@@ -35,7 +35,7 @@ export const START_HOPE_MS = 20_000;
 /** A new leader has heard of every runner by then, also of those that work: before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
 /** A tenant without a pod waits so long before a busy tenant's pod is taken from it at its next pause. */
-export const FAIR_WAIT_MS = 1_000;
+const FAIR_WAIT_MS = 1_000;
 
 export interface PoolView {
   spec: ProbePoolSpec;

@@ -12,7 +12,7 @@ import { PULL_REASONS } from './tool_proof.ts';
 export const STUCK_PATIENCE_MS = 30_000;
 
 /** What the kubelet says of an image that it cannot pull; undefined for a pod that waits for something else. */
-export const pullTrouble = (pod: Pod): string | undefined =>
+const pullTrouble = (pod: Pod): string | undefined =>
   pod.status?.containerStatuses?.map(({ state }) => state?.waiting).find((waiting) => PULL_REASONS.has(waiting?.reason ?? ''))?.message;
 
 const isCondition = (type: string) => (tool: ProbeTool): boolean => tool.status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;

@@ -11,7 +11,7 @@ import { LiftError } from './lift.ts';
 export type Packed = Buffer | (() => AsyncIterable<Buffer>);
 
 /** Two tools at the agent's cap on their output, a report and the JSON around them. Collectors accept the same. */
-export const MAX_INFLATED = 256 * 1024 * 1024;
+const MAX_INFLATED = 256 * 1024 * 1024;
 /** Scanning a slice takes below a millisecond. */
 const SLICE = 64 * 1024;
 /** Agents compress with a window of 2 MB. A frame may demand 128 MB, and the decoder would allocate it. */

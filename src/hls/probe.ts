@@ -68,7 +68,7 @@ const ratio = (text: string | undefined): number => {
   return bottom > 0 && top > 0 ? top / bottom : 0;
 };
 
-export function factsOf({ streams = [], packets = [] }: Printed): Facts {
+function factsOf({ streams = [], packets = [] }: Printed): Facts {
   const real = streams.filter(({ disposition }) => disposition?.attached_pic !== 1);
   const main = real.find(({ codec_type }) => codec_type === 'video') ?? real.find(({ codec_type }) => codec_type === 'audio') ?? real[0];
   const own = packets.filter(({ stream_index }) => stream_index === main?.index);

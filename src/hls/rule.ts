@@ -1,6 +1,6 @@
 /** What a rule is, and how what breaks it is noted. */
 
-export const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
+const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** Playlists by the name under which each is fetched; the first is the source. A list: how it reads on each reload. */

@@ -125,7 +125,7 @@ async function fetchKey(uri: string, { tag }: Key, { origin, base, note, signal 
 
 const BOXES = new Set(['ftyp', 'styp', 'moof', 'moov', 'sidx', 'emsg', 'prft', 'mdat', 'free', 'skip', 'uuid', 'pssh', 'meta']);
 
-export function formatOf(bytes: Buffer): Format | undefined {
+function formatOf(bytes: Buffer): Format | undefined {
   if (bytes.length >= 188 && bytes[0] === 0x47 && (bytes.length < 377 || bytes[188] === 0x47)) return 'ts';
   if (BOXES.has(bytes.toString('latin1', 4, 8))) return 'fmp4';
   if (bytes.toString('latin1', 0, 3) === 'ID3' || (bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe0) === 0xe0) || (bytes[0] === 0x0b && bytes[1] === 0x77)) return 'audio';
@@ -135,7 +135,7 @@ export function formatOf(bytes: Buffer): Format | undefined {
 const looksLike = (bytes: Buffer): string => (bytes.length === 0 ? 'it is empty' : /^\s*</.test(bytes.toString('latin1', 0, 64)) ? 'it is a page of HTML or XML' : `it begins with ${bytes.toString('hex', 0, 8)}`);
 
 /** The types of the boxes on the top level. */
-export function boxesOf(bytes: Buffer): string[] {
+function boxesOf(bytes: Buffer): string[] {
   const types: string[] = [];
   for (let at = 0; at + 8 <= bytes.length && types.length < 1_000;) {
     let size = bytes.readUInt32BE(at);

@@ -20,7 +20,7 @@ export interface Call {
   what?: string;
 }
 
-export const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 10_000;
 
 export function targetOf(prefix: string, path: string, query: Query = {}): string {
   const params = new URLSearchParams();

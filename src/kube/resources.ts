@@ -53,7 +53,7 @@ export const TOOLS = ['ffprobe', 'mediainfo', 'c2pa', 'msv'] as const;
 export type ToolName = (typeof TOOLS)[number];
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
-export const REASONS = [
+const REASONS = [
   'Queued', 'TokenAtLimit', 'AccountAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing', 'Running',
   'Completed', 'ToolFailed', 'OriginUnreachable', 'SourceForbidden', 'SourceTooLarge', 'ToolUnavailable', 'InvalidRequest',
   'TokenInactive', 'QuotaExceeded', 'QueueTimeout', 'QueueFull', 'DeadlineExceeded', 'Cancelled', 'RunnerLost', 'InternalError',
@@ -190,7 +190,7 @@ export type ProbeToolStatus = Static<typeof ProbeToolStatus>;
 
 // --------------------------------------------------------------- ProbePool
 
-export const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
+const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
 export type ReuseScope = (typeof REUSE_SCOPES)[number];
 
 /** What may stand between a tool and the node: conditions of a ProbePool, and what it may require. */
@@ -300,7 +300,7 @@ export interface Definition {
 
 const AGE: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-export const PROBE_JOB: Definition = {
+const PROBE_JOB: Definition = {
   kind: 'ProbeJob',
   plural: 'probejobs',
   short: 'pj',

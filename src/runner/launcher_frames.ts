@@ -1,7 +1,7 @@
 /** The launcher's frames in bytes: see images/probeyard/launcher/launcher.c, which describes them. */
 
 export const TYPE = { start: 1, kill: 2, killAll: 3, ping: 4, started: 16, out: 17, err: 18, exit: 19, failed: 20, clean: 21, pong: 22 } as const;
-export const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
+const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
 
 /** 0 leaves a limit as it is. */
 export interface Limits {

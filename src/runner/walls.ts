@@ -11,7 +11,7 @@ const CONNECT_MS = 3_000;
 /** The initial user namespace maps every id to itself. */
 export const isUserNamespace = (uidMap: string): boolean => !/^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
 
-export function reaches(host: string, port: number, ms = CONNECT_MS): Promise<boolean> {
+function reaches(host: string, port: number, ms = CONNECT_MS): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host, port });
   socket.setTimeout(ms, () => resolve(false));

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const CA_DAYS = 3_650;
 const SERVER_DAYS = 365;
 /** Renewed when less than this part of its life is left, as cert-manager does. */
-export const RENEW_FROM = 1 / 3;
+const RENEW_FROM = 1 / 3;
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
 

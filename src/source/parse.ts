@@ -171,7 +171,7 @@ function cutAt(text: string, mark: string): [string, string | undefined] {
   return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-export function classOf(path: string): SourceClass {
+function classOf(path: string): SourceClass {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
   if (name.endsWith('.m3u8') || name.endsWith('.m3u')) return 'hls';
   return name.endsWith('.mpd') ? 'dash' : 'file';

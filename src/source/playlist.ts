@@ -11,7 +11,7 @@ import type { Rewriter } from './rewriter.ts';
 export type PlaylistKind = 'hls' | 'dash';
 
 /** Longer ones are not rewritten, so they are not passed on either. */
-export const longestPlaylist = 8 << 20;
+const longestPlaylist = 8 << 20;
 
 const decoders = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
 

@@ -79,7 +79,7 @@ async function playlistOf(job: Job, tool: string, url: string, path: string, fil
 type Range = { from: number; to: number };
 
 /** One range of a file of a known size; `none` where there is nothing in it, undefined where the whole is asked for. */
-export function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {
+function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return undefined;
   if (match[1] === '') {

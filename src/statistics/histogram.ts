@@ -3,7 +3,7 @@
  * counts can. What is read out is the middle of the bucket that holds the exact p95: at most 9.1 % away from it (2^(1/8)), or half
  * a millisecond where that is more; never more than the longest of them.
  */
-export const BUCKETS = 67;
+const BUCKETS = 67;
 const COUNT = 2 ** 32;
 
 /** From `bucket << 32 | count` by commas, in any order, buckets repeated. */

@@ -17,7 +17,7 @@ function queue([count, total, longest, late, histogram]: readonly (number | stri
   return [Number(count), rounded(Number(total) / Number(count)), quantileOf(readHistogram(String(histogram)), 0.95, most), most, Number(late)];
 }
 
-export function resourcesOf(statistic: Statistic, values: readonly (number | string)[]): Record<string, number> {
+function resourcesOf(statistic: Statistic, values: readonly (number | string)[]): Record<string, number> {
   const figures = statistic === 'queue' ? queue(values) : values;
   const resources: Record<string, number> = {};
   // A loop, not Object.fromEntries: two years have 17,520 hours.

@@ -14,7 +14,7 @@ export const PERMISSIONS = [
 ] as const;
 
 export const isToken = (text: string): boolean => /^[A-Za-z0-9]{64}$/.test(text);
-export const tokenSha256 = (token: string): Buffer => createHash('sha256').update(token).digest();
+const tokenSha256 = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const INSTALL_TOKEN = 'install';
 const DEFAULT_TOKEN = 'kubectl';

@@ -13,7 +13,7 @@ const TIMES_TOKEN = 4;
 const KEYS = ['requestsPerMinute', 'concurrency', 'queueTimeoutMs', 'fileBytes'] as const;
 
 /** What bounds an account over all its tokens; null: nothing does. */
-export function accountConcurrency(root: Pick<GivenToAccount, 'concurrency' | 'accountConcurrency'>, defaults: DefaultLimits): number | null {
+function accountConcurrency(root: Pick<GivenToAccount, 'concurrency' | 'accountConcurrency'>, defaults: DefaultLimits): number | null {
   const limit = root.accountConcurrency ?? defaults.accountConcurrency ?? TIMES_TOKEN * (root.concurrency ?? defaults.concurrency);
   return limit === 0 ? null : limit;
 }

@@ -89,7 +89,7 @@ function conditions({ owners, period, kinds, states, ffprobe, mediainfo, report,
 const ofUsers = ({ userIds }: Owners, { add }: Parameters): string[] =>
   (userIds === 'everyone' ? [] : userIds.length === 1 ? [`user_id = ${add(userIds[0], '::bigint')}`] : [`user_id = any(${add(userIds, '::bigint[]')})`]);
 
-export function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
+function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   const given = parameters();
   const { userIds } = filter.owners;
   const order = sort.field === 'send' ? `submitted_at ${sort.order}, id ${sort.order}` : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
@@ -116,7 +116,7 @@ export function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   };
 }
 
-export function countQuery(filter: LogFilter): Query {
+function countQuery(filter: LogFilter): Query {
   const given = parameters();
   return { name: 'log_count', text: `select count(*)::float8 n from requests where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`, values: given.values, prepared: false };
 }

@@ -21,7 +21,7 @@ import { startNats, type NatsServer } from '../servers.ts';
 import { ADMIN, sha256, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 
-export const TOOLS: [ToolName, string, { latest?: boolean; options?: string[] }][] = [
+const TOOLS: [ToolName, string, { latest?: boolean; options?: string[] }][] = [
   ['ffprobe', '7.0', { latest: true, options: ['of', 'show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error', 'show_frames', 'select_streams', 'max_probe_packets'] }],
   ['ffprobe', '3.3', { options: ['of', 'show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error', 'show_frames', 'select_streams'] }],
   ['mediainfo', '24.06', { latest: true }],

@@ -21,7 +21,7 @@ async function fetched(): Promise<string | undefined> {
 }
 
 /** Fetches it where it is missing. Needs apt and its lists. */
-export async function fetchChromium(): Promise<string> {
+async function fetchChromium(): Promise<string> {
   const there = await fetched();
   if (there !== undefined) return there;
   const { stdout } = await exec('apt-cache', ['show', '--no-all-versions', 'chromium']);

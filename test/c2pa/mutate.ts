@@ -3,7 +3,7 @@
 export type Random = () => number;
 
 /** xorshift32: numbers from 0 up to 1. */
-export function random(seed: number): Random {
+function random(seed: number): Random {
   let state = (seed >>> 0) || 0x9e3779b9;
   return () => {
     state ^= state << 13;

@@ -5,8 +5,8 @@ import { parseAllDocuments } from 'yaml';
 import { binary } from '../kube/apiserver.ts';
 
 export const CHART = fileURLToPath(new URL('../../charts/probeyard', import.meta.url));
-export const RELEASE = 'probeyard';
-export const NAMESPACE = 'probeyard';
+const RELEASE = 'probeyard';
+const NAMESPACE = 'probeyard';
 
 export interface Rendered {
   apiVersion: string;

@@ -50,7 +50,7 @@ export async function ensureIdentity(plane: ControlPlane, more: readonly Leaf[] 
   for (const user of clients) await writeKubeconfig(layout, serverOf(plane), user);
 }
 
-export function serverOf({ address, layout }: ControlPlane): string {
+function serverOf({ address, layout }: ControlPlane): string {
   return `https://${address}:${layout.ports.api}`;
 }
 
@@ -145,7 +145,7 @@ export function apiServer(plane: ControlPlane): Daemon {
   };
 }
 
-export function auditLog(layout: Layout): string {
+function auditLog(layout: Layout): string {
   return join(layout.logDir, 'audit.log');
 }
 

@@ -1,7 +1,7 @@
 import { attempt, run } from './command.ts';
 import { RULE_COMMENT } from './layout.ts';
 
-export const FAMILIES = ['iptables', 'ip6tables'] as const;
+const FAMILIES = ['iptables', 'ip6tables'] as const;
 export type Family = (typeof FAMILIES)[number];
 
 /** Chains of kube-proxy and of the kubelet: they are the node's, as `make up` refuses to start where another Kubernetes made some. */

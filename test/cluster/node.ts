@@ -76,7 +76,7 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
   return outcomes;
 }
 
-export async function kubectl(built: Built, args: readonly string[], input?: string): Promise<string> {
+async function kubectl(built: Built, args: readonly string[], input?: string): Promise<string> {
   const program = join(built.get('kubernetes')!, 'kubectl');
   return run(program, ['--kubeconfig', kubeconfigOf(layout, 'admin'), ...args], input === undefined ? {} : { input });
 }

@@ -4,7 +4,7 @@ export interface Subnet {
   last: number;
 }
 
-export function parseSubnet(text: string): Subnet | undefined {
+function parseSubnet(text: string): Subnet | undefined {
   const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)(?:\/(\d+))?$/.exec(text);
   if (match === null) return undefined;
   const [a, b, c, d] = match.slice(1, 5).map(Number);
@@ -15,7 +15,7 @@ export function parseSubnet(text: string): Subnet | undefined {
   return { first, last: first + size - 1 };
 }
 
-export function overlap(one: Subnet, other: Subnet): boolean {
+function overlap(one: Subnet, other: Subnet): boolean {
   return one.first <= other.last && other.first <= one.last;
 }
 

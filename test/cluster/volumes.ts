@@ -7,7 +7,7 @@ const COUNT = 8;
 const CLASS = 'probeyard-node';
 
 /** Where the volumes' files lie. */
-export function volumeFolder(index: number): string {
+function volumeFolder(index: number): string {
   return join(NODE.stateDir, 'volumes', `volume-${index}`);
 }
 

@@ -32,7 +32,7 @@ async function startServers(): Promise<Servers> {
   return { api, stored, nats, bus, keys: { public: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }, private: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] } } };
 }
 
-export function sharedServers(): Promise<Servers> {
+function sharedServers(): Promise<Servers> {
   servers ??= startServers();
   return servers;
 }

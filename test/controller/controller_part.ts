@@ -54,7 +54,7 @@ export interface Controller {
 }
 
 /** The client itself, with a list of the writes that went through it. */
-export function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
+function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
   const noted = <Type extends { kind: string }, Rest extends unknown[], Out>(what: string, call: (type: Type, ...rest: Rest) => Out, nameOf: (...rest: Rest) => string) =>
     (type: Type, ...rest: Rest): Out => {
       calls.push({ what: `${what} ${type.kind}`, name: nameOf(...rest) });

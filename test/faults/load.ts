@@ -157,7 +157,7 @@ export function assertTold({ statuses, total, ms }: Reckoning, share: number): v
 }
 
 /** From one success to the next. */
-export function longestGap(times: readonly number[]): number {
+function longestGap(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted.reduce((longest, time, index) => Math.max(longest, index === 0 ? 0 : time - sorted[index - 1]!), 0);
 }

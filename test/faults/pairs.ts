@@ -6,7 +6,7 @@ import type { Injection } from './injections.ts';
 import { killPod, moment, settled } from './load.ts';
 
 /** Those that leave the node's own control plane alone may meet any other. */
-export const DRAWN = [
+const DRAWN = [
   'leaderKilled', 'leaderPaused', 'apiReplicasReplaced', 'runnersKilled', 'agentsKilled', 'bootingRunnersKilled', 'natsWiped', 'postgresReplaced', 'postgresRefuses',
   'apiServerUnreachable', 'runnerCutOffFromNats', 'toolImagesGone',
 ] as const satisfies readonly (keyof typeof injections)[];

@@ -9,8 +9,8 @@ import { stateOf } from '../controller/cluster_parts.ts';
 import { until } from '../until.ts';
 import { writeDown } from './note.ts';
 
-export const TOKENS = 5;
-export const LIMIT = 4;
+const TOKENS = 5;
+const LIMIT = 4;
 
 export async function partLoad(cluster: Cluster, jobs: number, options: SubmitOptions = {}): Promise<{ tokens: number[]; submitted: Submitted[] }> {
   const tokens = await Promise.all(Array.from({ length: TOKENS }, () => cluster.newToken(LIMIT)));

@@ -9,7 +9,7 @@ export const ROOT = join(import.meta.dirname, '../..');
 
 export interface Copy { root: string; tmp: string; remove(): void }
 
-export class MutationError extends Error {
+class MutationError extends Error {
   readonly code = 'mutation-does-not-apply';
 }
 

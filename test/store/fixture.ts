@@ -58,7 +58,7 @@ async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> 
 }
 
 /** What controllers alone call. */
-export const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>(['defaultToken', 'ensurePartitions', 'eraseMore', 'foldUsage', 'forgetExpired', 'forgetWebhooks', 'openRows', 'retain', 'tokenEvenRevoked', 'tokenLimits']);
+const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>(['defaultToken', 'ensurePartitions', 'eraseMore', 'foldUsage', 'forgetExpired', 'forgetWebhooks', 'openRows', 'retain', 'tokenEvenRevoked', 'tokenLimits']);
 
 const byRole = (api: Store, controller: Store): Store =>
   new Proxy(api, { get: (_, name: keyof Store) => Reflect.get(OF_CONTROLLERS.has(name) ? controller : api, name) as unknown });

@@ -17,7 +17,7 @@ const UNIT: Record<Aggregation, string | null> = { 'no-aggregation': null, yearl
 
 export interface Asked { statistic: Statistic; aggregation: Aggregation; from: Date; to: Date; userIds: number[]; tokenIds?: number[] | null }
 
-export async function recount(client: pg.Client, { statistic, aggregation, from, to, userIds, tokenIds = null }: Asked): Promise<unknown[][]> {
+async function recount(client: pg.Client, { statistic, aggregation, from, to, userIds, tokenIds = null }: Asked): Promise<unknown[][]> {
   const unit = UNIT[aggregation];
   const { rows } = await client.query<unknown[]>({
     text: `select user_id::integer, ${unit === null ? 'null' : `extract(epoch from date_trunc('${unit}', submitted_at, 'UTC'))::float8  * 1000`} as at, ${RECOUNT[statistic]}

@@ -34,7 +34,7 @@ const ftpLibrary = (): Promise<string> =>
 /** The modules that it stands on left Python with 3.12. */
 const lacksAsyncore = (): Promise<boolean> => Promise.resolve(spawnSync('python3', ['-c', 'import asyncore, asynchat']).status !== 0);
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -12,7 +12,7 @@ import { aCloseInput, anOpenInput, type StoreFixture } from '../store/fixture.ts
 
 export interface Row { id: string; request_id: string; state: string; step: number; attempts: { at: string; status: number | null; error?: string; durationMs: number }[]; next_in_ms: number; leased_by: string | null }
 
-export const kept = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
+const kept = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
 
 /** A request that ended just now, and whose webhook is due. Gives its id. */
 export async function endedRequest({ store, admin }: StoreFixture, webhookUrl: string, { tokenId = admin.tokenId, userId = admin.userId, output = '{"format":{}}', close = {} }: { tokenId?: number; userId?: number; output?: string; close?: Partial<CloseInput> } = {}): Promise<string> {

@@ -33,7 +33,7 @@ function cookieValue(header: string, name: string): string | undefined {
   return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
 }
 
-export function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>): Credential | null {
+function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>): Credential | null {
   const header = ctx.get('Authorization');
   if (header !== '') {
     const value = /^Bearer +([^ ]+) *$/i.exec(header)?.[1] ?? '';

@@ -35,7 +35,7 @@ function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists:
   return { rest, lists };
 }
 
-export function makeManagementReader<T>(schema: TSchema): (input: Input) => T {
+function makeManagementReader<T>(schema: TSchema): (input: Input) => T {
   const field = schema as Field;
   const check = makeCheck<T>(field);
   return (input) => {

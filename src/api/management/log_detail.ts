@@ -46,7 +46,7 @@ function formatOf(tool: ReportResult, kept: unknown): string | null {
 }
 
 /** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
-export function responsesOf(result: ResultBody | null, kept: unknown) {
+function responsesOf(result: ResultBody | null, kept: unknown) {
   const tools = new Map<string, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
   if (result?.report) tools.set('probe_report', result.report);
   const output = (name: string) => tools.get(name)?.output ?? null;

@@ -3,7 +3,7 @@ import { callerOf, type Handler } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { rateLimited } from '../submit.ts';
 
-export const CALLS_PER_MINUTE = 600;
+const CALLS_PER_MINUTE = 600;
 
 export const managementRate = ({ store }: Pick<Deps, 'store'>): Handler =>
   async function takeRate(ctx, next) {

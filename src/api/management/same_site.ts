@@ -14,7 +14,7 @@ const hostOf = (origin: string): string | null => {
 };
 
 /** `ownHosts`: further names under which this installation is reached, where a proxy in front changes Host. */
-export function isForeign(ctx: Pick<Context, 'get'>, ownHosts: readonly string[]): boolean {
+function isForeign(ctx: Pick<Context, 'get'>, ownHosts: readonly string[]): boolean {
   const origin = ctx.get('Origin');
   if (origin !== '') {
     const host = hostOf(origin);

@@ -38,10 +38,10 @@ export const ShownUser = Type.Object(
 
 export const ShownListedUser = Type.Object({ id: Type.Integer(), username: Type.String(), email: Type.String(), role, status, created: time, updated: time }, { ...closed, title: 'ListedUser' });
 
-export const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({ id, username: email, email, role: itsRole, status: itsStatus });
+const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({ id, username: email, email, role: itsRole, status: itsStatus });
 
 /** `read:media`, `write:media` to `media: {name, scopes}`. */
-export function permissionsByName(permissions: readonly string[]): Record<string, { name: string; scopes: string[] }> {
+function permissionsByName(permissions: readonly string[]): Record<string, { name: string; scopes: string[] }> {
   const out: Record<string, { name: string; scopes: string[] }> = {};
   for (const permission of permissions) {
     const [scope = '', name = ''] = permission.split(':', 2);

@@ -37,7 +37,7 @@ export const EnvelopeSchema = Type.Object(
 );
 
 /** Never taken for an envelope: what has a success and metadata must be one. */
-export const BareOutputSchema = Type.Unsafe<object>({
+const BareOutputSchema = Type.Unsafe<object>({
   title: 'BareOutput', type: 'object', not: { required: ['success', 'metadata'] },
   description: 'With `only` and `inject_output`: what that tool printed, and nothing around it. A tool that failed without output: `{success: false, error}`.',
 });

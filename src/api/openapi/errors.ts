@@ -2,12 +2,12 @@
 import Type, { type TSchema } from 'typebox';
 import type { Operation, Response } from './operation.ts';
 
-export const GatewayErrorSchema = Type.Object(
+const GatewayErrorSchema = Type.Object(
   { error: Type.String({ description: 'What is wrong, for people.' }) },
   { title: 'GatewayError', additionalProperties: false },
 );
 
-export const ManagementErrorSchema = Type.Object(
+const ManagementErrorSchema = Type.Object(
   {
     code: Type.Integer({ description: 'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000, 50300.' }),
     context: Type.Object(

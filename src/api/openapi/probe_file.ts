@@ -33,7 +33,7 @@ const common = { path: PATH, tag: 'probe', description: DESCRIPTION, security: '
 
 const film = 'https://media.example.com/film.mp4';
 
-export const BODY_EXAMPLES: Examples = {
+const BODY_EXAMPLES: Examples = {
   everything: { summary: 'Both tools and the report', value: { url: film } },
   versions: { summary: 'Named versions and options', value: { url: film, ffprobe: { version: '4.3', show_frames: true, select_streams: 'v:0' }, mediainfo: { enabled: false }, probe_report: { enabled: false } } },
   bare: { summary: 'The bare output of one tool', value: { url: film, only: 'mediainfo', inject_output: true, mediainfo: { output: 'XML' } } },

@@ -34,7 +34,7 @@ export const MsvEnvelopeSchema = enveloped('MsvEnvelope', {
 });
 
 /** Further members are the library's own, and grow with its versions. */
-export const C2paReportSchema = Type.Object(
+const C2paReportSchema = Type.Object(
   {
     ...failed,
     active_manifest: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The label of the manifest that counts; null where the file has none.' })),
@@ -53,7 +53,7 @@ const message = Type.Object(
   },
   { title: 'MsvMessage', required: ['level', 'code', 'message'] },
 );
-export const MsvReportSchema = Type.Object(
+const MsvReportSchema = Type.Object(
   {
     ...failed,
     cli_output: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] })),

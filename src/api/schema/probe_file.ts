@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { flag, MAX_QUEUE_MS, MAX_TIMEOUT_MS, milliseconds, optionalChoice, optionalText, options, version } from './fields.ts';
 import { optionFields } from './tool_options.ts';
 
-export const SHOWN = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const;
+const SHOWN = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const;
 
 const toolTimeout = milliseconds(60_000, MAX_TIMEOUT_MS, 'Milliseconds that this tool may run; never longer than the whole request.');
 

@@ -24,7 +24,7 @@ export const DATERANGE_RULES = {
   'interstitial-class': should('D.2', 'The attributes of an interstitial stand in a date range of the class com.apple.hls.interstitial', range(',CLASS="ads",X-ASSET-URI="ad.m3u8"'), interstitial(ASSET)),
 } satisfies Record<string, Rule>;
 
-export const INTERSTITIAL = 'com.apple.hls.interstitial';
+const INTERSTITIAL = 'com.apple.hls.interstitial';
 
 export function judgeDateRanges(playlist: Playlist, note: Note): void {
   const ranges = tagsOf(playlist, 'EXT-X-DATERANGE');

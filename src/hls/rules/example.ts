@@ -24,7 +24,7 @@ export function lowLatency(given: string[], { control = 'CAN-BLOCK-RELOAD=YES,PA
     + `${lines([10, 11, 12, 13].map((n) => `#EXTINF:6,\n${n}.ts`))}${lines(given)}${hint ? '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="next.ts"\n' : ''}`;
 }
 
-export const VARIANT = '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1500000,CODECS="avc1.640028,mp4a.40.2",RESOLUTION=1280x720,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
+const VARIANT = '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1500000,CODECS="avc1.640028,mp4a.40.2",RESOLUTION=1280x720,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
 export const IFRAMES = '#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=200000,CODECS="avc1.640028",RESOLUTION=1280x720,URI="iframes.m3u8"';
 
 /** A multivariant playlist: without any variant of its own it gets one. */

@@ -42,7 +42,7 @@ export const MULTIVARIANT_RULES = {
   'captions-unsaid': should('multivariant playlists', 'A variant with video says which closed captions it has, or CLOSED-CAPTIONS=NONE', aMain(aVariant({ 'CLOSED-CAPTIONS': null })), aMain()),
 } satisfies Record<string, Rule>;
 
-export const hasVideo = ({ tag }: Variant): boolean => {
+const hasVideo = ({ tag }: Variant): boolean => {
   const codecs = words(text(tag, 'CODECS'));
   return codecs.length > 0 ? codecs.some(isVideoCodec) : tag.attributes.has('RESOLUTION') || tag.attributes.has('VIDEO');
 };

@@ -12,7 +12,7 @@ import type { Truth } from './truth.ts';
 const exec = promisify(execFile);
 const run = (args: string[]) => exec('ffmpeg', ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args], { timeout: 120_000, maxBuffer: 16 << 20 });
 
-export const nameOf = (recipe: Recipe): string => `${String(recipe.number).padStart(4, '0')}.${recipe.damage === 'renamed' ? (recipe.container.extension === 'mp4' ? 'mkv' : 'mp4') : recipe.container.extension}`;
+const nameOf = (recipe: Recipe): string => `${String(recipe.number).padStart(4, '0')}.${recipe.damage === 'renamed' ? (recipe.container.extension === 'mp4' ? 'mkv' : 'mp4') : recipe.container.extension}`;
 
 function videoArgs(video: VideoPart, { container }: Recipe): string[] {
   const { codec, colour, range, scan, pixelFormat, sar, bFrames } = video;

@@ -5,7 +5,7 @@ const STREAMS = 50;
 const RUNS = 400;
 const WARM_UP = 100;
 
-export function wideOutputs(streams = STREAMS): { ffprobe: string; mediainfo: string } {
+function wideOutputs(streams = STREAMS): { ffprobe: string; mediainfo: string } {
   const audio = Array.from({ length: streams - 1 }, (_, index) => index + 1);
   const disposition = Object.fromEntries(['default', 'dub', 'original', 'comment', 'lyrics', 'karaoke', 'forced', 'hearing_impaired', 'visual_impaired', 'clean_effects', 'attached_pic'].map((name) => [name, 0]));
   return {

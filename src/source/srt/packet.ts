@@ -1,6 +1,6 @@
 /** SRT's packets: what stands in which of their bytes. */
 
-export const headerBytes = 16;
+const headerBytes = 16;
 export const control = { handshake: 0, keepAlive: 1, ack: 2, nak: 3, congestion: 4, shutdown: 5, ackAck: 6, dropRequest: 7, user: 0x7fff } as const;
 export const handshakeType = { induction: 1, conclusion: 0xffffffff } as const;
 export const extension = { request: 1, response: 2, keyRequest: 3, keyResponse: 4, streamId: 5 } as const;

@@ -15,7 +15,7 @@ export interface Round {
 const NAME: Record<Part, string> = { api: 'both API replicas', controller: 'both controllers', nats: 'NATS', postgres: 'Postgres', runner: 'the largest runner pod' };
 
 /** The median of the last third beside that of the first; a part that was restarted meanwhile begins anew. */
-export const thirds = (values: readonly number[]): { first: number; middle: number; last: number } => {
+const thirds = (values: readonly number[]): { first: number; middle: number; last: number } => {
   const third = Math.max(1, Math.floor(values.length / 3));
   return { first: median(values.slice(0, third)), middle: median(values.slice(third, -third)), last: median(values.slice(-third)) };
 };

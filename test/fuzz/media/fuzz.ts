@@ -16,14 +16,14 @@ const checkEvery = 50;
 export interface Summary { seed: number; cases: number; files: number; kinds: string[]; byTool: Map<string, Map<string, number>>; problems: string[]; slowestMs: number }
 
 /** The files that damage is done to; one of our own where the corpus is not at hand. */
-export function samples(): string[] {
+function samples(): string[] {
   if (!existsSync(corpus)) return [fixture];
   const names = readdirSync(corpus, { recursive: true }) as string[];
   return names.map((name) => join(corpus, name)).filter((path) => statSync(path).isFile() && statSync(path).size <= largest && statSync(path).size > 0).sort();
 }
 
 /** The newest of each tool, and an old one: nine years of parsers. */
-export const fuzzed = ({ tool, version, latest }: ToolEntry): boolean => latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
+const fuzzed = ({ tool, version, latest }: ToolEntry): boolean => latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
 
 export async function fuzzMedia({ seed, cases, which = fuzzed, progress = () => {} }: { seed: number; cases: number; which?: (entry: ToolEntry) => boolean; progress?: (done: number) => void }): Promise<Summary> {
   const random = seeded(seed);

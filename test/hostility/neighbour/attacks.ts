@@ -21,7 +21,7 @@ const PROBES_PER_SECOND = 1.6;
 const READS_PER_SECOND = 4;
 
 /** An MP3 whose ID3 tag is one frame of so many bytes of text, which ffprobe prints. It packs to next to nothing. */
-export function taggedMp3(bytes: number, letter = 'A'): Buffer {
+function taggedMp3(bytes: number, letter = 'A'): Buffer {
   const synchsafe = (value: number) => Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);
   const text = Buffer.concat([Buffer.from([3]), Buffer.from('k\0'), Buffer.alloc(bytes, letter)]);
   const frame = Buffer.concat([Buffer.from('TXXX'), synchsafe(text.length), Buffer.alloc(2), text]);

@@ -16,7 +16,7 @@ const Session = Type.Object(
 );
 const Answer = Type.Object({ sessions: Type.Array(Session) }, { additionalProperties: false });
 
-export function uaType(userAgent: string): (typeof UA_TYPES)[number] {
+function uaType(userAgent: string): (typeof UA_TYPES)[number] {
   if (/Mobile|Android|iPhone|iPad/.test(userAgent)) return 'mobile';
   if (userAgent.startsWith('Mozilla/')) return 'browser';
   return /^(curl|Wget|HTTPie|python|Go-http|node|okhttp|axios)/i.test(userAgent) ? 'cli' : 'other';

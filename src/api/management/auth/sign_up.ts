@@ -17,7 +17,7 @@ const Body = Type.Object(
 );
 const Answer = Type.Object({ email: Type.String(), status: Type.Literal('pending') }, { additionalProperties: false });
 
-export const CODE_MS = 86_400_000;
+const CODE_MS = 86_400_000;
 
 const offered = ({ accounts: { settings } }: Deps): Handler =>
   function offered_(_ctx, next) {

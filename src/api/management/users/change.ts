@@ -25,7 +25,7 @@ const Body = Type.Object(
 );
 
 /** What of it is more than a name. */
-export function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>): UserChange {
+function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>): UserChange {
   const { permissions, restrictions, role } = asked;
   const names = { firstName: asked['first-name'], lastName: asked['last-name'] };
   if (permissions === undefined && restrictions === undefined && role === undefined) return names;
