@@ -63,6 +63,7 @@ async function check(): Promise<Counts> {
   for (const [title, name, args] of [
     ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
     ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
+    ['unused files, exports and dependencies (knip)', 'knip', ['--no-progress']],
   ] as const) {
     console.log(`\n== ${title}`);
     counts.push((await command(bin(name), [...args])) ? { ...nothing, passes: 1 } : failure(title));
