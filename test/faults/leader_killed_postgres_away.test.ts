@@ -1,0 +1,89 @@
+/** The next leader takes in what runs while no record of a token can be read: jobs made by hand, whose limits stand nowhere else. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PROBE_JOBS } from '../../src/kube/client.ts';
+import { startReflector } from '../../src/kube/reflector.ts';
+import type { ProbeJob } from '../../src/kube/resources.ts';
+import { NAMESPACE, cluster, eventually, fixtures, stateOf, type Cluster } from '../cluster/fixture.ts';
+import { leaderKilled, postgresRefuses } from './injections.ts';
+import { settled } from './load.ts';
+import { writeDown } from './note.ts';
+
+const LIMIT = 3;
+const JOBS = 6;
+
+describe('the leader is killed while Postgres is away, with more jobs by hand than may run', function () {
+  this.timeout(300_000);
+  let c: Cluster;
+  let given = '';
+  const names = Array.from({ length: JOBS }, () => `away-${randomUUID().slice(0, 8)}`);
+  before(async () => {
+    c = await cluster();
+    given = await c.sql(`select coalesce(concurrency::text, 'null') from tokens where is_default`);
+    await c.sql(`update tokens set concurrency = ${LIMIT} where is_default`);
+  });
+  after(async () => {
+    if (!c) return;
+    if (given !== '') await c.sql(`update tokens set concurrency = ${given} where is_default`);
+    await c.kubectl('-n', NAMESPACE, 'delete', 'probejobs', ...names, '--ignore-not-found', '--wait=false');
+    await c.close();
+  });
+
+  it('no more run at once than the limit, and those that ran are not begun again', async () => {
+    const held = Promise.withResolvers<void>();
+    const clip = await readFile(join(fixtures, 'tiny.mp4'));
+    // The head at once: a source that is silent is given up before the fault is over.
+    const origin = await c.origin(async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length }).flushHeaders();
+      await held.promise;
+      response.end(clip);
+    });
+    const jobs = new Map<string, ProbeJob>();
+    let most = 0;
+    const look = (job: ProbeJob): void => {
+      if (!names.includes(job.metadata.name)) return;
+      jobs.set(job.metadata.name, job);
+      most = Math.max(most, running().length);
+    };
+    const running = () => [...jobs.values()].filter((job) => stateOf(job) === 'Running' && job.status?.completedAt === undefined);
+    const watch = startReflector<ProbeJob>({ client: c.kube, type: PROBE_JOBS, namespace: NAMESPACE, handlers: { add: look, update: look, delete: (job) => void jobs.delete(job.metadata.name) } });
+    await watch.synced;
+    try {
+      for (const name of names) {
+        const spec = { kind: 'file' as const, source: { url: `${origin.url}/tiny.mp4` }, tools: [{ name: 'ffprobe' as const, version: 'latest' }] };
+        await c.kube.create(PROBE_JOBS, { metadata: { name, namespace: NAMESPACE }, spec });
+      }
+      await eventually(`${LIMIT} run, and the others wait`, 30, () =>
+        running().length === LIMIT && [...jobs.values()].filter((job) => stateOf(job) === 'TokenAtLimit').length === JOBS - LIMIT);
+      const first = running().map(({ metadata: { name } }) => name);
+      await Promise.all([postgresRefuses(c), leaderKilled(c)]);
+      // The new leader serves again once a job that is made now waits or runs.
+      const probe = `away-${randomUUID().slice(0, 8)}`;
+      names.push(probe);
+      await c.kube.create(PROBE_JOBS, { metadata: { name: probe, namespace: NAMESPACE }, spec: { kind: 'file', source: { url: `${origin.url}/tiny.mp4` }, tools: [{ name: 'ffprobe', version: 'latest' }] } });
+      await eventually('the new leader has taken in a further job', 60, () => stateOf(jobs.get(probe) ?? ({} as ProbeJob)) !== '');
+      held.resolve();
+      await eventually('every job has an end', 90, () => jobs.size === names.length && [...jobs.values()].every(({ status }) => status?.completedAt !== undefined));
+      assert.ok(most <= LIMIT, `${most} ran at once, the limit is ${LIMIT}`);
+      for (const name of first) {
+        const job = jobs.get(name) ?? assert.fail(`${name} is gone`);
+        assert.equal(job.status?.attempts, 1, name);
+        // ffprobe may have given up on a source that was silent for so long: an end of its own all the same.
+        assert.match(stateOf(job), /^(?:Completed|ToolFailed)$/, name);
+      }
+      const uids = [...jobs.values()].map(({ metadata: { uid } }) => `'${uid}'`).join(',');
+      const recorded = await eventually('every end is recorded', 30, async () => {
+        const count = Number(await c.sql(`select count(*) from requests where id in (${uids}) and state <> 'open'`));
+        return count === names.length && count;
+      });
+      await writeDown({ requests: names.length, recorded, statuses: {}, doubles: 0, most, limit: LIMIT });
+      console.log(`      at most ${most} of ${LIMIT} at once; ends: ${[...jobs.values()].map((job) => stateOf(job)).join(', ')}`);
+    } finally {
+      held.resolve();
+      await watch.stop();
+    }
+    await settled(c);
+  });
+});
