@@ -13,8 +13,7 @@ const NOW = '2026-01-02T03:04:05Z';
 describe('the fence of the API server', function () {
   this.timeout(60_000);
   let cluster: Cluster;
-  const made: string[] = [];
-  const request = (method: 'POST' | 'DELETE', path: string, body?: object) => cluster.kube.request({ method, path: `/apis/admissionregistration.k8s.io/v1/${path}`, ...(body ? { body } : {}) });
+  const request = (method: 'POST', path: string, body: object) => cluster.kube.request({ method, path: `/apis/admissionregistration.k8s.io/v1/${path}`, body });
 
   const admit = async (name: string, epoch: number, attempt = 1) => {
     const job = await cluster.kube.get(PROBE_JOBS, name);
@@ -41,14 +40,12 @@ describe('the fence of the API server', function () {
     for (const object of render({}, { namespace, release: namespace }).filter(({ metadata }) => metadata.name.endsWith('-fence'))) {
       const path = object.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings';
       await request('POST', path, object);
-      made.push(`${path}/${object.metadata.name}`);
     }
     await kube.create(LEASES, { metadata: { name: LEASE, namespace }, spec: { leaseTransitions: 1 } });
   });
-  afterEach(async () => {
-    for (const path of made.splice(0)) await request('DELETE', path);
-    await cluster.stop();
-  });
+  // The policies stay, each for its own namespace, and go with the API server of this process. Once the last policy with a kind of parameter
+  // is gone, Kubernetes 1.36 stops watching that kind, and does not begin again (policy_source.go: a shared informer starts only once).
+  afterEach(() => cluster.stop());
 
   it('lets the term admit, and those before it no more, nor again', async () => {
     await termIs(3);
