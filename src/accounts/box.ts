@@ -2,7 +2,7 @@
 import { openBox, sealInBox } from '../seal/box.ts';
 import type { AccountSettings } from './settings.ts';
 
-export type Kept = 'token' | 'webhook' | 'signing-key' | 'mail' | 'browser';
+export type Kept = 'token' | 'webhook' | 'webhook-url' | 'signing-key' | 'mail' | 'browser';
 
 export interface Box {
   seal(text: string, what: Kept, id: string | number): Promise<Buffer>;

@@ -5,6 +5,7 @@ import { displaySource, hideQuery } from '../source/redact.ts';
 import type { Source } from '../source/source.ts';
 import type { MonthlyLimits, OpenInput } from '../store/records.ts';
 import { timeOf } from '../store/uuid.ts';
+import { keptUrl } from '../webhooks/kept_url.ts';
 import { tokenOf, type Context } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError, inside } from './errors.ts';
@@ -45,6 +46,7 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
   // Where the request is not opened, nobody awaits it.
   sealing.catch(() => {});
 
+  const webhookUrl = submission.webhookUrl === null ? null : await keptUrl(submission.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
   const opened = await store.openRequest({
     id, submittedAt, tokenId: token.id, userId: token.userId, kind,
@@ -52,7 +54,7 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
     tools: selection.tools.map(({ name, version }) => ({ name, version })),
     queueTimeoutMs, timeoutMs,
     waiter: submission.webhookUrl === null ? settings.replica : null,
-    webhookUrl: submission.webhookUrl,
+    webhookUrl,
     idempotency: submission.idempotency,
     requestsPerMinute: submission.again ? 0 : token.limits.requestsPerMinute,
     quotas: { of: token.quotas, rootUserId: token.rootUserId },

@@ -10,6 +10,7 @@ import { WHOLE } from '../envelope/unpack.ts';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
+import { openUrl } from '../webhooks/kept_url.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { catalogOf, type Catalog } from './catalog.ts';
 import type { Deps, Settings } from './deps.ts';
@@ -29,7 +30,7 @@ export interface Connections {
   sealKeys(): JSONWebKeySet;
   log: Logger;
   settings: Settings;
-  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'openSecret'>;
+  webhooks?: Omit<DeliverySettings, 'allowSources' | 'denyCidrs' | 'openSecret' | 'openUrl'>;
   accounts: AccountSettings;
   /** Metrics of the process too. */
   processMetrics?: boolean;
@@ -66,7 +67,7 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
     }
   };
   const handOver = makeHandOver({ store, kube, metrics, log, settings, tellEarly });
-  const delivery = startDelivery({ store, memory, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, openSecret: accounts.openWebhookSecret, allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
+  const delivery = startDelivery({ store, memory, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, openSecret: accounts.openWebhookSecret, openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box), allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
 
   const deps: Deps = {
     store, accounts, kube, tokens, waiting, memory, metrics, log, sealKeys, settings,

@@ -33,6 +33,8 @@ export interface DeliverySettings {
   perAccount?: number;
   /** From what is kept with the token to what is signed with. */
   openSecret: (kept: Buffer, tokenId: number) => Buffer | Promise<Buffer>;
+  /** From the address as the record keeps it. */
+  openUrl: (kept: string, requestId: string) => Promise<string>;
 }
 
 export interface DeliveryDeps {
@@ -57,7 +59,7 @@ const GONE = { status: null, error: 'The request or its token is gone.', duratio
 const UNREADABLE = { status: null, error: 'The result cannot be read.', durationMs: 0 } as const;
 
 export function startDelivery({ store, memory, log, metrics, settings }: DeliveryDeps): Delivery {
-  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, openSecret } = settings;
+  const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, openSecret, openUrl } = settings;
   const holder = randomUUID();
   const context = trustedContext(settings.ca);
   const egress = settings.egress === undefined ? undefined : egressRoute(settings.egress);
@@ -111,7 +113,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       const at = new Date(store.clock.now());
       const headers = signedHeaders(await openSecret(webhook.secret, webhook.tokenId), { id: webhook.id, at, body });
       const guard = makeGuard({ allow: [...settings.allowSources, ...webhook.allow], denyExtra: settings.denyCidrs, ...(settings.lookup ? { lookup: settings.lookup } : {}) });
-      return await send({ url: webhook.url, headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
+      return await send({ url: await openUrl(webhook.url, webhook.requestId), headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
     } finally {
       release();
     }

@@ -46,6 +46,22 @@ describe('a request with a webhook', function () {
     });
   });
 
+  it('to an address with user info: sealed in the record, sent with it, shown without it', async () => {
+    const address = new URL('/hook', receiver.url);
+    const shown = address.href;
+    Object.assign(address, { username: 'receiver-7', password: 'pa55word' });
+    const id = await accepted(await send('sealed.test', { webhook_url: address.href }));
+    await api.job('sealed.test');
+    await api.end(id, { result, asked, tell: false });
+    const { headers } = await arrived(id);
+    assert.equal(headers['authorization'], `Basic ${Buffer.from('receiver-7:pa55word').toString('base64')}`);
+    const rows = await api.stored.sql<{ webhook_url: string; url: string }>('select q.webhook_url, w.url from requests q join webhook_outbox w on w.request_id = q.id where q.id = $1', [id]);
+    assert.equal(rows.length, 1);
+    assert.ok(!/receiver-7|pa55word/.test(JSON.stringify(rows)));
+    const { webhooks } = await (await manage(`media/webhook?request=${id}`)).json() as { webhooks: { url: string }[] };
+    assert.deepEqual(webhooks.map(({ url }) => url), [shown]);
+  });
+
   it('is made once under an Idempotency-Key: a repeat gets the same promise and sends nothing', async () => {
     const headers = { 'Idempotency-Key': 'hook-1' };
     const id = await accepted(await send('once.test', {}, headers));

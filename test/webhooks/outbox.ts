@@ -39,7 +39,7 @@ export const budget = (totalBytes = 160_000_000): MemoryBudget => makeMemoryBudg
 export function deliverer({ store }: StoreFixture, settings: Partial<DeliverySettings> = {}, lines: string[] = [], memory = budget()): Delivery {
   const delivery: Delivery = startDelivery({
     store, memory, log: pino({ level: 'trace' }, { write: (line: string) => { lines.push(line); } }), metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
-    settings: { allowSources: [{ cidr: '127.0.0.0/8' }], denyCidrs: [], openSecret: (secret) => secret, ...settings },
+    settings: { allowSources: [{ cidr: '127.0.0.0/8' }], denyCidrs: [], openSecret: (secret) => secret, openUrl: async (url) => url, ...settings },
   });
   return delivery;
 }

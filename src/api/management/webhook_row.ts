@@ -1,7 +1,7 @@
 /** A webhook as its owner sees it. */
 import Type, { type Static } from 'typebox';
-import { redactUrl } from '../../source/redact.ts';
 import type { WebhookRecord, WebhookState } from '../../store/webhooks.ts';
+import { shownUrl } from '../../webhooks/kept_url.ts';
 
 export const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
 
@@ -30,7 +30,7 @@ export const WebhookRow = Type.Object({
 });
 
 export const webhookRow = ({ id, requestId, url, state, createdAt, nextAt, endedAt, attempts, userId, tokenId }: WebhookRecord): Static<typeof WebhookRow> => ({
-  id, request: requestId, url: redactUrl(url), state, created: createdAt.toISOString(), next: nextAt?.toISOString() ?? null, ended: endedAt?.toISOString() ?? null,
+  id, request: requestId, url: shownUrl(url), state, created: createdAt.toISOString(), next: nextAt?.toISOString() ?? null, ended: endedAt?.toISOString() ?? null,
   attempts: attempts.map(({ at, status, error, durationMs }) => ({ time: at, status, ...(error === undefined ? {} : { error }), duration: durationMs })),
   'user-id': userId, 'token-id': tokenId,
 });
