@@ -50,7 +50,8 @@ async function fails(job: JobSource, failure: Partial<Failure>, status: number):
 
 const part = (from: number, to: number, size: number | string): Record<string, string | number> => ({ 'content-length': to - from + 1, 'content-range': `bytes ${from}-${to}/${size}` });
 
-describe('source proxy: what can go wrong', () => {
+describe('source proxy: what can go wrong', function () {
+  this.timeout(20_000);
   afterEach(() => cleanup.run());
 
   it('an unknown name', async () => {

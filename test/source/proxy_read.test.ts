@@ -16,7 +16,9 @@ async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e1
   return { origin, proxy, job };
 }
 
-describe('source proxy: reading', () => {
+describe('source proxy: reading', function () {
+  // A live playlist is fresh for a second, and an ended one is watched for longer.
+  this.timeout(20_000);
   afterEach(() => cleanup.run());
   const file: Handler = (request, response) => sendFile(body, request, response, { 'content-type': 'video/mp4', 'last-modified': 'Sat, 21 Nov 2026 08:00:00 GMT' });
 

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { parseSource } from '../../src/source/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { encodeMessage } from '../../src/source/rtmp/chunks.ts';
+import { until } from '../until.ts';
 import { ask, type Reply } from './ask.ts';
 import { listen } from './listen.ts';
 import { Cleanup } from './origin.ts';
@@ -12,14 +13,6 @@ const greeting = Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)]);
 const frame = encodeMessage(5, 9, 1, Buffer.alloc(300, 1));
 /** A type of message that is none of media. */
 const other = encodeMessage(6, 99, 1, Buffer.alloc(50_000));
-
-async function until(what: string, met: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!met()) {
-    if (performance.now() > deadline) throw new Error(`not within the deadline: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 describe('rtmp: what a host may send', function () {
   this.timeout(60_000);
