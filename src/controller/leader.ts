@@ -365,8 +365,10 @@ export class Leader {
 
   // ---------------------------------------------------------------- admission
 
-  #scheduleAll(): void {
-    for (const lane of this.#deps.pools.lanes()) this.#schedule(lane);
+  /** `freed`: the account that a slot came back to. */
+  #scheduleAll(freed?: number): void {
+    const lanes = this.#deps.pools.lanes();
+    for (const lane of freed === undefined ? lanes : this.#ledger.lanesByTurn(freed, lanes)) this.#schedule(lane);
   }
 
   /** Something changed in this lane: at the end of the turn, admit what can be. */
@@ -688,7 +690,7 @@ export class Leader {
     if (successor) this.seen(successor);
     this.#deps.metrics.finished(job.lane, finish.reason);
     if (done) this.#deps.retention.finished(done);
-    this.#scheduleAll();
+    this.#scheduleAll(job.account);
   }
 
   /** From the watch: the ProbeJob is gone. Of an unfinished one that means: cancel. */

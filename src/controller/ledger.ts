@@ -37,6 +37,8 @@ interface Account {
   waiting: number;
   /** By lane: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in O(1). */
   turns: Map<string, Set<number>>;
+  /** Lanes that it took a job from, the latest last. */
+  served: Set<string>;
 }
 
 export class Ledger<E extends Entry> {
@@ -51,7 +53,7 @@ export class Ledger<E extends Entry> {
 
   #account(id: number): Account {
     let account = this.#accounts.get(id);
-    if (!account) this.#accounts.set(id, (account = { id, limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0, turns: new Map() }));
+    if (!account) this.#accounts.set(id, (account = { id, limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0, turns: new Map(), served: new Set() }));
     return account;
   }
 
@@ -201,11 +203,19 @@ export class Ledger<E extends Entry> {
       this.#countHeld(token, 1);
       this.#waiting.delete(head.key);
       this.#holders.set(head.key, head);
+      account.served.delete(lane);
+      account.served.add(lane);
       tokens.delete(id);
       if (queue.size > 0) tokens.add(id);
       return head;
     }
     return undefined;
+  }
+
+  /** Lanes in the order in which a slot of an account is offered to them: in a fixed order the first would take every slot of one at its limit. */
+  lanesByTurn(accountId: number, lanes: readonly string[]): string[] {
+    const served = [...this.#accounts.get(accountId)?.served ?? []];
+    return lanes.toSorted((a, b) => served.indexOf(a) - served.indexOf(b));
   }
 
   /** The next job of each token that its limit and its account's would let run in a lane now: who waits, however long the queues. */

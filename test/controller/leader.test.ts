@@ -60,6 +60,25 @@ describe('the leader', function () {
     assert.ok(place >= 1 && place <= 2, `it ran as number ${place + 1} of 11`);
   });
 
+  it('takes turns between the pools of a token at its limit', async () => {
+    const pools = { long: { serves: { kinds: ['msv' as const] }, minReady: 1 }, short: { minReady: 1 } };
+    const { submit, ended, controller, newToken, runners } = await start({ pools });
+    const { term } = await controller();
+    await ready(2);
+    const token = await newToken(1);
+    runners.behaviour.go = () => 'hold';
+    const kinds = new Map<string, string>();
+    for (const kind of ['file', 'file', 'file', 'msv', 'msv', 'msv'] as const) kinds.set((await submit({ token, kind })).id, kind);
+    await until('one runs, five wait', () => term.leader.figures.waiting === 5 && runners.began.length === 1);
+    for (let i = 0; i < 6; i++) {
+      const { job } = await until(`number ${i + 1} runs`, () => runners.began[i]);
+      await runners.of(job)!.finish();
+    }
+    await ended(...kinds.keys());
+    const order = runners.began.map(({ job }) => kinds.get(job));
+    assert.ok(order.every((kind, i) => kind !== order[i - 1]), order.join(' '));
+  });
+
   for (const who of ['token', 'user'] as const) {
     it(`a limit that is lowered (of the ${who}) holds from the next admission on`, async () => {
       const { submit, ended, controller, newToken, runners, servers: { stored } } = await start({ pools: { short: { minReady: 4 } } });

@@ -39,6 +39,20 @@ describe('ledger: accounts', () => {
     assert.equal(ledger.heldByAccount(1), 3);
   });
 
+  it('lanes of an account take turns: the one that it took a job from last comes last', () => {
+    const ledger = new Ledger<Entry>();
+    const lanes = ['a', 'b', 'c'];
+    for (const lane of lanes) for (let i = 0; i < 2; i++) ledger.enqueue(entry(`${lane}${i}`, 1, 1, lane), { token: 1, account: 1 });
+    const order: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      const taken = ledger.lanesByTurn(1, lanes).map((lane) => ledger.take(lane, any)).find((one) => one !== undefined)!;
+      order.push(taken.key);
+      ledger.remove(taken.key);
+    }
+    assert.deepEqual(order, ['a0', 'b0', 'c0', 'a1', 'b1', 'c1']);
+    assert.deepEqual(ledger.lanesByTurn(9, lanes), lanes, 'of an account without jobs: as they stand');
+  });
+
   it('an account at its limit does not hold up another, and comes back when a slot is free', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 3; i++) ledger.enqueue(entry(`a${i}`, i, 1), { token: 5, account: 1 });
