@@ -1,0 +1,48 @@
+/** Two paths of memory_charge.ts that need NATS or a receiver in an installation: here they begin with the notice of an end, and with a webhook that was claimed. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import Koa from 'koa';
+import { answer } from '../../src/api/answer.ts';
+import type { Context, State } from '../../src/api/context.ts';
+import { makeMetrics } from '../../src/api/metrics.ts';
+import { makeMemoryBudget } from '../../src/envelope/memory_budget.ts';
+import { openResult } from '../../src/envelope/open_result.ts';
+import { WHOLE } from '../../src/envelope/unpack.ts';
+import { keptWishes } from '../../src/envelope/wanted.ts';
+import { openStore } from '../../src/store/store.ts';
+import { webhookBody } from '../../src/webhooks/body.ts';
+
+const [, , url, budgetBytes] = process.argv as [string, string, string, string];
+const store = await openStore({ url });
+const memory = makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE });
+const deps = { store, memory, metrics: makeMetrics(() => 0) };
+
+const app = new Koa<State>();
+app.use(async (ctx) => {
+  const [, path, id = ''] = ctx.path.split('/');
+  const record = await store.readRequest(id);
+  if (!record) return;
+  const { submittedAt, inflatedBytes } = record;
+  const ended = { id, status: 200, queueTimeMs: 1 };
+  if (path === 'waiting') {
+    ctx.state.token = { rootUserId: 1 } as never;
+    const inline = inflatedBytes !== null && inflatedBytes <= WHOLE ? await store.readBody(id, submittedAt) : null;
+    return answer(deps, ctx as Context, { ...ended, reason: 'Completed', hasBody: true, ...(inflatedBytes === null ? {} : { inflatedBytes }), ...(inline ? { body: inline.toString('base64') } : {}) }, submittedAt, keptWishes(record));
+  }
+  const stored = await openResult(deps, { id, submittedAt, inflatedBytes }, 1);
+  const body = await webhookBody({ ...ended, requestId: id, ioBytes: 1, endedAt: submittedAt, error: null }, stored, keptWishes(record));
+  // Held for as long as a silent receiver holds it.
+  ctx.status = 200;
+  ctx.respond = false;
+  ctx.res.write(' ');
+  const hold = setInterval(() => body.length, 1_000);
+  ctx.res.once('close', () => {
+    clearInterval(hold);
+    stored?.place.release();
+  });
+});
+const server = createServer(app.callback());
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+process.send?.({ port: (server.address() as { port: number }).port });
+process.once('disconnect', () => process.exit(0));
