@@ -186,14 +186,13 @@ export const runnerCutOffFromNats: Injection = async (c) => {
   await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch(networkIsGone);
 };
 
-/**
- * The one of a pod that ends last: its sandbox, which began first. By the cgroup, which bears the pod's uid: some programs write over
- * their environment. (What is executed in a pod comes and goes: with one of those a rule in its network could not be taken away again.)
- */
-function sandboxOf(pod: Pod): number | undefined {
+interface Running { pid: number; startedAt: number }
+
+/** Of a pod, oldest first, by the cgroup, which bears the pod's uid: some programs write over their environment. */
+function processesOf(pod: Pod): Running[] {
   const uid = pod.metadata.uid ?? '';
   const names = [uid, uid.replaceAll('-', '_')];
-  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
       const group = readFileSync(`/proc/${name}/cgroup`, 'utf8');
       if (!names.some((part) => group.includes(`pod${part}`))) return [];
@@ -202,9 +201,40 @@ function sandboxOf(pod: Pod): number | undefined {
     } catch {
       return [];
     }
-  });
-  return processes.toSorted((one, other) => one.startedAt - other.startedAt)[0]?.pid;
+  }).toSorted((one, other) => one.startedAt - other.startedAt);
 }
+
+/**
+ * The sandbox of a pod: it began first and ends last. What is executed in a pod comes and goes; with one of those a rule in its
+ * network could not be taken away again.
+ */
+const sandboxOf = (pod: Pod): number | undefined => processesOf(pod)[0]?.pid;
+
+/** Longer than every time-out of a client: connections are given up while the server's side still stands. */
+const STALL_MS = 25_000;
+
+/** Stopped, not killed: the kernel goes on accepting connections that nobody answers. */
+async function stalled(pids: () => number[] | Promise<number[]>, times: number): Promise<void> {
+  for (let round = 0; round < times; round++) {
+    const stopped = await pids();
+    signal(stopped, 'SIGSTOP');
+    try {
+      await moment(STALL_MS);
+    } finally {
+      signal(stopped, 'SIGCONT');
+    }
+    await moment(2_000);
+  }
+}
+
+async function workingIn(c: Cluster, name: string): Promise<number[]> {
+  const pod = await podOf(c, name);
+  return processesOf(pod).slice(1).map(({ pid }) => pid);
+}
+
+export const natsStalled = (c: Cluster, times = 3): Promise<void> => stalled(() => workingIn(c, 'probeyard-nats-0'), times);
+export const postgresStalled = (c: Cluster, times = 3): Promise<void> => stalled(() => workingIn(c, 'probeyard-postgres-0'), times);
+export const apiServerStalled = (_: Cluster, times = 3): Promise<void> => stalled(() => [apiServerPid()], times);
 
 function apiServerPid(): number {
   const running = readRunning(recordOf(NODE, 'kube-apiserver'));
@@ -243,6 +273,9 @@ export const jobsDeletedWithoutController: Injection = async (c) => {
   }
   await replicasReady(c, 'controller');
 };
+
+export const natsStalledOnce: Injection = (c) => natsStalled(c, 1);
+export const postgresStalledOnce: Injection = (c) => postgresStalled(c, 1);
 
 /** The images of all tools leave the node; runners that are there still have theirs mounted, new ones cannot start. */
 export const toolImagesGone: Injection = async (c) => {

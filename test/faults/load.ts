@@ -9,8 +9,11 @@ import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts'
 import { startReflector } from '../../src/kube/reflector.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
+import { assertHeldAsBefore, held } from './links.ts';
+import { inFull } from './long.ts';
 import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
+import { isHarmed, paceOf } from './pace.ts';
 
 export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number; queueTimeoutMs?: number }
 const PLAN: LoadPlan = { jobs: 200, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
@@ -50,6 +53,8 @@ export const leaderPod = async (c: Cluster): Promise<string> => (await leaseHold
 export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
   const memoryBefore = memory('Rss');
+  const heldBefore = await held(c);
+  const paceBefore = inFull() ? await paceOf(c) : undefined;
   const tokens = await Promise.all(Array.from({ length: plan.tokens }, () => c.newToken(plan.limit)));
   const ids = new Set(tokens.map(({ id }) => id));
   const running = new Map<number, Set<string>>(tokens.map(({ id }) => [id, new Set()]));
@@ -135,6 +140,11 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   await eventually('every job\'s status shows an end', 60, async () =>
     (await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE })).items.every((job) => !ids.has(job.spec.token?.id ?? 0) || job.status?.completedAt !== undefined));
   await watch.stop();
+  await eventually('every process holds as many connections and watches as before', 90, async () => {
+    assertHeldAsBefore(await held(c), heldBefore);
+    return true;
+  });
+  const pace = paceBefore && { before: paceBefore, after: await paceOf(c) };
   const broken = told.filter(({ status }) => status === 0);
   if (broken.length > 0) console.log(`      broken connections: ${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`);
   const statuses: Record<string, number> = {};
@@ -142,9 +152,10 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   const longestGapMs = longestGap(told.filter(({ status }) => status === 200).map(({ at }) => at));
   const reckoning = { told, ids: [...ids], total: told.length, statuses, most, ms: performance.now() - started, longestGapMs };
   await writeDown({
-    requests: told.length, recorded: rows.length, statuses, doubles: rows.length - byId.size, most: Math.max(0, ...Object.values(most)), limit: plan.limit, longestGapMs: Math.round(longestGapMs), ms: Math.round(reckoning.ms),
+    requests: told.length, recorded: rows.length, statuses, doubles: rows.length - byId.size, most: Math.max(0, ...Object.values(most)), limit: plan.limit, longestGapMs: Math.round(longestGapMs), ms: Math.round(reckoning.ms), pace,
     memory: { before: memoryBefore, after: memory('Rss') },
   });
+  if (pace && isHarmed(pace.after, pace.before)) assert.fail(`slower than before the fault: ${JSON.stringify(pace)}`);
   return reckoning;
 }
 

@@ -1,6 +1,8 @@
-/** Faults that roll the whole release take minutes: `make faults` and `FAULTS=all` run them, the tests of every change do not. */
+/** Whether faults that take minutes are run at their full length: by `make faults` and with `FAULTS=all`, not in the tests of every change. */
+export const inFull = (): boolean => process.env['FAULTS_FILE'] !== undefined || process.env['FAULTS'] === 'all';
+
 export function unlessLong(context: Mocha.Context): void {
-  if (process.env['FAULTS_FILE'] || process.env['FAULTS'] === 'all') return;
+  if (inFull()) return;
   console.log('    skipped: it rolls the whole release twice, which takes minutes; make faults runs it, or FAULTS=all');
   context.skip();
 }

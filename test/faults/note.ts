@@ -1,6 +1,7 @@
 /** What a fault's test counted, for the table of all of them (table.ts): a line of JSON in the file that FAULTS_FILE names. */
 import { appendFile } from 'node:fs/promises';
 import type { Part } from './memory.ts';
+import type { Pace } from './pace.ts';
 
 export interface Noted {
   requests: number;
@@ -13,6 +14,8 @@ export interface Noted {
   /** Only where there are callers who wait. */
   longestGapMs?: number;
   ms?: number;
+  /** Where it was taken. */
+  pace?: { before: Pace; after: Pace } | undefined;
   memory?: { before: Record<Part, number>; after: Record<Part, number> };
 }
 

@@ -8,7 +8,7 @@ import { killPod, moment, settled } from './load.ts';
 /** Those that leave the node's own control plane alone may meet any other. */
 const DRAWN = [
   'leaderKilled', 'leaderPaused', 'apiReplicasReplaced', 'runnersKilled', 'agentsKilled', 'bootingRunnersKilled', 'natsWiped', 'postgresReplaced', 'postgresRefuses',
-  'apiServerUnreachable', 'runnerCutOffFromNats', 'toolImagesGone',
+  'apiServerUnreachable', 'runnerCutOffFromNats', 'toolImagesGone', 'natsStalledOnce', 'postgresStalledOnce',
 ] as const satisfies readonly (keyof typeof injections)[];
 export type FaultName = (typeof DRAWN)[number];
 

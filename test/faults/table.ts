@@ -9,12 +9,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Noted } from './note.ts';
+import type { Pace } from './pace.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const document = join(root, 'docs', 'faults.md');
 const [BEGIN, END] = ['<!-- table -->', '<!-- /table -->'];
-const HEADER = `| fault | requests | callers were told | recorded | doubles | most of a token at once | longest time without a 200 | memory API, before → after | memory controllers |
-|---|---|---|---|---|---|---|---|---|`;
+const HEADER = `| fault | requests | callers were told | recorded | doubles | most of a token at once | longest time without a 200 | memory API, before → after | memory controllers | warm p50, before → after | requests/s of 8 callers |
+|---|---|---|---|---|---|---|---|---|---|---|`;
 
 interface Fault { name: string; file: string; title: string }
 
@@ -29,14 +30,15 @@ const told = (statuses: Record<string, number>): string => Object.entries(status
 const seconds = (ms: number | undefined): string => (ms === undefined ? '' : `${(ms / 1000).toFixed(1)} s`);
 
 function rowOf({ name, title }: Fault, noted: readonly Noted[], passed: boolean): string {
-  if (!passed || noted.length === 0) return `| ${title} \`${name}\` | **failed** | | | | | | | |`;
+  if (!passed || noted.length === 0) return `| ${title} \`${name}\` | **failed** | | | | | | | | | |`;
   // Where a file has several tests of one fault, its row is their sum, and the worst of each.
   const sum = (of: (one: Noted) => number) => noted.reduce((total, one) => total + of(one), 0);
   const statuses: Record<string, number> = {};
   for (const one of noted) for (const [status, count] of Object.entries(one.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
   const gaps = noted.flatMap(({ longestGapMs }) => (longestGapMs === undefined ? [] : [longestGapMs]));
   const memory = (part: 'api' | 'controller') => noted.flatMap((one) => (one.memory ? [`${one.memory.before[part]} → ${one.memory.after[part]} MB`] : [])).join(', ');
-  return `| ${title} \`${name}\` | ${sum(({ requests }) => requests)} | ${told(statuses)} | ${sum(({ recorded }) => recorded)} | ${sum(({ doubles }) => doubles)} | ${Math.max(...noted.map(({ most }) => most))} of ${noted[0]!.limit} | ${gaps.length === 0 ? '' : seconds(Math.max(...gaps))} | ${memory('api')} | ${memory('controller')} |`;
+  const pace = (of: keyof Pace, digits: number) => noted.flatMap((one) => (one.pace ? [`${one.pace.before[of].toFixed(digits)} → ${one.pace.after[of].toFixed(digits)}`] : [])).join(', ');
+  return `| ${title} \`${name}\` | ${sum(({ requests }) => requests)} | ${told(statuses)} | ${sum(({ recorded }) => recorded)} | ${sum(({ doubles }) => doubles)} | ${Math.max(...noted.map(({ most }) => most))} of ${noted[0]!.limit} | ${gaps.length === 0 ? '' : seconds(Math.max(...gaps))} | ${memory('api')} | ${memory('controller')} | ${pace('warmMs', 0)} | ${pace('perSecond', 1)} |`;
 }
 
 async function runOne(fault: Fault, folder: string): Promise<string> {

@@ -8,7 +8,10 @@ import type { Row } from './record.ts';
 const root = join(import.meta.dirname, '..', '..');
 const page = join(root, 'docs', 'hostility.md');
 const MARKS = ['<!-- hostility: made by make hostility -->', '<!-- /hostility -->'] as const;
-const TITLES: Readonly<Record<string, string>> = { media: 'Media: a tool that was taken over', addresses: 'Addresses', origins: 'Origins', network: 'NetworkPolicies', trust: 'Trust between accounts' };
+const TITLES: Readonly<Record<string, string>> = {
+  media: 'Media: a tool that was taken over', addresses: 'Addresses', origins: 'Origins', network: 'NetworkPolicies', trust: 'Trust between accounts',
+  neighbour: 'An account and its neighbour',
+};
 
 const work = mkdtempSync(join(tmpdir(), 'probeyard-hostility-'));
 const rows = join(work, 'rows');

@@ -10,6 +10,7 @@ import { cluster } from '../../cluster/fixture.ts';
 import { underLoad } from '../load.ts';
 import { drawPairs, injectPair, whole } from '../pairs.ts';
 import { memory } from '../memory.ts';
+import { isHarmed, paceOf } from '../pace.ts';
 import { grown, soakPage, type Round } from './page.ts';
 
 const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'faults.md');
@@ -23,6 +24,7 @@ const until = started + minutes * 60_000;
 
 console.log(`seed ${seed}, ${minutes} minutes`);
 const c = await cluster();
+const paceBefore = await paceOf(c);
 const rounds: Round[] = [];
 try {
   for (const [round, pair] of drawPairs(seed, Number(values.rounds)).entries()) {
@@ -35,11 +37,14 @@ try {
     rounds.push(now);
     console.log(`  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`);
   }
+  const pace = { before: paceBefore, after: await paceOf(c) };
   const text = await readFile(DOCUMENT, 'utf8');
   const page = soakPage(rounds, { seed, minutes: Math.round((performance.now() - started) / 60_000), date: new Date().toISOString().slice(0, 10) });
   await writeFile(DOCUMENT, `${text.slice(0, text.indexOf(BEGIN) + BEGIN.length)}\n${page}\n${text.slice(text.indexOf(END))}`);
   console.log(`\n${page}`);
   const larger = grown(rounds);
+  console.log(`pace before and after: ${JSON.stringify(pace)}`);
+  if (isHarmed(pace.after, pace.before)) throw new Error('slower after the soak than before it');
   if (larger.length > 0) throw new Error(`the memory of ${larger.join(' and ')} grew`);
 } catch (error) {
   console.error(`seed ${seed}, round ${rounds.length}:`, error);
