@@ -88,13 +88,19 @@ describe('management: API tokens', function () {
 
   it('limits: of a user by an administrator, in part, taken away by null, narrowed by his token', async () => {
     const set = (body: object) => m.call('PUT', `user/${ann.id}/limits`, { token: m.root.token, body });
-    assert.deepEqual((await set({ concurrency: 4, 'monthly-quota': { 'request-count': 3 } })).json, { 'requests-per-minute': null, concurrency: 4, 'queue-timeout': null, 'file-size': null, 'monthly-quota': { 'request-count': 3, 'processing-time': null, 'data-processed': null } });
+    const defaults = { 'requests-per-minute': 100, concurrency: 10, 'queue-timeout': 60_000, 'file-size': 10_000_000_000, 'account-concurrency': 40 };
+    assert.deepEqual((await set({ concurrency: 4, 'monthly-quota': { 'request-count': 3 } })).json, {
+      'requests-per-minute': null, concurrency: 4, 'queue-timeout': null, 'file-size': null, 'monthly-quota': { 'request-count': 3, 'processing-time': null, 'data-processed': null },
+      'account-concurrency': null, 'in-force': { ...defaults, concurrency: 4, 'account-concurrency': 16 },
+    });
     assert.equal((await set({ 'requests-per-minute': 7 })).json['concurrency'], 4);
     assert.deepEqual((await m.call('GET', `user/${ann.id}/limits`, { token: m.root.token })).json['requests-per-minute'], 7);
     const [wide, narrow] = [await make({ limits: { concurrency: 99 } }), await make({ limits: { concurrency: 2 } })];
     const found = await m.replicas[0].deps.store.tokenLimits([wide['id'], narrow['id']] as number[]);
     assert.deepEqual([...found.values()].map(({ limits }) => [limits.concurrency, limits.requestsPerMinute]).sort(), [[2, 7], [4, 7]]);
-    assert.deepEqual((await set({ concurrency: null, 'requests-per-minute': null, 'monthly-quota': null })).json, { 'requests-per-minute': null, concurrency: null, 'queue-timeout': null, 'file-size': null, 'monthly-quota': null });
+    assert.deepEqual((await set({ concurrency: null, 'requests-per-minute': null, 'monthly-quota': null })).json, {
+      'requests-per-minute': null, concurrency: null, 'queue-timeout': null, 'file-size': null, 'monthly-quota': null, 'account-concurrency': null, 'in-force': defaults,
+    });
     for (const body of [{ concurrency: 0 }, { concurrency: -1 }, { concurrency: 1.5 }, { concurrency: '3' }, { concurrenzy: 3 }, { 'monthly-quota': { requests: 3 } }, { 'file-size': 1e300 }]) {
       const answer = await set(body);
       assert.deepEqual([answer.status, answer.json['code']], [400, 40000], JSON.stringify(body));
