@@ -13,7 +13,7 @@ export interface MailSettings {
 }
 
 export interface AccountSettings {
-  /** Seals what is kept and must be shown again: tokens, webhook secrets, private halves of signing keys, mails. */
+  /** Seals what is kept and must be shown again: tokens, webhook secrets, webhook addresses with a password, private halves of signing keys, mails. */
   boxKeys(): JSONWebKeySet;
   /** Where people reach this installation: in mails, and the issuer of JWTs. Empty: not known. */
   publicUrl: string;

@@ -1,11 +1,11 @@
 /**
- * How many API tokens that are not known may be sent from one address: each costs a look-up in Postgres, before anyone is authenticated.
+ * How many unknown API tokens an address may send: each costs a look-up in Postgres, before anyone is authenticated.
  * In process, because a limit in Postgres would cost what it is to save. Each replica has its own.
  */
 import { siteOf } from '../accounts/networks.ts';
 import { tooManyAttempts } from './errors.ts';
 
-/** Two hundred at once, then five a second. After a restart every good token is asked for once, possibly all through one proxy. */
+/** After a restart every good token is looked up once, possibly all of them through one proxy. */
 const GUESSES = { burst: 200, everyMs: 200 } as const;
 
 /** About 1 MB. Addresses beyond these share one limit. */
@@ -19,7 +19,11 @@ export interface GuessLimit {
   size(): number;
 }
 
-export function makeGuessLimit(now: () => number = () => performance.now(), { burst, everyMs }: { burst: number; everyMs: number } = GUESSES): GuessLimit {
+interface Guesses { burst: number; everyMs: number }
+
+const clock = (): number => performance.now();
+
+export function makeGuessLimit(now = clock, { burst, everyMs }: Guesses = GUESSES): GuessLimit {
   /** When the limit of an address is whole again. */
   const wholeAt = new Map<string, number>();
   let sweptAt = -Infinity;

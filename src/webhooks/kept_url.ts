@@ -1,6 +1,7 @@
 /**
- * The address of a webhook as the record keeps it. One with user info is sealed, and bound to its request; what may be shown stands in
- * clear before it, so that lists need no key. Its scheme is none: a replica of the version before fails the attempt, and sends it nowhere.
+ * The address of a webhook as the record keeps it. One with user info is sealed, and bound to its request; what may be
+ * shown stands in clear before it, so that lists need no key. Its scheme does not exist, so that a replica of the version
+ * before fails the attempt, and sends it nowhere.
  */
 import type { Box } from '../accounts/box.ts';
 import { parseSource } from '../source/parse.ts';
@@ -20,4 +21,5 @@ const isSealed = (kept: string): boolean => kept.startsWith(PREFIX);
 export const openUrl = async (kept: string, requestId: string, box: Pick<Box, 'open'>): Promise<string> =>
   isSealed(kept) ? box.open(Buffer.from(kept.slice(kept.indexOf('#') + 1), 'latin1'), 'webhook-url', requestId) : kept;
 
-export const shownUrl = (kept: string): string => redactUrl(isSealed(kept) ? kept.slice(PREFIX.length, kept.indexOf('#')) : kept);
+export const shownUrl = (kept: string): string =>
+  redactUrl(isSealed(kept) ? kept.slice(PREFIX.length, kept.indexOf('#')) : kept);
