@@ -101,6 +101,10 @@ const proxied = (at: Places): Attempt[] => [
   { name: 'as through any proxy, with a job\'s secret that is not its own', do: `proxied|http://${at.host}:${at.trap}/|${'0'.repeat(32)}`, expect: /^407/ },
   { name: 'a tunnel to NATS', do: `tunnel|${at.nats}:4222`, expect: /^403/ },
   { name: 'a tunnel to the API server', do: `tunnel|${at.apiServer}:443`, expect: /^403/ },
+  { name: 'M8: a tunnel to the host of its own source', do: `tunnel|${at.host}:${at.trap}`, expect: /^403/ },
+  { name: 'M8: a tunnel to a public address', do: 'tunnel|93.184.216.34:443', expect: /^403/ },
+  { name: 'M7: the source as another tool: by its path', do: 'astool|msv|plan.mp4', expect: /^404/ },
+  { name: 'M7: the source as another tool: as through any proxy', do: `loginas|msv|http://${at.host}:${at.trap}/`, expect: /^407/ },
   { name: 'sending data through the source proxy', do: 'post|plan.mp4', expect: /^405/ },
 ];
 

@@ -325,7 +325,14 @@ static void attempt(const char *what, char *a, char *b) {
     say("%d", (int)limit.rlim_cur);
   } else if (IS("path")) status_of("GET %s HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", a);
   else if (IS("beside")) status_of("GET /%s/ffprobe/%s HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", secret, a);
-  else if (IS("proxied")) {
+  else if (IS("astool")) {
+    /* Its own secret, another tool's name, and a question for values of the query. */
+    status_of("GET /%s/%s/%s HTTP/1.1\r\nhost: x\r\nx-source-parameters: token,X-Amz-Signature\r\nconnection: close\r\n\r\n", secret, a, b ? b : "");
+  } else if (IS("loginas")) {
+    char login[128];
+    snprintf(login, sizeof login, "%s:%s", secret, a);
+    status_of("GET %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\nconnection: close\r\n\r\n", b ? b : "", base64(login));
+  } else if (IS("proxied")) {
     char login[128];
     snprintf(login, sizeof login, "%s:ffprobe", b && *b ? b : secret);
     status_of("GET %s HTTP/1.1\r\nhost: x\r\nproxy-authorization: Basic %s\r\nconnection: close\r\n\r\n", a, base64(login));
