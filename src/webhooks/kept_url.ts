@@ -1,7 +1,7 @@
 /**
  * The address of a webhook as the record keeps it. One with user info is sealed, and bound to its request; what may be
- * shown stands in clear before it, so that lists need no key. Its scheme does not exist, so that a replica of the version
- * before fails the attempt, and sends it nowhere.
+ * shown stands in clear before it, so that lists need no key. Its scheme does not exist, so that a replica of the
+ * version before fails the attempt, and sends it nowhere.
  */
 import type { Box } from '../accounts/box.ts';
 import { parseSource } from '../source/parse.ts';
