@@ -30,7 +30,7 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
   const log: string[] = [];
   const app = new Koa<State>();
   const router = new Router<State>();
-  const deps = { store: stored.store, tokens: { get: (hash: Buffer) => stored.store.findToken(hash) }, accounts: { ownHosts: [] }, memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }) } as unknown as Deps;
+  const deps = { store: stored.store, tokens: { get: (hash: Buffer) => stored.store.findToken(hash) }, accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } }, memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }) } as unknown as Deps;
   app.use(requestId(() => stored.store.newRequest().id));
   app.use(errorHandler(pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } })));
   mountManagement(router, deps, endpoints);
