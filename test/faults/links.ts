@@ -51,7 +51,7 @@ function mainProcesses(): { role: Role; pod: string; pid: number }[] {
   });
 }
 
-export async function links(c: Cluster): Promise<Links[]> {
+async function links(c: Cluster): Promise<Links[]> {
   const { items } = JSON.parse(await c.kubectl('get', 'services', '-A', '-o', 'json')) as { items: Service[] };
   const serviceOf = (name: string): string => {
     const spec = items.find(({ metadata }) => metadata.name === name)?.spec;
@@ -73,7 +73,7 @@ export async function links(c: Cluster): Promise<Links[]> {
 }
 
 /** Watches of the product's own resources, as the API server counts them. */
-export async function watches(c: Cluster): Promise<Record<string, number>> {
+async function watches(c: Cluster): Promise<Record<string, number>> {
   const text = await c.kubectl('get', '--raw', '/metrics');
   const counts: Record<string, number> = {};
   for (const [, labels, value] of text.matchAll(/^apiserver_longrunning_requests\{([^}]*)\} (\d+)/gm)) {
