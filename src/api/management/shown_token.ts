@@ -4,7 +4,6 @@ import type { Accounts } from '../../accounts/accounts.ts';
 import type { ApiTokenRecord } from '../../store/api_tokens.ts';
 import type { Limits } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { notFound } from '../errors.ts';
 import { LimitsInForce, limitsInForce, ShownLimits, shownLimits } from './limits.ts';
 
 const time = Type.String({ format: 'date-time' });
@@ -42,13 +41,12 @@ export async function listedTokens(store: Pick<Store, 'tokenLimits'>, tokens: re
   });
 }
 
-/** `fresh`: was made just now, so it is shown whatever the operator says of later. */
+/** `fresh`: was made just now, so it is shown whatever the operator says of later. Null where the token has ended meanwhile. */
 export async function shownToken(
   { accounts: { box, settings }, store }: { accounts: Pick<Accounts, 'box' | 'settings'>; store: Pick<Store, 'tokenLimits'> }, token: ApiTokenRecord, to: { owner: boolean; fresh?: string | undefined },
-): Promise<Static<typeof ShownToken>> {
+): Promise<Static<typeof ShownToken> | null> {
   const kept = to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
   const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
   const [shown] = await listedTokens(store, [token]);
-  if (!shown) throw notFound();
-  return { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret };
+  return shown ? { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret } : null;
 }

@@ -10,7 +10,7 @@ import { makeAccount, type Account } from './account.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
 
 /** Of each kind; the p99 of fewer says nothing, so the short form looks at the median alone. */
-const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 60;
+const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 30;
 const TURNS = 3;
 const PAUSE_MS = 25;
 /** Of one token, as its limit of requests at once. */

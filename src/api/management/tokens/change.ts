@@ -49,7 +49,9 @@ const changeWork = (deps: Deps): Handler =>
     };
     const changed = await store.changeToken(token.id, change);
     if (!changed) throw notFound();
-    ctx.body = await shownToken(deps, changed, { owner: reachable, fresh });
+    const shown = await shownToken(deps, changed, { owner: reachable, fresh });
+    if (!shown) throw notFound();
+    ctx.body = shown;
   };
 
 export const changeToken = endpoint('PUT auth/api-token/:id', {

@@ -32,10 +32,11 @@ const makeWork = ({ accounts, store }: Deps): Handler =>
     if (made === 'too-many') throw new GatewayError(409, 'too-many-tokens', `there are ${MOST_TOKENS} API tokens already, as many as a user may have`);
     if (made === 'account-full') throw accountFull('tokens', accounts.settings);
     const token = await store.readToken({ id: made.id });
+    const shown = token && await shownToken({ accounts, store }, token, { owner: true, fresh: made.token });
     // It has ended already: with the credential that made it.
-    if (!token) throw ended();
+    if (!shown) throw ended();
     ctx.status = 201;
-    ctx.body = await shownToken({ accounts, store }, token, { owner: true, fresh: made.token });
+    ctx.body = shown;
   };
 
 export const makeToken = endpoint('POST auth/api-token', {

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { callerOf, type Handler } from '../../context.ts';
 import type { Deps } from '../../deps.ts';
+import { notFound } from '../../errors.ts';
 import { endpoint } from '../endpoint.ts';
 import { ShownToken, shownToken } from '../shown_token.ts';
 import { findToken } from './find.ts';
@@ -11,7 +12,9 @@ export const TokenParam = Type.String({ description: 'Its id, or the token itsel
 const readWork = (deps: Deps): Handler =>
   async (ctx) => {
     const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
-    ctx.body = await shownToken(deps, token, { owner: reachable });
+    const shown = await shownToken(deps, token, { owner: reachable });
+    if (!shown) throw notFound();
+    ctx.body = shown;
   };
 
 export const readToken = endpoint('GET auth/api-token/:id', {
