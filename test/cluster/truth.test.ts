@@ -37,7 +37,7 @@ const tally = <T>(items: readonly T[], by: (item: T) => string): Record<string, 
 };
 
 interface Row { id: string; status: number; reason: string; has_body: boolean; queue_time_ms: number; io_bytes: number; usage_ms: number; ran: boolean; state: string }
-interface Line { msg: string; request_id?: string; status?: number; route?: string; ms?: number }
+interface Line { msg: string; token?: number; request_id?: string; status?: number; route?: string; ms?: number }
 
 const FILE = '/v1/probe/file';
 
@@ -87,6 +87,11 @@ describe('metrics, logs and statistics', function () {
     });
     const url = `${origin.url}/tiny.mp4`;
     const json = (body: object): RequestInit => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    // What tests before this one left running would be counted, too.
+    await eventually('nothing waits or runs', 60, async () => {
+      const [gauges, open] = [await metricsOf(c, 'controller'), await c.sql("select count(*) from requests where state = 'open'")];
+      return open === '0' && [...gauges].filter(([key]) => key.startsWith('probeyard_jobs{')).every(([, value]) => value === 0);
+    });
     [api, controller] = [{ before: await metricsOf(c, 'api'), after: new Map() }, { before: await metricsOf(c, 'controller'), after: new Map() }];
 
     const form = new FormData();
@@ -125,6 +130,8 @@ describe('metrics, logs and statistics', function () {
       [api.after, controller.after] = [await metricsOf(c, 'api'), await metricsOf(c, 'controller')];
       const text = await c.kubectl('-n', NAMESPACE, 'logs', '-l', `${LABEL.component}=api`, '--tail=-1', `--since-time=${since.toISOString()}`);
       lines = text.split('\n').flatMap((line) => { try { return [JSON.parse(line) as Line]; } catch { return []; } }).filter(({ msg, route }) => msg === 'request' && route === FILE);
+      const ids = new Set(told.map(({ id }) => id));
+      lines = lines.filter(({ request_id, token: by }) => by === tokenId || ids.has(request_id ?? ''));
       return lines.length >= told.length + hungUp && total(added(controller.before, controller.after, 'probeyard_jobs_finished_total')) >= rows.length;
     });
     const { text } = await c.get(`/frontend/api/v1/statistics/usage?aggregation=no-aggregation&token-id=${tokenId}`);
