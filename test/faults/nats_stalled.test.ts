@@ -9,7 +9,8 @@ describe('NATS is stopped for 25 s and continued, three times', function () {
   after(() => c.close());
 
   it('no request is lost or doubled, and each process is left with the connections that it had', async () => {
-    assertTold(await underLoad(c, () => natsStalled(c)), 0.5);
+    // Without NATS the API leaves its Service, so most callers are refused at once, again and again.
+    assertTold(await underLoad(c, () => natsStalled(c)), 0.05, { queueTimeouts: true });
     await settled(c);
   });
 });
