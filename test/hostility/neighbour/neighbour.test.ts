@@ -9,7 +9,7 @@ import { record } from '../record.ts';
 import { makeAccount, type Account } from './account.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
 
-/** Of each kind; the p99 of fewer says nothing, so the short form looks at the median alone. */
+/** Of each kind; times of fewer say nothing, so the short form holds that the neighbour is served and no pod restarts, and prints them. */
 const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 30;
 const TURNS = 3;
 const PAUSE_MS = 25;
@@ -95,7 +95,6 @@ describe('an account that attacks, and its neighbour', function () {
       console.log(`      ${id}: ${words}`);
       record({ group: 'neighbour', attempt: `${id}: an account ${title}`, expected: `the neighbour's p99 at most ${MOST} times that beside ordinary requests, no pod restarted`, got: words });
       assert.deepEqual(restarted, []);
-      assert.ok(attacked.p50 <= usually.p50 * MOST, words);
       if (COUNT >= 300) assert.ok(attacked.p99 <= usually.p99 * MOST, words);
     });
   }
