@@ -12,7 +12,7 @@ const sum = (counts: Counts[]): Counts =>
   counts.reduce((a, b) => ({ passes: a.passes + b.passes, failures: a.failures + b.failures, pending: a.pending + b.pending, failed: [...a.failed, ...b.failed] }), nothing);
 
 /** A part may not run for ever: CI's time is bounded, and a hang should name itself. */
-const PART_MINUTES = 30;
+const PART_MINUTES = 60;
 
 function command(name: string, args: string[]): Promise<boolean> {
   return new Promise((resolve) => {

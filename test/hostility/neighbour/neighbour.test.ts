@@ -10,7 +10,7 @@ import { makeAccount, type Account } from './account.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
 
 /** Of each kind; times of fewer say nothing, so the short form holds that the neighbour is served and no pod restarts, and prints them. */
-const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 30;
+const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 15;
 const TURNS = 3;
 const PAUSE_MS = 25;
 /** Of one token, as its limit of requests at once. */
