@@ -90,8 +90,8 @@ const mostOf = (all: readonly Links[], role: Role, server: Server): number => Ma
 export interface Held { links: Links[]; watches: Record<string, number> }
 export const held = async (c: Cluster): Promise<Held> => ({ links: await links(c), watches: await watches(c) });
 
-/** Postgres' pool opens connections as they are needed, and closes them a minute later; the listener has one of its own. */
-const POSTGRES_AT_MOST = 11;
+/** A pool of ten, whose connections are closed after a minute of rest, and two that listen: for changed tokens, and in the API for webhooks. */
+const POSTGRES_AT_MOST = 12;
 
 /** Throws what is wrong, for a wait that looks again. */
 export function assertHeldAsBefore(now: Held, before: Held): void {
