@@ -111,6 +111,8 @@ export async function run(): Promise<void> {
     term = undefined;
     metrics.lead(undefined);
     await ending?.stop();
+    // What another leads now is no longer counted here.
+    for (const state of ['waiting', 'running'] as const) metrics.jobs(state, 0);
   };
   const election = startElection({
     client: leaseClient, name: 'probeyard-controller', namespace: config.namespace, holder: config.podName,
