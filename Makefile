@@ -87,13 +87,9 @@ fuzz-c2pa: node_modules/.package-lock.json ## changed signed files to the C2PA c
 	@$(RUN) images/cargo_build.ts
 	@nice -n 19 $(RUN) test/c2pa/fuzz.ts $(or $(CASES),10000) $(SEED)
 
-mutations: node_modules/.package-lock.json ## take out each guard in a copy of the tree: its test must go red (ONLY=text;text); writes docs/mutations.md
-	@$(SERVERS)
-	@nice -n 19 $(RUN) test/mutations/run.ts
-
 # npm writes this file at the end of an install.
 node_modules/.package-lock.json: package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down test test-unit test-cluster faults soak hostility bench fuzz-api bench-hls fuzz-hls bench-store report-data report-train report-tables images images-source peers sources fuzz-media browser status logs fuzz-c2pa mutations
+.PHONY: help up down test test-unit test-cluster faults soak hostility bench fuzz-api bench-hls fuzz-hls bench-store report-data report-train report-tables images images-source peers sources fuzz-media browser status logs fuzz-c2pa
