@@ -12,12 +12,14 @@ export function syncTimes(): Summary {
   const folder = mkdtempSync(join(homedir(), '.probeyard-bench-'));
   const file = openSync(join(folder, 'record'), 'w');
   try {
-    return summary(Array.from({ length: SYNCS }, () => {
-      const begun = performance.now();
-      writeSync(file, RECORD);
-      fdatasyncSync(file);
-      return performance.now() - begun;
-    }));
+    return summary(
+      Array.from({ length: SYNCS }, () => {
+        const begun = performance.now();
+        writeSync(file, RECORD);
+        fdatasyncSync(file);
+        return performance.now() - begun;
+      }),
+    );
   } finally {
     closeSync(file);
     rmSync(folder, { recursive: true, force: true });

@@ -22,4 +22,5 @@ export interface Measurement {
 
 export const one = (value: number): Summary => summary([value]);
 
-export const ratioOf = ({ ratio, values, against }: Row): number | undefined => ratio ?? (against ? values.p50 / against.values.p50 : undefined);
+export const ratioOf = ({ ratio, values, against }: Row): number | undefined =>
+  ratio ?? (against ? values.p50 / against.values.p50 : undefined);

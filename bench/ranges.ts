@@ -6,18 +6,33 @@ import Value from 'typebox/value';
 import { parse } from 'yaml';
 import { ratioOf, type Row } from './measurement.ts';
 
-const Bound = Type.Object({ of: Type.Enum(['p50', 'p99', 'most', 'ratio']), atMost: Type.Optional(Type.Number()), atLeast: Type.Optional(Type.Number()) }, { additionalProperties: false });
-const Range = Type.Object({
-  aim: Type.String(),
-  /** All must hold; none: the figure is reported only. */
-  bounds: Type.Array(Bound),
-  /** What was measured when the range was set, as p50 and p99 or as least and most. */
-  mean: Type.String(), spread: Type.String(), calibrated: Type.String(), run: Type.String(),
-}, { additionalProperties: false });
+const Bound = Type.Object(
+  {
+    of: Type.Enum(['p50', 'p99', 'most', 'ratio']),
+    atMost: Type.Optional(Type.Number()),
+    atLeast: Type.Optional(Type.Number()),
+  },
+  { additionalProperties: false },
+);
+const Range = Type.Object(
+  {
+    aim: Type.String(),
+    /** All must hold; none: the figure is reported only. */
+    bounds: Type.Array(Bound),
+    /** What was measured when the range was set, as p50 and p99 or as least and most. */
+    mean: Type.String(),
+    spread: Type.String(),
+    calibrated: Type.String(),
+    run: Type.String(),
+  },
+  { additionalProperties: false },
+);
 const Ranges = Type.Record(Type.String(), Range);
 export type Range = Static<typeof Range>;
 
-export function readRanges(text = readFileSync(join(import.meta.dirname, 'ranges.yaml'), 'utf8')): Record<string, Range> {
+export function readRanges(
+  text = readFileSync(join(import.meta.dirname, 'ranges.yaml'), 'utf8'),
+): Record<string, Range> {
   return Value.Parse(Ranges, parse(text));
 }
 

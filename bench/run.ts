@@ -1,6 +1,7 @@
 /**
- * The measurements on the local cluster, side by side with the bare tools and with plain Jobs: `make bench`, or
- * `node bench/run.ts [name...]`. Prints the tables and writes them to docs/measurements.md, where those of other names stay as they are.
+ * The measurements on the local cluster, side by side with the bare tools and with plain Jobs: `make bench`, or `node
+ * bench/run.ts [name...]`. Prints the tables and writes them to docs/measurements.md, where those of other names stay
+ * as they are.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
@@ -22,7 +23,19 @@ import { readRanges } from './ranges.ts';
 import { table } from './table.ts';
 import { webhooks } from './webhooks/deliver.ts';
 
-const MEASUREMENTS: readonly Measurement[] = [warm, far, cold, throughput, tenants, failovers, memory, apiWrites, webhooks, largeEnvelope, gateway];
+const MEASUREMENTS: readonly Measurement[] = [
+  warm,
+  far,
+  cold,
+  throughput,
+  tenants,
+  failovers,
+  memory,
+  apiWrites,
+  webhooks,
+  largeEnvelope,
+  gateway,
+];
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const unknown = positionals.filter((name) => !MEASUREMENTS.some((measurement) => measurement.name === name));
@@ -34,7 +47,9 @@ const chosen = MEASUREMENTS.filter(({ name }) => positionals.length === 0 || pos
 const ranges = readRanges();
 const load = () => {
   const sync = syncTimes();
-  return `load ${loadavg().map((value) => value.toFixed(1)).join(' ')}; a sync of 2 KB to disk ${sync.p50.toFixed(1)} ms (p99 ${sync.p99.toFixed(1)})`;
+  return `load ${loadavg()
+    .map((value) => value.toFixed(1))
+    .join(' ')}; a sync of 2 KB to disk ${sync.p50.toFixed(1)} ms (p99 ${sync.p99.toFixed(1)})`;
 };
 const measured = new Map<string, string>();
 let failed = false;
@@ -46,7 +61,10 @@ for (const { name, title, measure } of chosen) {
     const rows: Row[] = await measure((line) => console.log(`   ${line}`));
     const text = table(rows, ranges);
     console.log(text);
-    measured.set(name, `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}. The machine before: ${before}. After: ${load()}.\n\n${text}\n`);
+    measured.set(
+      name,
+      `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}. The machine before: ${before}. After: ${load()}.\n\n${text}\n`,
+    );
   } catch (error) {
     failed = true;
     console.error(`${name}: could not be measured:`, error);
@@ -55,12 +73,24 @@ for (const { name, title, measure } of chosen) {
 
 const path = join(import.meta.dirname, '..', 'docs', 'measurements.md');
 const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}`;
-const standing = existsSync(path) ? readFileSync(path, 'utf8').split(/^(?=## )/m).slice(1) : [];
+const standing = existsSync(path)
+  ? readFileSync(path, 'utf8')
+      .split(/^(?=## )/m)
+      .slice(1)
+  : [];
 const nameOf = (section: string): string => /^## ([\w-]+)/.exec(section)?.[1] ?? '';
 const sections = [
-  ...MEASUREMENTS.flatMap(({ name }) => measured.get(name) ?? standing.find((section) => nameOf(section) === name)?.replace(/\n+$/, '\n') ?? []),
-  ...standing.filter((section) => !MEASUREMENTS.some(({ name }) => name === nameOf(section))).map((section) => section.replace(/\n+$/, '\n')),
+  ...MEASUREMENTS.flatMap(
+    ({ name }) =>
+      measured.get(name) ?? standing.find((section) => nameOf(section) === name)?.replace(/\n+$/, '\n') ?? [],
+  ),
+  ...standing
+    .filter((section) => !MEASUREMENTS.some(({ name }) => name === nameOf(section)))
+    .map((section) => section.replace(/\n+$/, '\n')),
 ];
-writeFileSync(path, `# Measurements\n\n${machine}; API server, etcd, Postgres, NATS, the runners, the origin and the callers all share it. Made by \`make bench\`; aims in bench/ranges.yaml.\n\n${sections.join('\n')}`);
+writeFileSync(
+  path,
+  `# Measurements\n\n${machine}; API server, etcd, Postgres, NATS, the runners, the origin and the callers all share it. Made by \`make bench\`; aims in bench/ranges.yaml.\n\n${sections.join('\n')}`,
+);
 console.log(`\nwritten to ${path}`);
 process.exit(failed ? 1 : 0);

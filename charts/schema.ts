@@ -1,14 +1,18 @@
-/** The chart's values: one description, from which values.schema.json is made. Every object refuses names it does not know. */
+/**
+ * The chart's values: one description, from which values.schema.json is made. Every object refuses names it does not
+ * know.
+ */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from '../src/kube/crd.ts';
 import { PROBE_POOL, TOOLS, WALLS } from '../src/kube/resources.ts';
 
-const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema => ({
-  type: 'object',
-  properties,
-  additionalProperties: false,
-  ...(required.length > 0 ? { required } : {}),
-}) as unknown as TObject;
+const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema =>
+  ({
+    type: 'object',
+    properties,
+    additionalProperties: false,
+    ...(required.length > 0 ? { required } : {}),
+  }) as unknown as TObject;
 
 const oneOf = (values: readonly string[]): TSchema => Type.Unsafe({ type: 'string', enum: [...values] });
 const orNull = (schema: TSchema): TSchema => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
@@ -27,7 +31,9 @@ const optionalName = text({ pattern: `^$|${OBJECT_NAME}` });
 const digest = text({ pattern: '^(sha256:[0-9a-f]{64})?$' });
 const cidr = text({ pattern: '^[0-9a-fA-F:.]+/[0-9]{1,3}$' });
 const port = whole(1, 65535);
-const quantity = Type.Unsafe({ anyOf: [{ type: 'string', pattern: '^[0-9.]+([numkKMGTPE]|[KMGTPE]i)?$' }, { type: 'number' }] });
+const quantity = Type.Unsafe({
+  anyOf: [{ type: 'string', pattern: '^[0-9.]+([numkKMGTPE]|[KMGTPE]i)?$' }, { type: 'number' }],
+});
 const amounts = object({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity });
 const resources = object({ requests: amounts, limits: amounts });
 
@@ -41,7 +47,15 @@ const deployment = {
   podLabels: textMap,
   ...placement,
   topologySpreadConstraints: anyObjects,
-  pdb: object({ enabled: flag, maxUnavailable: Type.Unsafe({ anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^[0-9]{1,3}%$' }] }) }),
+  pdb: object({
+    enabled: flag,
+    maxUnavailable: Type.Unsafe({
+      anyOf: [
+        { type: 'integer', minimum: 0 },
+        { type: 'string', pattern: '^[0-9]{1,3}%$' },
+      ],
+    }),
+  }),
   extraEnv: anyObjects,
 };
 const persistence = object({ enabled: flag, size: quantity, storageClass: orNull(text()) });
@@ -62,12 +76,16 @@ const tool = object(
 
 /** JSON schema of a ProbePool's spec, as the CRD has it, made strict. */
 function poolSpec(): TSchema {
-  const definition = customResourceDefinition(PROBE_POOL) as { spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] } };
+  const definition = customResourceDefinition(PROBE_POOL) as {
+    spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: object } } } }[] };
+  };
   const spec = definition.spec.versions[0]?.schema.openAPIV3Schema.properties.spec;
   const strict = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(strict);
     if (typeof node !== 'object' || node === null) return node;
-    const kept = Object.entries(node).filter(([key]) => !key.startsWith('x-kubernetes-') && key !== 'format' && key !== 'default');
+    const kept = Object.entries(node).filter(
+      ([key]) => !key.startsWith('x-kubernetes-') && key !== 'format' && key !== 'default',
+    );
     const out = Object.fromEntries(kept.map(([key, value]) => [key, strict(value)]));
     return out['type'] === 'object' && out['properties'] ? { ...out, additionalProperties: false } : out;
   };
@@ -100,23 +118,46 @@ const VALUES: TSchema = object({
     trustedProxies: orNull(whole(0, 20)),
     memoryBudgetBytes: whole(20_000_000, 1_000_000_000_000),
     drainSeconds: whole(0, 3600),
-    service: object({ type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']), port, nodePort: whole(0, 65535), annotations: textMap }),
+    service: object({
+      type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer']),
+      port,
+      nodePort: whole(0, 65535),
+      annotations: textMap,
+    }),
   }),
   controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }),
   accounts: object({ signUp: flag, maxSubUsers: whole(0, 1_000_000), maxTokens: whole(1, 1_000_000) }),
   tokens: object({ viewable: flag }),
   mail: object({
-    host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }), port, tls: oneOf(['starttls', 'implicit', 'opportunistic', 'none']), from: text(),
-    existingSecret: optionalName, usernameKey: text({ minLength: 1 }), passwordKey: text({ minLength: 1 }),
+    host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }),
+    port,
+    tls: oneOf(['starttls', 'implicit', 'opportunistic', 'none']),
+    from: text(),
+    existingSecret: optionalName,
+    usernameKey: text({ minLength: 1 }),
+    passwordKey: text({ minLength: 1 }),
   }),
-  c2pa: object({ trustAnchors: text(), userAnchors: text(), allowedList: text(), trustConfig: text(), settings: anyObject, configMap: optionalName }),
+  c2pa: object({
+    trustAnchors: text(),
+    userAnchors: text(),
+    allowedList: text(),
+    trustConfig: text(),
+    settings: anyObject,
+    configMap: optionalName,
+  }),
   jobs: object({
     maxQueued: whole(1, 10_000_000),
     finished: object({ seconds: whole(1, 86_400), max: whole(0, 100_000), maxPerToken: whole(0, 100_000) }),
     secretRefs: object({ enabled: flag }),
   }),
   retention: object({ resultDays: whole(1, 36_500), logMonths: whole(1, 1_200) }),
-  limits: object({ requestsPerMinute: whole(1, 10_000_000), concurrency: whole(1, 100_000), accountConcurrency: orNull(whole(0, 1_000_000)), queueTimeoutMs: whole(1, 60_000), fileBytes: whole(1, 1_000_000_000_000_000) }),
+  limits: object({
+    requestsPerMinute: whole(1, 10_000_000),
+    concurrency: whole(1, 100_000),
+    accountConcurrency: orNull(whole(0, 1_000_000)),
+    queueTimeoutMs: whole(1, 60_000),
+    fileBytes: whole(1, 1_000_000_000_000_000),
+  }),
   compat: object({ onlyReturnsRaw: flag }),
   sources: object({
     allow: Type.Array(allowedSource),
@@ -126,7 +167,11 @@ const VALUES: TSchema = object({
     noProxy: Type.Array(text({ minLength: 1 })),
     egressResolve: oneOf(['here', 'proxy']),
     minBytesPerMinute: whole(0, 1_000_000_000),
-    s3: object({ hosts: Type.Array(text({ pattern: '^\\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$' })), endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }), region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }) }),
+    s3: object({
+      hosts: Type.Array(text({ pattern: '^\\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$' })),
+      endpoint: text({ pattern: '^$|^https?://[^/?#@ ]+/?$' }),
+      region: text({ pattern: '^[A-Za-z0-9-]{0,64}$' }),
+    }),
   }),
   tools: object({
     delivery: oneOf(['imageVolume', 'bundled']),
@@ -139,7 +184,11 @@ const VALUES: TSchema = object({
     exclude: Type.Array(text({ minLength: 1 })),
     bundled: object(image),
   }),
-  pools: Type.Unsafe({ type: 'object', propertyNames: { pattern: DNS_LABEL, maxLength: 40 }, additionalProperties: orNull(poolSpec()) }),
+  pools: Type.Unsafe({
+    type: 'object',
+    propertyNames: { pattern: DNS_LABEL, maxLength: 40 },
+    additionalProperties: orNull(poolSpec()),
+  }),
   runners: object({
     namespace: text({ pattern: DNS_LABEL }),
     createNamespace: flag,
@@ -151,16 +200,29 @@ const VALUES: TSchema = object({
     priorityClassName: text(),
   }),
   nats: object({
-    external: object({ url: text({ pattern: '^$|^(tls|nats|wss)://' }), runnerUrl: text({ pattern: '^$|^(tls|nats|wss)://' }) }),
+    external: object({
+      url: text({ pattern: '^$|^(tls|nats|wss)://' }),
+      runnerUrl: text({ pattern: '^$|^(tls|nats|wss)://' }),
+    }),
     image: object(image),
     resources,
-    jetstream: object({ memory: text({ pattern: '^[0-9]+(B|KB|MB|GB)$' }), file: text({ pattern: '^[0-9]+(B|KB|MB|GB)$' }) }),
+    jetstream: object({
+      memory: text({ pattern: '^[0-9]+(B|KB|MB|GB)$' }),
+      file: text({ pattern: '^[0-9]+(B|KB|MB|GB)$' }),
+    }),
     persistence,
     podAnnotations: textMap,
     ...placement,
   }),
   postgres: object({
-    external: object({ existingSecret: optionalName, apiSecret: optionalName, controllerSecret: optionalName, urlKey: text({ minLength: 1 }), directUrlKey: text({ minLength: 1 }), caKey: text() }),
+    external: object({
+      existingSecret: optionalName,
+      apiSecret: optionalName,
+      controllerSecret: optionalName,
+      urlKey: text({ minLength: 1 }),
+      directUrlKey: text({ minLength: 1 }),
+      caKey: text(),
+    }),
     image: object(image),
     resources,
     persistence,
@@ -168,7 +230,17 @@ const VALUES: TSchema = object({
     ...placement,
   }),
   setup: object({ enabled: flag, adminEmail: text({ pattern: '^[^@\\s]+@[^@\\s]+$' }) }),
-  secrets: object({ natsTls: objectName, natsAuth: objectName, postgres: objectName, postgresApi: objectName, postgresController: objectName, sealPublic: objectName, sealPrivate: objectName, admin: objectName, box: objectName }),
+  secrets: object({
+    natsTls: objectName,
+    natsAuth: objectName,
+    postgres: objectName,
+    postgresApi: objectName,
+    postgresController: objectName,
+    sealPublic: objectName,
+    sealPrivate: objectName,
+    admin: objectName,
+    box: objectName,
+  }),
   networkPolicy: object({
     enabled: flag,
     dns: object({ namespace: objectName, podLabels: textMap, ports: Type.Array(port, { minItems: 1 }) }),
@@ -179,8 +251,20 @@ const VALUES: TSchema = object({
     controllerExtraEgress: anyObjects,
     runnerExtraEgress: anyObjects,
   }),
-  ingress: object({ enabled: flag, className: text(), annotations: textMap, hosts: Type.Array(text({ minLength: 1 })), tls: anyObjects }),
-  gateway: object({ enabled: flag, parentRefs: anyObjects, hostnames: Type.Array(text({ minLength: 1 })), timeout: text({ pattern: '^[0-9]+(ms|s|m|h)$' }), annotations: textMap }),
+  ingress: object({
+    enabled: flag,
+    className: text(),
+    annotations: textMap,
+    hosts: Type.Array(text({ minLength: 1 })),
+    tls: anyObjects,
+  }),
+  gateway: object({
+    enabled: flag,
+    parentRefs: anyObjects,
+    hostnames: Type.Array(text({ minLength: 1 })),
+    timeout: text({ pattern: '^[0-9]+(ms|s|m|h)$' }),
+    annotations: textMap,
+  }),
   metrics: object({
     scrapeAnnotations: flag,
     podMonitor: monitor,
@@ -191,4 +275,5 @@ const VALUES: TSchema = object({
   tests: object({ enabled: flag, requireNetworkPolicy: flag }),
 });
 
-export const valuesSchema = (): string => `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the Probeyard chart', ...VALUES }, null, 2)}\n`;
+export const valuesSchema = (): string =>
+  `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the Probeyard chart', ...VALUES }, null, 2)}\n`;

@@ -1,7 +1,11 @@
 /** The table of values in docs/operating.md, read from the comments of values.yaml. */
 import { isMap, isScalar, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
 
-export interface ValueRow { path: string; fallback: string; text: string }
+export interface ValueRow {
+  path: string;
+  fallback: string;
+  text: string;
+}
 
 /** Below these the value's own type is Kubernetes' or the ProbePool's: one comment stands for all of it. */
 const WHOLE = [/^pools\.[^.]+$/, /(^|\.)resources$/, /(^|\.)(annotations|podLabels)$/];
@@ -9,7 +13,13 @@ const WHOLE = [/^pools\.[^.]+$/, /(^|\.)resources$/, /(^|\.)(annotations|podLabe
 const isWhole = (path: string): boolean => WHOLE.some((pattern) => pattern.test(path));
 
 const clean = (comment: string | null | undefined): string =>
-  (comment ?? '').trim().split('\n\n').at(-1)!.split('\n').map((line) => line.trim()).join(' ');
+  (comment ?? '')
+    .trim()
+    .split('\n\n')
+    .at(-1)!
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');
 
 function visit(map: YAMLMap, prefix: string, rows: ValueRow[]): void {
   for (const [index, pair] of (map.items as Pair<Node, Node | null>[]).entries()) {
@@ -33,4 +43,8 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 const shown = (fallback: string): string => (fallback.length > 60 ? 'see values.yaml' : `\`${cell(fallback)}\``);
 
 export const valuesTable = (valuesYaml: string): string =>
-  ['| value | default | meaning |', '|---|---|---|', ...valueRows(valuesYaml).map(({ path, fallback, text }) => `| \`${path}\` | ${shown(fallback)} | ${cell(text)} |`)].join('\n');
+  [
+    '| value | default | meaning |',
+    '|---|---|---|',
+    ...valueRows(valuesYaml).map(({ path, fallback, text }) => `| \`${path}\` | ${shown(fallback)} | ${cell(text)} |`),
+  ].join('\n');

@@ -13,16 +13,22 @@ interface Descriptor {
 export async function archiveDigest(archive: string): Promise<string> {
   const index = JSON.parse(await run('tar', ['-xOf', archive, 'index.json'])) as { manifests?: Descriptor[] };
   const digest = index.manifests?.[0]?.digest;
-  if (digest === undefined || index.manifests?.length !== 1) throw new ImageError('ARCHIVE_INVALID', `${archive} does not hold exactly one image`);
+  if (digest === undefined || index.manifests?.length !== 1)
+    throw new ImageError('ARCHIVE_INVALID', `${archive} does not hold exactly one image`);
   return digest;
 }
 
-/** Lays the image's files out in a folder. The images made here delete nothing in later layers, so there are no whiteouts to follow. */
+/**
+ * Lays the image's files out in a folder. The images made here delete nothing in later layers, so there are no
+ * whiteouts to follow.
+ */
 export async function unpack(archive: string, folder: string): Promise<void> {
   await withScratch(async (scratch) => {
     await run('tar', ['-xf', archive, '-C', scratch]);
     const blob = ({ digest }: Descriptor) => join(scratch, 'blobs', digest.replace(':', '/'));
-    const manifest = JSON.parse(await readFile(blob({ digest: await archiveDigest(archive) }), 'utf8')) as { layers: Descriptor[] };
+    const manifest = JSON.parse(await readFile(blob({ digest: await archiveDigest(archive) }), 'utf8')) as {
+      layers: Descriptor[];
+    };
     for (const layer of manifest.layers) await run('tar', ['-xf', blob(layer), '-C', folder]);
   });
 }

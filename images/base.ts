@@ -1,4 +1,7 @@
-/** A Debian root, made once by debootstrap: the place that libraries are taken from, and where images are built that compile something. */
+/**
+ * A Debian root, made once by debootstrap: the place that libraries are taken from, and where images are built that
+ * compile something.
+ */
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,8 +14,18 @@ const SUITE = 'bookworm';
 
 /** What the tools' prebuilt binaries link beside libc: never called while probing, but the loader wants them. */
 const INCLUDE = [
-  'ca-certificates', 'libstdc++6', 'libgcc-s1', 'zlib1g', 'libasound2', 'libxcb1', 'libxcb-shape0', 'libxcb-xfixes0', 'libxcb-shm0',
-  'libva2', 'libva-drm2', 'libpulse0',
+  'ca-certificates',
+  'libstdc++6',
+  'libgcc-s1',
+  'zlib1g',
+  'libasound2',
+  'libxcb1',
+  'libxcb-shape0',
+  'libxcb-xfixes0',
+  'libxcb-shm0',
+  'libva2',
+  'libva-drm2',
+  'libpulse0',
 ];
 
 export interface Base {
@@ -29,7 +42,10 @@ export async function baseRoot(): Promise<Base> {
       const mirror = await configuredMirror(false);
       await run('debootstrap', ['--variant=minbase', `--include=${INCLUDE.join(',')}`, SUITE, root, mirror]);
       const security = await configuredMirror(true);
-      await writeFile(join(root, 'etc/apt/sources.list'), `deb ${mirror} ${SUITE} main\ndeb ${security} ${SUITE}-security main\n`);
+      await writeFile(
+        join(root, 'etc/apt/sources.list'),
+        `deb ${mirror} ${SUITE} main\ndeb ${security} ${SUITE}-security main\n`,
+      );
       await copyProxySettings(root);
       await rm(join(root, 'var/cache/apt/archives'), { recursive: true, force: true });
       await rm(join(root, 'dev'), { recursive: true, force: true });

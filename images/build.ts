@@ -13,7 +13,9 @@ import { toolPlan } from './tool_image.ts';
 export type { BuiltImage } from './built_image.ts';
 
 export interface BuildOptions {
-  /** Only these: product, nats, postgres, bundled, tools, ffprobe-9.0, mediainfo-26.10 and so on. All where it is empty. */
+  /**
+   * Only these: product, nats, postgres, bundled, tools, ffprobe-9.0, mediainfo-26.10 and so on. All where it is empty.
+   */
   only?: readonly string[];
   /** The image that holds every tool: big, and wanted only by clusters without image volumes. */
   bundled?: boolean;
@@ -40,7 +42,8 @@ export async function buildAll(options: BuildOptions = {}): Promise<BuiltImage[]
     if (image) tools.push({ entry, image });
   }
   built.push(...tools.map(({ image }) => image));
-  if (only.has('bundled') || options.bundled === true) built.push(await realise(await bundledPlan(await realise(await productPlan()), tools)));
+  if (only.has('bundled') || options.bundled === true)
+    built.push(await realise(await bundledPlan(await realise(await productPlan()), tools)));
   return built;
 }
 
@@ -49,7 +52,8 @@ async function buildTool(entry: Entry): Promise<BuiltImage | undefined> {
   try {
     return await realise(await toolPlan(entry));
   } catch (error) {
-    if (!(error instanceof ImageError) || (error.code !== 'SOURCE_UNAVAILABLE' && error.code !== 'CHECKSUM_UNKNOWN')) throw error;
+    if (!(error instanceof ImageError) || (error.code !== 'SOURCE_UNAVAILABLE' && error.code !== 'CHECKSUM_UNKNOWN'))
+      throw error;
     say(`left out ${entry.tool} ${entry.version}: ${error.message.split('\n')[0]}`);
     return undefined;
   }

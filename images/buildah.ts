@@ -1,4 +1,7 @@
-/** Images by buildah, as root, with storage of its own under the cache: no daemon, no registry, nothing of other container tools is touched. */
+/**
+ * Images by buildah, as root, with storage of its own under the cache: no daemon, no registry, nothing of other
+ * container tools is touched.
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheDir } from './cache.ts';
@@ -27,13 +30,34 @@ export interface ImageBuild {
   timeoutMs?: number;
 }
 
-/** Layers are kept between builds (only what changed is made anew) and carry no time, so that equal content gives an equal digest. */
+/**
+ * Layers are kept between builds (only what changed is made anew) and carry no time, so that equal content gives an
+ * equal digest.
+ */
 export async function buildImage(build: ImageBuild): Promise<void> {
   const args = Object.entries(build.args ?? {}).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
   const target = build.target === undefined ? [] : ['--target', build.target];
   await run(
     'buildah',
-    [...(await globalOptions()), 'bud', '--isolation', 'chroot', '--layers', '--force-rm', '--timestamp', '0', '--format', 'oci', ...args, ...target, '-t', build.ref, '-f', build.dockerfile, build.context],
+    [
+      ...(await globalOptions()),
+      'bud',
+      '--isolation',
+      'chroot',
+      '--layers',
+      '--force-rm',
+      '--timestamp',
+      '0',
+      '--format',
+      'oci',
+      ...args,
+      ...target,
+      '-t',
+      build.ref,
+      '-f',
+      build.dockerfile,
+      build.context,
+    ],
     { timeoutMs: build.timeoutMs ?? 1_800_000, env: { BUILDAH_ISOLATION: 'chroot' } },
   );
 }

@@ -53,7 +53,10 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
     await dropOlder(plan);
   }
   const { name, tag, kind } = plan;
-  const about = { ...(plan.tool === undefined ? {} : { tool: plan.tool }), ...(plan.version === undefined ? {} : { version: plan.version }) };
+  const about = {
+    ...(plan.tool === undefined ? {} : { tool: plan.tool }),
+    ...(plan.version === undefined ? {} : { version: plan.version }),
+  };
   return { name, tag, ref, archive, digest: await digestOf(folder, archive), kind, ...about };
 }
 
@@ -61,9 +64,12 @@ export async function realise(plan: ImagePlan): Promise<BuiltImage> {
 async function dropOlder(plan: ImagePlan): Promise<void> {
   const images = join(cacheDir, 'images');
   const own = `${plan.name}-${plan.tag}-`;
-  const folders = (await readdir(images)).filter((name) => name.startsWith(own) && name.length === own.length + plan.key.length).map((name) => join(images, name));
+  const folders = (await readdir(images))
+    .filter((name) => name.startsWith(own) && name.length === own.length + plan.key.length)
+    .map((name) => join(images, name));
   const aged = await Promise.all(folders.map(async (folder) => ({ folder, made: (await stat(folder)).mtimeMs })));
-  for (const { folder } of aged.sort((a, b) => b.made - a.made).slice(KEPT)) await rm(folder, { recursive: true, force: true });
+  for (const { folder } of aged.sort((a, b) => b.made - a.made).slice(KEPT))
+    await rm(folder, { recursive: true, force: true });
 }
 
 export function folderOf({ name, tag, key }: ImagePlan): string {

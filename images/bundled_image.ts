@@ -9,12 +9,19 @@ import type { Entry } from './catalog.ts';
 
 const dockerfile = join(import.meta.dirname, 'bundled', 'Dockerfile');
 
-export async function bundledPlan(product: BuiltImage, tools: readonly { entry: Entry; image: BuiltImage }[]): Promise<ImagePlan> {
+export async function bundledPlan(
+  product: BuiltImage,
+  tools: readonly { entry: Entry; image: BuiltImage }[],
+): Promise<ImagePlan> {
   return {
     name: 'bundled',
     tag: product.tag,
     kind: 'bundled',
-    key: contentKey(product.digest, ...tools.map(({ image }) => `${image.ref}@${image.digest}`), await contents(dockerfile)),
+    key: contentKey(
+      product.digest,
+      ...tools.map(({ image }) => `${image.ref}@${image.digest}`),
+      await contents(dockerfile),
+    ),
     make: (ref) =>
       withScratch(async (context) => {
         for (const { entry, image } of tools) {

@@ -1,4 +1,7 @@
-/** Everything that is fetched or built is kept by its content outside the checkout, and appears there by a rename: never half. */
+/**
+ * Everything that is fetched or built is kept by its content outside the checkout, and appears there by a rename: never
+ * half.
+ */
 import { createHash, type BinaryLike } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -12,7 +15,8 @@ const ABANDONED_MS = 6 * 3600_000;
 
 export function contentKey(...parts: readonly BinaryLike[]): string {
   const hash = createHash('sha256');
-  for (const part of parts) hash.update(`\0${typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength}\0`).update(part);
+  for (const part of parts)
+    hash.update(`\0${typeof part === 'string' ? Buffer.byteLength(part) : part.byteLength}\0`).update(part);
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -20,7 +24,8 @@ export function contentKey(...parts: readonly BinaryLike[]): string {
 export async function contents(...paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths) {
-    for (const file of await filesUnder(path)) hash.update(`\0${file.slice(path.length)}\0`).update(await readFile(file));
+    for (const file of await filesUnder(path))
+      hash.update(`\0${file.slice(path.length)}\0`).update(await readFile(file));
   }
   return hash.digest('hex');
 }
@@ -39,7 +44,11 @@ export async function sha256Of(file: string): Promise<string> {
   return digestOf(file, 'sha256', 'hex');
 }
 
-export async function digestOf(file: string, algorithm: 'sha256' | 'sha512', encoding: 'hex' | 'base64'): Promise<string> {
+export async function digestOf(
+  file: string,
+  algorithm: 'sha256' | 'sha512',
+  encoding: 'hex' | 'base64',
+): Promise<string> {
   const hash = createHash(algorithm);
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   return hash.digest(encoding);
@@ -71,12 +80,18 @@ export async function withScratch<T>(work: (folder: string) => Promise<T>): Prom
   }
 }
 
-/** What a kill leaves behind, by its age: a process of another PID namespace may be at work here, so no process id tells. */
+/**
+ * What a kill leaves behind, by its age: a process of another PID namespace may be at work here, so no process id
+ * tells.
+ */
 export async function dropOldScratch(): Promise<void> {
   if (!existsSync(scratchDir)) return;
   for (const name of await readdir(scratchDir)) {
     const folder = join(scratchDir, name);
-    const made = await stat(folder).then(({ birthtimeMs }) => birthtimeMs, () => Date.now());
+    const made = await stat(folder).then(
+      ({ birthtimeMs }) => birthtimeMs,
+      () => Date.now(),
+    );
     if (Date.now() - made > ABANDONED_MS) await rm(folder, { recursive: true, force: true });
   }
 }

@@ -40,7 +40,9 @@ const DebianSource = Type.Object(
   {
     kind: Type.Literal('debian'),
     suite: text(),
-    /** Exact versions of what matters. Their dependencies are taken as the suite has them, verified by its signature. */
+    /**
+     * Exact versions of what matters. Their dependencies are taken as the suite has them, verified by its signature.
+     */
     packages: Type.Array(Type.Object({ name: text(), version: text(), sha256 }, strict), { minItems: 1 }),
     /** The program, as a path in the unpacked packages. */
     program: text(),
@@ -52,12 +54,16 @@ const Tarball = Type.Object(
   {
     name: text(),
     url: text({ format: 'https' }),
-    /** `unknown` where it could not be computed by us: then the signature has to do, and without one the build refuses. */
+    /**
+     * `unknown` where it could not be computed by us: then the signature has to do, and without one the build refuses.
+     */
     sha256: Type.Union([sha256, Type.Literal('unknown')]),
     /** Detached OpenPGP signature, checked against the key beside the recipe. */
     signature: Type.Optional(text({ format: 'https' })),
     /** The same file, untouched, in a Debian source package. */
-    debian: Type.Optional(Type.Object({ package: text(), suites: Type.Array(text(), { minItems: 1 }), file: text() }, strict)),
+    debian: Type.Optional(
+      Type.Object({ package: text(), suites: Type.Array(text(), { minItems: 1 }), file: text() }, strict),
+    ),
   },
   strict,
 );
@@ -163,7 +169,8 @@ function checkSources(data: unknown): void {
     const kind = entry?.source?.kind ?? '';
     const branch = checkSource[kind];
     const where = nameAt(data, `/tools/${index}`);
-    if (!branch) throw invalid(`${where}/tools/${index}/source/kind must be one of ${Object.keys(checkSource).join(', ')}`);
+    if (!branch)
+      throw invalid(`${where}/tools/${index}/source/kind must be one of ${Object.keys(checkSource).join(', ')}`);
     if (!branch(entry?.source)) {
       const [first] = branch.errors ?? [];
       throw invalid(`${where}/tools/${index}/source${first?.instancePath ?? ''} ${first?.message ?? 'is wrong'}`);
@@ -179,13 +186,16 @@ function checkWhole(catalog: Catalog): void {
     if (seen.has(name)) throw invalid(`${name} stands there twice`);
     seen.add(name);
     if (exact !== version && !exact.startsWith(`${version}.`)) throw invalid(`${name} cannot be ${exact}`);
-    if (!command.some((part) => part.startsWith('{root}/'))) throw invalid(`${name}: no part of its command starts with {root}/`);
+    if (!command.some((part) => part.startsWith('{root}/')))
+      throw invalid(`${name}: no part of its command starts with {root}/`);
     if (isLatest === true) {
       if (latest.has(tool)) throw invalid(`${name} and ${tool} ${latest.get(tool)} are both latest`);
       latest.set(tool, version);
     }
     if (built !== 'never' && built.startup_ms > STARTUP_LIMIT_MS && slow === undefined) {
-      throw invalid(`${name} starts in ${built.startup_ms} ms: above ${STARTUP_LIMIT_MS} the entry has to say why (slow)`);
+      throw invalid(
+        `${name} starts in ${built.startup_ms} ms: above ${STARTUP_LIMIT_MS} the entry has to say why (slow)`,
+      );
     }
   }
   for (const tool of new Set(catalog.tools.map((entry) => entry.tool))) {

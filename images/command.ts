@@ -15,7 +15,11 @@ export interface CommandResult {
 }
 
 /** Runs a program to its end, whatever its exit code. */
-export function attempt(program: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+export function attempt(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: options.cwd,
@@ -48,5 +52,8 @@ export async function run(program: string, args: readonly string[], options: Com
   const lines = `${stdout}\n${stderr}`.trim().split('\n');
   // Some programs say what is wrong first and then their whole help; others print a long log and then what is wrong.
   const said = (lines.length > 40 ? [...lines.slice(0, 8), '...', ...lines.slice(-20)] : lines).join('\n');
-  throw new ImageError('COMMAND_FAILED', `${program} ${args.slice(0, 4).join(' ')}: exit ${code ?? 'by signal'}\n${said}`);
+  throw new ImageError(
+    'COMMAND_FAILED',
+    `${program} ${args.slice(0, 4).join(' ')}: exit ${code ?? 'by signal'}\n${said}`,
+  );
 }

@@ -13,7 +13,10 @@ async function needed(file: string): Promise<string[]> {
   return [...output.matchAll(/\(NEEDED\)\s+Shared library: \[([^\]]+)\]/g)].map((match) => match[1] ?? '');
 }
 
-/** All libraries that `files` need, directly or not, by the name they are asked for, each found in the first folder that has it. */
+/**
+ * All libraries that `files` need, directly or not, by the name they are asked for, each found in the first folder that
+ * has it.
+ */
 export async function closure(files: readonly string[], folders: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const queue = [...files];
@@ -21,7 +24,11 @@ export async function closure(files: readonly string[], folders: readonly string
     for (const name of await needed(file)) {
       if (found.has(name)) continue;
       const path = find(name, folders);
-      if (path === undefined) throw new ImageError('LIBRARY_MISSING', `${basename(file)} needs ${name}, which is in none of ${folders.join(', ')}`);
+      if (path === undefined)
+        throw new ImageError(
+          'LIBRARY_MISSING',
+          `${basename(file)} needs ${name}, which is in none of ${folders.join(', ')}`,
+        );
       const real = await realpath(path);
       found.set(name, real);
       queue.push(real);

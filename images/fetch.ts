@@ -1,4 +1,7 @@
-/** Gets the bytes of a catalog entry with the ordinary client of each registry, as this machine has it configured, and checks them. */
+/**
+ * Gets the bytes of a catalog entry with the ordinary client of each registry, as this machine has it configured, and
+ * checks them.
+ */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -14,7 +17,10 @@ export function keptAt(checksum: string): string {
   return join(sourcesDir, checksum);
 }
 
-/** Checks a file that was just fetched and keeps it under its checksum; `expected` undefined only after a signature was verified. */
+/**
+ * Checks a file that was just fetched and keeps it under its checksum; `expected` undefined only after a signature was
+ * verified.
+ */
 export async function keep(file: string, expected: string | undefined): Promise<string> {
   const actual = await sha256Of(file);
   if (expected !== undefined && actual !== expected) {
@@ -38,7 +44,15 @@ export async function fetchMaven(source: SourceOf<'maven'>): Promise<string> {
     // A local repository of its own: the 25 MB archive would else be kept twice for ever.
     const repository = `-Dmaven.repo.local=${join(cacheDir, 'maven')}`;
     await available(`Maven artifact ${artifact}`, async () => {
-      await run('mvn', ['-q', '-B', repository, `${plugin}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`, '-Dmdep.useBaseVersion=true']);
+      await run('mvn', [
+        '-q',
+        '-B',
+        repository,
+        `${plugin}:copy`,
+        `-Dartifact=${artifact}`,
+        `-DoutputDirectory=${folder}`,
+        '-Dmdep.useBaseVersion=true',
+      ]);
     });
     const name = `${source.package.split(':')[1]}-${source.version}-${source.classifier}.jar`;
     return keep(join(folder, name), source.sha256);
@@ -51,10 +65,13 @@ export async function fetchNpm(source: SourceOf<'npm'>): Promise<string> {
   if (existsSync(kept)) return kept;
   return withScratch(async (folder) => {
     const name = `${source.package}@${source.version}`;
-    const output = await available(`npm package ${name}`, () => run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, name]));
+    const output = await available(`npm package ${name}`, () =>
+      run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, name]),
+    );
     const file = join(folder, output.trim().split('\n').at(-1) ?? '');
     const actual = await digestOf(file, 'sha512', 'base64');
-    if (actual !== expected) throw new ImageError('CHECKSUM_MISMATCH', `${name}: sha512 is ${actual}, the catalog says ${expected}`);
+    if (actual !== expected)
+      throw new ImageError('CHECKSUM_MISMATCH', `${name}: sha512 is ${actual}, the catalog says ${expected}`);
     await mkdir(sourcesDir, { recursive: true });
     await copyFile(file, `${kept}.${process.pid}`);
     await rename(`${kept}.${process.pid}`, kept);
@@ -62,13 +79,22 @@ export async function fetchNpm(source: SourceOf<'npm'>): Promise<string> {
   });
 }
 
-/** Turns "the client failed" into "that thing is not to be had here", which leaves a version out instead of ending the build. */
+/**
+ * Turns "the client failed" into "that thing is not to be had here", which leaves a version out instead of ending the
+ * build.
+ */
 export async function available<T>(what: string, get: () => Promise<T>): Promise<T> {
   try {
     return await get();
   } catch (error) {
-    const said = (error as Error).message.split('\n').filter((line) => /\b(E|ERROR|ERR!?|error|404|Could not|Failed)\b/.test(line));
-    throw new ImageError('SOURCE_UNAVAILABLE', `${what} cannot be had here${said[0] === undefined ? '' : `: ${withoutHosts(said[0]).trim().slice(0, 160)}`}`, { cause: error });
+    const said = (error as Error).message
+      .split('\n')
+      .filter((line) => /\b(E|ERROR|ERR!?|error|404|Could not|Failed)\b/.test(line));
+    throw new ImageError(
+      'SOURCE_UNAVAILABLE',
+      `${what} cannot be had here${said[0] === undefined ? '' : `: ${withoutHosts(said[0]).trim().slice(0, 160)}`}`,
+      { cause: error },
+    );
   }
 }
 

@@ -1,4 +1,7 @@
-/** Measures every image in the cache and writes what it found into catalog.yaml and docs/images.md: `npm exec -- node images/measure.ts`. */
+/**
+ * Measures every image in the cache and writes what it found into catalog.yaml and docs/images.md: `npm exec -- node
+ * images/measure.ts`.
+ */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { cpus, type as osType } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +29,8 @@ async function measure(entry: Entry, sandbox: Sandbox): Promise<Measured> {
     const from = performance.now();
     const { stdout } = await sandbox.run(versionArgs(entry));
     times.push(performance.now() - from);
-    if (versionIn(entry, stdout) !== entry.exact) throw new Error(`${entryName(entry)} reports ${versionIn(entry, stdout) ?? 'nothing'}`);
+    if (versionIn(entry, stdout) !== entry.exact)
+      throw new Error(`${entryName(entry)} reports ${versionIn(entry, stdout) ?? 'nothing'}`);
   }
   times.sort((a, b) => a - b);
   const folder = join(sandbox.root, 'tools', entry.tool, entry.version);
@@ -65,10 +69,15 @@ async function writeCatalog(results: ReadonlyMap<string, Measured>): Promise<voi
 
 function table(entries: readonly Entry[]): string {
   const rows = entries.map(({ tool, version, exact, latest, source, built, slow }) => {
-    const [start, size, when] = built === 'never' ? ['never built', '', ''] : [`${built.startup_ms}`, `${built.size_mb}`, built.when];
+    const [start, size, when] =
+      built === 'never' ? ['never built', '', ''] : [`${built.startup_ms}`, `${built.size_mb}`, built.when];
     return `| ${tool} ${version}${latest ? ' (latest)' : ''} | ${exact} | ${source.kind} | ${start} | ${size} | ${when} | ${slow ?? ''} |`;
   });
-  return ['| image | reports | from | start-up, ms | MB | measured | slower than ' + STARTUP_LIMIT_MS + ' ms because |', '|---|---|---|---|---|---|---|', ...rows].join('\n');
+  return [
+    '| image | reports | from | start-up, ms | MB | measured | slower than ' + STARTUP_LIMIT_MS + ' ms because |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 const results = new Map<string, Measured>();
@@ -82,4 +91,7 @@ await writeCatalog(results);
 const docs = await readFile(docsFile, 'utf8');
 const [before = ''] = docs.split(BEGIN);
 const after = docs.split(END)[1] ?? '';
-await writeFile(docsFile, `${before}${BEGIN}\n${table(parseCatalog(await readFile(catalogFile, 'utf8')).tools)}\n${END}${after}`);
+await writeFile(
+  docsFile,
+  `${before}${BEGIN}\n${table(parseCatalog(await readFile(catalogFile, 'utf8')).tools)}\n${END}${after}`,
+);

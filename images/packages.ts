@@ -5,7 +5,9 @@ import { attempt, run } from './command.ts';
 import { ImageError } from './image_error.ts';
 import { say } from './progress.ts';
 
-const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'].filter((folder) => folder !== '');
+const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'].filter(
+  (folder) => folder !== '',
+);
 const onPath = (program: string): boolean => folders.some((folder) => existsSync(join(folder, program)));
 
 interface Need {
@@ -16,7 +18,10 @@ interface Need {
 const NEEDS: readonly Need[] = [
   { debian: 'buildah', there: () => onPath('buildah') },
   // The policy file without which buildah refuses every image; only recommended by its package.
-  { debian: 'golang-github-containers-common', there: () => existsSync('/etc/containers/policy.json') || existsSync('/usr/share/containers/policy.json') },
+  {
+    debian: 'golang-github-containers-common',
+    there: () => existsSync('/etc/containers/policy.json') || existsSync('/usr/share/containers/policy.json'),
+  },
   { debian: 'debootstrap', there: () => onPath('debootstrap') },
   { debian: 'debian-archive-keyring', there: () => existsSync('/usr/share/keyrings/debian-archive-keyring.gpg') },
   { debian: 'maven', there: () => onPath('mvn') },
@@ -29,7 +34,8 @@ const NEEDS: readonly Need[] = [
 export async function ensurePackages(): Promise<void> {
   const missing = NEEDS.filter(({ there }) => !there()).map(({ debian }) => debian);
   if (missing.length === 0) return;
-  if (!onPath('apt-get')) throw new ImageError('COMMAND_NOT_FOUND', `please install (as Debian calls them): ${missing.join(', ')}`);
+  if (!onPath('apt-get'))
+    throw new ImageError('COMMAND_NOT_FOUND', `please install (as Debian calls them): ${missing.join(', ')}`);
   say(`installing the Debian packages ${missing.join(', ')}`);
   const options = { env: { DEBIAN_FRONTEND: 'noninteractive' } };
   const install = ['-q', 'install', '--yes', '--no-install-recommends', ...missing];

@@ -1,4 +1,7 @@
-/** The product's image. A change of the sources makes one layer anew: packages, Node and the launcher come from buildah's layers. */
+/**
+ * The product's image. A change of the sources makes one layer anew: packages, Node and the launcher come from
+ * buildah's layers.
+ */
 import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +21,13 @@ export async function productPlan(): Promise<ImagePlan> {
   const { version } = await manifest();
   const inputs = ['src', 'images/probeyard', 'images/collect.sh', ...manifests].map((path) => join(checkout, path));
   const { key: base } = await baseRoot();
-  return { name: 'probeyard', tag: version, kind: 'product', key: contentKey(await contents(...inputs), base, await nodeVersion()), make };
+  return {
+    name: 'probeyard',
+    tag: version,
+    kind: 'product',
+    key: contentKey(await contents(...inputs), base, await nodeVersion()),
+    make,
+  };
 }
 
 async function make(ref: string): Promise<void> {
@@ -34,7 +43,13 @@ async function make(ref: string): Promise<void> {
 /** All of the image but the sources: made anew only when packages, Node, the launcher or the base change. */
 async function importRuntime(): Promise<string> {
   const { key: base } = await baseRoot();
-  const inputs = ['images/probeyard/launcher', 'images/probeyard/packages', 'images/collect.sh', 'images/probeyard/Dockerfile', ...manifests];
+  const inputs = [
+    'images/probeyard/launcher',
+    'images/probeyard/packages',
+    'images/collect.sh',
+    'images/probeyard/Dockerfile',
+    ...manifests,
+  ];
   const key = contentKey(await contents(...inputs.map((path) => join(checkout, path))), base, await nodeVersion());
   const ref = `${PREFIX}/runtime:${key}`;
   if (await hasImage(ref)) return ref;
@@ -43,7 +58,8 @@ async function importRuntime(): Promise<string> {
     for (const name of manifests) await copyFile(join(checkout, name), join(context, name));
     await mkdir(join(context, 'images'));
     await copyFile(join(checkout, 'images/collect.sh'), join(context, 'images/collect.sh'));
-    for (const name of ['launcher', 'packages']) await cp(join(checkout, 'images/probeyard', name), join(context, 'images/probeyard', name), { recursive: true });
+    for (const name of ['launcher', 'packages'])
+      await cp(join(checkout, 'images/probeyard', name), join(context, 'images/probeyard', name), { recursive: true });
     await copyFile(packages, join(context, 'images/probeyard/packages/prepared.tar'));
     await buildImage({ ref, context, dockerfile, args: { BASE, NODE }, target: 'runtime-built' });
   });
@@ -58,7 +74,12 @@ async function importNode(): Promise<string> {
   await withScratch(async (context) => {
     await copyFile(join(checkout, 'node_modules/node/bin/node'), join(context, 'node'));
     await timed('node image', async () => {
-      await buildImage({ ref, context, dockerfile: join(import.meta.dirname, 'probeyard', 'node.Dockerfile'), args: { BASE: await importBase() } });
+      await buildImage({
+        ref,
+        context,
+        dockerfile: join(import.meta.dirname, 'probeyard', 'node.Dockerfile'),
+        args: { BASE: await importBase() },
+      });
     });
   });
   return ref;
@@ -85,7 +106,10 @@ async function preparedPackages(): Promise<string> {
 }
 
 async function manifest(): Promise<{ version: string; devDependencies: Record<string, string> }> {
-  return JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string; devDependencies: Record<string, string> };
+  return JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as {
+    version: string;
+    devDependencies: Record<string, string>;
+  };
 }
 
 async function nodeVersion(): Promise<string> {

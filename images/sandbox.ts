@@ -1,4 +1,6 @@
-/** An empty root with one tool mounted as a runner would: what a tool needs and does not bring, it does not find here. */
+/**
+ * An empty root with one tool mounted as a runner would: what a tool needs and does not bring, it does not find here.
+ */
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpack } from './archive.ts';
@@ -18,7 +20,12 @@ export interface Sandbox {
 
 const NODE = '/app/bin/node';
 
-export async function withSandbox<T>(entry: Entry, image: BuiltImage, files: readonly string[], work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
+export async function withSandbox<T>(
+  entry: Entry,
+  image: BuiltImage,
+  files: readonly string[],
+  work: (sandbox: Sandbox) => Promise<T>,
+): Promise<T> {
   return withScratch(async (root) => {
     await chmod(root, 0o755);
     const place = `/tools/${entry.tool}/${entry.version}`;
@@ -31,7 +38,14 @@ export async function withSandbox<T>(entry: Entry, image: BuiltImage, files: rea
     if (entry.command.includes('{node}')) await addNode(root);
     const command = entry.command.map((part) => part.replaceAll('{root}', place).replaceAll('{node}', NODE));
     try {
-      return await work({ root, command, run: (args) => attempt('env', [...CLEAN, 'chroot', '--userspec=65533:65533', root, ...command, ...args], { timeoutMs: 60_000 }) });
+      return await work({
+        root,
+        command,
+        run: (args) =>
+          attempt('env', [...CLEAN, 'chroot', '--userspec=65533:65533', root, ...command, ...args], {
+            timeoutMs: 60_000,
+          }),
+      });
     } finally {
       await rm(root, { recursive: true, force: true });
     }
@@ -50,7 +64,8 @@ async function addNode(root: string): Promise<void> {
   await mkdir(join(root, 'lib64'), { recursive: true });
   await copyFile(node, join(root, NODE));
   await run('chmod', ['755', join(root, NODE)]);
-  for (const [name, file] of await closure([node], [triple])) await copyFile(file, join(root, 'lib/x86_64-linux-gnu', name));
+  for (const [name, file] of await closure([node], [triple]))
+    await copyFile(file, join(root, 'lib/x86_64-linux-gnu', name));
   await copyFile(join(triple, 'ld-linux-x86-64.so.2'), join(root, 'lib64/ld-linux-x86-64.so.2'));
   await run('chmod', ['755', join(root, 'lib64/ld-linux-x86-64.so.2')]);
 }
@@ -64,4 +79,5 @@ const VERSION: Readonly<Record<Entry['tool'], { args: string[]; says: RegExp }>>
 
 export const versionArgs = ({ tool }: Pick<Entry, 'tool'>): string[] => VERSION[tool].args;
 
-export const versionIn = ({ tool }: Pick<Entry, 'tool'>, output: string): string | undefined => VERSION[tool].says.exec(output)?.[1]?.replace(/\.$/, '');
+export const versionIn = ({ tool }: Pick<Entry, 'tool'>, output: string): string | undefined =>
+  VERSION[tool].says.exec(output)?.[1]?.replace(/\.$/, '');

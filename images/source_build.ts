@@ -20,6 +20,12 @@ export async function buildFromSource(source: SourceOf<'upstream-source'>, ref: 
       await copyFile(await timed(`source ${tarball.name}`, () => fetchTarball(tarball)), join(context, place));
     }
     const base = await importBase();
-    await buildImage({ ref, context, dockerfile: join(context, 'Dockerfile'), args: { BASE: base }, timeoutMs: BUILD_TIMEOUT_MS });
+    await buildImage({
+      ref,
+      context,
+      dockerfile: join(context, 'Dockerfile'),
+      args: { BASE: base },
+      timeoutMs: BUILD_TIMEOUT_MS,
+    });
   });
 }

@@ -1,4 +1,6 @@
-/** Lays out a tool that came ready made: bin/<tool>, lib/ with every library it needs and the loader of the same libc. */
+/**
+ * Lays out a tool that came ready made: bin/<tool>, lib/ with every library it needs and the loader of the same libc.
+ */
 import { chmod, copyFile, mkdir, readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { baseRoot } from './base.ts';
@@ -61,7 +63,11 @@ async function layOutNpm(source: SourceOf<'npm'>, { tool, command }: Entry, tree
 async function layOutWasmDriver(tree: string): Promise<void> {
   await mkdir(join(tree, 'bin'), { recursive: true });
   for (const name of await readdir(join(toolsDir, 'mediainfo-wasm'))) {
-    if (name.endsWith('.mjs')) await copyFile(join(toolsDir, 'mediainfo-wasm', name), join(tree, 'bin', name === 'driver.mjs' ? 'mediainfo.mjs' : name));
+    if (name.endsWith('.mjs'))
+      await copyFile(
+        join(toolsDir, 'mediainfo-wasm', name),
+        join(tree, 'bin', name === 'driver.mjs' ? 'mediainfo.mjs' : name),
+      );
   }
 }
 
@@ -80,5 +86,12 @@ async function layOutProgram(program: string, tool: string, tree: string, folder
 
 /** Where a Debian root keeps libraries; the last one has the loader. */
 function libraryFolders(root: string): string[] {
-  return [`usr/lib/${TRIPLE}`, `lib/${TRIPLE}`, `usr/lib/${TRIPLE}/pulseaudio`, `usr/lib/${TRIPLE}/blas`, `usr/lib/${TRIPLE}/lapack`, `lib/${TRIPLE}`].map((folder) => join(root, folder));
+  return [
+    `usr/lib/${TRIPLE}`,
+    `lib/${TRIPLE}`,
+    `usr/lib/${TRIPLE}/pulseaudio`,
+    `usr/lib/${TRIPLE}/blas`,
+    `usr/lib/${TRIPLE}/lapack`,
+    `lib/${TRIPLE}`,
+  ].map((folder) => join(root, folder));
 }

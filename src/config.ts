@@ -11,9 +11,17 @@ export class ConfigError extends Error {
 }
 
 type Env = Record<string, string | undefined>;
-interface Setting<T> { variable: string; fallback: T | undefined; parse: (text: string) => T }
+interface Setting<T> {
+  variable: string;
+  fallback: T | undefined;
+  parse: (text: string) => T;
+}
 
-const text = (variable: string, fallback?: string): Setting<string> => ({ variable, fallback, parse: (value) => value });
+const text = (variable: string, fallback?: string): Setting<string> => ({
+  variable,
+  fallback,
+  parse: (value) => value,
+});
 
 const oneOf = <const T extends string>(variable: string, values: readonly T[], fallback?: T): Setting<T> => ({
   variable,
@@ -29,14 +37,18 @@ const integer = (variable: string, minimum: number, maximum: number, fallback?: 
   fallback,
   parse: (value) => {
     const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (!(number >= minimum && number <= maximum)) throw new Error(`must be a whole number from ${minimum} to ${maximum}`);
+    if (!(number >= minimum && number <= maximum))
+      throw new Error(`must be a whole number from ${minimum} to ${maximum}`);
     return number;
   },
 });
 
 /** A number, or what holds where nothing is set. */
-const integerOrNull = (variable: string, minimum: number, maximum: number): Setting<number | null> =>
-  ({ variable, fallback: null, parse: integer(variable, minimum, maximum).parse });
+const integerOrNull = (variable: string, minimum: number, maximum: number): Setting<number | null> => ({
+  variable,
+  fallback: null,
+  parse: integer(variable, minimum, maximum).parse,
+});
 
 const flag = (variable: string, fallback: boolean): Setting<boolean> => ({
   variable,
@@ -51,7 +63,8 @@ const httpUrl = (variable: string, fallback?: string): Setting<string> => ({
   variable,
   fallback,
   parse: (value) => {
-    if (!/^https?:\/\/[^/?#@\s]+\/?$/.test(value) || !URL.canParse(value)) throw new Error('must be http:// or https:// with a host, and nothing after it');
+    if (!/^https?:\/\/[^/?#@\s]+\/?$/.test(value) || !URL.canParse(value))
+      throw new Error('must be http:// or https:// with a host, and nothing after it');
     return value.replace(/\/$/, '');
   },
 });
@@ -81,12 +94,19 @@ const listen = (variable: string, fallback?: string): Setting<{ host: string | u
   return { variable, fallback: fallback === undefined ? undefined : parse(fallback), parse };
 };
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-const isStrings = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === 'string');
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-export interface AllowedSource { cidr?: string; host?: string; port?: number }
+export interface AllowedSource {
+  cidr?: string;
+  host?: string;
+  port?: number;
+}
 const isAllowed = (value: unknown): value is AllowedSource[] =>
-  Array.isArray(value) && value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
+  Array.isArray(value) &&
+  value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
 
 export interface PodDefaults {
   nodeSelector?: Record<string, string>;
@@ -138,9 +158,20 @@ const limits = {
   /** Of an account, over all its tokens. Null: four times the concurrency of its root user; 0: none. */
   accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),
 };
-export interface Limits { requestsPerMinute: number; concurrency: number; queueTimeoutMs: number; fileBytes: number; accountConcurrency: number | null }
-export const limitsOf = ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency }: Limits): Limits =>
-  ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency });
+export interface Limits {
+  requestsPerMinute: number;
+  concurrency: number;
+  queueTimeoutMs: number;
+  fileBytes: number;
+  accountConcurrency: number | null;
+}
+export const limitsOf = ({
+  requestsPerMinute,
+  concurrency,
+  queueTimeoutMs,
+  fileBytes,
+  accountConcurrency,
+}: Limits): Limits => ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency });
 
 const api = {
   ...common,
@@ -246,7 +277,8 @@ const migrate = {
   waitMs: integer('PY_WAIT_MS', 0, 3_600_000, 120_000),
 };
 
-const isNames = (value: unknown): value is Record<string, string> => isObject(value) && Object.values(value).every((name) => typeof name === 'string');
+const isNames = (value: unknown): value is Record<string, string> =>
+  isObject(value) && Object.values(value).every((name) => typeof name === 'string');
 const setup = {
   ...common,
   /** Empty, these and the next: not installed here, and the Secrets are given. */

@@ -1,4 +1,7 @@
-/** The one way to log: pino JSON, with the role and the pod in every line. What may hold an address or a secret is never passed to it. */
+/**
+ * The one way to log: pino JSON, with the role and the pod in every line. What may hold an address or a secret is never
+ * passed to it.
+ */
 import { pino, type Logger } from 'pino';
 
 export type { Logger };
@@ -19,17 +22,28 @@ export function makeLog(role: string, settings: { logLevel: string; podName: str
   });
 }
 
-interface Named { id?: string | undefined; job?: string | undefined }
+interface Named {
+  id?: string | undefined;
+  job?: string | undefined;
+}
 
 /**
- * The members that name a request in a line: the id that its caller was given, and the name of its ProbeJob. They differ
- * for a ProbeJob made by hand, whose request has the object's uid. Every line of every role names a request in this way.
+ * The members that name a request in a line: the id that its caller was given, and the name of its ProbeJob. They
+ * differ for a ProbeJob made by hand, whose request has the object's uid. Every line of every role names a request in
+ * this way.
  */
-export const requestFields = ({ id, job }: Named): { request_id?: string; job?: string } =>
-  ({ ...(id === undefined ? {} : { request_id: id }), ...(job === undefined ? {} : { job }) });
+export const requestFields = ({ id, job }: Named): { request_id?: string; job?: string } => ({
+  ...(id === undefined ? {} : { request_id: id }),
+  ...(job === undefined ? {} : { job }),
+});
 
-interface NamedRunner { pod?: string | undefined; uid?: string | undefined }
+interface NamedRunner {
+  pod?: string | undefined;
+  uid?: string | undefined;
+}
 
 /** The members that name a runner in a line: its pod's name and uid. `pod` is the pod of the process that logs. */
-export const runnerFields = ({ pod, uid }: NamedRunner = {}): { runner?: string; runner_uid?: string } =>
-  ({ ...(pod === undefined ? {} : { runner: pod }), ...(uid === undefined ? {} : { runner_uid: uid }) });
+export const runnerFields = ({ pod, uid }: NamedRunner = {}): { runner?: string; runner_uid?: string } => ({
+  ...(pod === undefined ? {} : { runner: pod }),
+  ...(uid === undefined ? {} : { runner_uid: uid }),
+});

@@ -20,6 +20,14 @@ try {
   await (await load()).run();
 } catch (error) {
   const { code, name, message, stack } = error as Error & { code?: string };
-  console.error(JSON.stringify({ level: 60, time: Date.now(), role, msg: 'this role cannot go on', err: { name, code, message, stack } }));
+  console.error(
+    JSON.stringify({
+      level: 60,
+      time: Date.now(),
+      role,
+      msg: 'this role cannot go on',
+      err: { name, code, message, stack },
+    }),
+  );
   process.exit(1);
 }

@@ -1,4 +1,7 @@
-/** Log lines name requests and runners by the functions of src/log.ts alone: one request has the same keys in every role. */
+/**
+ * Log lines name requests and runners by the functions of src/log.ts alone: one request has the same keys in every
+ * role.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +47,11 @@ function logged(source: string): string[] {
     const given = enclosed(source, call.index + call[0].length);
     const names = Array.from(given.matchAll(/(?:\.\.\.|^)(\w+)\b(?!\()/g), ([, name]) => name!);
     const declared = names.flatMap((name) =>
-      Array.from(source.matchAll(new RegExp(`\\bconst ${name}(?:: \\w+)? = \\{`, 'g')), (found) => `{${enclosed(source, found.index + found[0].length)}}`));
+      Array.from(
+        source.matchAll(new RegExp(`\\bconst ${name}(?:: \\w+)? = \\{`, 'g')),
+        (found) => `{${enclosed(source, found.index + found[0].length)}}`,
+      ),
+    );
     return withoutFields([given, ...declared].join('\n'));
   });
 }
@@ -58,7 +65,10 @@ describe('log lines', () => {
     const calls = files.map((file) => ({ file, source: readFileSync(join(SOURCES, file), 'utf8') }));
     const read = calls.reduce((sum, { source }) => sum + logged(source).length, 0);
     assert.ok(read > 100, `only ${read} log calls were found`);
-    assert.deepEqual(calls.flatMap(({ file, source }) => byHand(source).map((text) => `${file}: ${text}`)), []);
+    assert.deepEqual(
+      calls.flatMap(({ file, source }) => byHand(source).map((text) => `${file}: ${text}`)),
+      [],
+    );
   });
 
   for (const [what, source, expected] of [
@@ -70,10 +80,15 @@ describe('log lines', () => {
     ['an object with a name', "const line = { request, code };\nlog.error({ ...line, err }, 'text');", 1],
     ['an object as it is', "const line = { job };\nlog.error(line, 'text');", 1],
     ['a logger of its own', 'const own = log.child({ job });', 1],
-    ['the functions', "log.info({ ...requestFields({ id, job }), ...runnerFields({ pod, uid }), ms }, 'text of a job: it');", 0],
+    [
+      'the functions',
+      "log.info({ ...requestFields({ id, job }), ...runnerFields({ pod, uid }), ms }, 'text of a job: it');",
+      0,
+    ],
     ['other members', "log.info({ jobs: 3, pool, tool }, 'request');", 0],
   ] as const) {
-    it(`reads ${what}: ${expected === 0 ? 'passes' : 'is refused'}`, () => assert.equal(byHand(source).length, expected));
+    it(`reads ${what}: ${expected === 0 ? 'passes' : 'is refused'}`, () =>
+      assert.equal(byHand(source).length, expected));
   }
 
   it('name nothing that is not known', () => {

@@ -1,9 +1,16 @@
-/** Runs one part of the tests in a process of its own: `node test/part.ts [--share=1/2] <glob>...`. Reports its counts to the parent. */
+/**
+ * Runs one part of the tests in a process of its own: `node test/part.ts [--share=1/2] <glob>...`. Reports its counts
+ * to the parent.
+ */
 import { globSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 
-const [share = 1, shares = 1] = /^--share=(\d+)\/(\d+)$/.exec(process.argv[2] ?? '')?.slice(1).map(Number) ?? [];
+const [share = 1, shares = 1] =
+  /^--share=(\d+)\/(\d+)$/
+    .exec(process.argv[2] ?? '')
+    ?.slice(1)
+    .map(Number) ?? [];
 const patterns = process.argv.slice(shares > 1 ? 3 : 2);
 const files = [...new Set(patterns.filter((p) => !p.startsWith('!')).flatMap((pattern) => globSync(pattern)))]
   .filter((file) => !patterns.some((p) => p.startsWith('!') && file.startsWith(p.slice(1))))
@@ -14,7 +21,13 @@ if (files.length === 0) {
   console.error(`no test file matches ${patterns.join(' ')}`);
   process.exit(2);
 }
-const mocha = new Mocha({ reporter: 'spec', timeout: 30_000, slow: 5_000, forbidOnly: true, ...(process.stdout.isTTY ? {} : { color: false }) });
+const mocha = new Mocha({
+  reporter: 'spec',
+  timeout: 30_000,
+  slow: 5_000,
+  forbidOnly: true,
+  ...(process.stdout.isTTY ? {} : { color: false }),
+});
 for (const file of files) mocha.addFile(file);
 await mocha.loadFilesAsync();
 // With its hooks: what a file costs, and where to look when the tests take long.
@@ -29,7 +42,9 @@ const failed: string[] = [];
 const runner = mocha.run((failures) => {
   enter('the end');
   const longest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, 12);
-  console.log(`  longest: ${longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`).join(', ')}`);
+  console.log(
+    `  longest: ${longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`).join(', ')}`,
+  );
   const { passes = 0, pending = 0 } = runner.stats ?? {};
   const report = () => process.exit(failures > 0 ? 1 : 0);
   if (process.send) process.send({ passes, failures: runner.stats?.failures ?? failures, pending, failed }, report);
@@ -37,6 +52,12 @@ const runner = mocha.run((failures) => {
 });
 runner.on('suite', (suite) => enter(suite.file));
 runner.on('fail', (test, error: Error) => {
-  const where = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 4).join('\n');
-  failed.push(`${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}\n${where}`);
+  const where = (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 4)
+    .join('\n');
+  failed.push(
+    `${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}\n${where}`,
+  );
 });

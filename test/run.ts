@@ -1,15 +1,30 @@
-/** All tests: `node test/run.ts [check|unit|cluster]...` (default: all). Ends in one true line, `N passed, N failed`. */
+/**
+ * All tests: `node test/run.ts [check|unit|cluster]...` (default: all). Ends in one true line, `N passed, N failed`.
+ */
 import { fork, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-interface Counts { passes: number; failures: number; pending: number; /** What failed, with its error: said again at the end. */ failed: string[] }
+interface Counts {
+  passes: number;
+  failures: number;
+  pending: number;
+  /** What failed, with its error: said again at the end. */ failed: string[];
+}
 const nothing: Counts = { passes: 0, failures: 0, pending: 0, failed: [] };
 const failure = (said: string): Counts => ({ ...nothing, failures: 1, failed: [said] });
 const sum = (counts: Counts[]): Counts =>
-  counts.reduce((a, b) => ({ passes: a.passes + b.passes, failures: a.failures + b.failures, pending: a.pending + b.pending, failed: [...a.failed, ...b.failed] }), nothing);
+  counts.reduce(
+    (a, b) => ({
+      passes: a.passes + b.passes,
+      failures: a.failures + b.failures,
+      pending: a.pending + b.pending,
+      failed: [...a.failed, ...b.failed],
+    }),
+    nothing,
+  );
 
 /** A part may not run for ever: CI's time is bounded, and a hang should name itself. */
 const PART_MINUTES = 60;
@@ -25,7 +40,10 @@ function command(name: string, args: string[]): Promise<boolean> {
   });
 }
 
-interface Share { number: number; of: number }
+interface Share {
+  number: number;
+  of: number;
+}
 
 /** One process of mocha. `quiet`: what it prints comes in one piece, when it has ended. */
 function mochaProcess(title: string, patterns: string[], share?: Share): Promise<Counts> {
@@ -33,7 +51,10 @@ function mochaProcess(title: string, patterns: string[], share?: Share): Promise
     let counts: Counts | undefined;
     const quiet = share !== undefined && share.number > 1;
     const args = share ? [`--share=${share.number}/${share.of}`, ...patterns] : patterns;
-    const child = fork(fileURLToPath(new URL('part.ts', import.meta.url)), args, { cwd: root, stdio: ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit', 'ipc'] });
+    const child = fork(fileURLToPath(new URL('part.ts', import.meta.url)), args, {
+      cwd: root,
+      stdio: ['ignore', quiet ? 'pipe' : 'inherit', quiet ? 'pipe' : 'inherit', 'ipc'],
+    });
     const printed: Buffer[] = [];
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
     const timer = setTimeout(() => {
@@ -54,7 +75,13 @@ function mochaProcess(title: string, patterns: string[], share?: Share): Promise
 
 async function mochaPart(title: string, patterns: string[], shares = 1): Promise<Counts> {
   console.log(`\n== ${title}`);
-  return sum(await Promise.all(Array.from({ length: shares }, (_, index) => mochaProcess(title, patterns, shares > 1 ? { number: index + 1, of: shares } : undefined))));
+  return sum(
+    await Promise.all(
+      Array.from({ length: shares }, (_, index) =>
+        mochaProcess(title, patterns, shares > 1 ? { number: index + 1, of: shares } : undefined),
+      ),
+    ),
+  );
 }
 
 async function check(): Promise<Counts> {
@@ -71,14 +98,33 @@ async function check(): Promise<Counts> {
   return sum(counts);
 }
 
-const unit = () => mochaPart('unit: decisions, and every client against its real server', ['test/**/*.test.ts', '!test/cluster/', '!test/faults/', '!test/hostile_callers/', '!test/hostility/', '!test/images/'], 2);
+const unit = () =>
+  mochaPart(
+    'unit: decisions, and every client against its real server',
+    [
+      'test/**/*.test.ts',
+      '!test/cluster/',
+      '!test/faults/',
+      '!test/hostile_callers/',
+      '!test/hostility/',
+      '!test/images/',
+    ],
+    2,
+  );
 
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
   if (!(await command(process.execPath, ['test/cluster/up.ts']))) return failure('make up');
-  const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', ['test/images/**/*.test.ts', 'test/cluster/**/*.test.ts', 'test/faults/**/*.test.ts', 'test/hostile_callers/**/*.test.ts', 'test/hostility/**/*.test.ts']);
+  const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', [
+    'test/images/**/*.test.ts',
+    'test/cluster/**/*.test.ts',
+    'test/faults/**/*.test.ts',
+    'test/hostile_callers/**/*.test.ts',
+    'test/hostility/**/*.test.ts',
+  ]);
   // What was up before stays up; what the tests started ends with them.
-  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts']))) return sum([counts, failure('make down')]);
+  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts'])))
+    return sum([counts, failure('make down')]);
   return counts;
 }
 
@@ -93,7 +139,9 @@ for (const name of wanted) {
   }
   const started = performance.now();
   const counts = await part();
-  console.log(`-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} skipped in ${Math.round((performance.now() - started) / 1000)} s`);
+  console.log(
+    `-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} skipped in ${Math.round((performance.now() - started) / 1000)} s`,
+  );
   total = sum([total, counts]);
 }
 if (total.failed.length > 0) console.log(`\n== failed\n\n${total.failed.join('\n\n')}\n`);

@@ -1,4 +1,7 @@
-/** Real PostgreSQL and nats-server for tests: each call starts one of its own, on a port of 127.0.0.1, in a directory that goes with it. */
+/**
+ * Real PostgreSQL and nats-server for tests: each call starts one of its own, on a port of 127.0.0.1, in a directory
+ * that goes with it.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,10 +52,21 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-interface Daemon { pid(): number; start(): Promise<void>; end(signal: NodeJS.Signals): Promise<void> }
+interface Daemon {
+  pid(): number;
+  start(): Promise<void>;
+  end(signal: NodeJS.Signals): Promise<void>;
+}
 
 /** A process that can be ended and started again in the same place. Its output is shown when it does not start. */
-function daemon(command: string, args: string[], user: { uid?: number; gid?: number }, ready: () => Promise<unknown>, place: { env?: NodeJS.ProcessEnv; cwd?: string } = {}, withinMs = STARTED_WITHIN_MS): Daemon {
+function daemon(
+  command: string,
+  args: string[],
+  user: { uid?: number; gid?: number },
+  ready: () => Promise<unknown>,
+  place: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+  withinMs = STARTED_WITHIN_MS,
+): Daemon {
   let child: ChildProcess | undefined;
   return {
     pid: () => child?.pid ?? 0,
@@ -62,13 +76,20 @@ function daemon(command: string, args: string[], user: { uid?: number; gid?: num
       child = started;
       running.add(started);
       started.once('exit', () => running.delete(started));
-      for (const stream of [started.stdout, started.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => { output = (output + text).slice(-4000); });
+      for (const stream of [started.stdout, started.stderr])
+        stream?.setEncoding('utf8').on('data', (text: string) => {
+          output = (output + text).slice(-4000);
+        });
       try {
-        await until(`${command} answers`, async () => {
-          if (started.exitCode !== null || started.signalCode !== null) return 'exited';
-          await ready();
-          return 'ready';
-        }, withinMs);
+        await until(
+          `${command} answers`,
+          async () => {
+            if (started.exitCode !== null || started.signalCode !== null) return 'exited';
+            await ready();
+            return 'ready';
+          },
+          withinMs,
+        );
         if (started.exitCode !== null) throw new Error(`it exited with ${started.exitCode}`);
       } catch (error) {
         started.kill('SIGKILL');
@@ -95,7 +116,10 @@ export interface PostgresServer {
   port: number;
   /** Ends the server and removes its data. */
   stop(): Promise<void>;
-  /** Ends it as an operator would (`fast`: open transactions are rolled back), or as a crash would (`immediate`), and starts it again with the same data. */
+  /**
+   * Ends it as an operator would (`fast`: open transactions are rolled back), or as a crash would (`immediate`), and
+   * starts it again with the same data.
+   */
   restart(how?: 'fast' | 'immediate'): Promise<void>;
   /** Ends it without starting it again; `restart` brings it back. */
   down(how?: 'fast' | 'immediate'): Promise<void>;
@@ -103,21 +127,32 @@ export interface PostgresServer {
 
 function postgresDirectory(): string {
   const root = '/usr/lib/postgresql';
-  const versions = existsSync(root) ? readdirSync(root).filter((name) => existsSync(join(root, name, 'bin/postgres'))) : [];
+  const versions = existsSync(root)
+    ? readdirSync(root).filter((name) => existsSync(join(root, name, 'bin/postgres')))
+    : [];
   const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
-  if (newest === undefined) throw new ServerError('not-installed', `no PostgreSQL under ${root}: apt-get install postgresql (Debian), no cluster of it needs to run`);
+  if (newest === undefined)
+    throw new ServerError(
+      'not-installed',
+      `no PostgreSQL under ${root}: apt-get install postgresql (Debian), no cluster of it needs to run`,
+    );
   return join(root, newest, 'bin');
 }
 
 /** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody`. */
 function postgresUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
-  const entries = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':'));
+  const entries = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
   const entry = entries.find(([name]) => name === 'postgres') ?? entries.find(([name]) => name === 'nobody');
   return { uid: Number(entry?.[2] ?? 65534), gid: Number(entry?.[3] ?? 65534) };
 }
 
-export interface PostgresOptions { settings?: Record<string, string>; tls?: { certificate: string; key: string } }
+export interface PostgresOptions {
+  settings?: Record<string, string>;
+  tls?: { certificate: string; key: string };
+}
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const binaries = postgresDirectory();
@@ -125,21 +160,38 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const directory = makeDirectory('postgres');
   if (user.uid !== undefined && user.gid !== undefined) chownSync(directory, user.uid, user.gid);
   const data = join(directory, 'data');
-  const made = spawnSync(join(binaries, 'initdb'), ['-D', data, '-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'], { ...user, cwd: directory, encoding: 'utf8' });
+  const made = spawnSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'],
+    { ...user, cwd: directory, encoding: 'utf8' },
+  );
   if (made.status !== 0) throw new ServerError('not-started', `initdb: ${made.stderr}`);
-  const tls: Record<string, string> = options.tls ? { ssl: 'on', ssl_cert_file: join(directory, 'tls.crt'), ssl_key_file: join(directory, 'tls.key') } : {};
+  const tls: Record<string, string> = options.tls
+    ? { ssl: 'on', ssl_cert_file: join(directory, 'tls.crt'), ssl_key_file: join(directory, 'tls.key') }
+    : {};
   if (options.tls) {
-    for (const [name, text] of [['tls.crt', options.tls.certificate], ['tls.key', options.tls.key]] as const) {
+    for (const [name, text] of [
+      ['tls.crt', options.tls.certificate],
+      ['tls.key', options.tls.key],
+    ] as const) {
       writeFileSync(join(directory, name), text, { mode: 0o600 });
       if (user.uid !== undefined && user.gid !== undefined) chownSync(join(directory, name), user.uid, user.gid);
     }
   }
   const port = await freePort();
   const url = `postgres://probeyard@127.0.0.1:${port}/postgres`;
-  // Without fsync a crash of the server still loses nothing that it had answered (the system lives on); without synchronous_commit it would.
+  // Without fsync a crash of the server still loses nothing that it had answered (the system lives on); without
+  // synchronous_commit it would.
   const settings = {
-    listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', fsync: 'off', full_page_writes: 'off',
-    max_connections: '60', shared_buffers: '32MB', ...tls, ...options.settings,
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    fsync: 'off',
+    full_page_writes: 'off',
+    max_connections: '60',
+    shared_buffers: '32MB',
+    ...tls,
+    ...options.settings,
   };
   const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
   const server = daemon(join(binaries, 'postgres'), args, user, async () => {
@@ -177,7 +229,10 @@ export interface PostgresImage {
 const ENTRYPOINT = join(import.meta.dirname, '../images/postgres');
 
 /** `before`: works in an empty data directory before the first start, as an older image did. */
-export async function startPostgresImage(passwords: Record<string, string>, before?: (initdb: (...args: string[]) => void, single: (database: string, sql: string) => void, data: string) => void): Promise<PostgresImage> {
+export async function startPostgresImage(
+  passwords: Record<string, string>,
+  before?: (initdb: (...args: string[]) => void, single: (database: string, sql: string) => void, data: string) => void,
+): Promise<PostgresImage> {
   const binaries = postgresDirectory();
   const user = postgresUser();
   const directory = makeDirectory('postgres-image');
@@ -190,28 +245,64 @@ export async function startPostgresImage(passwords: Record<string, string>, befo
     writeFileSync(join(directory, name), text, { mode: 0o600 });
     return own(join(directory, name));
   };
-  for (const name of ['entrypoint.sh', 'roles.sql', 'owner.sql']) write(name, readFileSync(join(ENTRYPOINT, name), 'utf8'));
+  for (const name of ['entrypoint.sh', 'roles.sql', 'owner.sql'])
+    write(name, readFileSync(join(ENTRYPOINT, name), 'utf8'));
   for (const [role, password] of Object.entries(passwords)) write(role, `${password}\n`);
   const data = join(directory, 'pgdata');
   const env = {
-    PATH: `${binaries}:/usr/bin:/bin`, PGDATA: data, POSTGRES_USER: 'probeyard', POSTGRES_PASSWORD_FILE: join(directory, 'probeyard'), POSTGRES_ROLES_SQL: directory,
+    PATH: `${binaries}:/usr/bin:/bin`,
+    PGDATA: data,
+    POSTGRES_USER: 'probeyard',
+    POSTGRES_PASSWORD_FILE: join(directory, 'probeyard'),
+    POSTGRES_ROLES_SQL: directory,
     POSTGRES_INITDB_ARGS: '--no-sync',
-    POSTGRES_ROLES: Object.keys(passwords).filter((role) => role !== 'probeyard').map((role) => `${role}:${join(directory, role)}`).join(' '),
+    POSTGRES_ROLES: Object.keys(passwords)
+      .filter((role) => role !== 'probeyard')
+      .map((role) => `${role}:${join(directory, role)}`)
+      .join(' '),
   };
   const called = (command: string, args: string[], input = ''): void => {
     const made = spawnSync(join(binaries, command), args, { ...user, cwd: directory, encoding: 'utf8', input });
     if (made.status !== 0) throw new ServerError('not-started', `${command}: ${made.stderr}`);
   };
-  before?.((...args) => called('initdb', ['-D', data, ...args]), (database, sql) => called('postgres', ['--single', '-j', '-D', data, database], sql), data);
+  before?.(
+    (...args) => called('initdb', ['-D', data, ...args]),
+    (database, sql) => called('postgres', ['--single', '-j', '-D', data, database], sql),
+    data,
+  );
   const port = await freePort();
-  const args = [join(directory, 'entrypoint.sh'), '-c', 'listen_addresses=127.0.0.1', '-c', `port=${port}`, '-c', `unix_socket_directories=${directory}`, '-c', 'fsync=off'];
+  const args = [
+    join(directory, 'entrypoint.sh'),
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    `port=${port}`,
+    '-c',
+    `unix_socket_directories=${directory}`,
+    '-c',
+    'fsync=off',
+  ];
   const current = { ...passwords };
-  const server = daemon('/bin/sh', args, user, async () => {
-    const client = new pg.Client({ host: '127.0.0.1', port, user: 'probeyard', database: 'probeyard', password: current['probeyard'], connectionTimeoutMillis: 2_000 });
-    client.on('error', () => {});
-    await client.connect();
-    await client.end();
-  }, { env, cwd: directory }, 4 * STARTED_WITHIN_MS);
+  const server = daemon(
+    '/bin/sh',
+    args,
+    user,
+    async () => {
+      const client = new pg.Client({
+        host: '127.0.0.1',
+        port,
+        user: 'probeyard',
+        database: 'probeyard',
+        password: current['probeyard'],
+        connectionTimeoutMillis: 2_000,
+      });
+      client.on('error', () => {});
+      await client.connect();
+      await client.end();
+    },
+    { env, cwd: directory },
+    4 * STARTED_WITHIN_MS,
+  );
   await server.start();
   return {
     port,
@@ -238,7 +329,10 @@ export interface NatsServer {
   kill(): Promise<void>;
   /** Starts it again on the same port; `wipe` removes everything that JetStream had stored. */
   restart(options?: { wipe?: boolean }): Promise<void>;
-  /** Stops its clock (SIGSTOP): sockets stay open and the kernel accepts new ones, but nothing is answered until `resume`. */
+  /**
+   * Stops its clock (SIGSTOP): sockets stay open and the kernel accepts new ones, but nothing is answered until
+   * `resume`.
+   */
   freeze(): void;
   resume(): void;
   /** Reads its configuration and certificates anew (SIGHUP). */
@@ -260,10 +354,23 @@ function natsBinary(): string {
   const given = process.env['PROBEYARD_NATS_SERVER'];
   if (given) return given;
   const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'probeyard/bin');
-  const built = existsSync(cache) ? readdirSync(cache).filter((name) => name.startsWith('nats-server-')).sort().toReversed() : [];
-  const places = [...built.map((name) => join(cache, name, 'nats-server')), '/tmp/bin/nats-server', ...(process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'nats-server'))];
+  const built = existsSync(cache)
+    ? readdirSync(cache)
+        .filter((name) => name.startsWith('nats-server-'))
+        .sort()
+        .toReversed()
+    : [];
+  const places = [
+    ...built.map((name) => join(cache, name, 'nats-server')),
+    '/tmp/bin/nats-server',
+    ...(process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'nats-server')),
+  ];
   const found = places.find((place) => existsSync(place));
-  if (found === undefined) throw new ServerError('not-installed', 'no nats-server: `make up` builds one, or name one in PROBEYARD_NATS_SERVER');
+  if (found === undefined)
+    throw new ServerError(
+      'not-installed',
+      'no nats-server: `make up` builds one, or name one in PROBEYARD_NATS_SERVER',
+    );
   return found;
 }
 
@@ -275,7 +382,12 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsServer> 
   const lines = [`listen: "127.0.0.1:${port}"`, `http: "127.0.0.1:${monitor}"`, `server_name: "test-${port}"`];
   if (options.jetstream) lines.push(`jetstream { store_dir: "${store}", max_memory_store: 64MB, max_file_store: 2GB }`);
   if (options.tls) {
-    for (const [name, text] of [['tls.crt', options.tls.certificate], ['tls.key', options.tls.key], ['ca.crt', options.tls.ca]] as const) writeFileSync(join(directory, name), text, { mode: 0o600 });
+    for (const [name, text] of [
+      ['tls.crt', options.tls.certificate],
+      ['tls.key', options.tls.key],
+      ['ca.crt', options.tls.ca],
+    ] as const)
+      writeFileSync(join(directory, name), text, { mode: 0o600 });
     lines.push(`tls { cert_file: "${join(directory, 'tls.crt')}", key_file: "${join(directory, 'tls.key')}" }`);
   }
   const file = join(directory, 'nats.conf');
@@ -310,7 +422,7 @@ export async function startNats(options: NatsOptions = {}): Promise<NatsServer> 
 async function greeted(port: number): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
   try {
-    const [first] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) }) as [Buffer];
+    const [first] = (await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })) as [Buffer];
     if (!first.toString().startsWith('INFO ')) throw new Error('another server answers on this port');
   } finally {
     socket.destroy();

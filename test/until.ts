@@ -1,5 +1,9 @@
 /** Waits for a condition with a deadline: tests never sleep for a time that they hope is enough. */
-export async function until<T>(what: string, condition: () => T | Promise<T>, deadlineMs = 10_000): Promise<NonNullable<T>> {
+export async function until<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  deadlineMs = 10_000,
+): Promise<NonNullable<T>> {
   const deadline = performance.now() + deadlineMs;
   let last: unknown;
   for (;;) {

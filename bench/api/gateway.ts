@@ -1,7 +1,7 @@
 /**
- * What the gateway itself takes, without a tool: requests per second of one API replica, and one request at a time, beside a bare Koa
- * route in the same run. Real Postgres, NATS and API server (its etcd without fsync); the client and all of them share this machine.
- * The end of a request is told as soon as the leader would hear of its job.
+ * What the gateway itself takes, without a tool: requests per second of one API replica, and one request at a time,
+ * beside a bare Koa route in the same run. Real Postgres, NATS and API server (its etcd without fsync); the client and
+ * all of them share this machine. The end of a request is told as soon as the leader would hear of its job.
  */
 import { zstdCompressSync } from 'node:zlib';
 import Koa from 'koa';
@@ -20,7 +20,12 @@ const ROUND_MS = Number(process.env['BENCH_ROUND_MS'] ?? 2_000);
 const SINGLE = Number(process.env['BENCH_COUNT'] ?? 150);
 const WARM_UP = 50;
 
-interface Asked { origin: string; path: string; headers?: Record<string, string>; status: number }
+interface Asked {
+  origin: string;
+  path: string;
+  headers?: Record<string, string>;
+  status: number;
+}
 
 async function ask(pool: Pool, { path, headers = {}, status }: Asked): Promise<void> {
   const response = await pool.request({ method: 'GET', path, headers });
@@ -33,12 +38,14 @@ async function rate(asked: Asked): Promise<number> {
   const pool = new Pool(asked.origin, { connections: AT_ONCE });
   const began = performance.now();
   let done = 0;
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    while (performance.now() - began < ROUND_MS) {
-      await ask(pool, asked);
-      done++;
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (performance.now() - began < ROUND_MS) {
+        await ask(pool, asked);
+        done++;
+      }
+    }),
+  );
   const rate_ = (done * 1_000) / (performance.now() - began);
   await pool.close();
   return rate_;
@@ -58,11 +65,41 @@ async function singly(asked: Asked): Promise<Summary> {
 
 /** Ends every request that is accepted; `record`: in Postgres, too. */
 function endAll(api: ApiFixture, recording: () => boolean): void {
-  const result: ResultBody = { tools: [tool('ffprobe', JSON.stringify({ streams: Array.from({ length: 40 }, (_, index) => ({ index, codec_name: 'h264', width: 1920 })) }))], ioUsage: 1 };
+  const result: ResultBody = {
+    tools: [
+      tool(
+        'ffprobe',
+        JSON.stringify({
+          streams: Array.from({ length: 40 }, (_, index) => ({ index, codec_name: 'h264', width: 1920 })),
+        }),
+      ),
+    ],
+    ioUsage: 1,
+  };
   const body = zstdCompressSync(JSON.stringify(result));
   api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job } }) => {
-    if (recording()) await api.stored.store.closeRequest({ id: job, submittedAt: timeOf(job)!, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: null, tools: [], ioBytes: 1, body });
-    api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), { id: job, status: 200, reason: 'Completed', queueTimeMs: 1, hasBody: true, body: body.toString('base64') });
+    if (recording())
+      await api.stored.store.closeRequest({
+        id: job,
+        submittedAt: timeOf(job)!,
+        state: 'success',
+        status: 200,
+        reason: 'Completed',
+        error: null,
+        attempt: 1,
+        startedAt: null,
+        tools: [],
+        ioBytes: 1,
+        body,
+      });
+    api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), {
+      id: job,
+      status: 200,
+      reason: 'Completed',
+      queueTimeMs: 1,
+      hasBody: true,
+      body: body.toString('base64'),
+    });
   });
 }
 
@@ -71,14 +108,27 @@ export const gateway: Measurement = {
   title: 'the gateway without a tool, one API replica, beside a bare Koa route',
   async measure(report) {
     const api = await startApi();
-    const bareServer = await listen(new Koa().use((ctx) => { ctx.body = { ok: true }; }).callback(), { host: '127.0.0.1', port: 0 }, () => '');
+    const bareServer = await listen(
+      new Koa()
+        .use((ctx) => {
+          ctx.body = { ok: true };
+        })
+        .callback(),
+      { host: '127.0.0.1', port: 0 },
+      () => '',
+    );
     try {
       await api.stored.sql('update users set requests_per_minute = 100000000, concurrency = 100000');
       let recording = false;
       endAll(api, () => recording);
       await api.bus.flush();
       const headers = { authorization: `Bearer ${api.token}` };
-      const at = (query: string, status: number): Asked => ({ origin: api.url, path: `/v1/probe/file?${query}`, headers, status });
+      const at = (query: string, status: number): Asked => ({
+        origin: api.url,
+        path: `/v1/probe/file?${query}`,
+        headers,
+        status,
+      });
       const bare: Asked = { origin: `http://127.0.0.1:${bareServer.port}`, path: '/', status: 200 };
       const source = 'url=https://example.org/a.mp4&ffprobe[show_frames]=true&only=ffprobe';
       const cases = { bare, refused: at('url=file:///x', 400), admitted: at(source, 200), recorded: at(source, 200) };
@@ -90,19 +140,49 @@ export const gateway: Measurement = {
           const measured = await rate(cases[name]);
           if (round >= 0) rates[name].push(measured);
         }
-        report(`round ${round + 1} of ${ROUNDS}: ${Object.entries(rates).map(([name, list]) => `${name} ${Math.round(list.at(-1) ?? 0)}`).join(', ')} requests/s`);
+        report(
+          `round ${round + 1} of ${ROUNDS}: ${Object.entries(rates)
+            .map(([name, list]) => `${name} ${Math.round(list.at(-1) ?? 0)}`)
+            .join(', ')} requests/s`,
+        );
       }
       recording = true;
-      const [bareMs, refusedMs, recordedMs] = [await singly(cases.bare), await singly(cases.refused), await singly(cases.recorded)];
+      const [bareMs, refusedMs, recordedMs] = [
+        await singly(cases.bare),
+        await singly(cases.refused),
+        await singly(cases.recorded),
+      ];
       const against = { what: 'a bare Koa route', values: summary(rates.bare) };
-      const row = (name: string, what: string, values: number[]): Row => ({ name, what, unit: 'requests/s', values: summary(values), against });
+      const row = (name: string, what: string, values: number[]): Row => ({
+        name,
+        what,
+        unit: 'requests/s',
+        values: summary(values),
+        against,
+      });
       const single = { what: 'a bare Koa route', values: bareMs };
       return [
         row('gateway-refused', 'read, authenticated, refused by its source and counted (400)', rates.refused),
-        row('gateway-admitted', 'read, authenticated, opened in Postgres, ProbeJob created, answered; no tool, no record of the end', rates.admitted),
+        row(
+          'gateway-admitted',
+          'read, authenticated, opened in Postgres, ProbeJob created, answered; no tool, no record of the end',
+          rates.admitted,
+        ),
         row('gateway-recorded', 'the same, and the end recorded', rates.recorded),
-        { name: 'gateway-refused-single', what: 'refused (400), one at a time', unit: 'ms', values: refusedMs, against: single },
-        { name: 'gateway-recorded-single', what: 'admitted and recorded, one at a time', unit: 'ms', values: recordedMs, against: single },
+        {
+          name: 'gateway-refused-single',
+          what: 'refused (400), one at a time',
+          unit: 'ms',
+          values: refusedMs,
+          against: single,
+        },
+        {
+          name: 'gateway-recorded-single',
+          what: 'admitted and recorded, one at a time',
+          unit: 'ms',
+          values: recordedMs,
+          against: single,
+        },
       ];
     } finally {
       await bareServer.close(1_000);

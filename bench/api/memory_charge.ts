@@ -1,8 +1,8 @@
 /**
- * What a result takes in an API process on each path, as peak memory above idle: what HELD_PER_BYTE and STREAMED_BYTES of
- * src/envelope/memory_budget.ts stand for. A child process for each line, with the heap of a pod of 512 MiB; callers take the head of
- * their answer and then stall, so that all answers are held at once.
- * `npm exec -- node bench/api/memory_charge.ts [path]`
+ * What a result takes in an API process on each path, as peak memory above idle: what HELD_PER_BYTE and STREAMED_BYTES
+ * of src/envelope/memory_budget.ts stand for. A child process for each line, with the heap of a pod of 512 MiB; callers
+ * take the head of their answer and then stall, so that all answers are held at once. `npm exec -- node
+ * bench/api/memory_charge.ts [path]`
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,10 +17,18 @@ const MB = 1024 * 1024;
 const HEAP = '--max-old-space-size=256';
 const SETTLE_MS = 2_000;
 const DEADLINE_MS = 120_000;
-/** JSON of small members, as tools print it, and one long string. Of the letters one takes a byte in V8, the other two, and both stand as they are in JSON. */
+/**
+ * JSON of small members, as tools print it, and one long string. Of the letters one takes a byte in V8, the other two,
+ * and both stand as they are in JSON.
+ */
 const LETTERS = { 'one byte': 'A', 'two bytes': '\u2026' } as const;
 type Letters = keyof typeof LETTERS;
-interface Path { path: string; server: 'api' | 'steps'; tool: 'ffprobe' | 'msv'; at(id: string): string }
+interface Path {
+  path: string;
+  server: 'api' | 'steps';
+  tool: 'ffprobe' | 'msv';
+  at(id: string): string;
+}
 const PATHS: readonly Path[] = [
   { path: 'read-back', server: 'api', tool: 'ffprobe', at: (id) => `/v1/probe/${id}` },
   { path: 'single tool', server: 'api', tool: 'msv', at: (id) => `/v1/probe/${id}` },
@@ -28,26 +36,42 @@ const PATHS: readonly Path[] = [
   { path: 'waiting caller', server: 'steps', tool: 'ffprobe', at: (id) => `/waiting/${id}` },
   { path: 'webhook', server: 'steps', tool: 'ffprobe', at: (id) => `/webhook/${id}` },
 ];
-const SERVERS = { api: new URL('../../test/api/result_server.ts', import.meta.url), steps: new URL('memory_charge_server.ts', import.meta.url) };
+const SERVERS = {
+  api: new URL('../../test/api/result_server.ts', import.meta.url),
+  steps: new URL('memory_charge_server.ts', import.meta.url),
+};
 
 const fixture = await startStore({ retryMs: 5_000 });
 
 async function stored(tool: Path['tool'], bytes: number, letters: Letters): Promise<string> {
   const letter = LETTERS[letters];
-  const member = (index: number): string => JSON.stringify({ index, name: letter.repeat(100), value: `${index * 7_919}` });
+  const member = (index: number): string =>
+    JSON.stringify({ index, name: letter.repeat(100), value: `${index * 7_919}` });
   const small: string[] = [];
   for (let size = 0; size < bytes / 2;) size += Buffer.byteLength(small[small.push(member(small.length)) - 1]!) + 16;
-  const output = `{"cli_output":${JSON.stringify(letter.repeat(Math.floor(bytes * 0.4 / Buffer.byteLength(letter))))},"a":[${small.join(',\n')}]}`;
+  const output = `{"cli_output":${JSON.stringify(letter.repeat(Math.floor((bytes * 0.4) / Buffer.byteLength(letter))))},"a":[${small.join(',\n')}]}`;
   const request = tool === 'msv' ? { single: 'msv', inject_json: false } : { asked: [{ name: tool }], shown: [tool] };
-  const open = anOpenInput(fixture.store, { tokenId: fixture.admin.tokenId, userId: fixture.admin.userId, waiter: null, kind: tool === 'msv' ? 'msv' : 'file', request });
+  const open = anOpenInput(fixture.store, {
+    tokenId: fixture.admin.tokenId,
+    userId: fixture.admin.userId,
+    waiter: null,
+    kind: tool === 'msv' ? 'msv' : 'file',
+    request,
+  });
   const text = JSON.stringify(body([good(tool, output)]));
   await fixture.store.openRequest(open);
-  await fixture.store.closeRequest(aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) }));
+  await fixture.store.closeRequest(
+    aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) }),
+  );
   return open.id;
 }
 
-const status = (child: ChildProcess, what: string): number => Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024;
-const settle = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, SETTLE_MS); });
+const status = (child: ChildProcess, what: string): number =>
+  Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024;
+const settle = (): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, SETTLE_MS);
+  });
 
 async function stall(port: number, path: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
@@ -59,15 +83,25 @@ async function stall(port: number, path: string): Promise<Socket> {
   return socket;
 }
 async function take(port: number, path: string): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { Authorization: `Bearer ${ADMIN.token}` }, signal: AbortSignal.timeout(DEADLINE_MS) });
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    headers: { Authorization: `Bearer ${ADMIN.token}` },
+    signal: AbortSignal.timeout(DEADLINE_MS),
+  });
   for await (const _ of response.body as AsyncIterable<Uint8Array>) if (path.startsWith('/webhook/')) break;
 }
 
 /** Peak and steady memory above idle with `count` answers held at once. */
-async function measure({ server, at }: Path, id: string, warmUp: string, count: number): Promise<{ peak: number; held: number }> {
+async function measure(
+  { server, at }: Path,
+  id: string,
+  warmUp: string,
+  count: number,
+): Promise<{ peak: number; held: number }> {
   const child = fork(SERVERS[server], [fixture.urls.api, String(100_000 * MB)], { execArgv: [HEAP] });
   try {
-    const [{ port }] = await once(child, 'message', { signal: AbortSignal.timeout(DEADLINE_MS) }) as [{ port: number }];
+    const [{ port }] = (await once(child, 'message', { signal: AbortSignal.timeout(DEADLINE_MS) })) as [
+      { port: number },
+    ];
     for (let index = 0; index < 20; index++) await take(port, at(warmUp));
     await settle();
     const idle = status(child, 'VmRSS');
@@ -94,13 +128,17 @@ try {
       for (const count of [32]) {
         const { peak, held } = await measure(path, whole, warmUp, count);
         const perByte = (bytes: number): string => (bytes / count / inflated).toFixed(1);
-        console.log(`${path.path}, held, ${letters}, ${count} of ${(inflated / MB).toFixed(2)} MB: peak ${mb(peak)}, ${perByte(peak)} per inflated byte; steady ${perByte(held)}`);
+        console.log(
+          `${path.path}, held, ${letters}, ${count} of ${(inflated / MB).toFixed(2)} MB: peak ${mb(peak)}, ${perByte(peak)} per inflated byte; steady ${perByte(held)}`,
+        );
       }
       for (const size of [24, 50]) {
         const large = await stored(path.tool, size * 0.85 * MB, letters);
         for (const count of [8]) {
           const { peak, held } = await measure(path, large, warmUp, count);
-          console.log(`${path.path}, streamed, ${letters}, ${count} of ${size} MB: peak ${mb(peak)}, ${mb(peak / count)} each; steady ${mb(held / count)} each`);
+          console.log(
+            `${path.path}, streamed, ${letters}, ${count} of ${size} MB: peak ${mb(peak)}, ${mb(peak / count)} each; steady ${mb(held / count)} each`,
+          );
         }
       }
     }

@@ -1,4 +1,7 @@
-/** Two paths of memory_charge.ts that need NATS or a receiver in an installation: here they begin with the notice of an end, and with a webhook that was claimed. */
+/**
+ * Two paths of memory_charge.ts that need NATS or a receiver in an installation: here they begin with the notice of an
+ * end, and with a webhook that was claimed.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import Koa from 'koa';
@@ -27,10 +30,26 @@ app.use(async (ctx) => {
   if (path === 'waiting') {
     ctx.state.token = { rootUserId: 1 } as never;
     const inline = inflatedBytes !== null && inflatedBytes <= WHOLE ? await store.readBody(id, submittedAt) : null;
-    return answer(deps, ctx as Context, { ...ended, reason: 'Completed', hasBody: true, ...(inflatedBytes === null ? {} : { inflatedBytes }), ...(inline ? { body: inline.toString('base64') } : {}) }, submittedAt, keptWishes(record));
+    return answer(
+      deps,
+      ctx as Context,
+      {
+        ...ended,
+        reason: 'Completed',
+        hasBody: true,
+        ...(inflatedBytes === null ? {} : { inflatedBytes }),
+        ...(inline ? { body: inline.toString('base64') } : {}),
+      },
+      submittedAt,
+      keptWishes(record),
+    );
   }
   const stored = await openResult(deps, { id, submittedAt, inflatedBytes }, 1);
-  const body = await webhookBody({ ...ended, requestId: id, ioBytes: 1, endedAt: submittedAt, error: null }, stored, keptWishes(record));
+  const body = await webhookBody(
+    { ...ended, requestId: id, ioBytes: 1, endedAt: submittedAt, error: null },
+    stored,
+    keptWishes(record),
+  );
   // Held for as long as a silent receiver holds it.
   ctx.status = 200;
   ctx.respond = false;

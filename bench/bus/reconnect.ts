@@ -1,6 +1,6 @@
 /**
- * NATS restarts under many runners: how long until all are back, and how long the one controller that lets them in was busy
- * at a stretch (its lease must be renewed meanwhile). Run: npm exec -- node bench/bus/reconnect.ts [runners]
+ * NATS restarts under many runners: how long until all are back, and how long the one controller that lets them in was
+ * busy at a stretch (its lease must be renewed meanwhile). Run: npm exec -- node bench/bus/reconnect.ts [runners]
  */
 import { randomUUID } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -13,13 +13,22 @@ const fixture = await startBus();
 try {
   const controller = await fixture.controller();
   let decisions = 0;
-  serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }), onDecision: () => { decisions++; } });
+  serveCallout(controller, {
+    issuerSeed: fixture.issuerSeed,
+    account: 'PROBEYARD',
+    authorise: async (token) => ({ uid: token, pod: 'p' }),
+    onDecision: () => {
+      decisions++;
+    },
+  });
   await controller.flush();
   const start = performance.now();
-  const runners = await Promise.all(Array.from({ length: count }, () => {
-    const uid = randomUUID();
-    return fixture.runner(uid, uid);
-  }));
+  const runners = await Promise.all(
+    Array.from({ length: count }, () => {
+      const uid = randomUUID();
+      return fixture.runner(uid, uid);
+    }),
+  );
   console.log(`${count} runners connected in ${Math.round(performance.now() - start)} ms, ${decisions} decisions`);
   decisions = 0;
   const delay = monitorEventLoopDelay({ resolution: 5 });
@@ -28,7 +37,9 @@ try {
   const up = performance.now();
   await until('all are back', () => runners.every((runner) => runner.connected()), 60_000);
   delay.disable();
-  console.log(`after a restart all were back in ${Math.round(performance.now() - up)} ms, ${decisions} decisions, longest stretch ${Math.round(delay.max / 1e6)} ms (runners and controller share this process)`);
+  console.log(
+    `after a restart all were back in ${Math.round(performance.now() - up)} ms, ${decisions} decisions, longest stretch ${Math.round(delay.max / 1e6)} ms (runners and controller share this process)`,
+  );
 } finally {
   await fixture.close();
 }

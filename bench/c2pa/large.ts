@@ -14,7 +14,10 @@ import { summary } from '../statistics.ts';
 
 const RUNS = 5;
 const MB = 1_000_000;
-/** Larger ones cannot be signed here: the library holds a file that it signs, and the signer has the memory limit of the check. */
+/**
+ * Larger ones cannot be signed here: the library holds a file that it signs, and the signer has the memory limit of the
+ * check.
+ */
 const SIZES = [100] as const;
 
 /** A WAV of noise: nothing of it is skipped by the hash. */
@@ -34,14 +37,22 @@ async function largeWav(path: string, bytes: number): Promise<void> {
 /** Milliseconds, and the most memory that was resident, in MB. */
 async function run(place: string, config: string): Promise<{ ms: number; mb: number }> {
   const began = performance.now();
-  const child = spawn(programs!.c2pa, ['--config', config, place], { stdio: ['ignore', 'pipe', 'inherit'], env: { HOME: '/tmp' } });
+  const child = spawn(programs!.c2pa, ['--config', config, place], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { HOME: '/tmp' },
+  });
   let said = '';
   let mb = 0;
-  child.stdout.setEncoding('utf8').on('data', (text: string) => { said += text; });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
   const look = setInterval(() => {
     try {
       // The kernel's own high-water mark: the last look before the end is as good as one after it.
-      mb = Math.max(mb, Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024);
+      mb = Math.max(
+        mb,
+        Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
+      );
     } catch {
       // It has ended.
     }
@@ -73,21 +84,36 @@ export const c2paLarge: Measurement = {
         const origin = await startOrigin((request, response) => {
           const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
           const last = to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1);
-          response.writeHead(206, { 'content-range': `bytes ${from}-${last}/${bytes}`, 'content-length': last - Number(from) + 1, etag: '"one"' });
+          response.writeHead(206, {
+            'content-range': `bytes ${from}-${last}/${bytes}`,
+            'content-length': last - Number(from) + 1,
+            etag: '"one"',
+          });
           createReadStream(file, { start: Number(from), end: last }).pipe(response);
         });
         const proxy = await startProxy();
         const [ours, bare]: { ms: number; mb: number }[][] = [[], []];
         for (let round = 0; round < RUNS; round++) {
-          const job = proxy.open({ source: parseSource(`${origin.url}/a.wav`), allow: [{ cidr: '127.0.0.1/32', port: origin.port }], limits: { maxBytes: 10e9 }, tls: { verify: {} } });
+          const job = proxy.open({
+            source: parseSource(`${origin.url}/a.wav`),
+            allow: [{ cidr: '127.0.0.1/32', port: origin.port }],
+            limits: { maxBytes: 10e9 },
+            tls: { verify: {} },
+          });
           ours!.push(await run(job.address('c2pa'), config));
           job.close();
           bare!.push(await run(file, config));
-          report(`${size} MB: ${ours!.at(-1)!.ms.toFixed(0)} ms through the proxy, ${bare!.at(-1)!.ms.toFixed(0)} ms on the disk`);
+          report(
+            `${size} MB: ${ours!.at(-1)!.ms.toFixed(0)} ms through the proxy, ${bare!.at(-1)!.ms.toFixed(0)} ms on the disk`,
+          );
         }
         rows.push({
-          name: `c2pa-${size}mb`, what: `${size} MB WAV, through the source proxy`, unit: 'ms' as const, values: summary(ours!.map(({ ms }) => ms)),
-          against: { what: 'the library on the disk', values: summary(bare!.map(({ ms }) => ms)) }, note: `at most ${Math.max(...ours!.map(({ mb }) => mb)).toFixed(0)} MB resident`,
+          name: `c2pa-${size}mb`,
+          what: `${size} MB WAV, through the source proxy`,
+          unit: 'ms' as const,
+          values: summary(ours!.map(({ ms }) => ms)),
+          against: { what: 'the library on the disk', values: summary(bare!.map(({ ms }) => ms)) },
+          note: `at most ${Math.max(...ours!.map(({ mb }) => mb)).toFixed(0)} MB resident`,
         });
         await proxy.close();
         await origin.close();

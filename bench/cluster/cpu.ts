@@ -1,4 +1,7 @@
-/** CPU time of the local cluster's processes by what they are: says what a job costs even while other work on the machine blurs every clock. */
+/**
+ * CPU time of the local cluster's processes by what they are: says what a job costs even while other work on the
+ * machine blurs every clock.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 
 const read = (path: string): string => {
@@ -43,6 +46,12 @@ export function cpuByLabel(): Map<string, number> {
 }
 
 /** What was used between the two, largest first. */
-export function cpuUsed(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): [label: string, ms: number][] {
-  return [...after].map(([label, ms]): [string, number] => [label, ms - (before.get(label) ?? 0)]).filter(([, ms]) => ms > 0).sort((a, b) => b[1] - a[1]);
+export function cpuUsed(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): [label: string, ms: number][] {
+  return [...after]
+    .map(([label, ms]): [string, number] => [label, ms - (before.get(label) ?? 0)])
+    .filter(([, ms]) => ms > 0)
+    .sort((a, b) => b[1] - a[1]);
 }

@@ -11,7 +11,8 @@ const COUNT = Number(process.env['BENCH_FAILOVERS'] ?? 3);
 
 const SELECTOR = 'app.kubernetes.io/component=controller';
 const restartsOf = ({ status }: Pod): number => status?.containerStatuses?.[0]?.restartCount ?? 0;
-const isReady = ({ status }: Pod): boolean => (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
+const isReady = ({ status }: Pod): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'Ready' && value === 'True');
 
 /** The killed one is ready as what came after it: until the kubelet has noticed its end, it still shows what it was. */
 async function wholeAgain(c: Cluster, killed?: Pod): Promise<void> {
@@ -33,37 +34,49 @@ async function failover(c: Cluster, token: string, url: string, signal: 'SIGKILL
   if (warm.status !== 200) throw new Error(`${warm.status} ${warm.text}`);
   const endedAt = Date.now();
   for (const pid of pids) process.kill(pid, signal);
-  // One every 50 ms. After a SIGKILL the first that is admitted tells; a leader that is told to end still admits some itself, so there
-  // the one that waited longest tells.
+  // One every 50 ms. After a SIGKILL the first that is admitted tells; a leader that is told to end still admits some
+  // itself, so there the one that waited longest tells.
   const requests: Promise<{ sentAt: number; queued: number }>[] = [];
   const stop = performance.now() + 500;
   while (performance.now() < stop) {
     const sentAt = Date.now();
-    requests.push(c.probe({ url, only: 'ffprobe' }, { token }).then(({ status, json }) => ({ sentAt, queued: status === 200 ? (json.metadata?.queue_time ?? 0) : Infinity })));
+    requests.push(
+      c
+        .probe({ url, only: 'ffprobe' }, { token })
+        .then(({ status, json }) => ({ sentAt, queued: status === 200 ? (json.metadata?.queue_time ?? 0) : Infinity })),
+    );
     await delay(50);
   }
   const admitted = (await Promise.all(requests)).filter(({ queued }) => queued < Infinity);
   await wholeAgain(c, pod);
   if (admitted.length === 0) throw new Error('no request was answered');
-  return signal === 'SIGKILL' ? Math.min(...admitted.map(({ sentAt, queued }) => sentAt + queued)) - endedAt : Math.max(...admitted.map(({ queued }) => queued));
+  return signal === 'SIGKILL'
+    ? Math.min(...admitted.map(({ sentAt, queued }) => sentAt + queued)) - endedAt
+    : Math.max(...admitted.map(({ queued }) => queued));
 }
 
 export const failovers: Measurement = {
   name: 'failover',
   title: 'the leader ends, until the next job is admitted',
-  measure: (report) => withCluster(async (c) => {
-    const origin = await c.origin();
-    const { token } = await c.newToken(100);
-    const rows: Row[] = [];
-    await wholeAgain(c);
-    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      const times: number[] = [];
-      for (let index = 0; index < COUNT; index++) {
-        times.push(await failover(c, token, `${origin.url}/tiny.mp4`, signal));
-        report(`${signal}: ${Math.round(times.at(-1) ?? 0)} ms`);
+  measure: (report) =>
+    withCluster(async (c) => {
+      const origin = await c.origin();
+      const { token } = await c.newToken(100);
+      const rows: Row[] = [];
+      await wholeAgain(c);
+      for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+        const times: number[] = [];
+        for (let index = 0; index < COUNT; index++) {
+          times.push(await failover(c, token, `${origin.url}/tiny.mp4`, signal));
+          report(`${signal}: ${Math.round(times.at(-1) ?? 0)} ms`);
+        }
+        rows.push({
+          name: `failover-${signal.toLowerCase()}`,
+          what: `leader ended by ${signal}, until the next job is admitted`,
+          unit: 'ms',
+          values: summary(times),
+        });
       }
-      rows.push({ name: `failover-${signal.toLowerCase()}`, what: `leader ended by ${signal}, until the next job is admitted`, unit: 'ms', values: summary(times) });
-    }
-    return rows;
-  }),
+      return rows;
+    }),
 };

@@ -17,7 +17,12 @@ const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 
 /** The newest build with TLS of its own: `latest` has none, because the source proxy speaks it. */
 const FFPROBE = '7.1';
 
-interface Counters { sent: number; delivered: number; connections: number; requests: number }
+interface Counters {
+  sent: number;
+  delivered: number;
+  connections: number;
+  requests: number;
+}
 
 /** The origin listens on 127.0.0.1; pods reach it by the host's address. Bare tools take the same way. */
 async function forward(host: string, to: number): Promise<Server> {
@@ -39,55 +44,78 @@ const comparable = (text: string): string => JSON.stringify(JSON.parse(text));
 export const far: Measurement = {
   name: 'far',
   title: `HTTPS origin 40 ms away, ffprobe and mediainfo both, ${RUNS} runs each`,
-  measure: (report) => withCluster(async (c) => {
-    makeMedia(folder);
-    const { cert, key } = makeCertificate(join(folder, 'tls'));
-    const origin = fork(join(import.meta.dirname, '..', 'source', 'far_origin.ts'), [folder, cert, key]);
-    const [{ port }] = (await once(origin, 'message')) as [{ port: number }];
-    const server = await forward(c.hostIp, port);
-    const address = `https://${c.hostIp}:${(server.address() as AddressInfo).port}`;
-    const counters = async (): Promise<Counters> => {
-      // What was on its way when the tools ended still counts.
-      await delay(300);
-      origin.send('counters');
-      return ((await once(origin, 'message')) as [Counters])[0];
-    };
-    const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo'], { ffprobe: FFPROBE });
-    const { token } = await c.newToken();
-    const rows: Row[] = [];
-    try {
-      for (const name of files) {
-        const url = `${address}/${name}`;
-        const [bareMs, ms, bareBytes, bytes]: [number[], number[], number[], number[]] = [[], [], [], []];
-        let equal = true;
-        for (let run = -1; run < RUNS; run++) {
-          await counters();
-          const begun = performance.now();
-          const outputs = await Promise.all(['ffprobe', 'mediainfo'].map((tool) => tools[tool]!.run(url)));
-          const bare = performance.now() - begun;
-          const sentBare = (await counters()).sent;
-          // Kept connections are the proxy's own gain, but not between requests here: they have to close first.
-          await delay(RUNS > 1 ? 500 : 0);
-          const answer = expectOk(await c.probe({ url, ffprobe: { version: FFPROBE }, mediainfo: { ssl_ignore_security: true } }, { token }));
-          const { sent } = await counters();
-          if (run < 0) continue;
-          bareMs.push(bare);
-          ms.push(answer.ms);
-          bareBytes.push(sentBare / 1e6);
-          bytes.push(sent / 1e6);
-          equal &&= ['ffprobe', 'mediainfo'].every((tool, index) => JSON.stringify(partOf(answer, tool).response) === comparable(outputs[index] ?? ''));
+  measure: (report) =>
+    withCluster(async (c) => {
+      makeMedia(folder);
+      const { cert, key } = makeCertificate(join(folder, 'tls'));
+      const origin = fork(join(import.meta.dirname, '..', 'source', 'far_origin.ts'), [folder, cert, key]);
+      const [{ port }] = (await once(origin, 'message')) as [{ port: number }];
+      const server = await forward(c.hostIp, port);
+      const address = `https://${c.hostIp}:${(server.address() as AddressInfo).port}`;
+      const counters = async (): Promise<Counters> => {
+        // What was on its way when the tools ended still counts.
+        await delay(300);
+        origin.send('counters');
+        return ((await once(origin, 'message')) as [Counters])[0];
+      };
+      const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo'], { ffprobe: FFPROBE });
+      const { token } = await c.newToken();
+      const rows: Row[] = [];
+      try {
+        for (const name of files) {
+          const url = `${address}/${name}`;
+          const [bareMs, ms, bareBytes, bytes]: [number[], number[], number[], number[]] = [[], [], [], []];
+          let equal = true;
+          for (let run = -1; run < RUNS; run++) {
+            await counters();
+            const begun = performance.now();
+            const outputs = await Promise.all(['ffprobe', 'mediainfo'].map((tool) => tools[tool]!.run(url)));
+            const bare = performance.now() - begun;
+            const sentBare = (await counters()).sent;
+            // Kept connections are the proxy's own gain, but not between requests here: they have to close first.
+            await delay(RUNS > 1 ? 500 : 0);
+            const answer = expectOk(
+              await c.probe(
+                { url, ffprobe: { version: FFPROBE }, mediainfo: { ssl_ignore_security: true } },
+                { token },
+              ),
+            );
+            const { sent } = await counters();
+            if (run < 0) continue;
+            bareMs.push(bare);
+            ms.push(answer.ms);
+            bareBytes.push(sentBare / 1e6);
+            bytes.push(sent / 1e6);
+            equal &&= ['ffprobe', 'mediainfo'].every(
+              (tool, index) => JSON.stringify(partOf(answer, tool).response) === comparable(outputs[index] ?? ''),
+            );
+          }
+          report(
+            `${name}: ${Math.round(median(ms))} against ${Math.round(median(bareMs))} ms, ${median(bytes).toFixed(1)} against ${median(bareBytes).toFixed(1)} MB, outputs ${equal ? 'equal' : 'DIFFER'}`,
+          );
+          rows.push(
+            {
+              name: `far-${name}`,
+              what: `${name}, both tools, whole request`,
+              unit: 'ms',
+              values: summary(ms),
+              against: { what: 'bare tools side by side', values: summary(bareMs) },
+              note: `outputs ${equal ? 'equal' : 'DIFFER'}`,
+            },
+            {
+              name: `far-${name}-bytes`,
+              what: `— ${name}, bytes that the origin sent`,
+              unit: 'MB',
+              values: summary(bytes),
+              against: { what: 'bare tools side by side', values: summary(bareBytes) },
+            },
+          );
         }
-        report(`${name}: ${Math.round(median(ms))} against ${Math.round(median(bareMs))} ms, ${median(bytes).toFixed(1)} against ${median(bareBytes).toFixed(1)} MB, outputs ${equal ? 'equal' : 'DIFFER'}`);
-        rows.push(
-          { name: `far-${name}`, what: `${name}, both tools, whole request`, unit: 'ms', values: summary(ms), against: { what: 'bare tools side by side', values: summary(bareMs) }, note: `outputs ${equal ? 'equal' : 'DIFFER'}` },
-          { name: `far-${name}-bytes`, what: `— ${name}, bytes that the origin sent`, unit: 'MB', values: summary(bytes), against: { what: 'bare tools side by side', values: summary(bareBytes) } },
-        );
+      } finally {
+        remove();
+        server.close();
+        origin.kill();
       }
-    } finally {
-      remove();
-      server.close();
-      origin.kill();
-    }
-    return rows;
-  }),
+      return rows;
+    }),
 };

@@ -7,15 +7,23 @@ import { summary } from '../statistics.ts';
 import { ready, runnerPods } from './pool.ts';
 import { withCluster } from './rig.ts';
 
-const kb = (text: string, name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0);
+const kb = (text: string, name: string): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0);
 function memoryOf(pid: number): { rss: number; pss: number } {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   return { rss: kb(rollup, 'Rss') / 1024, pss: kb(rollup, 'Pss') / 1024 };
 }
 
-/** The agent knows its pod by its environment; the launcher lies beside it: same pod, found by the pod's uid in its cgroup. */
+/**
+ * The agent knows its pod by its environment; the launcher lies beside it: same pod, found by the pod's uid in its
+ * cgroup.
+ */
 function launcherOf(uid: string): number | undefined {
-  return pidsOf('PATH', '/app/bin').find((pid) => readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(uid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/app/bin/launcher'));
+  return pidsOf('PATH', '/app/bin').find(
+    (pid) =>
+      readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(uid) &&
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('/app/bin/launcher'),
+  );
 }
 
 function cgroupMb(pid: number): number | undefined {
@@ -37,24 +45,48 @@ function cgroupMb(pid: number): number | undefined {
 export const memory: Measurement = {
   name: 'memory',
   title: 'memory of one warm pod that no tenant has touched',
-  measure: (report) => withCluster(async (c) => {
-    await ready(c, 1);
-    const found: { rss: number; pss: number; cgroup: number | undefined }[] = [];
-    for (const pod of await runnerPods(c)) {
-      // One that has served holds what its jobs needed: told apart, because it is the untouched ones that stand by.
-      const served = (await c.kubectl('-n', RUNNERS, 'logs', pod.metadata.name, '-c', 'agent').catch(() => 'job done')).includes('job done');
-      const [agent] = pidsOf('PY_POD_NAME', pod.metadata.name);
-      const launcher = launcherOf(pod.metadata.uid ?? '');
-      if (agent === undefined || launcher === undefined) continue;
-      const [a, l] = [memoryOf(agent), memoryOf(launcher)];
-      if (!served) found.push({ rss: a.rss + l.rss, pss: a.pss + l.pss, cgroup: cgroupMb(agent) });
-      report(`${pod.metadata.name}${served ? ' (has served)' : ''}: agent ${a.rss.toFixed(1)} MB resident (${a.pss.toFixed(1)} its share), launcher ${l.rss.toFixed(1)} (${l.pss.toFixed(1)}), cgroup of the pod ${cgroupMb(agent)?.toFixed(1) ?? 'not accounted'}`);
-    }
-    const cgroups = found.flatMap(({ cgroup }) => (cgroup === undefined ? [] : [cgroup]));
-    return [
-      { name: 'memory-rss', what: 'agent and launcher, resident', unit: 'MB', values: summary(found.map(({ rss }) => rss)) },
-      { name: 'memory-pss', what: 'agent and launcher, their share (pages of the same image are shared)', unit: 'MB', values: summary(found.map(({ pss }) => pss)) },
-      ...(cgroups.length > 0 ? [{ name: 'memory-cgroup', what: 'the pod’s cgroup, page cache included', unit: 'MB', values: summary(cgroups) } as const] : []),
-    ];
-  }),
+  measure: (report) =>
+    withCluster(async (c) => {
+      await ready(c, 1);
+      const found: { rss: number; pss: number; cgroup: number | undefined }[] = [];
+      for (const pod of await runnerPods(c)) {
+        // One that has served holds what its jobs needed: told apart, because it is the untouched ones that stand by.
+        const served = (
+          await c.kubectl('-n', RUNNERS, 'logs', pod.metadata.name, '-c', 'agent').catch(() => 'job done')
+        ).includes('job done');
+        const [agent] = pidsOf('PY_POD_NAME', pod.metadata.name);
+        const launcher = launcherOf(pod.metadata.uid ?? '');
+        if (agent === undefined || launcher === undefined) continue;
+        const [a, l] = [memoryOf(agent), memoryOf(launcher)];
+        if (!served) found.push({ rss: a.rss + l.rss, pss: a.pss + l.pss, cgroup: cgroupMb(agent) });
+        report(
+          `${pod.metadata.name}${served ? ' (has served)' : ''}: agent ${a.rss.toFixed(1)} MB resident (${a.pss.toFixed(1)} its share), launcher ${l.rss.toFixed(1)} (${l.pss.toFixed(1)}), cgroup of the pod ${cgroupMb(agent)?.toFixed(1) ?? 'not accounted'}`,
+        );
+      }
+      const cgroups = found.flatMap(({ cgroup }) => (cgroup === undefined ? [] : [cgroup]));
+      return [
+        {
+          name: 'memory-rss',
+          what: 'agent and launcher, resident',
+          unit: 'MB',
+          values: summary(found.map(({ rss }) => rss)),
+        },
+        {
+          name: 'memory-pss',
+          what: 'agent and launcher, their share (pages of the same image are shared)',
+          unit: 'MB',
+          values: summary(found.map(({ pss }) => pss)),
+        },
+        ...(cgroups.length > 0
+          ? [
+              {
+                name: 'memory-cgroup',
+                what: 'the pod’s cgroup, page cache included',
+                unit: 'MB',
+                values: summary(cgroups),
+              } as const,
+            ]
+          : []),
+      ];
+    }),
 };

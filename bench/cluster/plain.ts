@@ -7,17 +7,39 @@ import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
 import { eventually, type Cluster } from '../../test/cluster/fixture.ts';
 import type { BareTool } from './tools.ts';
 
-interface PlainJob { apiVersion?: string; kind?: string; metadata: Meta; spec: unknown; status?: { succeeded?: number; failed?: number } }
+interface PlainJob {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Meta;
+  spec: unknown;
+  status?: { succeeded?: number; failed?: number };
+}
 const JOBS: ResourceType<PlainJob> = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 
 /** Hardened as the runners are. */
 const CONTAINER = {
   imagePullPolicy: 'IfNotPresent',
   resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '512Mi' } },
-  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, readOnlyRootFilesystem: true, runAsNonRoot: true, runAsUser: 65533, runAsGroup: 65533, seccompProfile: { type: 'RuntimeDefault' } },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    runAsUser: 65533,
+    runAsGroup: 65533,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
 } as const;
-const podSpec = (image: string, command: string[]) => ({ restartPolicy: 'Never', automountServiceAccountToken: false, enableServiceLinks: false, containers: [{ ...CONTAINER, name: 'tool', image, command }] });
-const commandOf = (tool: BareTool, url: string): string[] => [...tool.command.map((part) => part.replaceAll('{root}', '')), ...(TOOL_TABLE.ffprobe?.args({}, url) ?? [])];
+const podSpec = (image: string, command: string[]) => ({
+  restartPolicy: 'Never',
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  containers: [{ ...CONTAINER, name: 'tool', image, command }],
+});
+const commandOf = (tool: BareTool, url: string): string[] => [
+  ...tool.command.map((part) => part.replaceAll('{root}', '')),
+  ...(TOOL_TABLE.ffprobe?.args({}, url) ?? []),
+];
 
 export async function withNamespace<T>(c: Cluster, work: (namespace: string) => Promise<T>): Promise<T> {
   const name = `probeyard-bench-${randomBytes(3).toString('hex')}`;
@@ -30,18 +52,41 @@ export async function withNamespace<T>(c: Cluster, work: (namespace: string) => 
 }
 
 /** From the POST until Running is seen, in a watch. */
-export async function startTimes(c: Cluster, namespace: string, count: number, spec: () => Pod['spec']): Promise<number[]> {
+export async function startTimes(
+  c: Cluster,
+  namespace: string,
+  count: number,
+  spec: () => Pod['spec'],
+): Promise<number[]> {
   const running = new Map<string, () => void>();
-  const note = (pod: Pod) => { if (pod.status?.phase === 'Running' || pod.status?.phase === 'Succeeded') running.get(pod.metadata.name)?.(); };
-  const watch = startReflector<Pod>({ client: c.kube, type: PODS, namespace, handlers: { add: note, update: note, delete: () => {} } });
+  const note = (pod: Pod) => {
+    if (pod.status?.phase === 'Running' || pod.status?.phase === 'Succeeded') running.get(pod.metadata.name)?.();
+  };
+  const watch = startReflector<Pod>({
+    client: c.kube,
+    type: PODS,
+    namespace,
+    handlers: { add: note, update: note, delete: () => {} },
+  });
   await watch.synced;
   const times: number[] = [];
   for (let index = 0; index < count; index++) {
     const name = `plain-${index}-${randomBytes(3).toString('hex')}`;
-    const up = new Promise<void>((resolve) => { running.set(name, resolve); });
+    const up = new Promise<void>((resolve) => {
+      running.set(name, resolve);
+    });
     const begun = performance.now();
-    await c.kube.create(PODS, { metadata: { name, labels: { 'probeyard-bench': 'plain' } }, ...(spec() ? { spec: spec()! } : {}) } as Pod, { namespace });
-    await Promise.race([up, new Promise((_, reject) => { setTimeout(() => reject(new Error(`${name} does not run`)), 60_000).unref(); })]);
+    await c.kube.create(
+      PODS,
+      { metadata: { name, labels: { 'probeyard-bench': 'plain' } }, ...(spec() ? { spec: spec()! } : {}) } as Pod,
+      { namespace },
+    );
+    await Promise.race([
+      up,
+      new Promise((_, reject) => {
+        setTimeout(() => reject(new Error(`${name} does not run`)), 60_000).unref();
+      }),
+    ]);
     times.push(performance.now() - begun);
     await c.kubectl('-n', namespace, 'delete', 'pod', name, '--grace-period=0', '--force', '--wait=true');
   }
@@ -49,13 +94,28 @@ export async function startTimes(c: Cluster, namespace: string, count: number, s
   return times;
 }
 
-export const plainPod = (tool: BareTool, url: string): Pod['spec'] => podSpec(tool.image, commandOf(tool, url)) as object as Pod['spec'];
+export const plainPod = (tool: BareTool, url: string): Pod['spec'] =>
+  podSpec(tool.image, commandOf(tool, url)) as object as Pod['spec'];
 
 /** As many callers, each: a Job, its end, the next. Jobs per second, of those that ended within the time. */
-export async function jobsPerSecond(c: Cluster, namespace: string, tool: BareTool, url: string, callers: number, seconds: number): Promise<number> {
+export async function jobsPerSecond(
+  c: Cluster,
+  namespace: string,
+  tool: BareTool,
+  url: string,
+  callers: number,
+  seconds: number,
+): Promise<number> {
   const waiting = new Map<string, () => void>();
-  const note = (job: PlainJob) => { if ((job.status?.succeeded ?? 0) + (job.status?.failed ?? 0) > 0) waiting.get(job.metadata.name)?.(); };
-  const watch = startReflector<PlainJob>({ client: c.kube, type: JOBS, namespace, handlers: { add: note, update: note, delete: () => {} } });
+  const note = (job: PlainJob) => {
+    if ((job.status?.succeeded ?? 0) + (job.status?.failed ?? 0) > 0) waiting.get(job.metadata.name)?.();
+  };
+  const watch = startReflector<PlainJob>({
+    client: c.kube,
+    type: JOBS,
+    namespace,
+    handlers: { add: note, update: note, delete: () => {} },
+  });
   await watch.synced;
   const begun = performance.now();
   const end = begun + seconds * 1000;
@@ -63,10 +123,21 @@ export async function jobsPerSecond(c: Cluster, namespace: string, tool: BareToo
   const caller = async () => {
     while (performance.now() < end) {
       const name = `plain-${randomBytes(5).toString('hex')}`;
-      const over = new Promise<void>((resolve) => { waiting.set(name, resolve); });
-      await c.kube.create(JOBS, { metadata: { name }, spec: { backoffLimit: 0, template: { spec: podSpec(tool.image, commandOf(tool, url)) } } }, { namespace, deadlineMs: 30_000 });
-      const late = new Promise<'late'>((resolve) => { setTimeout(() => resolve('late'), Math.max(1, end - performance.now())); });
-      if (await Promise.race([over, late]) === 'late') return;
+      const over = new Promise<void>((resolve) => {
+        waiting.set(name, resolve);
+      });
+      await c.kube.create(
+        JOBS,
+        {
+          metadata: { name },
+          spec: { backoffLimit: 0, template: { spec: podSpec(tool.image, commandOf(tool, url)) } },
+        },
+        { namespace, deadlineMs: 30_000 },
+      );
+      const late = new Promise<'late'>((resolve) => {
+        setTimeout(() => resolve('late'), Math.max(1, end - performance.now()));
+      });
+      if ((await Promise.race([over, late])) === 'late') return;
       waiting.delete(name);
       if (performance.now() < end) ended++;
     }
@@ -75,6 +146,8 @@ export async function jobsPerSecond(c: Cluster, namespace: string, tool: BareToo
   const rate = ended / ((performance.now() - begun) / 1000);
   await watch.stop();
   await c.kubectl('-n', namespace, 'delete', 'jobs', '--all', '--wait=false');
-  await eventually('the plain Jobs are gone', 120, async () => (await c.kube.listAll(PODS, { namespace })).items.every(({ metadata }) => metadata.deletionTimestamp !== undefined));
+  await eventually('the plain Jobs are gone', 120, async () =>
+    (await c.kube.listAll(PODS, { namespace })).items.every(({ metadata }) => metadata.deletionTimestamp !== undefined),
+  );
   return rate;
 }

@@ -8,16 +8,29 @@ const POOL = 'short';
 export const readPool = (c: Cluster): Promise<ProbePool> => c.kube.get(PROBE_POOLS, POOL, { namespace: NAMESPACE });
 
 export async function runnerPods(c: Cluster): Promise<Pod[]> {
-  const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `app.kubernetes.io/component=runner,probeyard.dev/pool=${POOL}` });
+  const { items } = await c.kube.listAll(PODS, {
+    namespace: RUNNERS,
+    labelSelector: `app.kubernetes.io/component=runner,probeyard.dev/pool=${POOL}`,
+  });
   return items;
 }
 
 /** Every field that the change names is set back to what it was, also where that was nothing. */
-function undo(spec: Readonly<Record<string, unknown>>, change: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(change).map(([name, value]) => {
-    const was = spec[name];
-    return [name, value !== null && typeof value === 'object' && was !== null && typeof was === 'object' ? undo(was as Record<string, unknown>, value as Record<string, unknown>) : (was ?? null)];
-  }));
+function undo(
+  spec: Readonly<Record<string, unknown>>,
+  change: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(change).map(([name, value]) => {
+      const was = spec[name];
+      return [
+        name,
+        value !== null && typeof value === 'object' && was !== null && typeof was === 'object'
+          ? undo(was as Record<string, unknown>, value as Record<string, unknown>)
+          : (was ?? null),
+      ];
+    }),
+  );
 }
 
 export async function withPool<T>(c: Cluster, change: Record<string, unknown>, work: () => Promise<T>): Promise<T> {
@@ -32,7 +45,16 @@ export async function withPool<T>(c: Cluster, change: Record<string, unknown>, w
 }
 
 export async function empty(c: Cluster): Promise<void> {
-  await c.kubectl('-n', RUNNERS, 'delete', 'pods', '-l', `app.kubernetes.io/component=runner,probeyard.dev/pool=${POOL}`, '--grace-period=1', '--wait=true');
+  await c.kubectl(
+    '-n',
+    RUNNERS,
+    'delete',
+    'pods',
+    '-l',
+    `app.kubernetes.io/component=runner,probeyard.dev/pool=${POOL}`,
+    '--grace-period=1',
+    '--wait=true',
+  );
   await eventually('no runner of the pool is left', 60, async () => (await runnerPods(c)).length === 0);
 }
 
@@ -40,6 +62,10 @@ export async function empty(c: Cluster): Promise<void> {
 export async function ready(c: Cluster, count: number): Promise<void> {
   await eventually(`${count} runners are ready`, 180, async () => {
     const { metadata, status } = await readPool(c);
-    return status?.observedGeneration === metadata.generation && (status?.ready ?? 0) >= count && (status?.starting ?? 0) === 0;
+    return (
+      status?.observedGeneration === metadata.generation &&
+      (status?.ready ?? 0) >= count &&
+      (status?.starting ?? 0) === 0
+    );
   });
 }

@@ -2,16 +2,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { cluster, type Answer, type Cluster } from '../../test/cluster/fixture.ts';
 
-/** Between requests that are made one at a time: what follows an answer (status, delete, free runner) is over by then. */
+/**
+ * Between requests that are made one at a time: what follows an answer (status, delete, free runner) is over by then.
+ */
 const PAUSE_MS = 40;
 
-export interface ToolPart { success: boolean; duration: number; response: unknown; error?: string }
+export interface ToolPart {
+  success: boolean;
+  duration: number;
+  response: unknown;
+  error?: string;
+}
 export const partOf = ({ json }: Answer, tool: string): ToolPart => json[tool] as ToolPart;
 /** The tools run side by side: the request waits for the slowest. */
-export const toolMs = (answer: Answer): number => Math.max(...['ffprobe', 'mediainfo'].map((name) => partOf(answer, name)?.duration ?? 0));
+export const toolMs = (answer: Answer): number =>
+  Math.max(...['ffprobe', 'mediainfo'].map((name) => partOf(answer, name)?.duration ?? 0));
 
 export function expectOk(answer: Answer): Answer {
-  if (answer.status !== 200 || answer.json.success !== true) throw new Error(`a probe failed: ${answer.status} ${answer.text.slice(0, 300)}`);
+  if (answer.status !== 200 || answer.json.success !== true)
+    throw new Error(`a probe failed: ${answer.status} ${answer.text.slice(0, 300)}`);
   return answer;
 }
 

@@ -2,7 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Cluster } from '../../test/cluster/fixture.ts';
 
-export async function manyTokens(c: Cluster, count: number, concurrency = 10): Promise<{ tokens: string[]; revoke(): Promise<void> }> {
+export async function manyTokens(
+  c: Cluster,
+  count: number,
+  concurrency = 10,
+): Promise<{ tokens: string[]; revoke(): Promise<void> }> {
   const tokens = Array.from({ length: count }, () => randomBytes(48).toString('hex').slice(0, 64));
   const digests = tokens.map((token) => `'${createHash('sha256').update(token).digest('hex')}'`).join(',');
   const ids = await c.sql(
@@ -15,5 +19,8 @@ export async function manyTokens(c: Cluster, count: number, concurrency = 10): P
        select m.id, 'bench', decode(g.sha, 'hex'), ${concurrency}, 1000000 from numbered m join given g using (n) returning id)
      select string_agg(id::text, ',') from inserted`,
   );
-  return { tokens, revoke: async () => void (await c.sql(`update tokens set revoked_at = now() where id in (${ids})`)) };
+  return {
+    tokens,
+    revoke: async () => void (await c.sql(`update tokens set revoked_at = now() where id in (${ids})`)),
+  };
 }

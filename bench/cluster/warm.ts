@@ -1,6 +1,6 @@
 /**
- * Warm, one at a time, on a near origin: what is added to the tool's own run time (by its `duration` in the envelope), hop by hop,
- * and the whole request beside the bare tool on the same address, taking turns in the same run.
+ * Warm, one at a time, on a near origin: what is added to the tool's own run time (by its `duration` in the envelope),
+ * hop by hop, and the whole request beside the bare tool on the same address, taking turns in the same run.
  */
 import type { Measurement, Row } from '../measurement.ts';
 import { summary } from '../statistics.ts';
@@ -14,40 +14,68 @@ const WARM_UP = 15;
 export const warm: Measurement = {
   name: 'warm',
   title: 'added to the tool, warm, one at a time; near origin',
-  measure: (report) => withCluster(async (c) => {
-    const origin = await c.origin();
-    const url = `${origin.url}/tiny.mp4`;
-    const { token } = await c.newToken();
-    const rows: Row[] = [];
-    const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo']);
-    try {
-      for (const [label, only] of [['ffprobe', { only: 'ffprobe' }], ['both tools', {}]] as const) {
-        const requests: Timed[] = [];
-        const bare: number[] = [];
-        const asked = label === 'ffprobe' ? ['ffprobe'] : ['ffprobe', 'mediainfo'];
-        await paced(COUNT, WARM_UP, async (index) => {
-          const sentAt = performance.timeOrigin + performance.now();
-          const answer = expectOk(await c.probe({ url, ...only }, { token }));
-          const begun = performance.now();
-          await Promise.all(asked.map((name) => tools[name]?.run(url)));
-          if (index < 0) return;
-          bare.push(performance.now() - begun);
-          requests.push({ id: answer.json.metadata?.request_id ?? '', sentAt, ms: answer.ms, toolMs: toolMs(answer) });
-        });
-        const suffix = label === 'ffprobe' ? '' : '-both';
-        const whole = summary(requests.map(({ ms }) => ms));
-        const added = summary(requests.map((request) => request.ms - request.toolMs));
-        rows.push(
-          { name: `warm-added${suffix}`, what: `added to the tool's own run time, ${label}`, unit: 'ms', values: added },
-          { name: `warm-whole${suffix}`, what: `whole request, near origin, ${label}`, unit: 'ms', values: whole, against: { what: `bare ${asked.join(' and ')}, same binaries`, values: summary(bare) } },
-        );
-        const hops = await hopsOf(c, requests);
-        for (const [name, what, of] of HOPS) rows.push({ name: `${name}${suffix}`, what: `— ${what}, ${label}`, unit: 'ms', values: summary(hops.map(of)) });
-        report(`${label}: added p50 ${added.p50.toFixed(1)} p99 ${added.p99.toFixed(1)} ms (least ${added.least.toFixed(1)}); ${hops.length} requests found in the logs`);
+  measure: (report) =>
+    withCluster(async (c) => {
+      const origin = await c.origin();
+      const url = `${origin.url}/tiny.mp4`;
+      const { token } = await c.newToken();
+      const rows: Row[] = [];
+      const { tools, remove } = await bareTools(c, ['ffprobe', 'mediainfo']);
+      try {
+        for (const [label, only] of [
+          ['ffprobe', { only: 'ffprobe' }],
+          ['both tools', {}],
+        ] as const) {
+          const requests: Timed[] = [];
+          const bare: number[] = [];
+          const asked = label === 'ffprobe' ? ['ffprobe'] : ['ffprobe', 'mediainfo'];
+          await paced(COUNT, WARM_UP, async (index) => {
+            const sentAt = performance.timeOrigin + performance.now();
+            const answer = expectOk(await c.probe({ url, ...only }, { token }));
+            const begun = performance.now();
+            await Promise.all(asked.map((name) => tools[name]?.run(url)));
+            if (index < 0) return;
+            bare.push(performance.now() - begun);
+            requests.push({
+              id: answer.json.metadata?.request_id ?? '',
+              sentAt,
+              ms: answer.ms,
+              toolMs: toolMs(answer),
+            });
+          });
+          const suffix = label === 'ffprobe' ? '' : '-both';
+          const whole = summary(requests.map(({ ms }) => ms));
+          const added = summary(requests.map((request) => request.ms - request.toolMs));
+          rows.push(
+            {
+              name: `warm-added${suffix}`,
+              what: `added to the tool's own run time, ${label}`,
+              unit: 'ms',
+              values: added,
+            },
+            {
+              name: `warm-whole${suffix}`,
+              what: `whole request, near origin, ${label}`,
+              unit: 'ms',
+              values: whole,
+              against: { what: `bare ${asked.join(' and ')}, same binaries`, values: summary(bare) },
+            },
+          );
+          const hops = await hopsOf(c, requests);
+          for (const [name, what, of] of HOPS)
+            rows.push({
+              name: `${name}${suffix}`,
+              what: `— ${what}, ${label}`,
+              unit: 'ms',
+              values: summary(hops.map(of)),
+            });
+          report(
+            `${label}: added p50 ${added.p50.toFixed(1)} p99 ${added.p99.toFixed(1)} ms (least ${added.least.toFixed(1)}); ${hops.length} requests found in the logs`,
+          );
+        }
+      } finally {
+        remove();
       }
-    } finally {
-      remove();
-    }
-    return rows;
-  }),
+      return rows;
+    }),
 };

@@ -24,7 +24,7 @@ async function writes(c: Cluster): Promise<Map<string, number>> {
 
 /** Deletes lag behind by a sweep, and there may be others' to catch up with. */
 async function settled(c: Cluster): Promise<Map<string, number>> {
-  for (let last = await writes(c), end = performance.now() + 60_000; ; ) {
+  for (let last = await writes(c), end = performance.now() + 60_000; ;) {
     await delay(3_000);
     const now = await writes(c);
     if (now.get('DELETE probejobs') === last.get('DELETE probejobs') || performance.now() > end) return now;
@@ -33,24 +33,42 @@ async function settled(c: Cluster): Promise<Map<string, number>> {
 }
 
 const between = (before: Map<string, number>, after: Map<string, number>): Map<string, number> =>
-  new Map([...after].map(([key, count]): [string, number] => [key, count - (before.get(key) ?? 0)]).filter(([, count]) => count > 0));
+  new Map(
+    [...after]
+      .map(([key, count]): [string, number] => [key, count - (before.get(key) ?? 0)])
+      .filter(([, count]) => count > 0),
+  );
 
 export const apiWrites: Measurement = {
   name: 'writes',
   title: `API-server writes per warm job, over ${JOBS} jobs`,
-  measure: (report) => withCluster(async (c) => {
-    const origin = await c.origin();
-    const { token } = await c.newToken();
-    const probe = async () => expectOk(await c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token }));
-    await paced(KEPT, 0, probe);
-    const before = await settled(c);
-    await paced(JOBS, 0, probe);
-    await settled(c);
-    const made = between(before, await writes(c));
-    const ours = [...made].filter(([key]) => key.includes('probejobs'));
-    // Other clients of the cluster write, too (leases, status of nodes and pods): told, not counted.
-    report(`all writes meanwhile: ${[...made].sort((a, b) => b[1] - a[1]).map(([key, count]) => `${key} ${count}`).join(', ')}`);
-    const total = ours.reduce((sum, [, count]) => sum + count, 0);
-    return [{ name: 'writes', what: 'writes of ProbeJobs per warm job', unit: 'writes/job', values: one(total / JOBS), note: ours.map(([key, count]) => `${key} ${(count / JOBS).toFixed(2)}`).join(', ') }];
-  }),
+  measure: (report) =>
+    withCluster(async (c) => {
+      const origin = await c.origin();
+      const { token } = await c.newToken();
+      const probe = async () => expectOk(await c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token }));
+      await paced(KEPT, 0, probe);
+      const before = await settled(c);
+      await paced(JOBS, 0, probe);
+      await settled(c);
+      const made = between(before, await writes(c));
+      const ours = [...made].filter(([key]) => key.includes('probejobs'));
+      // Other clients of the cluster write, too (leases, status of nodes and pods): told, not counted.
+      report(
+        `all writes meanwhile: ${[...made]
+          .sort((a, b) => b[1] - a[1])
+          .map(([key, count]) => `${key} ${count}`)
+          .join(', ')}`,
+      );
+      const total = ours.reduce((sum, [, count]) => sum + count, 0);
+      return [
+        {
+          name: 'writes',
+          what: 'writes of ProbeJobs per warm job',
+          unit: 'writes/job',
+          values: one(total / JOBS),
+          note: ours.map(([key, count]) => `${key} ${(count / JOBS).toFixed(2)}`).join(', '),
+        },
+      ];
+    }),
 };

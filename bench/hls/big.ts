@@ -1,9 +1,18 @@
-/** One validator on one large playlist, in a process of its own: prints milliseconds of processor time, which a busy machine does not change much, and the memory at its highest. */
+/**
+ * One validator on one large playlist, in a process of its own: prints milliseconds of processor time, which a busy
+ * machine does not change much, and the memory at its highest.
+ */
 import { hlsParser, m3u8Parser, m3u8parse, ours } from './validators.ts';
 
 const [name = '', segments = '100000'] = process.argv.slice(2);
 
-const lines = ['#EXTM3U', '#EXT-X-VERSION:6', '#EXT-X-TARGETDURATION:6', '#EXT-X-PLAYLIST-TYPE:VOD', '#EXT-X-MAP:URI="init.mp4"'];
+const lines = [
+  '#EXTM3U',
+  '#EXT-X-VERSION:6',
+  '#EXT-X-TARGETDURATION:6',
+  '#EXT-X-PLAYLIST-TYPE:VOD',
+  '#EXT-X-MAP:URI="init.mp4"',
+];
 for (let n = 0; n < Number(segments); n++) {
   if (n % 10 === 0) lines.push(`#EXT-X-PROGRAM-DATE-TIME:${new Date(Date.UTC(2026, 0, 1) + n * 6000).toISOString()}`);
   lines.push('#EXTINF:6.000,', `video/segment-${String(n).padStart(7, '0')}.m4s`);
@@ -12,10 +21,19 @@ lines.push('#EXT-X-ENDLIST', '');
 const bytes = Buffer.from(lines.join('\n'));
 lines.length = 0;
 
-const validator = await ({ ours: () => ours, hlsParser, m3u8Parser, m3u8parse } as Record<string, () => typeof ours | Promise<typeof ours>>)[name]!();
+const validator = await (
+  { ours: () => ours, hlsParser, m3u8Parser, m3u8parse } as Record<string, () => typeof ours | Promise<typeof ours>>
+)[name]!();
 const before = process.memoryUsage().rss;
 const begun = process.cpuUsage();
 const found = validator.judge(bytes);
 const used = process.cpuUsage(begun);
 const ms = (used.user + used.system) / 1000;
-console.log(JSON.stringify({ ms, peakMb: process.resourceUsage().maxRSS / 1024, beforeMb: before / 2 ** 20, found: found.length }));
+console.log(
+  JSON.stringify({
+    ms,
+    peakMb: process.resourceUsage().maxRSS / 1024,
+    beforeMb: before / 2 ** 20,
+    found: found.length,
+  }),
+);

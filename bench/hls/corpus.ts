@@ -7,16 +7,27 @@ import { join } from 'node:path';
 import { CHAPTERS } from '../../src/hls/rules/catalog.ts';
 import type { Rule } from '../../src/hls/rule.ts';
 
-export interface Sample { name: string; bytes: Buffer; /** Rules that it is known to break; none: it is good. */ faults: string[] }
+export interface Sample {
+  name: string;
+  bytes: Buffer;
+  /** Rules that it is known to break; none: it is good. */ faults: string[];
+}
 
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard', 'bench-hls');
 
 /** Exact versions: what is known of the faults in them was read in these. */
-const NPM = ['m3u8-parser@7.2.0', '@eyevinn/hls-vodtolive@4.1.10', '@eyevinn/hls-splice@0.4.11', '@eyevinn/hls-repeat@0.3.0', '@eyevinn/m3u8@0.5.9'];
+const NPM = [
+  'm3u8-parser@7.2.0',
+  '@eyevinn/hls-vodtolive@4.1.10',
+  '@eyevinn/hls-splice@0.4.11',
+  '@eyevinn/hls-repeat@0.3.0',
+  '@eyevinn/m3u8@0.5.9',
+];
 const GO = ['github.com/grafov/m3u8@v0.12.1', 'github.com/mogiioin/hls-m3u8@v0.6.1'];
 const RIVALS = ['hls-parser@0.16.1', 'm3u8-parser@7.2.0', 'm3u8parse@5.0.2'];
 
-const run = (program: string, args: string[], cwd: string): string => execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+const run = (program: string, args: string[], cwd: string): string =>
+  execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 
 function once(name: string, make: (folder: string) => void): string {
   const folder = join(cache, name.replaceAll(/[^\w.@-]/g, '_'));
@@ -28,15 +39,21 @@ function once(name: string, make: (folder: string) => void): string {
   return folder;
 }
 
-export const rivals = (): string => once(`rivals-${createHash('sha256').update(RIVALS.join()).digest('hex').slice(0, 8)}`, (folder) => { run('npm', ['install', '--no-save', '--ignore-scripts', '--prefix', '.', ...RIVALS], folder); });
+export const rivals = (): string =>
+  once(`rivals-${createHash('sha256').update(RIVALS.join()).digest('hex').slice(0, 8)}`, (folder) => {
+    run('npm', ['install', '--no-save', '--ignore-scripts', '--prefix', '.', ...RIVALS], folder);
+  });
 
 function folders(): Map<string, string> {
   const found = new Map<string, string>();
   for (const name of NPM) {
-    found.set(name, once(name, (folder) => {
-      const archive = run('npm', ['pack', '--silent', name], folder).trim().split('\n').at(-1) ?? '';
-      run('tar', ['xzf', archive], folder);
-    }));
+    found.set(
+      name,
+      once(name, (folder) => {
+        const archive = run('npm', ['pack', '--silent', name], folder).trim().split('\n').at(-1) ?? '';
+        run('tar', ['xzf', archive], folder);
+      }),
+    );
   }
   for (const name of GO) {
     const { Dir } = JSON.parse(run('go', ['mod', 'download', '-json', name], cache)) as { Dir: string };
@@ -78,10 +95,20 @@ export function ownSamples(): Sample[] {
   for (const rules of Object.values(CHAPTERS) as Record<string, Rule>[]) {
     for (const [id, { level, bad, good }] of Object.entries(rules)) {
       if (level !== 'must-fix') continue;
-      for (const [kind, example] of [['bad', bad], ['good', good]] as const) {
+      for (const [kind, example] of [
+        ['bad', bad],
+        ['good', good],
+      ] as const) {
         const texts = Object.entries(example ?? {});
         const [name, text] = texts[0] ?? ['', []];
-        if (texts.length === 1 && typeof text === 'string' && !name.includes('?') && !id.startsWith('playlist-') && id !== 'define-parameter') samples.push({ name: `${id}, ${kind}`, bytes: Buffer.from(text), faults: kind === 'bad' ? [id] : [] });
+        if (
+          texts.length === 1 &&
+          typeof text === 'string' &&
+          !name.includes('?') &&
+          !id.startsWith('playlist-') &&
+          id !== 'define-parameter'
+        )
+          samples.push({ name: `${id}, ${kind}`, bytes: Buffer.from(text), faults: kind === 'bad' ? [id] : [] });
       }
     }
   }

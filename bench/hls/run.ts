@@ -11,49 +11,91 @@ import { hlsParser, m3u8Parser, m3u8parse, ours } from './validators.ts';
 
 const root = join(import.meta.dirname, '../..');
 const row = (cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
-const table = (head: string[], rows: (string | number)[][]): string => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+const table = (head: string[], rows: (string | number)[][]): string =>
+  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
 
 function rulesTable(): string {
-  return Object.entries(CHAPTERS as Record<string, Record<string, Rule>>).map(([chapter, rules]) =>
-    `### ${chapter}\n\n${table(['rule', 'level', 'clause', 'what it asks for'], Object.entries(rules).map(([id, { level, clause, text }]) => [`\`${id}\``, level, clause.replace('rfc8216bis ', ''), text]))}`).join('\n\n');
+  return Object.entries(CHAPTERS as Record<string, Record<string, Rule>>)
+    .map(
+      ([chapter, rules]) =>
+        `### ${chapter}\n\n${table(
+          ['rule', 'level', 'clause', 'what it asks for'],
+          Object.entries(rules).map(([id, { level, clause, text }]) => [
+            `\`${id}\``,
+            level,
+            clause.replace('rfc8216bis ', ''),
+            text,
+          ]),
+        )}`,
+    )
+    .join('\n\n');
 }
 
 async function corpusTable(): Promise<string> {
   const validators = [ours, await hlsParser(), await m3u8Parser(), await m3u8parse()];
   const [own, foreign] = [ownSamples(), foreignSamples()];
-  const part = (list: Sample[], bad: boolean): Sample[] => list.filter(({ faults }) => (faults.length > 0) === bad);
-  const sets: [string, Sample[]][] = [['known faults, our examples', part(own, true)], ['known faults, others’ playlists', part(foreign, true)], ['good, our examples', part(own, false)], ['good, others’ playlists', part(foreign, false)]];
+  const part = (list: Sample[], bad: boolean): Sample[] => list.filter(({ faults }) => faults.length > 0 === bad);
+  const sets: [string, Sample[]][] = [
+    ['known faults, our examples', part(own, true)],
+    ['known faults, others’ playlists', part(foreign, true)],
+    ['good, our examples', part(own, false)],
+    ['good, others’ playlists', part(foreign, false)],
+  ];
   const quiet = console.error;
   console.error = () => {};
-  const rows = validators.map((validator) => [validator.name, ...sets.map(([, samples]) => {
-    let [reported, right] = [0, 0];
-    for (const { bytes, faults } of samples) {
-      const found = validator.judge(bytes);
-      if (found.length > 0) reported++;
-      if (validator === ours && faults.every((fault) => found.includes(fault))) right++;
-    }
-    return `${reported} of ${samples.length}${validator === ours && samples[0] !== undefined && samples[0].faults.length > 0 ? ` (${right} with every known fault named)` : ''}`;
-  })]);
+  const rows = validators.map((validator) => [
+    validator.name,
+    ...sets.map(([, samples]) => {
+      let [reported, right] = [0, 0];
+      for (const { bytes, faults } of samples) {
+        const found = validator.judge(bytes);
+        if (found.length > 0) reported++;
+        if (validator === ours && faults.every((fault) => found.includes(fault))) right++;
+      }
+      return `${reported} of ${samples.length}${validator === ours && samples[0] !== undefined && samples[0].faults.length > 0 ? ` (${right} with every known fault named)` : ''}`;
+    }),
+  ]);
   console.error = quiet;
   return table(['something reported in', ...sets.map(([name]) => name)], rows);
 }
 
 function speedTable(): string {
-  const names = { ours: 'Probeyard', hlsParser: 'hls-parser (strict)', m3u8Parser: 'm3u8-parser', m3u8parse: 'm3u8parse' };
+  const names = {
+    ours: 'Probeyard',
+    hlsParser: 'hls-parser (strict)',
+    m3u8Parser: 'm3u8-parser',
+    m3u8parse: 'm3u8parse',
+  };
   const runs = new Map<string, { ms: number; peakMb: number; beforeMb: number }[]>();
   // In turns, so that what else the machine does meets all alike.
   for (let round = 0; round < 5; round++) {
     for (const name of Object.keys(names)) {
-      const out = execFileSync(process.execPath, [join(import.meta.dirname, 'big.ts'), name, '100000'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+      const out = execFileSync(process.execPath, [join(import.meta.dirname, 'big.ts'), name, '100000'], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
       runs.set(name, [...(runs.get(name) ?? []), JSON.parse(out) as { ms: number; peakMb: number; beforeMb: number }]);
     }
   }
-  return table(['100,000 segments', 'processor time (ms), best and worst of 5', 'memory at its highest (MB)', 'of it for the playlist (MB)'], Object.entries(names).map(([name, shown]) => {
-    const list = runs.get(name) ?? [];
-    const times = list.map(({ ms }) => Math.round(ms));
-    const peak = Math.min(...list.map(({ peakMb }) => peakMb));
-    return [shown, `${Math.min(...times)} – ${Math.max(...times)}`, Math.round(peak), Math.round(peak - Math.min(...list.map(({ beforeMb }) => beforeMb)))];
-  }));
+  return table(
+    [
+      '100,000 segments',
+      'processor time (ms), best and worst of 5',
+      'memory at its highest (MB)',
+      'of it for the playlist (MB)',
+    ],
+    Object.entries(names).map(([name, shown]) => {
+      const list = runs.get(name) ?? [];
+      const times = list.map(({ ms }) => Math.round(ms));
+      const peak = Math.min(...list.map(({ peakMb }) => peakMb));
+      return [
+        shown,
+        `${Math.min(...times)} – ${Math.max(...times)}`,
+        Math.round(peak),
+        Math.round(peak - Math.min(...list.map(({ beforeMb }) => beforeMb))),
+      ];
+    }),
+  );
 }
 
 async function hostileTable(): Promise<string> {
@@ -73,7 +115,10 @@ function write(name: string, text: string): void {
   const before = readFileSync(page, 'utf8');
   const pattern = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`);
   if (!pattern.test(before)) throw new Error(`docs/hls.md has no place for ${name}`);
-  writeFileSync(page, before.replace(pattern, (_, head: string, end: string) => `${head}${text}\n${end}`));
+  writeFileSync(
+    page,
+    before.replace(pattern, (_, head: string, end: string) => `${head}${text}\n${end}`),
+  );
   console.log(`${name}\n${text}\n`);
 }
 

@@ -7,21 +7,32 @@ import { parsePlaylist } from '../../src/hls/parse.ts';
 import { decodePlaylist } from '../../src/hls/text.ts';
 import { rivals } from './corpus.ts';
 
-export interface Validator { name: string; judge(bytes: Buffer): string[] }
+export interface Validator {
+  name: string;
+  judge(bytes: Buffer): string[];
+}
 
 export const ours: Validator = {
   name: 'Probeyard',
   judge(bytes) {
     const findings = new Findings();
     const note = findings.in('http://h.example/a.m3u8');
-    const playlist = parsePlaylist(decodePlaylist(bytes, note), { url: 'http://h.example/a.m3u8', base: 'http://h.example/a.m3u8', parameter: () => '' }, note);
+    const playlist = parsePlaylist(
+      decodePlaylist(bytes, note),
+      { url: 'http://h.example/a.m3u8', base: 'http://h.example/a.m3u8', parameter: () => '' },
+      note,
+    );
     if (playlist.kind === 'unknown') note('playlist-empty', 1);
     judgePlaylist(playlist, note);
-    return findings.messages().filter(({ level }) => level === 'must-fix').map(({ code }) => code);
+    return findings
+      .messages()
+      .filter(({ level }) => level === 'must-fix')
+      .map(({ code }) => code);
   },
 };
 
-const load = async (path: string): Promise<Record<string, unknown>> => (await import(pathToFileURL(join(rivals(), 'node_modules', path)).href)) as Record<string, unknown>;
+const load = async (path: string): Promise<Record<string, unknown>> =>
+  (await import(pathToFileURL(join(rivals(), 'node_modules', path)).href)) as Record<string, unknown>;
 const caught = (work: () => void): string[] => {
   try {
     work();
@@ -40,7 +51,13 @@ export async function hlsParser(): Promise<Validator> {
 
 export async function m3u8Parser(): Promise<Validator> {
   const loaded = await load('m3u8-parser/dist/m3u8-parser.cjs.js');
-  const { Parser } = (loaded['default'] ?? loaded) as { Parser: new () => { on(event: string, listener: (what: { message: string }) => void): void; push(text: string): void; end(): void } };
+  const { Parser } = (loaded['default'] ?? loaded) as {
+    Parser: new () => {
+      on(event: string, listener: (what: { message: string }) => void): void;
+      push(text: string): void;
+      end(): void;
+    };
+  };
   return {
     name: 'm3u8-parser (warnings)',
     judge(bytes) {
@@ -61,10 +78,11 @@ export async function m3u8parse(): Promise<Validator> {
   const Parser = loaded['M3U8Parser'] as new () => { feed(line: string): void; finalize(): unknown };
   return {
     name: 'm3u8parse',
-    judge: (bytes) => caught(() => {
-      const parser = new Parser();
-      for (const line of bytes.toString().split(/\r?\n/)) parser.feed(line);
-      parser.finalize();
-    }),
+    judge: (bytes) =>
+      caught(() => {
+        const parser = new Parser();
+        for (const line of bytes.toString().split(/\r?\n/)) parser.feed(line);
+        parser.finalize();
+      }),
   };
 }

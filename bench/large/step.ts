@@ -1,4 +1,6 @@
-/** One role's part in an envelope of 50 MB, in a process of its own: prints its time and its peak. Run by envelope.ts. */
+/**
+ * One role's part in an envelope of 50 MB, in a process of its own: prints its time and its peak. Run by envelope.ts.
+ */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ResultBody } from '../../src/bus/messages.ts';
@@ -28,7 +30,22 @@ async function sizeOf(body: string | Piece[]): Promise<number> {
 const STEPS: Record<string, () => Promise<number>> = {
   nothing: async () => 0,
   runner: async () => {
-    const raw = { tools: [{ name: 'ffprobe' as const, version: '7.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'json' as const, output: bytes }], ioUsage: 1 };
+    const raw = {
+      tools: [
+        {
+          name: 'ffprobe' as const,
+          version: '7.0',
+          success: true,
+          durationMs: 1,
+          usageMs: 1,
+          exitCode: 0,
+          signal: null,
+          format: 'json' as const,
+          output: bytes,
+        },
+      ],
+      ioUsage: 1,
+    };
     const { chunks } = await packBody(raw, (text) => text, { job: 'a', attempt: 1, epoch: 1, podUid: 'a' });
     return chunks.length;
   },

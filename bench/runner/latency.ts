@@ -1,6 +1,7 @@
 /**
- * What one warm runner adds to a tool: from the leader's go to the result in the collector's hands, less the tool's own run time.
- * `npm exec -- node bench/runner/latency.ts [jobs]`: a tool that does nothing, and where they are installed the real ones on a near origin.
+ * What one warm runner adds to a tool: from the leader's go to the result in the collector's hands, less the tool's own
+ * run time. `npm exec -- node bench/runner/latency.ts [jobs]`: a tool that does nothing, and where they are installed
+ * the real ones on a near origin.
  */
 import { spawnSync } from 'node:child_process';
 import { type AssignedTool, SUBJECT } from '../../src/bus/messages.ts';
@@ -14,11 +15,18 @@ const wav = sampleWav(80_000);
 rig.serve = (request, response) => {
   const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
   const [from, to] = [Number(range?.[1] ?? 0), Math.min(Number(range?.[2] || wav.length - 1), wav.length - 1)];
-  response.writeHead(range ? 206 : 200, { 'accept-ranges': 'bytes', 'content-length': to - from + 1, ...(range ? { 'content-range': `bytes ${from}-${to}/${wav.length}` } : {}) }).end(wav.subarray(from, to + 1));
+  response
+    .writeHead(range ? 206 : 200, {
+      'accept-ranges': 'bytes',
+      'content-length': to - from + 1,
+      ...(range ? { 'content-range': `bytes ${from}-${to}/${wav.length}` } : {}),
+    })
+    .end(wav.subarray(from, to + 1));
 };
 await rig.newAgent({ maxJobs: 1_000_000 });
 
-const at = (times: number[], share: number): string => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
+const at = (times: number[], share: number): string =>
+  (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
 
 async function measure(label: string, tools: AssignedTool[]): Promise<void> {
   const answered: number[] = [];
@@ -38,13 +46,19 @@ async function measure(label: string, tools: AssignedTool[]): Promise<void> {
     added.push(total - slowest);
   }
   for (const times of [answered, added, own]) times.sort((a, b) => a - b);
-  console.log(`${label.padEnd(24)} go answered p50 ${at(answered, 0.5)} p99 ${at(answered, 0.99)} ms, added p50 ${at(added, 0.5)} p90 ${at(added, 0.9)} p99 ${at(added, 0.99)} ms, the tools themselves p50 ${at(own, 0.5)} ms`);
+  console.log(
+    `${label.padEnd(24)} go answered p50 ${at(answered, 0.5)} p99 ${at(answered, 0.99)} ms, added p50 ${at(added, 0.5)} p90 ${at(added, 0.9)} p99 ${at(added, 0.99)} ms, the tools themselves p50 ${at(own, 0.5)} ms`,
+  );
 }
 
 const which = (tool: string): string => spawnSync('which', [tool], { encoding: 'utf8' }).stdout.trim();
 const real = (['ffprobe', 'mediainfo'] as const).filter((name) => which(name) !== '');
 await measure('warming up', [rig.script('echo "{}"')]);
 await measure('a script', [rig.script('echo "{}"')]);
-if (real.length > 0) await measure(real.join(' and '), real.map((name) => ({ name, version: '1', timeoutMs: 20_000, options: {}, command: [which(name)] })));
+if (real.length > 0)
+  await measure(
+    real.join(' and '),
+    real.map((name) => ({ name, version: '1', timeoutMs: 20_000, options: {}, command: [which(name)] })),
+  );
 await rig.stop();
 process.exit(0);

@@ -1,6 +1,7 @@
 /**
- * Start and memory of one warm runner: the agent as a process of its own (idle, after jobs, after a large output) and its launcher.
- * `npm exec -- node bench/runner/memory.ts`: with and without a prebuilt compile cache, and with flags of the runtime.
+ * Start and memory of one warm runner: the agent as a process of its own (idle, after jobs, after a large output) and
+ * its launcher. `npm exec -- node bench/runner/memory.ts`: with and without a prebuilt compile cache, and with flags of
+ * the runtime.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,13 +14,22 @@ import { until } from '../../test/until.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const cache = mkdtempSync(join(tmpdir(), 'probeyard-compile-cache-'));
-const status = (pid: number, what: string): number => Math.round(Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+const status = (pid: number, what: string): number =>
+  Math.round(Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 
 const rig = new Rig();
 await rig.start();
 rig.launcher.close();
 writeFileSync(join(rig.directory, 'token'), 'any');
-writeFileSync(join(rig.directory, 'big'), JSON.stringify({ lines: Array.from({ length: 500_000 }, (_, index) => `a line of a large output, number ${index}, ääö "quoted" \\ more of it here`) }));
+writeFileSync(
+  join(rig.directory, 'big'),
+  JSON.stringify({
+    lines: Array.from(
+      { length: 500_000 },
+      (_, index) => `a line of a large output, number ${index}, ääö "quoted" \\ more of it here`,
+    ),
+  }),
+);
 
 async function measure(label: string, flags: string[], env: Record<string, string>, large: boolean): Promise<void> {
   rig.uid = `uid-${label.replaceAll(/\W+/g, '-')}`;
@@ -28,14 +38,26 @@ async function measure(label: string, flags: string[], env: Record<string, strin
   const child = spawn(process.execPath, [...flags, MAIN, 'agent'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
-      PATH: '/usr/bin:/bin', PY_NATS_URL: rig.nats.url, PY_NATS_TOKEN_FILE: join(rig.directory, 'token'), PY_POD_UID: rig.uid, PY_POD_NAME: 'runner-1', PY_POOL: 'short',
-      PY_GENERATION: 'g', PY_LISTEN: '127.0.0.1:0', PY_LAUNCHER_SOCKET: rig.launcherProcess.socket, PY_TOOLS_DIR: rig.directory, PY_ALLOW_SOURCES: '[{"cidr":"127.0.0.1/32"}]', ...env,
+      PATH: '/usr/bin:/bin',
+      PY_NATS_URL: rig.nats.url,
+      PY_NATS_TOKEN_FILE: join(rig.directory, 'token'),
+      PY_POD_UID: rig.uid,
+      PY_POD_NAME: 'runner-1',
+      PY_POOL: 'short',
+      PY_GENERATION: 'g',
+      PY_LISTEN: '127.0.0.1:0',
+      PY_LAUNCHER_SOCKET: rig.launcherProcess.socket,
+      PY_TOOLS_DIR: rig.directory,
+      PY_ALLOW_SOURCES: '[{"cidr":"127.0.0.1/32"}]',
+      ...env,
     },
   });
   const pid = child.pid ?? 0;
   await until('the first heartbeat', () => rig.beats.length > 0, 20_000);
   const ready = Math.round(performance.now() - begun);
-  await new Promise((resolve) => { setTimeout(resolve, 2_000); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 2_000);
+  });
   const idle = status(pid, 'VmRSS');
   const own = status(pid, 'RssAnon');
   const tool = rig.script('echo "{}"');
@@ -47,13 +69,21 @@ async function measure(label: string, flags: string[], env: Record<string, strin
   let big = '';
   if (large) {
     await rig.phase('idle');
-    const order = rig.go([rig.script(`cat ${join(rig.directory, 'big')}`), rig.script(`cat ${join(rig.directory, 'big')}`, { name: 'mediainfo' })], { remainingMs: 60_000 });
+    const order = rig.go(
+      [
+        rig.script(`cat ${join(rig.directory, 'big')}`),
+        rig.script(`cat ${join(rig.directory, 'big')}`, { name: 'mediainfo' }),
+      ],
+      { remainingMs: 60_000 },
+    );
     const from = performance.now();
     await rig.say(SUBJECT.go, order);
     const { body } = await rig.taken(order.job, 60_000);
-    big = `, two outputs of ${(((body.tools[0]?.output?.length) ?? 0) / 1e6).toFixed(0)} MB: peak ${status(pid, 'VmHWM')} MB, ${(performance.now() - from).toFixed(0)} ms`;
+    big = `, two outputs of ${((body.tools[0]?.output?.length ?? 0) / 1e6).toFixed(0)} MB: peak ${status(pid, 'VmHWM')} MB, ${(performance.now() - from).toFixed(0)} ms`;
   }
-  console.log(`${label.padEnd(48)} ready ${String(ready).padStart(5)} ms, idle ${idle} MB (${own} not shared), after 100 jobs ${after} MB${big}, launcher ${(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rig.launcherProcess.pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(1)} MB`);
+  console.log(
+    `${label.padEnd(48)} ready ${String(ready).padStart(5)} ms, idle ${idle} MB (${own} not shared), after 100 jobs ${after} MB${big}, launcher ${(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rig.launcherProcess.pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(1)} MB`,
+  );
   child.kill('SIGTERM');
   await once(child, 'exit');
 }
@@ -64,7 +94,12 @@ await measure('filling the compile cache', [], { NODE_COMPILE_CACHE: cache }, fa
 for (const flags of [[], ['--max-semi-space-size=1']]) {
   await measure(`compile cache ${flags.join(' ')}`, flags, { NODE_COMPILE_CACHE: cache }, large);
 }
-await measure('compile cache, MALLOC_ARENA_MAX=1, UV_THREADPOOL_SIZE=2', [], { NODE_COMPILE_CACHE: cache, MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '2' }, large);
+await measure(
+  'compile cache, MALLOC_ARENA_MAX=1, UV_THREADPOOL_SIZE=2',
+  [],
+  { NODE_COMPILE_CACHE: cache, MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '2' },
+  large,
+);
 await rig.stop();
 rmSync(cache, { recursive: true, force: true });
 process.exit(0);

@@ -1,4 +1,6 @@
-/** The measured process of queue.ts: one controller replica that leads and collects, and tells what it costs when asked. */
+/**
+ * The measured process of queue.ts: one controller replica that leads and collects, and tells what it costs when asked.
+ */
 import { readFileSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { connectBus } from '../../src/bus/connect.ts';
@@ -6,10 +8,25 @@ import { makeClient } from '../../src/kube/client.ts';
 import { openStore } from '../../src/store/store.ts';
 import { startController } from '../../test/controller/controller_part.ts';
 
-export interface Given { kubeconfig: string; namespace: string; runnerNamespace: string; natsUrl: string; postgresUrl: string; keys: JSONWebKeySet; env: Record<string, string> }
-export interface Cost { cpuMs: number; rssMb: number; peakMb: number; waiting: number; running: number }
+export interface Given {
+  kubeconfig: string;
+  namespace: string;
+  runnerNamespace: string;
+  natsUrl: string;
+  postgresUrl: string;
+  keys: JSONWebKeySet;
+  env: Record<string, string>;
+}
+export interface Cost {
+  cpuMs: number;
+  rssMb: number;
+  peakMb: number;
+  waiting: number;
+  running: number;
+}
 
-const status = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1024;
+const status = (name: string): number =>
+  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1024;
 
 // Whoever asked for the measurement is gone.
 process.once('disconnect', () => process.exit(0));
@@ -22,7 +39,13 @@ process.once('message', (given: Given) => {
     process.on('message', () => {
       const { user, system } = process.cpuUsage();
       const { waiting, running } = term.leader.figures;
-      process.send?.({ cpuMs: (user + system) / 1000, rssMb: status('VmRSS'), peakMb: status('VmHWM'), waiting, running } satisfies Cost);
+      process.send?.({
+        cpuMs: (user + system) / 1000,
+        rssMb: status('VmRSS'),
+        peakMb: status('VmHWM'),
+        waiting,
+        running,
+      } satisfies Cost);
     });
     process.send?.('leading');
   })();

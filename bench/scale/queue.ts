@@ -1,8 +1,8 @@
 /**
- * A long queue: so many jobs of 100 tokens (limit 10) that wait before anybody leads, drained by simulated runners. Does the time
- * grow with the number only, does a job cost the same whatever the length of the queue, and how much memory does the leader take?
- * The controller is a process of its own; Postgres, NATS, API server and runners share the machine with it.
- * Run: npm exec -- node bench/scale/queue.ts [jobs...]
+ * A long queue: so many jobs of 100 tokens (limit 10) that wait before anybody leads, drained by simulated runners.
+ * Does the time grow with the number only, does a job cost the same whatever the length of the queue, and how much
+ * memory does the leader take? The controller is a process of its own; Postgres, NATS, API server and runners share the
+ * machine with it. Run: npm exec -- node bench/scale/queue.ts [jobs...]
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,14 @@ const AT_ONCE = 24;
 const AHEAD_MS = 3_600_000;
 
 async function fill(cluster: Cluster, tokens: number[], count: number): Promise<void> {
-  const { servers: { stored: { store, admin }, keys }, kube, namespace } = cluster;
+  const {
+    servers: {
+      stored: { store, admin },
+      keys,
+    },
+    kube,
+    namespace,
+  } = cluster;
   const start = Math.floor(store.clock.now()) + AHEAD_MS;
   let next = 0;
   const worker = async () => {
@@ -38,27 +45,58 @@ async function fill(cluster: Cluster, tokens: number[], count: number): Promise<
       const token = tokens[index % tokens.length]!;
       const tools = [{ name: 'ffprobe' as const, version: '7.0' }];
       await store.openRequest({
-        id, submittedAt, tokenId: token, userId: admin.userId, kind: 'file', display: 'https://media.example.org/a.mp4', scheme: 'https', request: {}, tools,
-        queueTimeoutMs: 60_000, timeoutMs: 65_000, waiter: null, webhookUrl: null, idempotency: null, requestsPerMinute: 0,
+        id,
+        submittedAt,
+        tokenId: token,
+        userId: admin.userId,
+        kind: 'file',
+        display: 'https://media.example.org/a.mp4',
+        scheme: 'https',
+        request: {},
+        tools,
+        queueTimeoutMs: 60_000,
+        timeoutMs: 65_000,
+        waiter: null,
+        webhookUrl: null,
+        idempotency: null,
+        requestsPerMinute: 0,
       });
-      const sealed = await sealSource(`https://media.example.org/${id}.mp4`, { requestId: id, tokenId: token }, keys.public);
+      const sealed = await sealSource(
+        `https://media.example.org/${id}.mp4`,
+        { requestId: id, tokenId: token },
+        keys.public,
+      );
       await kube.create(PROBE_JOBS, {
         metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
-        spec: { kind: 'file', source: { display: 'https://media.example.org/a.mp4', sealed }, token: { id: token, user: admin.userId }, submittedAt: submittedAt.toISOString(), queueTimeoutMs: 60_000, timeoutMs: 65_000, tools },
+        spec: {
+          kind: 'file',
+          source: { display: 'https://media.example.org/a.mp4', sealed },
+          token: { id: token, user: admin.userId },
+          submittedAt: submittedAt.toISOString(),
+          queueTimeoutMs: 60_000,
+          timeoutMs: 65_000,
+          tools,
+        },
       });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** Of everything that this process started, in ms by command: who shares the machine with the controller, and how much. */
+/**
+ * Of everything that this process started, in ms by command: who shares the machine with the controller, and how much.
+ */
 function cpuByCommand(): Map<string, number> {
   const parents = new Map<number, { parent: number; command: string; ms: number }>();
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-      parents.set(Number(pid), { parent: Number(fields[1]), command: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')), ms: (Number(fields[11]) + Number(fields[12])) * 10 });
+      parents.set(Number(pid), {
+        parent: Number(fields[1]),
+        command: text.slice(text.indexOf('(') + 1, text.lastIndexOf(')')),
+        ms: (Number(fields[11]) + Number(fields[12])) * 10,
+      });
     } catch {
       // It ended meanwhile.
     }
@@ -66,29 +104,46 @@ function cpuByCommand(): Map<string, number> {
   const ours = (pid: number): boolean => pid === process.pid || (pid > 1 && ours(parents.get(pid)?.parent ?? 0));
   const sums = new Map<string, number>();
   for (const [pid, { command, ms }] of parents) {
-    if (ours(pid)) sums.set(pid === process.pid ? 'runners' : command, (sums.get(pid === process.pid ? 'runners' : command) ?? 0) + ms);
+    if (ours(pid))
+      sums.set(
+        pid === process.pid ? 'runners' : command,
+        (sums.get(pid === process.pid ? 'runners' : command) ?? 0) + ms,
+      );
   }
   return sums;
 }
 
 async function costOf(child: ChildProcess): Promise<Cost> {
   child.send('cost');
-  const [cost] = await once(child, 'message') as [Cost];
+  const [cost] = (await once(child, 'message')) as [Cost];
   return cost;
 }
 
 async function drain(count: number): Promise<void> {
   const cluster = await startCluster({
-    pools: { short: { minReady: RUNNERS, maxPods: RUNNERS } }, runners: { go: () => ({ ms: JOB_MS }), heartbeatMs: 2_000 },
+    pools: { short: { minReady: RUNNERS, maxPods: RUNNERS } },
+    runners: { go: () => ({ ms: JOB_MS }), heartbeatMs: 2_000 },
   });
   const child = fork(new URL('controller.ts', import.meta.url).pathname, { stdio: 'inherit', execArgv: flags });
   try {
     const tokens: number[] = [];
     for (let made = 0; made < TOKENS; made++) tokens.push(await cluster.newToken(LIMIT));
     await fill(cluster, tokens, count);
-    const { servers: { api, nats, stored, keys }, namespace, runnerNamespace } = cluster;
+    const {
+      servers: { api, nats, stored, keys },
+      namespace,
+      runnerNamespace,
+    } = cluster;
     const started = performance.now();
-    child.send({ kubeconfig: api.kubeconfig, namespace, runnerNamespace, natsUrl: nats.url, postgresUrl: stored.server.url, keys: keys.private, env: { PY_MAX_QUEUED: '1000000' } } satisfies Given);
+    child.send({
+      kubeconfig: api.kubeconfig,
+      namespace,
+      runnerNamespace,
+      natsUrl: nats.url,
+      postgresUrl: stored.server.url,
+      keys: keys.private,
+      env: { PY_MAX_QUEUED: '1000000' },
+    } satisfies Given);
     await once(child, 'message');
     const leading = await costOf(child);
     const leadingMs = performance.now() - started;
@@ -96,21 +151,39 @@ async function drain(count: number): Promise<void> {
     const quarters: { left: number; at: number; cpuMs: number }[] = [];
     let cost = leading;
     while (cost.waiting + cost.running > 0) {
-      await new Promise((resolve) => { setTimeout(resolve, 100); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
       cost = await costOf(child);
       const left = cost.waiting + cost.running;
-      if (left <= count * (1 - (quarters.length + 1) / 4)) quarters.push({ left, at: performance.now() - started, cpuMs: cost.cpuMs });
+      if (left <= count * (1 - (quarters.length + 1) / 4))
+        quarters.push({ left, at: performance.now() - started, cpuMs: cost.cpuMs });
     }
     const ms = performance.now() - started - leadingMs;
-    const [row] = await stored.sql<{ open: string; done: string }>('select count(*) filter (where state = \'open\') open, count(*) filter (where state = \'success\') done from requests where token_id = any($1)', [tokens]);
+    const [row] = await stored.sql<{ open: string; done: string }>(
+      "select count(*) filter (where state = 'open') open, count(*) filter (where state = 'success') done from requests where token_id = any($1)",
+      [tokens],
+    );
     const most = Math.max(...tokens.map((token) => cluster.most(token)));
-    const around = [...cpuByCommand()].map(([command, sum]) => [command, (sum - (before.get(command) ?? 0)) / count] as const).filter(([, each]) => each > 0.05).map(([command, each]) => `${command} ${each.toFixed(1)}`);
-    const perQuarter = quarters.map((quarter, index) => ((quarter.cpuMs - (quarters[index - 1]?.cpuMs ?? leading.cpuMs)) / (count / 4)).toFixed(2));
-    console.log([
-      `${String(count).padStart(6)} jobs`, `leading after ${(leadingMs / 1000).toFixed(1)} s (${(leading.cpuMs / count).toFixed(2)} ms CPU a job)`,
-      `drained in ${(ms / 1000).toFixed(1)} s, ${Math.round(count / ms * 1000)}/s`, `CPU ${((cost.cpuMs - leading.cpuMs) / count).toFixed(2)} ms a job (by quarter ${perQuarter.join(' ')})`,
-      `RSS ${Math.round(leading.rssMb)} MB leading, peak ${Math.round(cost.peakMb)} MB`, `CPU ms a job of all: ${around.join(', ')}`, `ended ${row?.done}, open ${row?.open}`, `most of a token ${most}`,
-    ].join('  '));
+    const around = [...cpuByCommand()]
+      .map(([command, sum]) => [command, (sum - (before.get(command) ?? 0)) / count] as const)
+      .filter(([, each]) => each > 0.05)
+      .map(([command, each]) => `${command} ${each.toFixed(1)}`);
+    const perQuarter = quarters.map((quarter, index) =>
+      ((quarter.cpuMs - (quarters[index - 1]?.cpuMs ?? leading.cpuMs)) / (count / 4)).toFixed(2),
+    );
+    console.log(
+      [
+        `${String(count).padStart(6)} jobs`,
+        `leading after ${(leadingMs / 1000).toFixed(1)} s (${(leading.cpuMs / count).toFixed(2)} ms CPU a job)`,
+        `drained in ${(ms / 1000).toFixed(1)} s, ${Math.round((count / ms) * 1000)}/s`,
+        `CPU ${((cost.cpuMs - leading.cpuMs) / count).toFixed(2)} ms a job (by quarter ${perQuarter.join(' ')})`,
+        `RSS ${Math.round(leading.rssMb)} MB leading, peak ${Math.round(cost.peakMb)} MB`,
+        `CPU ms a job of all: ${around.join(', ')}`,
+        `ended ${row?.done}, open ${row?.open}`,
+        `most of a token ${most}`,
+      ].join('  '),
+    );
   } finally {
     child.kill('SIGKILL');
     await cluster.stop();

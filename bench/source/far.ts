@@ -7,8 +7,9 @@ import { files, makeCertificate, makeMedia } from './media.ts';
 import type { Answer, Order } from './proxy_process.ts';
 
 /**
- * Both tools on an HTTPS origin 40 ms away: bare, and through the source proxy, side by side in the same run.
- * The proxy runs in a process of its own, as in a pod; it is new for each run: no connection is open, nothing is cached. `node bench/source/far.ts [runs] [file …]`
+ * Both tools on an HTTPS origin 40 ms away: bare, and through the source proxy, side by side in the same run. The proxy
+ * runs in a process of its own, as in a pod; it is new for each run: no connection is open, nothing is cached. `node
+ * bench/source/far.ts [runs] [file …]`
  */
 
 const run = promisify(execFile);
@@ -36,9 +37,20 @@ async function counters(): Promise<Counters> {
 
 type Tool = (address: string, environment?: Record<string, string>) => Promise<string>;
 const ffprobe: Tool = async (address, env) =>
-  (await run('ffprobe', ['-v', 'quiet', '-of', 'json', '-show_format', '-show_streams', '-show_programs', '-show_chapters', address], { maxBuffer: 64 << 20, env: { ...process.env, ...env } })).stdout;
+  (
+    await run(
+      'ffprobe',
+      ['-v', 'quiet', '-of', 'json', '-show_format', '-show_streams', '-show_programs', '-show_chapters', address],
+      { maxBuffer: 64 << 20, env: { ...process.env, ...env } },
+    )
+  ).stdout;
 const mediainfo: Tool = async (address, env) =>
-  (await run('mediainfo', ['--Output=JSON', '--Ssl_IgnoreSecurity', '--Language=raw', address], { maxBuffer: 64 << 20, env: { ...process.env, ...env } })).stdout;
+  (
+    await run('mediainfo', ['--Output=JSON', '--Ssl_IgnoreSecurity', '--Language=raw', address], {
+      maxBuffer: 64 << 20,
+      env: { ...process.env, ...env },
+    })
+  ).stdout;
 
 const memory: number[] = [];
 type Result = Counters & { ms: number; outputs: string[] };
@@ -55,7 +67,11 @@ async function bare(name: string, tools: Tool[]): Promise<Result> {
 async function proxied(name: string, tools: Tool[]): Promise<Result> {
   await counters();
   const begin = performance.now();
-  const { addresses, environments } = await order<Extract<Answer, { addresses: string[] }>>({ open: `https://127.0.0.1:${port}/${name}`, port, tools: tools.length });
+  const { addresses, environments } = await order<Extract<Answer, { addresses: string[] }>>({
+    open: `https://127.0.0.1:${port}/${name}`,
+    port,
+    tools: tools.length,
+  });
   const outputs = await Promise.all(tools.map((tool, i) => tool(addresses[i]!, environments[i]!)));
   const ms = performance.now() - begin;
   await settled();
@@ -70,25 +86,38 @@ async function proxied(name: string, tools: Tool[]): Promise<Result> {
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
 
 const middle = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-const spread = (values: number[], unit: (value: number) => string): string => `${unit(middle(values))} (${unit(Math.min(...values))} to ${unit(Math.max(...values))})`;
+const spread = (values: number[], unit: (value: number) => string): string =>
+  `${unit(middle(values))} (${unit(Math.min(...values))} to ${unit(Math.max(...values))})`;
 const ms = (value: number): string => value.toFixed(0);
 const mb = (value: number): string => (value / 1e6).toFixed(1);
 
-console.log(`${runs} runs, median (least to most); origin ${process.env['BENCH_ONE_WAY_MS'] ?? 20} ms each way, ${process.env['BENCH_MBIT'] ?? 100} Mbit/s a connection`);
-console.log('| file | tools | bare ms | proxied ms | time | bare MB | proxied MB | bytes | on the line | connections | requests | outputs |\n|---|---|---|---|---|---|---|---|---|---|---|---|');
+console.log(
+  `${runs} runs, median (least to most); origin ${process.env['BENCH_ONE_WAY_MS'] ?? 20} ms each way, ${process.env['BENCH_MBIT'] ?? 100} Mbit/s a connection`,
+);
+console.log(
+  '| file | tools | bare ms | proxied ms | time | bare MB | proxied MB | bytes | on the line | connections | requests | outputs |\n|---|---|---|---|---|---|---|---|---|---|---|---|',
+);
 for (const name of chosen) {
-  for (const [label, tools] of [['ffprobe', [ffprobe]], ['both', [ffprobe, mediainfo]]] as const) {
+  for (const [label, tools] of [
+    ['ffprobe', [ffprobe]],
+    ['both', [ffprobe, mediainfo]],
+  ] as const) {
     const without: Result[] = [];
     const through: Result[] = [];
     for (let i = 0; i < runs; i++) {
       without.push(await bare(name, [...tools]));
       through.push(await proxied(name, [...tools]));
     }
-    const pick = <K extends 'ms' | 'sent' | 'delivered' | 'connections' | 'requests'>(results: Result[], field: K): number[] => results.map((result) => result[field]);
+    const pick = <K extends 'ms' | 'sent' | 'delivered' | 'connections' | 'requests'>(
+      results: Result[],
+      field: K,
+    ): number[] => results.map((result) => result[field]);
     const equal = without.every((result, i) => result.outputs.every((output, j) => output === through[i]!.outputs[j]));
-    console.log(`| ${name} | ${label} | ${spread(pick(without, 'ms'), ms)} | ${spread(pick(through, 'ms'), ms)} | ×${(middle(pick(through, 'ms')) / middle(pick(without, 'ms'))).toFixed(2)} `
-      + `| ${spread(pick(without, 'sent'), mb)} | ${spread(pick(through, 'sent'), mb)} | ×${(middle(pick(through, 'sent')) / middle(pick(without, 'sent'))).toFixed(2)} `
-      + `| ${mb(middle(pick(without, 'delivered')))} / ${mb(middle(pick(through, 'delivered')))} | ${middle(pick(without, 'connections'))} / ${middle(pick(through, 'connections'))} | ${middle(pick(without, 'requests'))} / ${middle(pick(through, 'requests'))} | ${equal ? 'equal' : 'DIFFER'} |`);
+    console.log(
+      `| ${name} | ${label} | ${spread(pick(without, 'ms'), ms)} | ${spread(pick(through, 'ms'), ms)} | ×${(middle(pick(through, 'ms')) / middle(pick(without, 'ms'))).toFixed(2)} ` +
+        `| ${spread(pick(without, 'sent'), mb)} | ${spread(pick(through, 'sent'), mb)} | ×${(middle(pick(through, 'sent')) / middle(pick(without, 'sent'))).toFixed(2)} ` +
+        `| ${mb(middle(pick(without, 'delivered')))} / ${mb(middle(pick(through, 'delivered')))} | ${middle(pick(without, 'connections'))} / ${middle(pick(through, 'connections'))} | ${middle(pick(without, 'requests'))} / ${middle(pick(through, 'requests'))} | ${equal ? 'equal' : 'DIFFER'} |`,
+    );
     if (!equal && process.env['BENCH_SHOW'] !== undefined) console.log(without[0]!.outputs, through[0]!.outputs);
   }
 }

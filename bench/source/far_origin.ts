@@ -4,9 +4,9 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 /**
- * Run as a child: an HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one round trip per
- * connection (TCP's own), and paces each connection at 100 Mbit/s. It answers every message with the bytes it has sent.
- * Arguments: folder, certificate file, key file.
+ * Run as a child: an HTTPS origin behind a relay that is 40 ms away. The relay adds 20 ms each way and one round trip
+ * per connection (TCP's own), and paces each connection at 100 Mbit/s. It answers every message with the bytes it has
+ * sent. Arguments: folder, certificate file, key file.
  */
 
 const [folder = '.', certificate = '', key = ''] = process.argv.slice(2);
@@ -21,29 +21,41 @@ const sockets = new Set<() => void>();
 let connections = 0;
 let requests = 0;
 
-const origin = createHttps({ cert: readFileSync(certificate), key: readFileSync(key), keepAliveTimeout: 30_000 }, (request, response) => {
-  requests++;
-  const path = join(folder, decodeURIComponent(new URL(request.url ?? '/', 'http://h').pathname));
-  let size: number;
-  try {
-    size = statSync(path).size;
-  } catch {
-    response.writeHead(404).end();
-    return;
-  }
-  const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
-  const from = match === null ? 0 : Number(match[1]);
-  const to = match?.[2] ? Math.min(Number(match[2]), size - 1) : size - 1;
-  if (from >= size) {
-    response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
-    return;
-  }
-  const range = match === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` };
-  response.writeHead(match === null ? 200 : 206, { 'accept-ranges': 'bytes', 'content-length': to - from + 1, 'content-type': 'application/octet-stream', ...range });
-  createReadStream(path, { start: from, end: to }).on('error', () => response.destroy()).pipe(response);
-});
+const origin = createHttps(
+  { cert: readFileSync(certificate), key: readFileSync(key), keepAliveTimeout: 30_000 },
+  (request, response) => {
+    requests++;
+    const path = join(folder, decodeURIComponent(new URL(request.url ?? '/', 'http://h').pathname));
+    let size: number;
+    try {
+      size = statSync(path).size;
+    } catch {
+      response.writeHead(404).end();
+      return;
+    }
+    const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+    const from = match === null ? 0 : Number(match[1]);
+    const to = match?.[2] ? Math.min(Number(match[2]), size - 1) : size - 1;
+    if (from >= size) {
+      response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+      return;
+    }
+    const range = match === null ? {} : { 'content-range': `bytes ${from}-${to}/${size}` };
+    response.writeHead(match === null ? 200 : 206, {
+      'accept-ranges': 'bytes',
+      'content-length': to - from + 1,
+      'content-type': 'application/octet-stream',
+      ...range,
+    });
+    createReadStream(path, { start: from, end: to })
+      .on('error', () => response.destroy())
+      .pipe(response);
+  },
+);
 
-/** As an origin counts: what it handed to its system, which buffers some megabytes a connection, as any server's does. */
+/**
+ * As an origin counts: what it handed to its system, which buffers some megabytes a connection, as any server's does.
+ */
 origin.on('connection', (socket: Socket) => {
   let counted = 0;
   const count = (): void => {

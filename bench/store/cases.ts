@@ -1,4 +1,7 @@
-/** What is asked of two years of requests: every statistic over every range and aggregation, and the pages of the log, of a user and of all. */
+/**
+ * What is asked of two years of requests: every statistic over every range and aggregation, and the pages of the log,
+ * of a user and of all.
+ */
 import { AGGREGATIONS, rangeProblem, type Aggregation } from '../../src/statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../src/statistics/resources.ts';
 import type { Database, Query } from '../../src/store/connection.ts';
@@ -21,7 +24,13 @@ type Calls = Pick<Store, 'usageFigures' | 'listLog'>;
 /** The statements that it sends, for their plans. */
 export async function statementsOf({ run }: Case, database: Database, user: number): Promise<Query[]> {
   const sent: Query[] = [];
-  const recorder: Database = { ...database, rows: (query) => { sent.push(query); return database.rows(query); } };
+  const recorder: Database = {
+    ...database,
+    rows: (query) => {
+      sent.push(query);
+      return database.rows(query);
+    },
+  };
   const always = () => Promise.resolve(-Infinity);
   await run({ ...statisticsCalls(recorder, always), ...logCalls(recorder, always) }, user);
   return sent;
@@ -29,7 +38,12 @@ export async function statementsOf({ run }: Case, database: Database, user: numb
 
 /** A moment within a minute, so that both ends of every range are broken. */
 const inside = (time: number) => time + 12_345;
-const RANGES: [string, number][] = [['a day', 1], ['31 days', 31], ['a year', 365], ['two years', 725]];
+const RANGES: [string, number][] = [
+  ['a day', 1],
+  ['31 days', 31],
+  ['a year', 365],
+  ['two years', 725],
+];
 
 const owned = (user: number): Owners => ({ userIds: [user], tokenIds: null });
 
@@ -42,18 +56,30 @@ export function statisticsCases(end: Date): Case[] {
         const to = new Date(inside(end.getTime() - 2 * DAY));
         const period = { from: new Date(to.getTime() - days * DAY), to };
         if (rangeProblem(aggregation, period)) continue;
-        for (const whose of ['any', 'largest'] as const) cases.push(statisticsCase(statistic, aggregation, words, period, whose));
+        for (const whose of ['any', 'largest'] as const)
+          cases.push(statisticsCase(statistic, aggregation, words, period, whose));
       }
     }
   }
   return cases;
 }
 
-export function statisticsCase(statistic: Statistic, aggregation: Aggregation, words: string, period: { from: Date; to: Date }, whose: Case['whose']): Case {
+export function statisticsCase(
+  statistic: Statistic,
+  aggregation: Aggregation,
+  words: string,
+  period: { from: Date; to: Date },
+  whose: Case['whose'],
+): Case {
   return {
-    group: 'statistics', what: `${statistic}, ${aggregation}, ${words}`, whose,
+    group: 'statistics',
+    what: `${statistic}, ${aggregation}, ${words}`,
+    whose,
     // With the answer's text: of a year's hours it is no small part.
-    run: async (store, user) => JSON.stringify(usersUsage(statistic, await store.usageFigures(statistic, owned(user), period, aggregation), period.from)),
+    run: async (store, user) =>
+      JSON.stringify(
+        usersUsage(statistic, await store.usageFigures(statistic, owned(user), period, aggregation), period.from),
+      ),
   };
 }
 
@@ -61,10 +87,23 @@ export function logCases(begin: Date, end: Date, requests: number, users: number
   const all = { from: begin, to: new Date(end.getTime() + 1) };
   const day = { from: new Date(end.getTime() - DAY), to: all.to };
   const none = { kinds: [], states: [], ffprobe: [], mediainfo: [], report: [], url: null, id: null } as const;
-  const page = (what: string, whose: Case['whose'], filter: Partial<LogFilter>, rest: Partial<Omit<LogPage, 'filter'>> = {}): Case => {
+  const page = (
+    what: string,
+    whose: Case['whose'],
+    filter: Partial<LogFilter>,
+    rest: Partial<Omit<LogPage, 'filter'>> = {},
+  ): Case => {
     const of = (user: number): LogPage => ({
-      filter: { ...none, period: all, ...filter, owners: whose === 'everyone' ? { userIds: 'everyone', tokenIds: null } : { ...owned(user), ...filter.owners } },
-      sort: { field: 'send', order: 'desc' }, offset: 0, limit: 10, ...rest,
+      filter: {
+        ...none,
+        period: all,
+        ...filter,
+        owners: whose === 'everyone' ? { userIds: 'everyone', tokenIds: null } : { ...owned(user), ...filter.owners },
+      },
+      sort: { field: 'send', order: 'desc' },
+      offset: 0,
+      limit: 10,
+      ...rest,
     });
     return { group: 'log', what, whose, run: (store, user) => store.listLog(of(user)) };
   };
@@ -73,15 +112,28 @@ export function logCases(begin: Date, end: Date, requests: number, users: number
     page('first page of two years', whose, {}),
     page('a page of 1,000', whose, {}, { limit: 1000 }),
     page('a page in the middle', whose, {}, { offset: Math.floor(mean / 2) }),
-    page('the last page, oldest first', whose, {}, { offset: Math.floor(mean * 0.9), sort: { field: 'send', order: 'asc' } }),
+    page(
+      'the last page, oldest first',
+      whose,
+      {},
+      { offset: Math.floor(mean * 0.9), sort: { field: 'send', order: 'asc' } },
+    ),
     page('ended in error', whose, { states: ['error'] }),
     page('ended in error, deep', whose, { states: ['error'] }, { offset: Math.floor(mean * 0.03) }),
     page('of the kind msv, with errors', whose, { kinds: ['msv'], states: ['with-errors'] }),
     page('ffprobe failed', whose, { ffprobe: ['error'] }),
     page('ffprobe failed, deep', whose, { ffprobe: ['error'] }, { offset: Math.floor(mean * 0.08) }),
     page('by status', whose, {}, { sort: { field: 'status', order: 'asc' } }),
-    page('by ffprobe\'s status, deep', whose, {}, { sort: { field: 'status-ffprobe', order: 'asc' }, offset: Math.floor(mean / 2) }),
-    page('part of an address, a month', whose, { url: 'clip-77', period: { from: new Date(end.getTime() - 31 * DAY), to: all.to } }),
+    page(
+      "by ffprobe's status, deep",
+      whose,
+      {},
+      { sort: { field: 'status-ffprobe', order: 'asc' }, offset: Math.floor(mean / 2) },
+    ),
+    page('part of an address, a month', whose, {
+      url: 'clip-77',
+      period: { from: new Date(end.getTime() - 31 * DAY), to: all.to },
+    }),
     page('part of an address, two years', whose, { url: 'clip-77' }),
     page('by address, two years', whose, {}, { sort: { field: 'url', order: 'asc' } }),
   ];

@@ -1,12 +1,22 @@
 /**
- * Two years of requests, made up in the database itself: users of very different size (the largest has a tenth of everything), days and
- * nights, every kind, end and scheme. The rollups are made from them by plain grouping; the bench checks them against a recount.
+ * Two years of requests, made up in the database itself: users of very different size (the largest has a tenth of
+ * everything), days and nights, every kind, end and scheme. The rollups are made from them by plain grouping; the bench
+ * checks them against a recount.
  */
 import type pg from 'pg';
 
-export interface History { requests: number; users: number; months: number }
+export interface History {
+  requests: number;
+  users: number;
+  months: number;
+}
 
-const COUNTERS = (kind: string) => [`nullif(count(*) filter (where kind = '${kind}' and state = 'success'), 0)`, `nullif(count(*) filter (where kind = '${kind}' and state = 'with-errors'), 0)`, `nullif(count(*) filter (where kind = '${kind}' and state = 'error'), 0)`].join(', ');
+const COUNTERS = (kind: string) =>
+  [
+    `nullif(count(*) filter (where kind = '${kind}' and state = 'success'), 0)`,
+    `nullif(count(*) filter (where kind = '${kind}' and state = 'with-errors'), 0)`,
+    `nullif(count(*) filter (where kind = '${kind}' and state = 'error'), 0)`,
+  ].join(', ');
 const SCHEMES = ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'];
 
 const ROLLUP = (grain: string, owner: string, from: string, to: string) => `
@@ -34,14 +44,26 @@ const REQUESTS = (count: number, users: number, from: string, to: string, now: s
       from (select g, random() a, random() b, random() c, random() d, random() e, md5(g::text || random()::text) hash from generate_series(0, ${count - 1}) g) s) t`;
 
 /** Returns the time up to which there are requests. */
-export async function makeHistory(client: pg.Client, { requests, users, months }: History, report: (line: string) => void = () => {}): Promise<{ from: Date; to: Date }> {
+export async function makeHistory(
+  client: pg.Client,
+  { requests, users, months }: History,
+  report: (line: string) => void = () => {},
+): Promise<{ from: Date; to: Date }> {
   const literal = (time: Date) => `'${time.toISOString()}'`;
   const now = new Date();
   const month = (back: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back));
-  const share = (back: number) => (Math.min(month(back - 1).getTime(), now.getTime()) - month(back).getTime()) / (now.getTime() - month(months - 1).getTime());
-  await client.query(`insert into users (email, status, role) select 'user' || g || '@example.org', 'active', 'user' from generate_series(1, ${users}) g`);
-  await client.query(`insert into tokens (user_id, name, sha256) select g / 2, 'token', sha256(g::text::bytea) from generate_series(2, ${users * 2 + 1}) g where g / 2 in (select id from users)`);
-  const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(`select indexname, indexdef from pg_indexes where tablename = 'requests' and indexname <> 'requests_pkey'`);
+  const share = (back: number) =>
+    (Math.min(month(back - 1).getTime(), now.getTime()) - month(back).getTime()) /
+    (now.getTime() - month(months - 1).getTime());
+  await client.query(
+    `insert into users (email, status, role) select 'user' || g || '@example.org', 'active', 'user' from generate_series(1, ${users}) g`,
+  );
+  await client.query(
+    `insert into tokens (user_id, name, sha256) select g / 2, 'token', sha256(g::text::bytea) from generate_series(2, ${users * 2 + 1}) g where g / 2 in (select id from users)`,
+  );
+  const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(
+    `select indexname, indexdef from pg_indexes where tablename = 'requests' and indexname <> 'requests_pkey'`,
+  );
   await client.query('alter table requests drop constraint requests_pkey');
   for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
   for (let back = months - 1; back >= 0; back--) {
@@ -49,7 +71,8 @@ export async function makeHistory(client: pg.Client, { requests, users, months }
     const part = `_${month(back).toISOString().slice(0, 7).replace('-', '')}`;
     for (const parent of ['requests', 'envelopes']) {
       const { rows } = await client.query(`select to_regclass('${parent}${part}') there`);
-      if (rows[0].there === null) await client.query(`create table ${parent}${part} partition of ${parent} for values from (${from}) to (${to})`);
+      if (rows[0].there === null)
+        await client.query(`create table ${parent}${part} partition of ${parent} for values from (${from}) to (${to})`);
     }
     await client.query(REQUESTS(Math.round(requests * share(back)), users, from, to, literal(now)));
     for (const grain of ['minute', 'hour', 'day']) {

@@ -1,7 +1,8 @@
 /**
- * `make bench-store`: ten million requests of two years and a thousand users in a Postgres of its own; every statistics call and every kind of
- * log page, against a read by primary key in the same run. Writes docs/queries.md: the figures, and the plan of each kind of query.
- * Takes about an hour at nice 19 and 16 GB of disk while it runs. `--url` measures a database that is there already.
+ * `make bench-store`: ten million requests of two years and a thousand users in a Postgres of its own; every statistics
+ * call and every kind of log page, against a read by primary key in the same run. Writes docs/queries.md: the figures,
+ * and the plan of each kind of query. Takes about an hour at nice 19 and 16 GB of disk while it runs. `--url` measures
+ * a database that is there already.
  */
 import { statfsSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -18,7 +19,15 @@ import { logCases, statisticsCases, type Case } from './cases.ts';
 import { makeHistory } from './history.ts';
 import { explained } from './plans.ts';
 
-const { values: options } = parseArgs({ options: { requests: { type: 'string', default: '10000000' }, users: { type: 'string', default: '1000' }, rounds: { type: 'string', default: '100' }, url: { type: 'string' }, write: { type: 'string', default: join(import.meta.dirname, '../../docs/queries.md') } } });
+const { values: options } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '10000000' },
+    users: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '100' },
+    url: { type: 'string' },
+    write: { type: 'string', default: join(import.meta.dirname, '../../docs/queries.md') },
+  },
+});
 const requests = Number(options.requests);
 const users = Number(options.users);
 const rounds = Number(options.rounds);
@@ -39,7 +48,11 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Before the plans, too: they take a while. */
 function written(lines: readonly string[]): void {
   const text = lines.join('\n\n');
-  if (options.write) writeFileSync(options.write, `# Queries\n\n${requests.toLocaleString('en')} requests of two years and ${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by \`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything else; the rest of the files' cache is the system's. Users are of very different size: the largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n`);
+  if (options.write)
+    writeFileSync(
+      options.write,
+      `# Queries\n\n${requests.toLocaleString('en')} requests of two years and ${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by \`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything else; the rest of the files' cache is the system's. Users are of very different size: the largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n`,
+    );
 }
 
 async function measure(url: string): Promise<string> {
@@ -47,20 +60,40 @@ async function measure(url: string): Promise<string> {
   client.on('error', () => {});
   await client.connect();
   const store = await openStore({ url, poolSize: 4, statementTimeoutMs: 60_000 });
-  const { rows: [span] } = await client.query<{ from: Date; to: Date; largest: number; first: number }>(`select (select min(submitted_at) from requests) "from", (select max(submitted_at) from requests) "to", (select min(id)::integer from users) first,
+  const {
+    rows: [span],
+  } = await client.query<{
+    from: Date;
+    to: Date;
+    largest: number;
+    first: number;
+  }>(`select (select min(submitted_at) from requests) "from", (select max(submitted_at) from requests) "to", (select min(id)::integer from users) first,
     (select user_id::integer from (select user_id, sum(requests) n from rollup_day where user_id <> 0 group by 1 order by 2 desc limit 1) s) largest`);
   const { from, to, largest, first } = span!;
-  const { rows: samples } = await client.query<{ id: string; submitted_at: Date }>(`select id, submitted_at from requests tablesample system (${Math.min(100, 500_000 / requests)}) limit 5000`);
+  const { rows: samples } = await client.query<{ id: string; submitted_at: Date }>(
+    `select id, submitted_at from requests tablesample system (${Math.min(100, 500_000 / requests)}) limit 5000`,
+  );
   let next = 0;
   const byKey = () => {
     const one = samples[next++ % samples.length]!;
-    return client.query({ name: 'by_key', text: 'select * from requests where id = $1 and submitted_at = $2', values: [one.id, one.submitted_at] });
+    return client.query({
+      name: 'by_key',
+      text: 'select * from requests where id = $1 and submitted_at = $2',
+      values: [one.id, one.submitted_at],
+    });
   };
   const anyUser = () => first + Math.floor(Math.random() * users);
 
   say('a sample of the figures is counted again');
   for (const statistic of ['usage', 'queue', 'requests', 'sources'] as const) {
-    for (const days of [1, 40, 200]) await assertEqualsRecount(store, client, { statistic, aggregation: days === 1 ? 'minutely' : 'daily', from: new Date(to.getTime() - (days + 300) * 86_400_000 + 777), to: new Date(to.getTime() - 300 * 86_400_000 + 5), userIds: [anyUser(), anyUser()] });
+    for (const days of [1, 40, 200])
+      await assertEqualsRecount(store, client, {
+        statistic,
+        aggregation: days === 1 ? 'minutely' : 'daily',
+        from: new Date(to.getTime() - (days + 300) * 86_400_000 + 777),
+        to: new Date(to.getTime() - 300 * 86_400_000 + 5),
+        userIds: [anyUser(), anyUser()],
+      });
   }
 
   const cases = [...statisticsCases(to), ...logCases(from, to, requests, users)];
@@ -84,21 +117,35 @@ async function measure(url: string): Promise<string> {
     say(`${of.group}: ${of.what} (${of.whose}): p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ms`);
   }
   const key = summary(keys);
-  const row = ({ of, p50, p99 }: (typeof all)[number]) => `| ${of.what} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${(p50 / key.p50).toFixed(1)} × | ${(p99 / key.p99).toFixed(1)} × | ${p99 <= AIM_MS ? 'yes' : 'NO'} |`;
-  const HEAD = '| what | p50 ms | p99 ms | p50 to a read by key | p99 to its p99 | p99 within 50 ms |\n| --- | --- | --- | --- | --- | --- |';
-  const WHOSE = { any: 'of any user', largest: 'of the largest user, who has a tenth of all', everyone: 'of everybody, for an administrator' } as const;
-  lines.push(`A read by primary key in the same run: p50 ${key.p50.toFixed(2)} ms, p99 ${key.p99.toFixed(2)} ms (n = ${key.count}). Load of the machine: ${loadavg().map((value) => value.toFixed(1)).join(' ')}.`);
+  const row = ({ of, p50, p99 }: (typeof all)[number]) =>
+    `| ${of.what} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${(p50 / key.p50).toFixed(1)} × | ${(p99 / key.p99).toFixed(1)} × | ${p99 <= AIM_MS ? 'yes' : 'NO'} |`;
+  const HEAD =
+    '| what | p50 ms | p99 ms | p50 to a read by key | p99 to its p99 | p99 within 50 ms |\n| --- | --- | --- | --- | --- | --- |';
+  const WHOSE = {
+    any: 'of any user',
+    largest: 'of the largest user, who has a tenth of all',
+    everyone: 'of everybody, for an administrator',
+  } as const;
+  lines.push(
+    `A read by primary key in the same run: p50 ${key.p50.toFixed(2)} ms, p99 ${key.p99.toFixed(2)} ms (n = ${key.count}). Load of the machine: ${loadavg()
+      .map((value) => value.toFixed(1))
+      .join(' ')}.`,
+  );
   for (const group of ['statistics', 'log'] as const) {
     for (const whose of ['any', 'largest', 'everyone'] as const) {
       const these = all.filter(({ of }) => of.group === group && of.whose === whose);
       if (these.length === 0) continue;
-      lines.push(`### ${group === 'log' ? 'Log' : 'Statistics'} ${WHOSE[whose]}\n\n${these.filter(({ p99 }) => p99 <= AIM_MS).length} of ${these.length} within ${AIM_MS} ms.\n\n${HEAD}\n${these.map(row).join('\n')}`);
+      lines.push(
+        `### ${group === 'log' ? 'Log' : 'Statistics'} ${WHOSE[whose]}\n\n${these.filter(({ p99 }) => p99 <= AIM_MS).length} of ${these.length} within ${AIM_MS} ms.\n\n${HEAD}\n${these.map(row).join('\n')}`,
+      );
     }
   }
   written(lines);
   const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 60_000 });
-  lines.push('## Plans', ...await explained(client, database, cases, first + Math.floor(users / 2), largest));
-  const { rows: sizes } = await client.query<{ name: string; size: string }>(`select case when relname ~ '^requests' then 'requests' else relname end as name, pg_size_pretty(sum(pg_total_relation_size(oid))) size from pg_class where relkind = 'r' and relname ~ '^(requests|rollup_)' group by 1 order by 1`);
+  lines.push('## Plans', ...(await explained(client, database, cases, first + Math.floor(users / 2), largest)));
+  const { rows: sizes } = await client.query<{ name: string; size: string }>(
+    `select case when relname ~ '^requests' then 'requests' else relname end as name, pg_size_pretty(sum(pg_total_relation_size(oid))) size from pg_class where relkind = 'r' and relname ~ '^(requests|rollup_)' group by 1 order by 1`,
+  );
   lines.splice(1, 0, `On disk: ${sizes.map(({ name, size }) => `${name} ${size}`).join(', ')}, with their indexes.`);
   await database.end();
   await store.close();
@@ -109,7 +156,10 @@ async function measure(url: string): Promise<string> {
 async function main(): Promise<void> {
   if (options.url === undefined) {
     const { bavail, bsize } = statfsSync(tmpdir());
-    if (bavail * bsize < requests * BYTES_PER_REQUEST) throw new Error(`${tmpdir()} has ${Math.floor(bavail * bsize / 1e9)} GB left, ${Math.ceil(requests * BYTES_PER_REQUEST / 1e9)} are needed`);
+    if (bavail * bsize < requests * BYTES_PER_REQUEST)
+      throw new Error(
+        `${tmpdir()} has ${Math.floor((bavail * bsize) / 1e9)} GB left, ${Math.ceil((requests * BYTES_PER_REQUEST) / 1e9)} are needed`,
+      );
   }
   const server = options.url === undefined ? await startPostgres({ settings: { shared_buffers: '256MB' } }) : undefined;
   try {

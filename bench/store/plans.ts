@@ -3,10 +3,23 @@ import type pg from 'pg';
 import type { Database, Query } from '../../src/store/connection.ts';
 import { statementsOf, type Case } from './cases.ts';
 
-interface Node { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; 'Actual Loops'?: number; 'Actual Rows'?: number; Plans?: Node[] }
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Loops'?: number;
+  'Actual Rows'?: number;
+  Plans?: Node[];
+}
 
 /** What a query read: each kind of access with the tables it was made of, partitions counted together. */
-export interface Read { how: string; table: string; index?: string; partitions: number; rows: number }
+export interface Read {
+  how: string;
+  table: string;
+  index?: string;
+  partitions: number;
+  rows: number;
+}
 
 const family = (name: string) => name.replace(/_(\d{6}|default)(?=_|$)/, '');
 
@@ -15,7 +28,13 @@ function visit(node: Node, reads: Map<string, Read>): void {
   if (table !== undefined && (node['Actual Loops'] ?? 1) > 0) {
     const index = node['Index Name'] === undefined ? undefined : family(node['Index Name']);
     const key = `${node['Node Type']} ${family(table)} ${index ?? ''}`;
-    const seen = reads.get(key) ?? { how: node['Node Type'], table: family(table), ...(index === undefined ? {} : { index }), partitions: 0, rows: 0 };
+    const seen = reads.get(key) ?? {
+      how: node['Node Type'],
+      table: family(table),
+      ...(index === undefined ? {} : { index }),
+      partitions: 0,
+      rows: 0,
+    };
     seen.partitions += 1;
     seen.rows += (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1);
     reads.set(key, seen);
@@ -24,7 +43,10 @@ function visit(node: Node, reads: Map<string, Read>): void {
 }
 
 export async function planOf(client: pg.Client, { text, values }: Query): Promise<Read[]> {
-  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>({ text: `explain (analyze, format json, timing off) ${text}`, values });
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>({
+    text: `explain (analyze, format json, timing off) ${text}`,
+    values,
+  });
   const reads = new Map<string, Read>();
   visit(rows[0]!['QUERY PLAN'][0].Plan, reads);
   return [...reads.values()];
@@ -34,13 +56,23 @@ export const words = ({ how, table, index, partitions, rows }: Read): string =>
   `${how} on ${table}${partitions > 1 ? ` (${partitions} parts)` : ''}${index === undefined ? '' : ` by ${index}`}: ${Math.round(rows)} rows`;
 
 /** One section per case; cases whose plans read the same way stand together. */
-export async function explained(client: pg.Client, database: Database, cases: readonly Case[], aUser: number, largest: number): Promise<string[]> {
+export async function explained(
+  client: pg.Client,
+  database: Database,
+  cases: readonly Case[],
+  aUser: number,
+  largest: number,
+): Promise<string[]> {
   const sections = new Map<string, string[]>();
   for (const of of cases) {
     const plans: string[] = [];
-    for (const query of await statementsOf(of, database, of.whose === 'largest' ? largest : aUser)) plans.push((await planOf(client, query)).map((read) => `- ${words(read).replace(/: \d+ rows$/, '')}`).join('\n'));
+    for (const query of await statementsOf(of, database, of.whose === 'largest' ? largest : aUser))
+      plans.push((await planOf(client, query)).map((read) => `- ${words(read).replace(/: \d+ rows$/, '')}`).join('\n'));
     const key = plans.join('\n\nand then, or at the same time:\n\n');
-    sections.set(key, [...sections.get(key) ?? [], `${of.group}: ${of.what} (${of.whose})`]);
+    sections.set(key, [...(sections.get(key) ?? []), `${of.group}: ${of.what} (${of.whose})`]);
   }
-  return [...sections].map(([plan, which]) => `${which.length > 6 ? `${which.slice(0, 6).join('; ')}; and ${which.length - 6} more that read the same` : which.join('; ')}:\n\n${plan}`);
+  return [...sections].map(
+    ([plan, which]) =>
+      `${which.length > 6 ? `${which.slice(0, 6).join('; ')}; and ${which.length - 6} more that read the same` : which.join('; ')}:\n\n${plan}`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * 1,000 webhooks of 20 tokens that are due at once, while half the receivers fail: 230 answer 500, 230 are not there, 40 are silent for the
- * whole 15 s. Two replicas deliver. What counts is how long those wait whose receivers are well.
+ * 1,000 webhooks of 20 tokens that are due at once, while half the receivers fail: 230 answer 500, 230 are not there,
+ * 40 are silent for the whole 15 s. Two replicas deliver. What counts is how long those wait whose receivers are well.
  */
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -11,7 +11,12 @@ import { startReceiver } from '../../test/webhooks/receiver.ts';
 import { one, type Measurement } from '../measurement.ts';
 import { summary } from '../statistics.ts';
 
-const KINDS = [['good', 500, 10], ['500', 230, 4], ['absent', 230, 4], ['silent', 40, 2]] as const;
+const KINDS = [
+  ['good', 500, 10],
+  ['500', 230, 4],
+  ['absent', 230, 4],
+  ['silent', 40, 2],
+] as const;
 
 export const webhooks: Measurement = {
   name: 'webhooks',
@@ -31,26 +36,49 @@ export const webhooks: Measurement = {
     const replicas = [];
     try {
       for (const [kind, count, tokens] of KINDS) {
-        const rows = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name, webhook_secret) select $1, $2, decode(md5('secret'), 'hex') from generate_series(1, $3) returning id`, [fixture.admin.userId, kind, tokens]);
+        const rows = await fixture.sql<{ id: string }>(
+          `insert into tokens (user_id, name, webhook_secret) select $1, $2, decode(md5('secret'), 'hex') from generate_series(1, $3) returning id`,
+          [fixture.admin.userId, kind, tokens],
+        );
         for (let index = 0; index < count; index++) {
-          await endedRequest(fixture, kind === 'absent' ? `http://127.0.0.1:${port}/` : `${receiver.url}/${kind}`, { tokenId: Number(rows[index % tokens]!.id) });
+          await endedRequest(fixture, kind === 'absent' ? `http://127.0.0.1:${port}/` : `${receiver.url}/${kind}`, {
+            tokenId: Number(rows[index % tokens]!.id),
+          });
         }
       }
       const began = performance.now();
       replicas.push(deliverer(fixture), deliverer(fixture));
-      const [{ id: good }] = await fixture.sql<{ id: string }>(`select min(id) id from tokens where name = 'good'`) as [{ id: string }];
+      const [{ id: good }] = (await fixture.sql<{ id: string }>(
+        `select min(id) id from tokens where name = 'good'`,
+      )) as [{ id: string }];
       await until('all good ones are delivered', () => arrived.size === 500, 120_000);
       const delivered = performance.now() - began;
       report(`500 delivered after ${Math.round(delivered)} ms`);
-      await until('each failing one was tried', async () => (await fixture.sql(`select from webhook_outbox where attempts = '[]'`)).length === 0, 180_000);
+      await until(
+        'each failing one was tried',
+        async () => (await fixture.sql(`select from webhook_outbox where attempts = '[]'`)).length === 0,
+        180_000,
+      );
       const tried = performance.now() - began;
-      const [counted] = await fixture.sql<{ more: number }>(`select count(*)::int more from webhook_outbox where state = 'delivered' and jsonb_array_length(attempts) <> 1`);
+      const [counted] = await fixture.sql<{ more: number }>(
+        `select count(*)::int more from webhook_outbox where state = 'delivered' and jsonb_array_length(attempts) <> 1`,
+      );
       report(`every one tried after ${Math.round(tried)} ms; sent twice: ${counted?.more ?? '?'}; first token ${good}`);
       const times = [...arrived.values()].map((at) => at - began);
       return [
-        { name: 'webhooks-good', what: 'due → arrived, of the 500 whose receivers are well', unit: 'ms', values: summary(times) },
+        {
+          name: 'webhooks-good',
+          what: 'due → arrived, of the 500 whose receivers are well',
+          unit: 'ms',
+          values: summary(times),
+        },
         { name: 'webhooks-all-good', what: 'all 500 of them delivered', unit: 'ms', values: one(delivered) },
-        { name: 'webhooks-all-tried', what: 'every one of the 1,000 tried, the silent ones for 15 s each', unit: 'ms', values: one(tried) },
+        {
+          name: 'webhooks-all-tried',
+          what: 'every one of the 1,000 tried, the silent ones for 15 s each',
+          unit: 'ms',
+          values: one(tried),
+        },
       ];
     } finally {
       // The silent ones end their waiting here.

@@ -1,4 +1,7 @@
-/** Debian packages and source files of any suite by apt's own configuration, with lists of our own: nothing under /etc/apt changes. */
+/**
+ * Debian packages and source files of any suite by apt's own configuration, with lists of our own: nothing under
+ * /etc/apt changes.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +35,10 @@ export async function openSuite(name: string, architecture = 'amd64'): Promise<S
   await mkdir(join(folder, 'cache', 'archives', 'partial'), { recursive: true });
   // An empty status file: apt then believes that nothing is installed, and takes the whole closure.
   await writeFile(join(folder, 'status'), '');
-  await writeFile(join(folder, 'sources.list'), ['deb', 'deb-src'].map((type) => `${type} [signed-by=${KEYRING}] ${mirror} ${name} main\n`).join(''));
+  await writeFile(
+    join(folder, 'sources.list'),
+    ['deb', 'deb-src'].map((type) => `${type} [signed-by=${KEYRING}] ${mirror} ${name} main\n`).join(''),
+  );
   const stamp = join(folder, 'read');
   const read = existsSync(stamp) ? Number(await readFile(stamp, 'utf8')) : 0;
   if (Date.now() - read > LISTS_FRESH_MS) {
@@ -43,15 +49,36 @@ export async function openSuite(name: string, architecture = 'amd64'): Promise<S
 }
 
 /** Downloads the named packages and everything they need into an empty folder; the paths of all .deb files. */
-export async function downloadClosure(suite: Suite, packages: readonly { name: string; version: string }[], folder: string): Promise<string[]> {
+export async function downloadClosure(
+  suite: Suite,
+  packages: readonly { name: string; version: string }[],
+  folder: string,
+): Promise<string[]> {
   await mkdir(join(folder, 'partial'), { recursive: true });
   const names = packages.map(({ name, version }) => `${name}=${version}`);
-  await run('apt-get', [...suite.options, `-oDir::Cache::archives=${folder}`, '-q', '-y', '--no-install-recommends', '--download-only', 'install', ...names]);
+  await run('apt-get', [
+    ...suite.options,
+    `-oDir::Cache::archives=${folder}`,
+    '-q',
+    '-y',
+    '--no-install-recommends',
+    '--download-only',
+    'install',
+    ...names,
+  ]);
   return (await readdir(folder)).filter((name) => name.endsWith('.deb')).map((name) => join(folder, name));
 }
 
-/** Fetches one file of a source package, whose checksum apt checks against the signed lists. False where the archive does not have it. */
-export async function downloadSourceFile(suite: Suite, sourcePackage: string, file: string, target: string): Promise<boolean> {
+/**
+ * Fetches one file of a source package, whose checksum apt checks against the signed lists. False where the archive
+ * does not have it.
+ */
+export async function downloadSourceFile(
+  suite: Suite,
+  sourcePackage: string,
+  file: string,
+  target: string,
+): Promise<boolean> {
   const plan = await attempt('apt-get', [...suite.options, '-q', '--print-uris', 'source', sourcePackage]);
   const line = plan.stdout.split('\n').find((text) => text.split(' ')[1] === file);
   const [, uri, checksum] = /^'([^']+)' \S+ \d+ (\S+)/.exec(line ?? '') ?? [];
@@ -62,7 +89,12 @@ export async function downloadSourceFile(suite: Suite, sourcePackage: string, fi
 
 /** The Debian mirror that this machine uses, from whatever form its configuration has. */
 export async function configuredMirror(security: boolean): Promise<string> {
-  const plan = await attempt('apt-get', ['indextargets', '--format', '$(REPO_URI) $(ORIGIN) $(LABEL)', 'Created-By: Packages']);
+  const plan = await attempt('apt-get', [
+    'indextargets',
+    '--format',
+    '$(REPO_URI) $(ORIGIN) $(LABEL)',
+    'Created-By: Packages',
+  ]);
   const lines = plan.stdout.split('\n').filter((line) => line.includes(' Debian'));
   const wanted = lines.find((line) => line.includes('Debian-Security') === security);
   const uri = wanted?.split(' ')[0]?.replace(/\/$/, '');

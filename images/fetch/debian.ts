@@ -1,4 +1,7 @@
-/** A folder with the named Debian packages and all they need, unpacked as on a Debian of that suite, without installing anything. */
+/**
+ * A folder with the named Debian packages and all they need, unpacked as on a Debian of that suite, without installing
+ * anything.
+ */
 import { existsSync } from 'node:fs';
 import { symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -14,18 +17,23 @@ export async function fetchDebian(source: SourceOf<'debian'>): Promise<string> {
   return once(target, (root) =>
     withScratch(async (scratch) => {
       const names = source.packages.map(({ name, version }) => `${name} ${version}`).join(', ');
-      const debs = await available(`Debian ${source.suite}: ${names}`, async () => downloadClosure(await openSuite(source.suite), source.packages, scratch));
+      const debs = await available(`Debian ${source.suite}: ${names}`, async () =>
+        downloadClosure(await openSuite(source.suite), source.packages, scratch),
+      );
       for (const { name, version, sha256 } of source.packages) await checkPackage(debs, name, version, sha256);
       for (const deb of debs) await run('dpkg-deb', ['-x', deb, root]);
       // Packages of suites that have merged /usr leave these links to base-files.
-      for (const name of ['bin', 'sbin', 'lib', 'lib64']) if (!existsSync(join(root, name))) await symlink(`usr/${name}`, join(root, name));
+      for (const name of ['bin', 'sbin', 'lib', 'lib64'])
+        if (!existsSync(join(root, name))) await symlink(`usr/${name}`, join(root, name));
     }),
   );
 }
 
 async function checkPackage(debs: readonly string[], name: string, version: string, expected: string): Promise<void> {
   const file = debs.find((deb) => basename(deb).startsWith(`${name}_`));
-  if (file === undefined) throw new ImageError('SOURCE_UNAVAILABLE', `${name} ${version} was not among the downloaded packages`);
+  if (file === undefined)
+    throw new ImageError('SOURCE_UNAVAILABLE', `${name} ${version} was not among the downloaded packages`);
   const actual = await sha256Of(file);
-  if (actual !== expected) throw new ImageError('CHECKSUM_MISMATCH', `${name} ${version}: sha256 is ${actual}, the catalog says ${expected}`);
+  if (actual !== expected)
+    throw new ImageError('CHECKSUM_MISMATCH', `${name} ${version}: sha256 is ${actual}, the catalog says ${expected}`);
 }

@@ -1,4 +1,7 @@
-/** A release's tarball: from Debian's source packages where they have it untouched, else from its own site; checked either way. */
+/**
+ * A release's tarball: from Debian's source packages where they have it untouched, else from its own site; checked
+ * either way.
+ */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,19 +30,27 @@ export async function fetchTarball(tarball: Tarball): Promise<string> {
 
 async function fromDebian({ debian }: Tarball, file: string): Promise<boolean> {
   for (const suite of debian?.suites ?? []) {
-    if (debian !== undefined && (await downloadSourceFile(await openSuite(suite), debian.package, debian.file, file))) return true;
+    if (debian !== undefined && (await downloadSourceFile(await openSuite(suite), debian.package, debian.file, file)))
+      return true;
   }
   return false;
 }
 
 async function verifySignature({ signature, name }: Tarball, file: string, scratch: string): Promise<void> {
   if (signature === undefined) {
-    throw new ImageError('CHECKSUM_UNKNOWN', `${name}: the catalog knows neither a checksum nor a signature of it; compare it yourself and write its sha256 into catalog.yaml`);
+    throw new ImageError(
+      'CHECKSUM_UNKNOWN',
+      `${name}: the catalog knows neither a checksum nor a signature of it; compare it yourself and write its sha256 into catalog.yaml`,
+    );
   }
   const signed = join(scratch, 'signature.asc');
   await download(signature, signed);
   const { code, stderr } = await attempt('gpgv', ['--keyring', keyFile, signed, file]);
-  if (code !== 0) throw new ImageError('CHECKSUM_MISMATCH', `${name}: its signature is not good: ${stderr.trim().split('\n').at(-1) ?? ''}`);
+  if (code !== 0)
+    throw new ImageError(
+      'CHECKSUM_MISMATCH',
+      `${name}: its signature is not good: ${stderr.trim().split('\n').at(-1) ?? ''}`,
+    );
 }
 
 async function download(url: string, file: string): Promise<void> {

@@ -1,4 +1,7 @@
-/** Loads every role once, so that Node writes down what it compiled; runs while the image is built, as the user of the image. */
+/**
+ * Loads every role once, so that Node writes down what it compiled; runs while the image is built, as the user of the
+ * image.
+ */
 import { spawnSync } from 'node:child_process';
 import { chmod, readdir, rm } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
@@ -11,7 +14,8 @@ await load(`${source}/runner/verify.ts`);
 flushCompileCache();
 // The way in is compiled as well: it ends with its usage, and what it compiled stays.
 spawnSync(process.execPath, [`${source}/main.ts`], { stdio: 'ignore' });
-// It stands in the folder of the cache, which has to be this user's while it is filled; in the image it has no business.
+// It stands in the folder of the cache, which has to be this user's while it is filled; in the image it has no
+// business.
 await rm(import.meta.filename);
 // Node writes for its own eyes only; in the image the files belong to root.
 await readable('/app/cache');
@@ -30,6 +34,7 @@ async function load(file) {
   try {
     await import(file);
   } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes(file)) console.error(`${file}: ${error.message}`);
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes(file))
+      console.error(`${file}: ${error.message}`);
   }
 }

@@ -41,7 +41,15 @@ export interface Accounts {
 
 const HOUSEKEEPING_MS = 600_000;
 
-export function makeAccounts({ store, log, settings }: { store: Store; log: Logger; settings: AccountSettings }): Accounts {
+export function makeAccounts({
+  store,
+  log,
+  settings,
+}: {
+  store: Store;
+  log: Logger;
+  settings: AccountSettings;
+}): Accounts {
   const box = makeBox(settings);
   const keys = makeSigningKeys({ store, box, log });
   let installId: Promise<string> | undefined;
@@ -57,11 +65,14 @@ export function makeAccounts({ store, log, settings }: { store: Store; log: Logg
 
   /** Tokens that were made where no key was at hand: the first administrator's, and those of the version before. */
   async function giveWebhookSecrets(): Promise<void> {
-    for (const id of await store.tokensWithoutSecret(1000)) await store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
+    for (const id of await store.tokensWithoutSecret(1000))
+      await store.giveWebhookSecret(id, await box.seal(newWebhookSecret(), 'webhook', id));
   }
   let keeping: Promise<unknown> = Promise.resolve();
   const keepHouse = (): void => {
-    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains()]).catch((error: unknown) => log.warn({ err: error }, 'housekeeping of accounts'));
+    keeping = Promise.all([giveWebhookSecrets(), store.forgetAccountRemains()]).catch((error: unknown) =>
+      log.warn({ err: error }, 'housekeeping of accounts'),
+    );
   };
   keepHouse();
   const timer = setInterval(keepHouse, HOUSEKEEPING_MS);

@@ -37,11 +37,18 @@ export class TooManyAttempts extends Error {
   }
 }
 
-/** A user by id; an e-mail address only where there is no such user: databases and JavaScript do not agree on lower case. */
+/**
+ * A user by id; an e-mail address only where there is no such user: databases and JavaScript do not agree on lower
+ * case.
+ */
 export type Account = number | string;
 
 /** Who tries, on which account. Addresses are folded here, so that no caller can forget to. */
-export type AttemptKey = { account: Account } | { address: string } | { account: Account; network: string } | { account: Account; browser: string };
+export type AttemptKey =
+  | { account: Account }
+  | { address: string }
+  | { account: Account; network: string }
+  | { account: Account; browser: string };
 
 function keyOf(key: AttemptKey): Buffer {
   const parts = {
@@ -62,7 +69,10 @@ export interface Attempts {
   forget(scope: AttemptScope, key: AttemptKey): Promise<void>;
 }
 
-export const makeAttempts = (store: Pick<Store, 'takeAttempt' | 'giveBackAttempt' | 'forgetAttempts'>, limits: AttemptLimits): Attempts => ({
+export const makeAttempts = (
+  store: Pick<Store, 'takeAttempt' | 'giveBackAttempt' | 'forgetAttempts'>,
+  limits: AttemptLimits,
+): Attempts => ({
   async take(scope, key) {
     const waitMs = await store.takeAttempt(scope, keyOf(key), limits[scope]);
     if (waitMs > 0) throw new TooManyAttempts(waitMs);

@@ -3,8 +3,14 @@ import type { UserRecord } from '../store/users.ts';
 import { effectivePermissions } from '../store/limits.ts';
 import { changesEveryone, latestEnd, USER_PERMISSIONS, type Caller } from './caller.ts';
 
-/** Himself and who stands under him; an administrator everyone but other administrators, whom the root user alone changes. */
-export function mayChange(caller: Pick<Caller, 'userId' | 'role' | 'permissions'>, target: Pick<UserRecord, 'id' | 'role' | 'parentIds'>): boolean {
+/**
+ * Himself and who stands under him; an administrator everyone but other administrators, whom the root user alone
+ * changes.
+ */
+export function mayChange(
+  caller: Pick<Caller, 'userId' | 'role' | 'permissions'>,
+  target: Pick<UserRecord, 'id' | 'role' | 'parentIds'>,
+): boolean {
   if (target.id === caller.userId || target.parentIds.includes(caller.userId)) return true;
   if (!changesEveryone(caller)) return false;
   return caller.role === 'root' || (target.role !== 'root' && target.role !== 'admin');
@@ -14,11 +20,20 @@ export function mayChange(caller: Pick<Caller, 'userId' | 'role' | 'permissions'
 export const notToGive = (caller: Pick<Caller, 'permissions'>, wanted: readonly string[]): string | undefined =>
   wanted.find((name) => !caller.permissions.includes(name) || !USER_PERMISSIONS.some((known) => known === name));
 
-export const subUserDefaults = (caller: Pick<Caller, 'permissions'>): string[] => USER_PERMISSIONS.filter((name) => caller.permissions.includes(name));
+export const subUserDefaults = (caller: Pick<Caller, 'permissions'>): string[] =>
+  USER_PERMISSIONS.filter((name) => caller.permissions.includes(name));
 
 /** Whoever calls with a narrowed credential gets no wider one by it. */
-export function reachesNoFurther(caller: Pick<Caller, 'permissions'>, owner: Pick<UserRecord, 'permissions' | 'restrictions'>, tokenPermissions: readonly string[] | null): boolean {
-  const may = effectivePermissions(tokenPermissions === null ? null : [...tokenPermissions], owner.permissions, owner.restrictions);
+export function reachesNoFurther(
+  caller: Pick<Caller, 'permissions'>,
+  owner: Pick<UserRecord, 'permissions' | 'restrictions'>,
+  tokenPermissions: readonly string[] | null,
+): boolean {
+  const may = effectivePermissions(
+    tokenPermissions === null ? null : [...tokenPermissions],
+    owner.permissions,
+    owner.restrictions,
+  );
   return may.every((name) => caller.permissions.includes(name));
 }
 

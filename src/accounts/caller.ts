@@ -2,8 +2,20 @@
 import type { TokenRecord } from '../store/records.ts';
 
 export const PERMISSIONS = [
-  'read:admin', 'read:billing', 'read:invite', 'read:media', 'read:profile', 'read:statistics', 'read:sub-user', 'read:user',
-  'write:admin', 'write:billing', 'write:invite', 'write:media', 'write:sub-user', 'write:user',
+  'read:admin',
+  'read:billing',
+  'read:invite',
+  'read:media',
+  'read:profile',
+  'read:statistics',
+  'read:sub-user',
+  'read:user',
+  'write:admin',
+  'write:billing',
+  'write:invite',
+  'write:media',
+  'write:sub-user',
+  'write:user',
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
@@ -38,13 +50,24 @@ export interface Caller {
 export const isAdmin = ({ role }: Pick<Caller, 'role'>): boolean => role === 'root' || role === 'admin';
 
 /** An administrator by a token that lacks the permission is a user like any other. */
-export const seesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean => isAdmin(caller) && caller.permissions.includes('read:admin');
-export const changesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean => isAdmin(caller) && caller.permissions.includes('write:admin');
+export const seesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean =>
+  isAdmin(caller) && caller.permissions.includes('read:admin');
+export const changesEveryone = (caller: Pick<Caller, 'role' | 'permissions'>): boolean =>
+  isAdmin(caller) && caller.permissions.includes('write:admin');
 
 export const callerOfToken = (token: TokenRecord): Caller => ({
-  userId: token.userId, rootUserId: token.rootUserId, role: token.role, status: token.userStatus, permissions: token.permissions,
-  by: 'token', tokenId: token.id, sessionId: null, expiresAt: token.expiresAt, signedIn: false,
+  userId: token.userId,
+  rootUserId: token.rootUserId,
+  role: token.role,
+  status: token.userStatus,
+  permissions: token.permissions,
+  by: 'token',
+  tokenId: token.id,
+  sessionId: null,
+  expiresAt: token.expiresAt,
+  signedIn: false,
 });
 
 /** The latest end of what the caller may make or be shown; null: none. */
-export const latestEnd = ({ signedIn, expiresAt }: Pick<Caller, 'signedIn' | 'expiresAt'>): Date | null => (signedIn ? null : expiresAt);
+export const latestEnd = ({ signedIn, expiresAt }: Pick<Caller, 'signedIn' | 'expiresAt'>): Date | null =>
+  signedIn ? null : expiresAt;

@@ -1,7 +1,7 @@
 /**
- * Browsers that an account has signed in with: each holds a sealed mark, so that wrong passwords from elsewhere cannot lock its owner out.
- * The mark signs nobody in. It is bound to the user and to the password, so that one from before a change of the password counts no more:
- * whoever knew the old one could have collected any number of them.
+ * Browsers that an account has signed in with: each holds a sealed mark, so that wrong passwords from elsewhere cannot
+ * lock its owner out. The mark signs nobody in. It is bound to the user and to the password, so that one from before a
+ * change of the password counts no more: whoever knew the old one could have collected any number of them.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { isSealError } from '../seal/errors.ts';
@@ -12,7 +12,10 @@ export const KNOWN_MS = 180 * 86_400_000;
 /** A mark is some 300 characters. */
 const MAX_MARK = 1024;
 
-export interface Owner { userId: number; passwordHash: string }
+export interface Owner {
+  userId: number;
+  passwordHash: string;
+}
 
 export interface KnownBrowsers {
   /** A mark for this browser: of the same id, where it had one. */
@@ -21,7 +24,8 @@ export interface KnownBrowsers {
   read(owner: Owner, mark: string | undefined): Promise<string | null>;
 }
 
-const purposeOf = ({ userId, passwordHash }: Owner): string => `${userId}:${createHash('sha256').update(passwordHash).digest('base64url').slice(0, 22)}`;
+const purposeOf = ({ userId, passwordHash }: Owner): string =>
+  `${userId}:${createHash('sha256').update(passwordHash).digest('base64url').slice(0, 22)}`;
 
 export const makeKnownBrowsers = (box: Box, now: () => number): KnownBrowsers => ({
   async mark(owner, browser) {
@@ -31,7 +35,10 @@ export const makeKnownBrowsers = (box: Box, now: () => number): KnownBrowsers =>
   async read(owner, mark) {
     if (mark === undefined || mark.length > MAX_MARK) return null;
     try {
-      const { id, until } = JSON.parse(await box.open(Buffer.from(mark, 'latin1'), 'browser', purposeOf(owner))) as { id: string; until: number };
+      const { id, until } = JSON.parse(await box.open(Buffer.from(mark, 'latin1'), 'browser', purposeOf(owner))) as {
+        id: string;
+        until: number;
+      };
       return until > now() && isUuid(id) ? id : null;
     } catch (error) {
       if (isSealError(error)) return null;

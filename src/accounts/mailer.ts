@@ -1,4 +1,7 @@
-/** Sends the mails that wait in the record: every replica does, each mail is claimed under a lease, and one that cannot be sent is tried again for a day. */
+/**
+ * Sends the mails that wait in the record: every replica does, each mail is claimed under a lease, and one that cannot
+ * be sent is tried again for a day.
+ */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
@@ -11,7 +14,8 @@ const SEND_MS = 20_000;
 const LEASE_MS = 3 * SEND_MS;
 /** 5 s, 10 s, 20 s ... at most half an hour apart: about a day in all. */
 const ATTEMPTS = 55;
-const afterMs = (attempts: number): number => Math.min(1_800_000, 5_000 * 2 ** Math.min(attempts - 1, 12)) * (0.75 + Math.random() / 2);
+const afterMs = (attempts: number): number =>
+  Math.min(1_800_000, 5_000 * 2 ** Math.min(attempts - 1, 12)) * (0.75 + Math.random() / 2);
 
 export interface Mailer {
   /** There is a new one. */
@@ -21,14 +25,28 @@ export interface Mailer {
 
 const transportOf = (settings: MailSettings): Transporter =>
   createTransport({
-    host: settings.host, port: settings.port, secure: settings.tls === 'implicit', requireTLS: settings.tls === 'starttls', ignoreTLS: settings.tls === 'none',
-    connectionTimeout: SEND_MS, greetingTimeout: SEND_MS, socketTimeout: SEND_MS, disableFileAccess: true, disableUrlAccess: true,
-    // A server on this machine or this cluster, with a certificate of its own, offers TLS that nobody can check: it is still better than none.
+    host: settings.host,
+    port: settings.port,
+    secure: settings.tls === 'implicit',
+    requireTLS: settings.tls === 'starttls',
+    ignoreTLS: settings.tls === 'none',
+    connectionTimeout: SEND_MS,
+    greetingTimeout: SEND_MS,
+    socketTimeout: SEND_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    // A server on this machine or this cluster, with a certificate of its own, offers TLS that nobody can check: it is
+    // still better than none.
     tls: { rejectUnauthorized: settings.tls !== 'opportunistic' },
     ...(settings.user === '' ? {} : { auth: { user: settings.user, pass: settings.password } }),
   });
 
-interface MailerParts { store: Pick<Store, 'claimMails' | 'mailDone' | 'mailLater'>; box: Box; settings: MailSettings; log: Logger }
+interface MailerParts {
+  store: Pick<Store, 'claimMails' | 'mailDone' | 'mailLater'>;
+  box: Box;
+  settings: MailSettings;
+  log: Logger;
+}
 
 export function startMailer({ store, box, settings, log }: MailerParts): Mailer {
   const transport = transportOf(settings);
@@ -41,7 +59,13 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
     if (mail.recipient === '') return store.mailDone(mail.id);
     try {
       const text = await box.open(mail.sealed, 'mail', mail.id);
-      await transport.sendMail({ from: settings.from, to: { name: '', address: mail.recipient }, subject: mail.subject, text, headers: { 'Auto-Submitted': 'auto-generated' } });
+      await transport.sendMail({
+        from: settings.from,
+        to: { name: '', address: mail.recipient },
+        subject: mail.subject,
+        text,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+      });
     } catch (error) {
       const { code, responseCode } = error as { code?: string; responseCode?: number };
       // The server's own words may repeat the address: its code says enough.
@@ -64,7 +88,11 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
   const wake = (): void => {
     again = true;
     if (stopping.signal.aborted || running) return;
-    running = sendAll().catch((error: unknown) => log.warn({ err: error }, 'the mails that wait cannot be read')).finally(() => { running = undefined; });
+    running = sendAll()
+      .catch((error: unknown) => log.warn({ err: error }, 'the mails that wait cannot be read'))
+      .finally(() => {
+        running = undefined;
+      });
   };
   const timer = setInterval(wake, EVERY_MS);
   timer.unref();

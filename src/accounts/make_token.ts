@@ -1,4 +1,7 @@
-/** Makes an API token: the record keeps its hash, a sealed copy where its owner may see it again, and a secret for webhooks. */
+/**
+ * Makes an API token: the record keeps its hash, a sealed copy where its owner may see it again, and a secret for
+ * webhooks.
+ */
 import { createHash } from 'node:crypto';
 import type { Store } from '../store/store.ts';
 import type { Maker } from '../store/api_tokens.ts';
@@ -20,24 +23,50 @@ export interface TokenAsked extends Partial<GivenLimits> {
   madeBy?: Maker;
 }
 
-export interface TokenParts { store: Pick<Store, 'nextTokenId' | 'makeToken'>; box: Box; settings: Pick<AccountSettings, 'tokensViewable' | 'mostTokens'> }
+export interface TokenParts {
+  store: Pick<Store, 'nextTokenId' | 'makeToken'>;
+  box: Box;
+  settings: Pick<AccountSettings, 'tokensViewable' | 'mostTokens'>;
+}
 
 export const sha256Of = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** What the record keeps of a token's text. */
-export const keptToken = async ({ box, settings }: { box: Box; settings: Pick<AccountSettings, 'tokensViewable'> }, id: number, token: string): Promise<{ sha256: Buffer; sealed: Buffer | null }> =>
-  ({ sha256: sha256Of(token), sealed: settings.tokensViewable ? await box.seal(token, 'token', id) : null });
+export const keptToken = async (
+  { box, settings }: { box: Box; settings: Pick<AccountSettings, 'tokensViewable'> },
+  id: number,
+  token: string,
+): Promise<{ sha256: Buffer; sealed: Buffer | null }> => ({
+  sha256: sha256Of(token),
+  sealed: settings.tokensViewable ? await box.seal(token, 'token', id) : null,
+});
 
 const NOBODY: Maker = { tokenId: null, sessionId: null };
 
-/** A text where there is none: the user or the account has as many as allowed, or the credential that makes it has ended meanwhile. */
-export async function makeApiToken(parts: TokenParts, asked: TokenAsked): Promise<{ id: number; token: string } | 'too-many' | 'account-full' | 'maker-ended'> {
+/**
+ * A text where there is none: the user or the account has as many as allowed, or the credential that makes it has ended
+ * meanwhile.
+ */
+export async function makeApiToken(
+  parts: TokenParts,
+  asked: TokenAsked,
+): Promise<{ id: number; token: string } | 'too-many' | 'account-full' | 'maker-ended'> {
   const { store, box } = parts;
   const id = await store.nextTokenId();
   const token = newTokenText();
-  const made = await store.makeToken({
-    ...NO_GIVEN_LIMITS, permissions: null, monthlyQuota: null, expiresAt: null, madeBy: NOBODY, ...asked, id,
-    ...await keptToken(parts, id, token), webhookSecret: await box.seal(newWebhookSecret(), 'webhook', id),
-  }, { ofUser: MOST_TOKENS, ofAccount: parts.settings.mostTokens });
+  const made = await store.makeToken(
+    {
+      ...NO_GIVEN_LIMITS,
+      permissions: null,
+      monthlyQuota: null,
+      expiresAt: null,
+      madeBy: NOBODY,
+      ...asked,
+      id,
+      ...(await keptToken(parts, id, token)),
+      webhookSecret: await box.seal(newWebhookSecret(), 'webhook', id),
+    },
+    { ofUser: MOST_TOKENS, ofAccount: parts.settings.mostTokens },
+  );
   return made === 'made' ? { id, token } : made;
 }

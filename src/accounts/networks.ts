@@ -1,9 +1,16 @@
-/** What an address stands for in a limit. An IPv6 caller owns a /64: each of its 2^64 addresses with a limit of its own would be none. */
+/**
+ * What an address stands for in a limit. An IPv6 caller owns a /64: each of its 2^64 addresses with a limit of its own
+ * would be none.
+ */
 import ipaddr from 'ipaddr.js';
 
 /** `192.0.2.1:443` and `[2001:db8::1]:443` are what some proxies write. */
 function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  const bare = text.trim().replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/%.*$/s, '');
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
+    .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+    .replace(/%.*$/s, '');
   if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return null;
   return ipaddr.process(bare);
 }

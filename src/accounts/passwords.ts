@@ -27,7 +27,9 @@ export function makePasswords(): Passwords {
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (running >= AT_ONCE) {
       if (queue.length >= WAITING) throw new BusyError();
-      await new Promise<void>((resolve) => { queue.push(resolve); });
+      await new Promise<void>((resolve) => {
+        queue.push(resolve);
+      });
     } else running++;
     try {
       return await work();
@@ -40,10 +42,11 @@ export function makePasswords(): Passwords {
 
   return {
     hash: (password) => inTurn(() => hashPassword(password)),
-    verify: (password, hash) => inTurn(async () => {
-      dummy ??= hashPassword('a password that nobody has');
-      const matches = await verifyPassword(password, hash ?? await dummy);
-      return matches && hash !== null;
-    }),
+    verify: (password, hash) =>
+      inTurn(async () => {
+        dummy ??= hashPassword('a password that nobody has');
+        const matches = await verifyPassword(password, hash ?? (await dummy));
+        return matches && hash !== null;
+      }),
   };
 }

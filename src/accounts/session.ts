@@ -13,21 +13,36 @@ export interface SessionAsked {
   long: boolean;
   remoteIp: string;
   userAgent: string;
-  /** Of a JWT that is asked for with another credential: it has no more permissions, lasts no longer, and ends with it. */
+  /**
+   * Of a JWT that is asked for with another credential: it has no more permissions, lasts no longer, and ends with it.
+   */
   within?: Pick<Caller, 'tokenId' | 'sessionId' | 'permissions' | 'expiresAt'>;
 }
 
-export interface OpenedSession { id: string; token: string; expire: Date }
+export interface OpenedSession {
+  id: string;
+  token: string;
+  expire: Date;
+}
 
-export async function openSession({ store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: Jwts }, asked: SessionAsked): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
+export async function openSession(
+  { store, jwts }: { store: Pick<Store, 'openSession' | 'clock'>; jwts: Jwts },
+  asked: SessionAsked,
+): Promise<OpenedSession | 'parent-ended' | 'too-deep'> {
   const { userId, long, within } = asked;
   const wanted = store.clock.now() + (long ? LONG_MS : SHORT_MS);
   const expire = new Date(Math.floor(Math.min(wanted, within?.expiresAt?.getTime() ?? Infinity) / 1000) * 1000);
   const id = randomUUID();
   const token = await jwts.sign('session', { id, userId }, expire);
   const opened = await store.openSession({
-    id, userId, tokenId: within?.tokenId ?? null, parentId: within?.sessionId ?? null, permissions: within?.permissions ?? null,
-    remoteIp: asked.remoteIp.slice(0, 64), userAgent: asked.userAgent.slice(0, 512), expiresAt: expire,
+    id,
+    userId,
+    tokenId: within?.tokenId ?? null,
+    parentId: within?.sessionId ?? null,
+    permissions: within?.permissions ?? null,
+    remoteIp: asked.remoteIp.slice(0, 64),
+    userAgent: asked.userAgent.slice(0, 512),
+    expiresAt: expire,
   });
   return opened === 'opened' ? { id, token, expire } : opened;
 }

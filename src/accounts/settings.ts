@@ -5,7 +5,10 @@ import type { AttemptLimits } from './attempts.ts';
 export interface MailSettings {
   host: string;
   port: number;
-  /** `starttls` refuses a server without it, `opportunistic` takes it where it is offered, `implicit` speaks TLS from the first byte. */
+  /**
+   * `starttls` refuses a server without it, `opportunistic` takes it where it is offered, `implicit` speaks TLS from
+   * the first byte.
+   */
   tls: 'starttls' | 'implicit' | 'opportunistic' | 'none';
   user: string;
   password: string;
@@ -13,7 +16,10 @@ export interface MailSettings {
 }
 
 export interface AccountSettings {
-  /** Seals what is kept and must be shown again: tokens, webhook secrets, webhook addresses with a password, private halves of signing keys, mails. */
+  /**
+   * Seals what is kept and must be shown again: tokens, webhook secrets, webhook addresses with a password, private
+   * halves of signing keys, mails.
+   */
   boxKeys(): JSONWebKeySet;
   /** Where people reach this installation: in mails, and the issuer of JWTs. Empty: not known. */
   publicUrl: string;

@@ -4,7 +4,8 @@ import { randomBytes, randomInt } from 'node:crypto';
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** 64 characters, 381 bits. */
-export const newTokenText = (): string => Array.from({ length: 64 }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+export const newTokenText = (): string =>
+  Array.from({ length: 64 }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
 const PREFIX = 'whsec_';
 
@@ -12,4 +13,5 @@ const PREFIX = 'whsec_';
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
 /** What is signed with. */
-export const webhookKey = (secret: string): Buffer => Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');
+export const webhookKey = (secret: string): Buffer =>
+  Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64');

@@ -1,6 +1,6 @@
 /**
- * One line per request, and its metrics, once the answer has left or its caller is gone. The route's pattern stands for the
- * path: paths and queries may hold secrets, and an unknown path is whatever a caller wrote.
+ * One line per request, and its metrics, once the answer has left or its caller is gone. The route's pattern stands for
+ * the path: paths and queries may hold secrets, and an unknown path is whatever a caller wrote.
  */
 import { type Logger, requestFields } from '../log.ts';
 import type { Context, Handler } from './context.ts';
@@ -13,8 +13,8 @@ const HUNG_UP = 499;
 const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
 
 /**
- * What the caller was told is known when the response closes, and from the response alone: `req.destroyed` is true as soon
- * as a body has been read.
+ * What the caller was told is known when the response closes, and from the response alone: `req.destroyed` is true as
+ * soon as a body has been read.
  */
 function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   const route = routeOf(ctx);
@@ -25,17 +25,29 @@ function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   // Kubelets and load balancers ask every few seconds.
   const level = HEALTH.has(route) ? 'debug' : 'info';
   const { requestId, token, caller } = ctx.state;
-  log[level]({
-    ...requestFields({ id: requestId }), method: ctx.method, route, status, ms: Math.round(ms * 10) / 10, ...(cut ? { cut } : {}),
-    token: token?.id ?? caller?.tokenId ?? undefined, user: caller?.userId,
-  }, 'request');
+  log[level](
+    {
+      ...requestFields({ id: requestId }),
+      method: ctx.method,
+      route,
+      status,
+      ms: Math.round(ms * 10) / 10,
+      ...(cut ? { cut } : {}),
+      token: token?.id ?? caller?.tokenId ?? undefined,
+      user: caller?.userId,
+    },
+    'request',
+  );
 }
 
-export const accessLog = (log: Logger, metrics: Metrics): Handler =>
+export const accessLog =
+  (log: Logger, metrics: Metrics): Handler =>
   (ctx, next) => {
     const began = performance.now();
     let ended: number | undefined;
-    ctx.res.once('finish', () => { ended = performance.now(); });
+    ctx.res.once('finish', () => {
+      ended = performance.now();
+    });
     ctx.res.once('close', () => record(log, metrics, ctx, (ended ?? performance.now()) - began));
     return next();
   };

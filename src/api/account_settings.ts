@@ -7,13 +7,22 @@ import { watchKeys } from '../seal/watch_keys.ts';
 
 const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
 
-type MailConfig = Pick<Config<'api'>, 'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile'>;
+type MailConfig = Pick<
+  Config<'api'>,
+  'smtpHost' | 'smtpPort' | 'smtpTls' | 'smtpFrom' | 'smtpUserFile' | 'smtpPasswordFile'
+>;
 
 const mailSettings = (config: MailConfig): MailSettings | null =>
-  (config.smtpHost === '' ? null : {
-    host: config.smtpHost, port: config.smtpPort, tls: config.smtpTls, from: config.smtpFrom || `probeyard@${config.smtpHost}`,
-    user: readSecret(config.smtpUserFile), password: readSecret(config.smtpPasswordFile),
-  });
+  config.smtpHost === ''
+    ? null
+    : {
+        host: config.smtpHost,
+        port: config.smtpPort,
+        tls: config.smtpTls,
+        from: config.smtpFrom || `probeyard@${config.smtpHost}`,
+        user: readSecret(config.smtpUserFile),
+        password: readSecret(config.smtpPasswordFile),
+      };
 
 export const accountSettings = (config: Config<'api'>, onError: (error: unknown) => void): AccountSettings => ({
   boxKeys: watchKeys(config.boxFile, boxKey, onError),

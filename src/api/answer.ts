@@ -24,7 +24,13 @@ export function endError({ status, reason, error }: Pick<Ended, 'status' | 'reas
   });
 }
 
-export async function answer(deps: Pick<Deps, 'store' | 'memory' | 'metrics'>, ctx: Context, end: Ended, submittedAt: Date, wanted: Wanted): Promise<void> {
+export async function answer(
+  deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
+  ctx: Context,
+  end: Ended,
+  submittedAt: Date,
+  wanted: Wanted,
+): Promise<void> {
   if (!end.hasBody) throw endError(end);
   const began = performance.now();
   const { id, inflatedBytes = null, body } = end;
@@ -32,11 +38,17 @@ export async function answer(deps: Pick<Deps, 'store' | 'memory' | 'metrics'>, c
   const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
   if (!result) throw inside('the record has no body where it says that there is one');
   const { packed } = result;
-  const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => { throw unreadable(error); });
+  const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
+    throw unreadable(error);
+  });
   const made = answerOf(unpacked, { requestId: id, queueTimeMs: end.queueTimeMs }, wanted);
   ctx.status = made.status;
   // HTML and XML hold what stands in the media: no browser may run it as ours.
-  if (made.contentType !== JSON_TYPE) ctx.set({ 'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'", 'X-Content-Type-Options': 'nosniff' });
+  if (made.contentType !== JSON_TYPE)
+    ctx.set({
+      'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+      'X-Content-Type-Options': 'nosniff',
+    });
   sendPieces(ctx, made.body, packed, made.contentType);
   deps.metrics.step('answer', performance.now() - began);
 }

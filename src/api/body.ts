@@ -1,7 +1,7 @@
 /**
- * Reads the input of a probe endpoint: the query of a GET, the body of a POST.
- * koa-body reads (and inflates) at most a megabyte of bytes; what they mean is decided here, so that every encoding goes
- * through the same strict parsers, and no part of a multipart form is ever written to a disk.
+ * Reads the input of a probe endpoint: the query of a GET, the body of a POST. koa-body reads (and inflates) at most a
+ * megabyte of bytes; what they mean is decided here, so that every encoding goes through the same strict parsers, and
+ * no part of a multipart form is ever written to a disk.
  */
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
@@ -15,13 +15,18 @@ const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 
 const read = koaBody({
-  json: false, urlencoded: false, multipart: false, text: true,
+  json: false,
+  urlencoded: false,
+  multipart: false,
+  text: true,
   textTypes: [JSON_TYPE, FORM, MULTIPART],
   textLimit: MAX_BYTES,
-  // One character per byte: UTF-8 is decoded below, where a wrong sequence is an error instead of a replacement character.
+  // One character per byte: UTF-8 is decoded below, where a wrong sequence is an error instead of a replacement
+  // character.
   encoding: 'latin1',
   onError: (error: Error & { type?: string }) => {
-    if (error.type === 'entity.too.large') throw unreadable('must be at most 1 MB', { headers: { Connection: 'close' } });
+    if (error.type === 'entity.too.large')
+      throw unreadable('must be at most 1 MB', { headers: { Connection: 'close' } });
     throw unreadable('cannot be read', { detail: error.message, headers: { Connection: 'close' } });
   },
 });
@@ -64,15 +69,24 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
 }
 
 /** A credential is one wherever it stands in a query, and no field. */
-const without = (credentials: readonly string[], pairs: Pair[]): Pair[] => pairs.filter(([name]) => !credentials.includes(name));
+const without = (credentials: readonly string[], pairs: Pair[]): Pair[] =>
+  pairs.filter(([name]) => !credentials.includes(name));
 
 async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
   const query = without(credentials, parsePairs(ctx.querystring, 'query'));
   if (ctx.method === 'GET') return { form: 'query', pairs: query };
   const [stray] = query;
-  if (stray) throw new GatewayError(400, 'invalid-field', `"${shown(stray[0])}": a ${ctx.method} takes its fields from the body; only ${credentials.join(' or ')} may stand in the query`);
+  if (stray)
+    throw new GatewayError(
+      400,
+      'invalid-field',
+      `"${shown(stray[0])}": a ${ctx.method} takes its fields from the body; only ${credentials.join(' or ')} may stand in the query`,
+    );
   const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
-  if (!type) throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, { headers: { Accept: `${JSON_TYPE}, ${FORM}, ${MULTIPART}` } });
+  if (!type)
+    throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, {
+      headers: { Accept: `${JSON_TYPE}, ${FORM}, ${MULTIPART}` },
+    });
   const charset = ctx.request.charset.toLowerCase();
   if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw unreadable('must be UTF-8');
   const bytes = Buffer.from((ctx.request as { body?: unknown }).body as string, 'latin1');
@@ -81,7 +95,8 @@ async function inputOf(ctx: Context, credentials: readonly string[]): Promise<In
   return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
 }
 
-const reading = (credentials: readonly string[]): Handler =>
+const reading =
+  (credentials: readonly string[]): Handler =>
   async (ctx, next) => {
     ctx.state.input = await inputOf(ctx, credentials);
     return next();

@@ -23,7 +23,10 @@ async function deleteJob(kube: Pick<Deps['kube'], 'delete'>, id: string, namespa
 }
 
 /** Never throws: nobody is there to be told. What cannot be cancelled runs to its end, within its own time limits. */
-export async function cancel({ kube, store, log, settings }: Pick<Deps, 'kube' | 'store' | 'log' | 'settings'>, request: { id: string; submittedAt: Date }): Promise<void> {
+export async function cancel(
+  { kube, store, log, settings }: Pick<Deps, 'kube' | 'store' | 'log' | 'settings'>,
+  request: { id: string; submittedAt: Date },
+): Promise<void> {
   try {
     const deleted = await deleteJob(kube, request.id, settings.namespace);
     if (!deleted) await recordEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller hung up' });

@@ -28,11 +28,17 @@ export function byNewest(a: string, b: string): number {
 }
 
 const isAvailable = (tool: ProbeTool): boolean =>
-  tool.metadata.deletionTimestamp === undefined && (tool.status?.conditions ?? []).some(({ type, status }) => type === 'Available' && status === 'True');
+  tool.metadata.deletionTimestamp === undefined &&
+  (tool.status?.conditions ?? []).some(({ type, status }) => type === 'Available' && status === 'True');
 
-/** A pool may have nodes of several architectures: an option counts as known where each of them knows it, as lacking (`!name`) where one lacks it. */
+/**
+ * A pool may have nodes of several architectures: an option counts as known where each of them knows it, as lacking
+ * (`!name`) where one lacks it.
+ */
 function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
-  const lists = (tool.status?.architectures ?? []).map(({ options }) => options ?? []).filter((options) => options.length > 0);
+  const lists = (tool.status?.architectures ?? [])
+    .map(({ options }) => options ?? [])
+    .filter((options) => options.length > 0);
   const [first, ...rest] = lists.map((options) => new Set(options.map((option) => option.replace(/^-+/, ''))));
   if (!first) return null;
   const lacking = [first, ...rest].flatMap((options) => [...options].filter((option) => option.startsWith('!')));
@@ -42,7 +48,10 @@ function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
 export function catalogOf(tools: readonly ProbeTool[]): Catalog {
   const byTool = new Map<ToolName, { latest: string | undefined; versions: Map<string, ToolVersion> }>();
   // Comes with the product.
-  byTool.set('msv', { latest: HLS_VERSION, versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]) });
+  byTool.set('msv', {
+    latest: HLS_VERSION,
+    versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]),
+  });
   for (const tool of tools.filter(isAvailable).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);
@@ -63,7 +72,11 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
       // The operator's mark decides; where that version is not ready, the newest one is the latest there is.
       const exact = version === 'latest' ? (known.latest ?? versions(tool)[0]!) : version;
       const found = known.versions.get(exact);
-      if (!found) throw invalid(`${tool}.version`, `${version} is not available; there are: latest, ${versions(tool).join(', ')}`);
+      if (!found)
+        throw invalid(
+          `${tool}.version`,
+          `${version} is not available; there are: latest, ${versions(tool).join(', ')}`,
+        );
       return found;
     },
   };

@@ -1,10 +1,14 @@
-/** The rate counts every authenticated call of the probe endpoints, refused ones too: those that opened no request are counted here. */
+/**
+ * The rate counts every authenticated call of the probe endpoints, refused ones too: those that opened no request are
+ * counted here.
+ */
 import type { Handler } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError } from './errors.ts';
 import { rateLimited } from './submit.ts';
 
-export const countRefused = ({ store }: Pick<Deps, 'store'>): Handler =>
+export const countRefused =
+  ({ store }: Pick<Deps, 'store'>): Handler =>
   async (ctx, next) => {
     try {
       await next();

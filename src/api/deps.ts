@@ -33,7 +33,13 @@ export interface Settings {
   graceMs: number;
 }
 
-export const DEFAULTS = { s3Hosts: [], onlyReturnsRaw: false, maxQueued: 10_000, memoryBudgetBytes: 160_000_000, graceMs: 60_000 } as const;
+export const DEFAULTS = {
+  s3Hosts: [],
+  onlyReturnsRaw: false,
+  maxQueued: 10_000,
+  memoryBudgetBytes: 160_000_000,
+  graceMs: 60_000,
+} as const;
 
 export interface Deps {
   store: Store;

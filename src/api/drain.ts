@@ -1,4 +1,7 @@
-/** Shutting down without losing an answer: not ready any more, no new connections, what waits is waited for. Nothing is ever cancelled by it. */
+/**
+ * Shutting down without losing an answer: not ready any more, no new connections, what waits is waited for. Nothing is
+ * ever cancelled by it.
+ */
 export interface Drain {
   readonly started: boolean;
   /** Aborted when the time to wait is over: what still waits is told where to read its result. */
@@ -11,9 +14,15 @@ export function makeDrain(): Drain {
   const over = new AbortController();
   let started = false;
   return {
-    get started() { return started; },
+    get started() {
+      return started;
+    },
     over: over.signal,
-    start() { started = true; },
-    end() { over.abort(); },
+    start() {
+      started = true;
+    },
+    end() {
+      over.abort();
+    },
   };
 }

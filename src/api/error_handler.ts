@@ -15,22 +15,35 @@ const BUS_AWAY: readonly BusError['code'][] = ['no-responders', 'timeout', 'disc
 
 /** Whether what failed is the way to Postgres, NATS or the API server, after all retries. */
 const isAway = (error: unknown): boolean =>
-  isStoreError(error, 'unreachable', 'timeout')
-  || isKubeError(error, 'unreachable', 'timeout', 'unavailable', 'too-many-requests', 'broken-stream')
-  || (error instanceof BusError && BUS_AWAY.includes(error.code));
+  isStoreError(error, 'unreachable', 'timeout') ||
+  isKubeError(error, 'unreachable', 'timeout', 'unavailable', 'too-many-requests', 'broken-stream') ||
+  (error instanceof BusError && BUS_AWAY.includes(error.code));
 
 /** Koa and its parts (http-errors) say by status and `expose` what the caller did wrong. */
 function frameworkError(error: unknown): GatewayError | null {
   const { status, expose } = error as { status?: unknown; expose?: unknown };
-  if (!(error instanceof Error) || typeof expose !== 'boolean' || typeof status !== 'number' || status < 400 || status > 499) return null;
+  if (
+    !(error instanceof Error) ||
+    typeof expose !== 'boolean' ||
+    typeof status !== 'number' ||
+    status < 400 ||
+    status > 499
+  )
+    return null;
   const phrase = STATUS_CODES[status]?.toLowerCase() ?? 'the request cannot be answered';
-  return new GatewayError(status, 'bad-request', expose && error.message !== '' ? error.message : phrase, { detail: error.message });
+  return new GatewayError(status, 'bad-request', expose && error.message !== '' ? error.message : phrase, {
+    detail: error.message,
+  });
 }
 
 function gatewayErrorOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  if (isAway(error)) return unavailable('the service is not available right now, try again later', RETRY_AFTER_S, { detail: message, cause: error });
+  if (isAway(error))
+    return unavailable('the service is not available right now, try again later', RETRY_AFTER_S, {
+      detail: message,
+      cause: error,
+    });
   return frameworkError(error) ?? inside(message, error);
 }
 
@@ -41,11 +54,13 @@ function write(log: Logger, error: GatewayError, id: string): void {
   else log.debug(line, 'request refused');
 }
 
-export const errorHandler = (log: Logger): Handler =>
+export const errorHandler =
+  (log: Logger): Handler =>
   async (ctx, next) => {
     try {
       await next();
-      if (ctx.status === 404 && ctx.body === undefined) throw new GatewayError(404, 'not-found', 'there is nothing here');
+      if (ctx.status === 404 && ctx.body === undefined)
+        throw new GatewayError(404, 'not-found', 'there is nothing here');
     } catch (thrown) {
       const error = gatewayErrorOf(thrown);
       ctx.status = error.status;

@@ -1,4 +1,7 @@
-/** From an open request to its end: the job is created, the leader told, and the end waited for; or the wait ends otherwise. */
+/**
+ * From an open request to its end: the job is created, the leader told, and the end waited for; or the wait ends
+ * otherwise.
+ */
 import type { Ended } from '../bus/messages.ts';
 import type { ProbeJob } from '../kube/resources.ts';
 import { requestFields } from '../log.ts';
@@ -27,13 +30,28 @@ class Stopped extends Error {
   }
 }
 
-/** The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's load. */
-const AWAY = { status: 503, reason: 'InternalError', error: 'the service is not available right now, try again later' } as const;
+/**
+ * The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's
+ * load.
+ */
+const AWAY = {
+  status: 503,
+  reason: 'InternalError',
+  error: 'the service is not available right now, try again later',
+} as const;
 const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something went wrong on our side' } as const;
 const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request did not end in time' } as const;
 
-/** Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the request. */
-export async function create(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log'>, request: Omit<Followed, 'timeoutMs'>, job: ProbeJob, signal: AbortSignal): Promise<Ended | null> {
+/**
+ * Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the
+ * request.
+ */
+export async function create(
+  deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log'>,
+  request: Omit<Followed, 'timeoutMs'>,
+  job: ProbeJob,
+  signal: AbortSignal,
+): Promise<Ended | null> {
   const began = performance.now();
   try {
     await createJob(deps.kube, job, { withinMs: request.queueTimeoutMs, signal });
@@ -52,11 +70,14 @@ export async function follow(deps: Deps, ctx: Context, request: Followed): Promi
   const stop = new AbortController();
   const hungUp = (): void => stop.abort(new Stopped('hung-up'));
   const drained = (): void => stop.abort(new Stopped('drained'));
-  const overdue = setTimeout(() => stop.abort(new Stopped('overdue')), request.queueTimeoutMs + request.timeoutMs + settings.graceMs);
+  const overdue = setTimeout(
+    () => stop.abort(new Stopped('overdue')),
+    request.queueTimeoutMs + request.timeoutMs + settings.graceMs,
+  );
   ctx.res.once('close', hungUp);
   drain.over.addEventListener('abort', drained);
   if (drain.over.aborted) drained();
-  else if (ctx.res.closed || ctx.req.destroyed && !ctx.req.complete) hungUp();
+  else if (ctx.res.closed || (ctx.req.destroyed && !ctx.req.complete)) hungUp();
 
   let creating: Promise<Ended | null> = Promise.resolve(null);
   try {
@@ -87,7 +108,11 @@ async function stopped(deps: Deps, request: Followed, why: Why, creating: Promis
   const mine = request.job !== null;
   switch (why) {
     case 'drained':
-      throw new GatewayError(500, 'draining', `this server is shutting down; the result will be at /v1/probe/${request.id}`);
+      throw new GatewayError(
+        500,
+        'draining',
+        `this server is shutting down; the result will be at /v1/probe/${request.id}`,
+      );
     case 'hung-up':
       // A pod that shuts down loses its callers through no wish of theirs.
       if (mine && !deps.drain.started) {

@@ -19,7 +19,10 @@ export interface GuessLimit {
   size(): number;
 }
 
-interface Guesses { burst: number; everyMs: number }
+interface Guesses {
+  burst: number;
+  everyMs: number;
+}
 
 const clock = (): number => performance.now();
 

@@ -1,4 +1,6 @@
-/** Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away. */
+/**
+ * Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away.
+ */
 import type { ProbeJob } from '../kube/resources.ts';
 import { requestFields } from '../log.ts';
 import type { Deps } from './deps.ts';
@@ -14,7 +16,9 @@ export interface HandOver {
 /** A job of a quiet cluster is there in 4 ms; one that is not there by now should not keep its caller. */
 const MOMENT_MS = 1_000;
 
-export function makeHandOver(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log' | 'settings' | 'tellEarly'>): HandOver {
+export function makeHandOver(
+  deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log' | 'settings' | 'tellEarly'>,
+): HandOver {
   const stopping = new AbortController();
   const underWay = new Set<Promise<void>>();
 
@@ -22,14 +26,22 @@ export function makeHandOver(deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'lo
     async start(request, job) {
       deps.tellEarly({ job: request.id, namespace: deps.settings.namespace, spec: job.spec });
       const creating: Promise<void> = create(deps, { ...request, job }, job, stopping.signal)
-        .then(() => {}, (error: unknown) => {
-          if (stopping.signal.aborted) return;
-          deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'a request could neither be created nor ended');
-        })
+        .then(
+          () => {},
+          (error: unknown) => {
+            if (stopping.signal.aborted) return;
+            deps.log.error(
+              { err: error, ...requestFields({ id: request.id }) },
+              'a request could neither be created nor ended',
+            );
+          },
+        )
         .finally(() => underWay.delete(creating));
       underWay.add(creating);
       let timer: NodeJS.Timeout | undefined;
-      const moment = new Promise<void>((resolve) => { timer = setTimeout(resolve, MOMENT_MS); });
+      const moment = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, MOMENT_MS);
+      });
       await Promise.race([creating, moment]);
       clearTimeout(timer);
     },

@@ -26,14 +26,29 @@ function refuse(newId: () => string, error: NodeJS.ErrnoException, socket: Socke
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const [status, text] = answerTo(error.code);
   const body = JSON.stringify({ error: text });
-  socket.end([
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`, 'Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${newId()}`, 'Connection: close', '', body,
-  ].join('\r\n'));
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${newId()}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
 }
 
-export async function listen(handler: RequestListener, at: { host: string | undefined; port: number }, newId: () => string, slow: SlowSocketOptions = {}): Promise<HttpServer> {
-  const server: Server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS, noDelay: true }, handler);
+export async function listen(
+  handler: RequestListener,
+  at: { host: string | undefined; port: number },
+  newId: () => string,
+  slow: SlowSocketOptions = {},
+): Promise<HttpServer> {
+  const server: Server = createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS, noDelay: true },
+    handler,
+  );
   closeSlowSockets(server, slow);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuse(newId, error, socket));
   await new Promise<void>((resolve, reject) => {

@@ -26,12 +26,20 @@ export async function run(): Promise<void> {
   const stopping = signals();
 
   const store = await openStore({
-    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile, name: 'probeyard-api', defaultLimits: limitsOf(config),
+    url: config.postgresUrl,
+    directUrl: config.postgresDirectUrl,
+    caFile: config.postgresCaFile,
+    name: 'probeyard-api',
+    defaultLimits: limitsOf(config),
     onError: (error) => log.warn({ err: error }, 'postgres'),
   });
   let reconnected = (): void => {};
   const bus = await connectBus({
-    url: config.natsUrl, caFile: config.natsCaFile, nkeyFile: config.natsNkeyFile, name: `api/${config.podName}`, inboxPrefix: INBOX.api,
+    url: config.natsUrl,
+    caFile: config.natsCaFile,
+    nkeyFile: config.natsNkeyFile,
+    name: `api/${config.podName}`,
+    inboxPrefix: INBOX.api,
     onStatus: (status) => {
       log.info({ status }, 'nats');
       // Ends that were told while it was away are lost.
@@ -41,18 +49,40 @@ export async function run(): Promise<void> {
   });
   const kube = await makeClient({ namespace: config.namespace });
   const wired = wire({
-    store, bus, kube, log, processMetrics: true,
-    sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'the seal keys cannot be read again')),
+    store,
+    bus,
+    kube,
+    log,
+    processMetrics: true,
+    sealKeys: watchSealKeys(config.sealPublicFile, (error) =>
+      log.error({ err: error }, 'the seal keys cannot be read again'),
+    ),
     accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
     webhooks: wayOut(config),
-    settings: { ...DEFAULTS, maxQueued: config.maxQueued, memoryBudgetBytes: config.memoryBudgetBytes, namespace: config.namespace, replica: config.replica, allowSources: config.allowSources, denyCidrs: config.denyCidrs, s3Hosts: config.s3Hosts, onlyReturnsRaw: config.onlyReturnsRaw },
+    settings: {
+      ...DEFAULTS,
+      maxQueued: config.maxQueued,
+      memoryBudgetBytes: config.memoryBudgetBytes,
+      namespace: config.namespace,
+      replica: config.replica,
+      allowSources: config.allowSources,
+      denyCidrs: config.denyCidrs,
+      s3Hosts: config.s3Hosts,
+      onlyReturnsRaw: config.onlyReturnsRaw,
+    },
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
 
   const newId = () => store.newRequest().id;
-  const server = await listen(makeApp(deps, checks).callback(), config.listen, newId, { onClosed: deps.metrics.slowSocketClosed });
-  const metricsServer = await listen(makeMetricsApp(deps.metrics, checks, deps.drain).callback(), config.metricsListen, newId);
+  const server = await listen(makeApp(deps, checks).callback(), config.listen, newId, {
+    onClosed: deps.metrics.slowSocketClosed,
+  });
+  const metricsServer = await listen(
+    makeMetricsApp(deps.metrics, checks, deps.drain).callback(),
+    config.metricsListen,
+    newId,
+  );
   log.info({ port: server.port }, 'listening');
 
   const signal = await stopping.serving();
@@ -69,14 +99,27 @@ export async function run(): Promise<void> {
 }
 
 /** How receivers of webhooks are reached: as origins are. The operator's authorities may come later than this pod. */
-const wayOut = ({ egressProxy, noProxy, egressResolve, sourceCaFile }: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'egressResolve' | 'sourceCaFile'>) => ({
+const wayOut = ({
+  egressProxy,
+  noProxy,
+  egressResolve,
+  sourceCaFile,
+}: Pick<Config<'api'>, 'egressProxy' | 'noProxy' | 'egressResolve' | 'sourceCaFile'>) => ({
   egress: egressProxy === '' ? undefined : { url: egressProxy, noProxy, resolve: egressResolve },
   ca: sourceCaFile !== '' && existsSync(sourceCaFile) ? readFileSync(sourceCaFile, 'utf8') : undefined,
 });
 
-/** The first process of a container ignores a signal that it has no handler for: one that comes while we start ends us here. */
+/**
+ * The first process of a container ignores a signal that it has no handler for: one that comes while we start ends us
+ * here.
+ */
 function signals(): { serving(): Promise<string> } {
   let stop = (_signal: string): void => process.exit(0);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(signal));
-  return { serving: () => new Promise((resolve) => { stop = resolve; }) };
+  return {
+    serving: () =>
+      new Promise((resolve) => {
+        stop = resolve;
+      }),
+  };
 }

@@ -2,8 +2,11 @@
 import { GatewayError } from './errors.ts';
 import type { Handler } from './context.ts';
 
-export const methods = (...allowed: string[]): Handler =>
+export const methods =
+  (...allowed: string[]): Handler =>
   (ctx, next) => {
     if (allowed.includes(ctx.method)) return next();
-    throw new GatewayError(405, 'method-not-allowed', `the methods here are ${allowed.join(' and ')}`, { headers: { Allow: allowed.join(', ') } });
+    throw new GatewayError(405, 'method-not-allowed', `the methods here are ${allowed.join(' and ')}`, {
+      headers: { Allow: allowed.join(', ') },
+    });
   };

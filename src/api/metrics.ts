@@ -23,14 +23,55 @@ export function makeMetrics(waiting: () => number, options: { defaults?: boolean
   const registry = new Registry();
   if (options.defaults) collectDefaultMetrics({ register: registry });
   const on = { registers: [registry] };
-  const requests = new Counter({ ...on, name: 'probeyard_api_requests_total', help: 'Requests, by the class of status that was sent; 4xx also where the caller was gone before', labelNames: ['route', 'status'] });
-  const seconds = new Histogram({ ...on, name: 'probeyard_api_request_seconds', help: 'From the request to the last byte of its answer', labelNames: ['route'], buckets: SECONDS });
-  const cut = new Counter({ ...on, name: 'probeyard_api_cut_answers_total', help: 'Answers whose caller was gone before the last byte', labelNames: ['route'] });
-  const lookups = new Counter({ ...on, name: 'probeyard_api_token_lookups_total', help: 'Look-ups of API tokens', labelNames: ['from'] });
-  const steps = new Histogram({ ...on, name: 'probeyard_api_step_seconds', help: 'Parts of a probe request', labelNames: ['step'], buckets: SECONDS });
-  const refused = new Counter({ ...on, name: 'probeyard_api_memory_refused_total', help: 'Results that found no room in the memory budget, by what was used up', labelNames: ['by'] });
-  const slow = new Counter({ ...on, name: 'probeyard_api_slow_sockets_closed_total', help: 'Connections that were closed because their callers took less than 64 kB/s over 30 s' });
-  const held: Gauge = new Gauge({ name: 'probeyard_api_waiting', help: 'Requests that wait for their end', registers: [], collect: (): void => held.set(waiting()) });
+  const requests = new Counter({
+    ...on,
+    name: 'probeyard_api_requests_total',
+    help: 'Requests, by the class of status that was sent; 4xx also where the caller was gone before',
+    labelNames: ['route', 'status'],
+  });
+  const seconds = new Histogram({
+    ...on,
+    name: 'probeyard_api_request_seconds',
+    help: 'From the request to the last byte of its answer',
+    labelNames: ['route'],
+    buckets: SECONDS,
+  });
+  const cut = new Counter({
+    ...on,
+    name: 'probeyard_api_cut_answers_total',
+    help: 'Answers whose caller was gone before the last byte',
+    labelNames: ['route'],
+  });
+  const lookups = new Counter({
+    ...on,
+    name: 'probeyard_api_token_lookups_total',
+    help: 'Look-ups of API tokens',
+    labelNames: ['from'],
+  });
+  const steps = new Histogram({
+    ...on,
+    name: 'probeyard_api_step_seconds',
+    help: 'Parts of a probe request',
+    labelNames: ['step'],
+    buckets: SECONDS,
+  });
+  const refused = new Counter({
+    ...on,
+    name: 'probeyard_api_memory_refused_total',
+    help: 'Results that found no room in the memory budget, by what was used up',
+    labelNames: ['by'],
+  });
+  const slow = new Counter({
+    ...on,
+    name: 'probeyard_api_slow_sockets_closed_total',
+    help: 'Connections that were closed because their callers took less than 64 kB/s over 30 s',
+  });
+  const held: Gauge = new Gauge({
+    name: 'probeyard_api_waiting',
+    help: 'Requests that wait for their end',
+    registers: [],
+    collect: (): void => held.set(waiting()),
+  });
   registry.registerMetric(held);
 
   return {

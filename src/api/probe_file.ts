@@ -27,12 +27,23 @@ export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selec
 }
 
 /** Of the tools that print in formats of their own. */
-const bareType = ({ only, ffprobe, mediainfo }: Pick<ProbeFile, 'only' | 'ffprobe' | 'mediainfo'>): { bareType?: string } => {
-  if (only === 'ffprobe') return { bareType: mediaTypeOf('ffprobe', String((ffprobe as { output_format?: unknown }).output_format)) };
-  return only === 'mediainfo' ? { bareType: mediaTypeOf('mediainfo', String((mediainfo as { output?: unknown }).output)) } : {};
+const bareType = ({
+  only,
+  ffprobe,
+  mediainfo,
+}: Pick<ProbeFile, 'only' | 'ffprobe' | 'mediainfo'>): { bareType?: string } => {
+  if (only === 'ffprobe')
+    return { bareType: mediaTypeOf('ffprobe', String((ffprobe as { output_format?: unknown }).output_format)) };
+  return only === 'mediainfo'
+    ? { bareType: mediaTypeOf('mediainfo', String((mediainfo as { output?: unknown }).output)) }
+    : {};
 };
 
-function wantedOf(request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>, selection: Selection, onlyReturnsRaw: boolean): Wanted {
+function wantedOf(
+  request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>,
+  selection: Selection,
+  onlyReturnsRaw: boolean,
+): Wanted {
   return {
     asked: selection.tools.map(({ name }) => ({ name })),
     shown: selection.shown,
@@ -42,7 +53,8 @@ function wantedOf(request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_js
   };
 }
 
-const probe = (deps: Deps): Handler =>
+const probe =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const request = read(ctx.state.input!);
     ignoredFields(ctx, request);

@@ -1,5 +1,12 @@
 /** The ProbeJob of a request. Its name is the request's id, so that a repeated create is the same job. */
-import { API_VERSION, LABEL, type Kind, type ProbeJob, type ProbeJobSpec, type ToolRequest } from '../kube/resources.ts';
+import {
+  API_VERSION,
+  LABEL,
+  type Kind,
+  type ProbeJob,
+  type ProbeJobSpec,
+  type ToolRequest,
+} from '../kube/resources.ts';
 
 export interface JobInput {
   id: string;

@@ -11,5 +11,8 @@ export const probeMsv = (deps: Deps): Handler[] =>
   probeSingle(deps, {
     tool: 'msv',
     read,
-    options: ({ parse_playlist_only: playlistsOnly, enable_cli_output: text }) => ({ parse_playlist_only: String(playlistsOnly), enable_cli_output: String(text) }),
+    options: ({ parse_playlist_only: playlistsOnly, enable_cli_output: text }) => ({
+      parse_playlist_only: String(playlistsOnly),
+      enable_cli_output: String(text),
+    }),
   });

@@ -17,7 +17,8 @@ import { rateLimited } from './submit.ts';
 /** Reading back and management: per user. */
 const READS_PER_MINUTE = 600;
 
-const limit = ({ store }: Pick<Deps, 'store'>): Handler =>
+const limit =
+  ({ store }: Pick<Deps, 'store'>): Handler =>
   async (ctx, next) => {
     const taken = await store.takeRate('user', tokenOf(ctx).userId, READS_PER_MINUTE);
     ctx.state.rate = taken.rate;
@@ -25,15 +26,23 @@ const limit = ({ store }: Pick<Deps, 'store'>): Handler =>
     return next();
   };
 
-/** Where a request without an end stands, from its ProbeJob. One that is not (yet) there, or cannot be asked for, is queued for all anybody knows. */
+/**
+ * Where a request without an end stands, from its ProbeJob. One that is not (yet) there, or cannot be asked for, is
+ * queued for all anybody knows.
+ */
 function standing(job: ProbeJob | null, elapsedMs: number): { state: 'queued' | 'running'; queueTimeMs: number } {
   const admitted = job?.status?.conditions?.find(({ type }) => type === 'Admitted')?.status === 'True';
   const reason = job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason;
   const running = admitted && !WAITING.some((waiting) => waiting === reason);
-  return running ? { state: 'running', queueTimeMs: job?.status?.queueTimeMs ?? 0 } : { state: 'queued', queueTimeMs: Math.max(0, Math.round(elapsedMs)) };
+  return running
+    ? { state: 'running', queueTimeMs: job?.status?.queueTimeMs ?? 0 }
+    : { state: 'queued', queueTimeMs: Math.max(0, Math.round(elapsedMs)) };
 }
 
-async function jobOf({ kube, settings, log }: Pick<Deps, 'kube' | 'settings' | 'log'>, id: string): Promise<ProbeJob | null> {
+async function jobOf(
+  { kube, settings, log }: Pick<Deps, 'kube' | 'settings' | 'log'>,
+  id: string,
+): Promise<ProbeJob | null> {
   try {
     return await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 });
   } catch (error) {
@@ -42,7 +51,8 @@ async function jobOf({ kube, settings, log }: Pick<Deps, 'kube' | 'settings' | '
   }
 }
 
-const readBack = (deps: Deps): Handler =>
+const readBack =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const { store } = deps;
     const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
@@ -57,7 +67,11 @@ const readBack = (deps: Deps): Handler =>
       return;
     }
     const end = {
-      id, status: record.status ?? 500, reason: record.reason ?? ('InternalError' as const), queueTimeMs: record.queueTimeMs ?? 0, hasBody: record.hasBody,
+      id,
+      status: record.status ?? 500,
+      reason: record.reason ?? ('InternalError' as const),
+      queueTimeMs: record.queueTimeMs ?? 0,
+      hasBody: record.hasBody,
       ...(record.inflatedBytes === null ? {} : { inflatedBytes: record.inflatedBytes }),
       ...(record.error === null ? {} : { error: record.error }),
     };

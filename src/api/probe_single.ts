@@ -1,4 +1,7 @@
-/** What the endpoints of one tool have in common: a request becomes a job of one tool, its answer is that tool's output, bare or enveloped. */
+/**
+ * What the endpoints of one tool have in common: a request becomes a job of one tool, its answer is that tool's output,
+ * bare or enveloped.
+ */
 import type { SingleTool } from '../envelope/assemble_single.ts';
 import { auth } from './auth.ts';
 import { body } from './body.ts';
@@ -10,7 +13,10 @@ import { methods } from './methods.ts';
 import { noCache } from './no_cache.ts';
 import { rateLimitHeaders } from './rate_headers.ts';
 
-interface SingleRequest extends Asked { inject_output: boolean; inject_json: boolean }
+interface SingleRequest extends Asked {
+  inject_output: boolean;
+  inject_json: boolean;
+}
 
 export interface Single<T> {
   tool: SingleTool;
@@ -20,9 +26,13 @@ export interface Single<T> {
 }
 
 /** What is kept of a request, to give its result back later. */
-export interface KeptSingle { single: SingleTool; inject_json: boolean }
+export interface KeptSingle {
+  single: SingleTool;
+  inject_json: boolean;
+}
 
-const probe = <T extends SingleRequest>(deps: Deps, { tool, read, options }: Single<T>): Handler =>
+const probe =
+  <T extends SingleRequest>(deps: Deps, { tool, read, options }: Single<T>): Handler =>
   async (ctx) => {
     const request = read(ctx.state.input!);
     const texts = options(request);
@@ -32,10 +42,23 @@ const probe = <T extends SingleRequest>(deps: Deps, { tool, read, options }: Sin
       kind: tool,
       request,
       selection: {
-        tools: [{ name: tool, version, timeoutMs: request.timeout, ...(Object.keys(texts).length > 0 ? { options: texts } : {}) }],
+        tools: [
+          {
+            name: tool,
+            version,
+            timeoutMs: request.timeout,
+            ...(Object.keys(texts).length > 0 ? { options: texts } : {}),
+          },
+        ],
         report: { enabled: false },
       },
-      wanted: { single: tool, asked: [{ name: tool }], shown: [], injectOutput: request.inject_output, injectJson: request.inject_json },
+      wanted: {
+        single: tool,
+        asked: [{ name: tool }],
+        shown: [],
+        injectOutput: request.inject_output,
+        injectJson: request.inject_json,
+      },
       kept: { ...rest, single: tool } satisfies KeptSingle,
     });
   };

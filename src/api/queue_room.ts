@@ -1,6 +1,7 @@
 /**
- * Refuses early where the whole queue is full: what would be made only to be refused costs a row and an object of the cluster.
- * The figure is a second old, with what this replica has opened since; the leader's own guard stays the last word.
+ * Refuses early where the whole queue is full: what would be made only to be refused costs a row and an object of the
+ * cluster. The figure is a second old, with what this replica has opened since; the leader's own guard stays the last
+ * word.
  */
 import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
@@ -17,7 +18,17 @@ const FRESH_MS = 1_000;
 const STALE_MS = 5_000;
 const RETRY_AFTER_S = 10;
 
-export function makeQueueRoom({ store, log, maxQueued, now = () => performance.now() }: { store: Pick<Store, 'waitingRequests'>; log: Logger; maxQueued: number; now?: () => number }): QueueRoom {
+export function makeQueueRoom({
+  store,
+  log,
+  maxQueued,
+  now = () => performance.now(),
+}: {
+  store: Pick<Store, 'waitingRequests'>;
+  log: Logger;
+  maxQueued: number;
+  now?: () => number;
+}): QueueRoom {
   let waiting = 0;
   let since = 0;
   let at = -Infinity;
@@ -36,11 +47,21 @@ export function makeQueueRoom({ store, log, maxQueued, now = () => performance.n
 
   return {
     check() {
-      if (now() - at > FRESH_MS) asking ??= ask().finally(() => { asking = undefined; });
+      if (now() - at > FRESH_MS)
+        asking ??= ask().finally(() => {
+          asking = undefined;
+        });
       // A full queue needs many that wait: what was opened since, and may run at once, makes none of an empty one.
       if (now() - at > STALE_MS || waiting === 0 || waiting + since < maxQueued) return;
-      throw new GatewayError(429, 'queue-full', 'too many requests are waiting in the whole installation: try again later', { headers: { 'Retry-After': String(RETRY_AFTER_S) } });
+      throw new GatewayError(
+        429,
+        'queue-full',
+        'too many requests are waiting in the whole installation: try again later',
+        { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
+      );
     },
-    opened() { since += 1; },
+    opened() {
+      since += 1;
+    },
   };
 }

@@ -1,4 +1,7 @@
-/** Every answer names its request. Probe endpoints set their own id once they have accepted the request: the one it is stored under. */
+/**
+ * Every answer names its request. Probe endpoints set their own id once they have accepted the request: the one it is
+ * stored under.
+ */
 import type { Context, Handler } from './context.ts';
 
 export function setRequestId(ctx: Context, id: string): void {
@@ -6,7 +9,8 @@ export function setRequestId(ctx: Context, id: string): void {
   ctx.set('X-Request-Id', id);
 }
 
-export const requestId = (newId: () => string): Handler =>
+export const requestId =
+  (newId: () => string): Handler =>
   (ctx, next) => {
     setRequestId(ctx, newId());
     return next();

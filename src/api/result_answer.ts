@@ -1,4 +1,7 @@
-/** An answer that is made from a stored result: its place in the memory budget, its way to the socket, and what is said where there is no room. */
+/**
+ * An answer that is made from a stored result: its place in the memory budget, its way to the socket, and what is said
+ * where there is no room.
+ */
 import { Readable } from 'node:stream';
 import type { Packed } from '../envelope/inflate.ts';
 import { LiftError } from '../envelope/lift.ts';
@@ -9,8 +12,15 @@ import type { Context } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError, inside, unavailable } from './errors.ts';
 
-/** The place is given back when the socket has taken the whole answer, or is closed. Null: the result is kept no longer. */
-export async function resultFor(deps: Pick<Deps, 'store' | 'memory'>, ctx: Context, stored: StoredResult, account: number): Promise<OpenResult | null> {
+/**
+ * The place is given back when the socket has taken the whole answer, or is closed. Null: the result is kept no longer.
+ */
+export async function resultFor(
+  deps: Pick<Deps, 'store' | 'memory'>,
+  ctx: Context,
+  stored: StoredResult,
+  account: number,
+): Promise<OpenResult | null> {
   const gone = new AbortController();
   const closed = (): void => gone.abort(new GatewayError(499, 'hung-up', 'the caller hung up'));
   ctx.res.once('close', closed);
@@ -22,7 +32,11 @@ export async function resultFor(deps: Pick<Deps, 'store' | 'memory'>, ctx: Conte
     else ctx.res.once('close', () => result.place.release());
     return result;
   } catch (error) {
-    if (error instanceof OverBudget) throw unavailable(`too many results are being read at the moment; this one can be read later: /v1/probe/${stored.id}`, error.retryAfterS);
+    if (error instanceof OverBudget)
+      throw unavailable(
+        `too many results are being read at the moment; this one can be read later: /v1/probe/${stored.id}`,
+        error.retryAfterS,
+      );
     throw error;
   } finally {
     ctx.res.off('close', closed);
@@ -30,7 +44,8 @@ export async function resultFor(deps: Pick<Deps, 'store' | 'memory'>, ctx: Conte
 }
 
 /** Reads of a stored result throw these where it is not one. */
-export const unreadable = (error: unknown): unknown => (error instanceof LiftError ? inside(`a stored result cannot be read: ${error.message}`, error) : error);
+export const unreadable = (error: unknown): unknown =>
+  error instanceof LiftError ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
 
 /** Texts below this are one write. */
 const ONE_WRITE = 64 * 1024;

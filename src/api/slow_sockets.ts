@@ -1,6 +1,6 @@
 /**
- * Closes connections that take too little of what is sent to them: an answer is held until its socket has taken it, so a caller who reads
- * a byte a second would hold its memory for hours. A connection with nothing to send is never slow.
+ * Closes connections that take too little of what is sent to them: an answer is held until its socket has taken it, so
+ * a caller who reads a byte a second would hold its memory for hours. A connection with nothing to send is never slow.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,13 +11,23 @@ const OVER_MS = 30_000;
 const STEPS = 6;
 
 /** What a socket's caller has taken since it had something to take. */
-export interface Progress { at: number; taken: number }
+export interface Progress {
+  at: number;
+  taken: number;
+}
 
 /** Pure. `history`: one entry for each look at which there was something to send, oldest first. */
-export function isSlow(history: readonly Progress[], { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S } = {}): boolean {
+export function isSlow(
+  history: readonly Progress[],
+  { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S } = {},
+): boolean {
   const last = history.at(-1);
   const first = history.findLast(({ at }) => last !== undefined && last.at - at >= overMs);
-  return first !== undefined && last !== undefined && last.taken - first.taken < (leastBytesPerS * (last.at - first.at)) / 1_000;
+  return (
+    first !== undefined &&
+    last !== undefined &&
+    last.taken - first.taken < (leastBytesPerS * (last.at - first.at)) / 1_000
+  );
 }
 
 export interface SlowSocketOptions {
@@ -26,7 +36,10 @@ export interface SlowSocketOptions {
   onClosed?: () => void;
 }
 
-export function closeSlowSockets(server: Server, { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S, onClosed = () => {} }: SlowSocketOptions = {}): void {
+export function closeSlowSockets(
+  server: Server,
+  { overMs = OVER_MS, leastBytesPerS = LEAST_BYTES_PER_S, onClosed = () => {} }: SlowSocketOptions = {},
+): void {
   const histories = new Map<Socket, Progress[]>();
   server.on('connection', (socket: Socket) => {
     histories.set(socket, []);

@@ -1,4 +1,7 @@
-/** Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end, whatever happens. */
+/**
+ * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end,
+ * whatever happens.
+ */
 import type { Kind, ProbeJob } from '../kube/resources.ts';
 import { sealSource } from '../seal/seal.ts';
 import { displaySource, hideQuery } from '../source/redact.ts';
@@ -46,13 +49,21 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
   // Where the request is not opened, nobody awaits it.
   sealing.catch(() => {});
 
-  const webhookUrl = submission.webhookUrl === null ? null : await keptUrl(submission.webhookUrl, id, deps.accounts.box);
+  const webhookUrl =
+    submission.webhookUrl === null ? null : await keptUrl(submission.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
   const opened = await store.openRequest({
-    id, submittedAt, tokenId: token.id, userId: token.userId, kind,
-    display: hideQuery(source.url), scheme: schemeOf(source), request: submission.kept,
+    id,
+    submittedAt,
+    tokenId: token.id,
+    userId: token.userId,
+    kind,
+    display: hideQuery(source.url),
+    scheme: schemeOf(source),
+    request: submission.kept,
     tools: selection.tools.map(({ name, version }) => ({ name, version })),
-    queueTimeoutMs, timeoutMs,
+    queueTimeoutMs,
+    timeoutMs,
     waiter: submission.webhookUrl === null ? settings.replica : null,
     webhookUrl,
     idempotency: submission.idempotency,
@@ -77,8 +88,17 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
     }
     case 'opened': {
       const job = probeJob({
-        id, namespace: settings.namespace, submittedAt, kind, token, display: displaySource(source), sealed: await sealing,
-        queueTimeoutMs, timeoutMs, tools: selection.tools, report: selection.report,
+        id,
+        namespace: settings.namespace,
+        submittedAt,
+        kind,
+        token,
+        display: displaySource(source),
+        sealed: await sealing,
+        queueTimeoutMs,
+        timeoutMs,
+        tools: selection.tools,
+        report: selection.report,
       });
       return { id, submittedAt, job };
     }
@@ -86,12 +106,26 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
 }
 
 export const rateLimited = (retryAfterMs: number): GatewayError =>
-  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', { headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } });
+  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', {
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+  });
 
-const USED_UP: Record<keyof MonthlyLimits, string> = { 'request-count': 'number of requests', 'processing-time': 'processing time', 'data-processed': 'amount of data' };
+const USED_UP: Record<keyof MonthlyLimits, string> = {
+  'request-count': 'number of requests',
+  'processing-time': 'processing time',
+  'data-processed': 'amount of data',
+};
 const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
-  new GatewayError(403, 'quota', `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`);
+  new GatewayError(
+    403,
+    'quota',
+    `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`,
+  );
 
 /** For statistics: playlists and manifests first, then by scheme. */
 const schemeOf = (source: Source): string =>
-  source.class === 'hls' || source.class === 'dash' ? source.class : source.s3 ? 's3' : source.scheme.replace(/^(rtmp|rtsp)s$/, '$1');
+  source.class === 'hls' || source.class === 'dash'
+    ? source.class
+    : source.s3
+      ? 's3'
+      : source.scheme.replace(/^(rtmp|rtsp)s$/, '$1');

@@ -1,6 +1,6 @@
 /**
- * Tokens by their SHA-256, so that a request costs no look-up. A notice of Postgres makes what it is about stale at once;
- * while notices may be missed, entries hold for a second. Concurrent look-ups of one token are one.
+ * Tokens by their SHA-256, so that a request costs no look-up. A notice of Postgres makes what it is about stale at
+ * once; while notices may be missed, entries hold for a second. Concurrent look-ups of one token are one.
  */
 import type { TokenChange } from '../store/listen.ts';
 import type { TokenRecord } from '../store/records.ts';
@@ -29,12 +29,22 @@ const TTL_LISTENING_MS = 30_000;
 
 const MOST_UNKNOWN = 1_000;
 
-interface Entry { record: TokenRecord | null; at: number }
+interface Entry {
+  record: TokenRecord | null;
+  at: number;
+}
 
 /** Never fresh. The entry stays, because a token that was known is no guess. */
 const STALE = -Infinity;
 
-export function makeTokenCache({ find, listening, now = () => performance.now(), onLookup = () => {}, max = 10_000, guesses = makeGuessLimit(now) }: TokenCacheOptions): TokenCache {
+export function makeTokenCache({
+  find,
+  listening,
+  now = () => performance.now(),
+  onLookup = () => {},
+  max = 10_000,
+  guesses = makeGuessLimit(now),
+}: TokenCacheOptions): TokenCache {
   const entries = new Map<string, Entry>();
   const unknown = new Map<string, Entry>();
   const pending = new Map<string, Promise<TokenRecord | null>>();
@@ -96,19 +106,21 @@ export function makeTokenCache({ find, listening, now = () => performance.now(),
       const giveBack = asking || entries.has(key) ? () => {} : guesses.take(address);
       onLookup(false);
       if (asking) return asking;
-      const asked = look(key, sha256).then(
-        (record) => {
-          if (record) giveBack();
-          return record;
-        },
-        (error: unknown) => {
-          // Postgres is away: nobody knows whether it was a guess.
-          giveBack();
-          throw error;
-        },
-      ).finally(() => {
-        if (pending.get(key) === asked) pending.delete(key);
-      });
+      const asked = look(key, sha256)
+        .then(
+          (record) => {
+            if (record) giveBack();
+            return record;
+          },
+          (error: unknown) => {
+            // Postgres is away: nobody knows whether it was a guess.
+            giveBack();
+            throw error;
+          },
+        )
+        .finally(() => {
+          if (pending.get(key) === asked) pending.delete(key);
+        });
       pending.set(key, asked);
       return asked;
     },

@@ -40,7 +40,12 @@ export function selectTools(request: ProbeFile, catalog: Catalog): Selection {
     const wanted = request[name as 'ffprobe' | 'mediainfo'];
     const resolved = catalog.resolve(name, wanted.version);
     const options = optionTexts(name as 'ffprobe' | 'mediainfo', wanted, resolved);
-    return { name, version: resolved.version, timeoutMs: Math.min(wanted.timeout, request.timeout), ...(Object.keys(options).length > 0 ? { options } : {}) };
+    return {
+      name,
+      version: resolved.version,
+      timeoutMs: Math.min(wanted.timeout, request.timeout),
+      ...(Object.keys(options).length > 0 ? { options } : {}),
+    };
   });
   const { diff, prefer } = request.probe_report;
   const enabled = shown.includes('probe_report');

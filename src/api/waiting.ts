@@ -41,11 +41,15 @@ export function makeWaiting({ look, log, everyMs = 2_000 }: WaitingOptions): Wai
   const lookNow = (): Promise<void> => {
     looking ??= lookOnce()
       .catch((error: unknown) => log.warn({ err: error, waiting: waiters.size }, 'cannot look for ends in Postgres'))
-      .finally(() => { looking = undefined; });
+      .finally(() => {
+        looking = undefined;
+      });
     return looking;
   };
 
-  const timer = setInterval(() => { if (waiters.size > 0) void lookNow(); }, everyMs);
+  const timer = setInterval(() => {
+    if (waiters.size > 0) void lookNow();
+  }, everyMs);
   timer.unref();
 
   return {

@@ -36,25 +36,55 @@ export interface Connections {
   processMetrics?: boolean;
 }
 
-export interface Wired { deps: Deps; checks: Checks; toolsRead: Promise<void>; stop(): Promise<void> }
+export interface Wired {
+  deps: Deps;
+  checks: Checks;
+  toolsRead: Promise<void>;
+  stop(): Promise<void>;
+}
 
-export function wire({ store, bus, kube, sealKeys, log, settings, accounts: accountSettings, webhooks = {}, processMetrics = false }: Connections): Wired {
+export function wire({
+  store,
+  bus,
+  kube,
+  sealKeys,
+  log,
+  settings,
+  accounts: accountSettings,
+  webhooks = {},
+  processMetrics = false,
+}: Connections): Wired {
   const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map(endOf), log });
   const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
 
-  const memory = makeMemoryBudget({ totalBytes: settings.memoryBudgetBytes, wholeBytes: WHOLE, onRefused: metrics.memoryRefused });
+  const memory = makeMemoryBudget({
+    totalBytes: settings.memoryBudgetBytes,
+    wholeBytes: WHOLE,
+    onRefused: metrics.memoryRefused,
+  });
   metrics.watchMemory(memory);
 
   let catalog: Catalog | undefined;
-  const changed = (): void => { catalog = undefined; };
-  const tools = startReflector({ client: kube, type: PROBE_TOOLS, namespace: settings.namespace, handlers: { add: changed, update: changed, delete: changed } });
+  const changed = (): void => {
+    catalog = undefined;
+  };
+  const tools = startReflector({
+    client: kube,
+    type: PROBE_TOOLS,
+    namespace: settings.namespace,
+    handlers: { add: changed, update: changed, delete: changed },
+  });
   const toolsRead = tools.synced;
   // Stopped before the first LIST: nobody need hear of it.
   toolsRead.catch(() => {});
 
   // The cache asks whether changes are heard of, and the listener tells the cache of them.
-  const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening(), onLookup: metrics.tokenLookup });
+  const tokens = makeTokenCache({
+    find: store.findToken,
+    listening: () => listener.listening(),
+    onLookup: metrics.tokenLookup,
+  });
   const listener = store.listenTokens(tokens.changed);
 
   const accounts = makeAccounts({ store, log, settings: accountSettings });
@@ -67,10 +97,31 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
     }
   };
   const handOver = makeHandOver({ store, kube, metrics, log, settings, tellEarly });
-  const delivery = startDelivery({ store, memory, log, metrics: webhookMetrics(metrics.registry, () => delivery.inHand()), settings: { ...webhooks, openSecret: accounts.openWebhookSecret, openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box), allowSources: settings.allowSources, denyCidrs: settings.denyCidrs } });
+  const delivery = startDelivery({
+    store,
+    memory,
+    log,
+    metrics: webhookMetrics(metrics.registry, () => delivery.inHand()),
+    settings: {
+      ...webhooks,
+      openSecret: accounts.openWebhookSecret,
+      openUrl: (kept, requestId) => openUrl(kept, requestId, accounts.box),
+      allowSources: settings.allowSources,
+      denyCidrs: settings.denyCidrs,
+    },
+  });
 
   const deps: Deps = {
-    store, accounts, kube, tokens, waiting, memory, metrics, log, sealKeys, settings,
+    store,
+    accounts,
+    kube,
+    tokens,
+    waiting,
+    memory,
+    metrics,
+    log,
+    sealKeys,
+    settings,
     drain: makeDrain(),
     catalog: () => (catalog ??= catalogOf(tools.list())),
     tellEarly,
@@ -80,11 +131,20 @@ export function wire({ store, bus, kube, sealKeys, log, settings, accounts: acco
   const checks: Checks = {
     postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
     nats: () => (bus.connected() ? null : 'not connected'),
-    kubernetes: reachable(async () => { await kube.list(PROBE_TOOLS, { namespace: settings.namespace, limit: 1, resourceVersion: '0', deadlineMs: 1_000 }); }),
+    kubernetes: reachable(async () => {
+      await kube.list(PROBE_TOOLS, {
+        namespace: settings.namespace,
+        limit: 1,
+        resourceVersion: '0',
+        deadlineMs: 1_000,
+      });
+    }),
     tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
   };
   return {
-    deps, checks, toolsRead,
+    deps,
+    checks,
+    toolsRead,
     async stop() {
       waiting.stop();
       told.stop();
@@ -100,7 +160,10 @@ function reachable(look: () => Promise<void>): () => Promise<string | null> {
   return () => {
     if (performance.now() - at > 5_000) {
       at = performance.now();
-      last = look().then(() => null, (error: { code?: string }) => `not reachable: ${error.code ?? 'failed'}`);
+      last = look().then(
+        () => null,
+        (error: { code?: string }) => `not reachable: ${error.code ?? 'failed'}`,
+      );
     }
     return last;
   };

@@ -1,6 +1,6 @@
 /**
- * How many bytes of bodies in chunks a collector holds at once: joined, copied for Postgres, and sent, one takes several times its size.
- * In order: a large body waits until there is room for it, and later ones behind it.
+ * How many bytes of bodies in chunks a collector holds at once: joined, copied for Postgres, and sent, one takes
+ * several times its size. In order: a large body waits until there is room for it, and later ones behind it.
  */
 export interface BodyRoom {
   /** Waits for room; what is larger than all of it waits until it is alone. Null: too many wait already. */
@@ -8,7 +8,10 @@ export interface BodyRoom {
   used(): number;
 }
 
-interface Waiter { bytes: number; grant(): void }
+interface Waiter {
+  bytes: number;
+  grant(): void;
+}
 
 export function makeBodyRoom({ totalBytes, mostWaiting }: { totalBytes: number; mostWaiting: number }): BodyRoom {
   const waiters: Waiter[] = [];
@@ -32,7 +35,9 @@ export function makeBodyRoom({ totalBytes, mostWaiting }: { totalBytes: number; 
       if (bytes === 0) return () => {};
       if (waiters.length === 0 && used + bytes <= totalBytes) return take(bytes);
       if (waiters.length >= mostWaiting) return null;
-      return new Promise((resolve) => { waiters.push({ bytes, grant: () => resolve(take(bytes)) }); });
+      return new Promise((resolve) => {
+        waiters.push({ bytes, grant: () => resolve(take(bytes)) });
+      });
     },
   };
 }

@@ -8,7 +8,10 @@ import { asBusError } from './errors.ts';
 import { type Claims, signerOf, verifiedClaims } from './nats_jwt.ts';
 import { AUTH_CALLOUT, CALLOUT_QUEUE, KICK, runnerPermissions } from './permissions.ts';
 
-export interface Runner { uid: string; pod: string }
+export interface Runner {
+  uid: string;
+  pod: string;
+}
 export type Decision = { ok: true; uid: string; pod: string } | { ok: false; code: string; message: string };
 
 export interface CalloutSettings {
@@ -44,7 +47,11 @@ interface AuthorizationRequest {
   connect_opts: { auth_token?: string };
 }
 
-interface Admitted { serverId: string; connection: number; until: number }
+interface Admitted {
+  serverId: string;
+  connection: number;
+  until: number;
+}
 
 export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const { account, authorise, lifeSeconds = HOUR, onDecision = () => {} } = settings;
@@ -52,7 +59,8 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const admitted = new Map<string, Admitted[]>();
   let forgetAt = 0;
 
-  // A pod may be gone before its connection is remembered, and then nobody kicks it: its entry goes with its connection's life.
+  // A pod may be gone before its connection is remembered, and then nobody kicks it: its entry goes with its
+  // connection's life.
   const forget = (now: number) => {
     for (const [uid, entries] of admitted) if (entries.every(({ until }) => until <= now)) admitted.delete(uid);
   };
@@ -73,8 +81,20 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       const { uid, pod } = await authorise(token);
       const { publish, subscribe } = runnerPermissions(uid);
       const user = issuer.sign({
-        sub: request.user_nkey, name: uid, aud: account, exp: Math.floor(Date.now() / 1000) + lifeSeconds,
-        nats: { type: 'user', version: 2, pub: { allow: publish }, sub: { allow: subscribe }, resp: { max: 1, ttl: RESPONSE_NS }, subs: -1, data: -1, payload: -1 },
+        sub: request.user_nkey,
+        name: uid,
+        aud: account,
+        exp: Math.floor(Date.now() / 1000) + lifeSeconds,
+        nats: {
+          type: 'user',
+          version: 2,
+          pub: { allow: publish },
+          sub: { allow: subscribe },
+          resp: { max: 1, ttl: RESPONSE_NS },
+          subs: -1,
+          data: -1,
+          payload: -1,
+        },
       });
       remember(uid, request.server_id.id, request.client_info.id ?? 0);
       onDecision({ ok: true, uid, pod });
@@ -89,13 +109,20 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const answer = async (message: Msg) => {
     const request = requestOf(verifiedClaims(new TextDecoder().decode(message.data)));
     const decision = await decide(request);
-    message.respond(issuer.sign({ sub: request.user_nkey, aud: request.server_id.id, nats: { ...decision, type: 'authorization_response', version: 2 } }));
+    message.respond(
+      issuer.sign({
+        sub: request.user_nkey,
+        aud: request.server_id.id,
+        nats: { ...decision, type: 'authorization_response', version: 2 },
+      }),
+    );
   };
 
   const subscription = bus.connection.subscribe(AUTH_CALLOUT, {
     queue: CALLOUT_QUEUE,
     callback: (error, message) => {
-      const failed = (failure: unknown) => onDecision({ ok: false, code: 'bad-request', message: asBusError(failure, 'authorisation request').message });
+      const failed = (failure: unknown) =>
+        onDecision({ ok: false, code: 'bad-request', message: asBusError(failure, 'authorisation request').message });
       if (error) failed(error);
       else answer(message).catch(failed);
     },
@@ -106,7 +133,9 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
       const connections = admitted.get(podUid) ?? [];
       admitted.delete(podUid);
       // A connection that has ended since is no longer there to be kicked: the server says so, and that is fine.
-      await Promise.allSettled(connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)));
+      await Promise.allSettled(
+        connections.map(({ serverId, connection }) => bus.request(KICK(serverId), { cid: connection }, 2_000)),
+      );
       return connections.length;
     },
     remembered: () => admitted.size,
@@ -117,8 +146,10 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
 function requestOf({ aud, iss, nats }: Claims<Partial<AuthorizationRequest>>): AuthorizationRequest {
   const { server_id, user_nkey, connect_opts, client_info } = nats;
   if (aud !== 'nats-authorization-request') throw new Error('no authorisation request');
-  if (!server_id || !user_nkey || !connect_opts || !client_info) throw new Error('an authorisation request without server, user or connection');
+  if (!server_id || !user_nkey || !connect_opts || !client_info)
+    throw new Error('an authorisation request without server, user or connection');
   // Only a server's key may have signed, and it must be the one that asks.
-  if (iss !== server_id.id || !iss.startsWith('N')) throw new Error('an authorisation request that its server has not signed');
+  if (iss !== server_id.id || !iss.startsWith('N'))
+    throw new Error('an authorisation request that its server has not signed');
   return { server_id, user_nkey, connect_opts, client_info };
 }

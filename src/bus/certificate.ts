@@ -1,4 +1,7 @@
-/** The certificate that a NATS server presents, as a new connection sees it, and the way to make the server read a renewed one. */
+/**
+ * The certificate that a NATS server presents, as a new connection sees it, and the way to make the server read a
+ * renewed one.
+ */
 import { readFile } from 'node:fs/promises';
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -6,19 +9,30 @@ import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 import { RELOAD } from './permissions.ts';
 
-export interface Presented { serverId: string; fingerprint: string; validFrom: number; validTo: number }
+export interface Presented {
+  serverId: string;
+  fingerprint: string;
+  validFrom: number;
+  validTo: number;
+}
 
 const DIAL_MS = 5_000;
 const RELOAD_MS = 5_000;
 
-/** Undefined: the server uses no TLS. A certificate that is not trusted is read, too: that it has expired is what one wants to know. */
+/**
+ * Undefined: the server uses no TLS. A certificate that is not trusted is read, too: that it has expired is what one
+ * wants to know.
+ */
 export async function presentedCertificate(url: string, caFile: string | undefined): Promise<Presented | undefined> {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
   const ca = caFile ? await readFile(caFile) : undefined;
   const socket = connectTcp(Number(port || 4222), host);
   const { promise, resolve, reject } = Promise.withResolvers<Presented | undefined>();
-  const timer = setTimeout(() => reject(new BusError('timeout', `${host}: no TLS handshake within ${DIAL_MS} ms`)), DIAL_MS);
+  const timer = setTimeout(
+    () => reject(new BusError('timeout', `${host}: no TLS handshake within ${DIAL_MS} ms`)),
+    DIAL_MS,
+  );
   let text = '';
   const greeted = (frame: Buffer): void => {
     text += frame.toString('latin1');
@@ -26,15 +40,28 @@ export async function presentedCertificate(url: string, caFile: string | undefin
     if (line < 0) return;
     socket.off('data', greeted);
     const info = /^INFO\s+(.+)$/i.exec(text.slice(0, line))?.[1];
-    const { server_id: serverId = '', tls_required: required, tls_available: available } = JSON.parse(info ?? '{}') as { server_id?: string; tls_required?: boolean; tls_available?: boolean };
-    if (!required && !available) { resolve(undefined); return; }
-    const secured = connectTls({ socket, servername: isIP(host) ? '' : host, rejectUnauthorized: false, ...(ca ? { ca } : {}) }, () => {
-      const { fingerprint256, valid_from: from, valid_to: to } = secured.getPeerCertificate();
-      resolve({ serverId, fingerprint: fingerprint256, validFrom: Date.parse(from), validTo: Date.parse(to) });
-    });
+    const {
+      server_id: serverId = '',
+      tls_required: required,
+      tls_available: available,
+    } = JSON.parse(info ?? '{}') as { server_id?: string; tls_required?: boolean; tls_available?: boolean };
+    if (!required && !available) {
+      resolve(undefined);
+      return;
+    }
+    const secured = connectTls(
+      { socket, servername: isIP(host) ? '' : host, rejectUnauthorized: false, ...(ca ? { ca } : {}) },
+      () => {
+        const { fingerprint256, valid_from: from, valid_to: to } = secured.getPeerCertificate();
+        resolve({ serverId, fingerprint: fingerprint256, validFrom: Date.parse(from), validTo: Date.parse(to) });
+      },
+    );
     secured.on('error', reject);
   };
-  socket.on('data', greeted).on('error', reject).on('close', () => reject(new BusError('disconnected', `${host}: closed before the TLS handshake was done`)));
+  socket
+    .on('data', greeted)
+    .on('error', reject)
+    .on('close', () => reject(new BusError('disconnected', `${host}: closed before the TLS handshake was done`)));
   try {
     return await promise;
   } finally {

@@ -11,7 +11,9 @@ import { ACK_WAIT_MS, ensureStreams, type StreamOptions } from './streams.ts';
 
 export interface ResultDelivery {
   header: Result;
-  /** By the subject, which the server ties to the pod's identity; the header's own claim is checked against it already. */
+  /**
+   * By the subject, which the server ties to the pod's identity; the header's own claim is checked against it already.
+   */
   podUid: string;
   /** 1 for the first delivery. */
   deliveries: number;
@@ -27,13 +29,19 @@ export interface CollectSettings extends StreamOptions {
   onFlood?: (podUid: string) => void;
 }
 
-export interface Collecting { active(): boolean; stop(): Promise<void> }
+export interface Collecting {
+  active(): boolean;
+  stop(): Promise<void>;
+}
 
 const AGAIN_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Collects for ever: makes the streams, pulls, and starts over whenever the server restarted, lost its disk, or fell silent. */
+/**
+ * Collects for ever: makes the streams, pulls, and starts over whenever the server restarted, lost its disk, or fell
+ * silent.
+ */
 export function consumeResults(bus: Bus, settings: CollectSettings): Collecting {
   const { onError = () => {}, onFlood = () => {}, parallel = 16 } = settings;
   const stopping = new AbortController();
@@ -43,7 +51,10 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   let active = false;
   const rates = makeRates(RESULTS);
 
-  /** Before anything is parsed. NATS lets nobody but the pod publish under its subject; a message that comes again is none of the pod's doing. */
+  /**
+   * Before anything is parsed. NATS lets nobody but the pod publish under its subject; a message that comes again is
+   * none of the pod's doing.
+   */
   const isFlood = ({ subject, deliveries }: Pulled): boolean => {
     if (deliveries > 1) return false;
     const uid = subject.slice(SUBJECT.result('').length);
@@ -53,9 +64,16 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   };
 
   const take = (message: Pulled) => {
-    // On its way while we were told to stop: to another collector at once, not after its time to acknowledge has run out.
-    if (signal.aborted) { message.nak(); return; }
-    if (isFlood(message)) { message.term(); return; }
+    // On its way while we were told to stop: to another collector at once, not after its time to acknowledge has run
+    // out.
+    if (signal.aborted) {
+      message.nak();
+      return;
+    }
+    if (isFlood(message)) {
+      message.term();
+      return;
+    }
     const work: Promise<void> = collect(message, settings.handle, onError).finally(() => {
       inHand.delete(work);
       current?.wake();
@@ -66,7 +84,13 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   const session = async (): Promise<void> => {
     await ensureStreams(await managerOf(bus), settings);
     if (signal.aborted) return;
-    const pulling = startPulling(bus, { stream: STREAM.results, consumer: STREAM.consumer, room: () => parallel - inHand.size, onMessage: take, inboxPrefix: INBOX.controller });
+    const pulling = startPulling(bus, {
+      stream: STREAM.results,
+      consumer: STREAM.consumer,
+      room: () => parallel - inHand.size,
+      onMessage: take,
+      inboxPrefix: INBOX.controller,
+    });
     current = pulling;
     active = true;
     try {
@@ -102,7 +126,11 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   };
 }
 
-async function collect(message: Pulled, handle: CollectSettings['handle'], onError: (error: BusError) => void): Promise<void> {
+async function collect(
+  message: Pulled,
+  handle: CollectSettings['handle'],
+  onError: (error: BusError) => void,
+): Promise<void> {
   // A large result on a slow disk must not come to a second collector while the first is at work.
   const keep = setInterval(() => message.working(), ACK_WAIT_MS / 3);
   try {
@@ -125,8 +153,15 @@ async function collect(message: Pulled, handle: CollectSettings['handle'], onErr
 function headerOf({ subject, data }: Pulled): Result | null {
   try {
     const header = JSON.parse(new TextDecoder().decode(data)) as Result;
-    const whole = typeof header.job === 'string' && Number.isSafeInteger(header.attempt) && Number.isSafeInteger(header.size) && Number.isSafeInteger(header.chunks) && header.chunks >= 0
-      && typeof header.sha256 === 'string' && header.encoding === 'zstd' && subject === SUBJECT.result(header.podUid);
+    const whole =
+      typeof header.job === 'string' &&
+      Number.isSafeInteger(header.attempt) &&
+      Number.isSafeInteger(header.size) &&
+      Number.isSafeInteger(header.chunks) &&
+      header.chunks >= 0 &&
+      typeof header.sha256 === 'string' &&
+      header.encoding === 'zstd' &&
+      subject === SUBJECT.result(header.podUid);
     return whole ? header : null;
   } catch {
     return null;

@@ -1,6 +1,14 @@
 /** A connection to NATS that never gives up, and JSON over it. */
 import { readFileSync } from 'node:fs';
-import { type Authenticator, type ConnectionOptions, type JetStreamClient, type Msg, type NatsConnection, nkeyAuthenticator, tokenAuthenticator } from 'nats';
+import {
+  type Authenticator,
+  type ConnectionOptions,
+  type JetStreamClient,
+  type Msg,
+  type NatsConnection,
+  nkeyAuthenticator,
+  tokenAuthenticator,
+} from 'nats';
 import { asBusError, BusError } from './errors.ts';
 import { INBOXES } from './permissions.ts';
 import { connectNats } from './transport.ts';
@@ -23,13 +31,20 @@ export interface BusSettings {
   onError?: (error: BusError) => void;
 }
 
-export interface Received<T> { subject: string; message: T; hasReply: boolean }
+export interface Received<T> {
+  subject: string;
+  message: T;
+  hasReply: boolean;
+}
 export interface ServeOptions {
   queue?: string;
   /** Asked before the message is parsed; false drops it. */
   admit?: (subject: string) => boolean;
 }
-export interface Subscribed { stop(): void; drained(): Promise<void> }
+export interface Subscribed {
+  stop(): void;
+  drained(): Promise<void>;
+}
 
 export interface Bus {
   /** For JetStream and whatever else needs the client itself. */
@@ -41,14 +56,25 @@ export interface Bus {
   /** Fails at once while disconnected, and when the connection is lost meanwhile. */
   request<Answer>(subject: string, message: unknown, timeoutMs: number): Promise<Answer>;
   /** Calls the handler for each message, without waiting for the one before. */
-  subscribe<T>(subject: string, handler: (received: Received<T>) => void | Promise<void>, options?: ServeOptions): Subscribed;
+  subscribe<T>(
+    subject: string,
+    handler: (received: Received<T>) => void | Promise<void>,
+    options?: ServeOptions,
+  ): Subscribed;
   /** Like subscribe, and answers with what the handler gives; undefined: no answer. */
-  serve<T, Answer>(subject: string, handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>, options?: ServeOptions): Subscribed;
+  serve<T, Answer>(
+    subject: string,
+    handler: (received: Received<T>) => Answer | undefined | Promise<Answer | undefined>,
+    options?: ServeOptions,
+  ): Subscribed;
   /** Called at each change, until the function it gives back is called. */
   onStatus(callback: (status: BusStatus) => void): () => void;
   /** Resolves at once when connected, else when it is; rejects after the time. */
   whenConnected(timeoutMs: number): Promise<void>;
-  /** Rejects when the connection is lost before the answer is here: what was asked may be lost, and waiting for the time-out would be vain. */
+  /**
+   * Rejects when the connection is lost before the answer is here: what was asked may be lost, and waiting for the
+   * time-out would be vain.
+   */
   whileConnected<T>(answer: Promise<T>): Promise<T>;
   /** Resolves when the server has everything that was published before. */
   flush(): Promise<void>;
@@ -74,7 +100,10 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') become('disconnected');
       if (status.type === 'reconnect') become('connected');
-      if (status.type === 'error') onError(new BusError(status.data === 'PERMISSIONS_VIOLATION' ? 'refused' : 'failed', `NATS: ${String(status.data)}`));
+      if (status.type === 'error')
+        onError(
+          new BusError(status.data === 'PERMISSIONS_VIOLATION' ? 'refused' : 'failed', `NATS: ${String(status.data)}`),
+        );
     }
   })();
   void connection.closed().then(() => become('closed'));
@@ -84,23 +113,31 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
     return () => listeners.delete(callback);
   };
   const connected = () => current === 'connected';
-  const whileConnected: Bus['whileConnected'] = (answer) => new Promise((resolve, reject) => {
-    const lost = () => reject(new BusError('disconnected', 'the connection to NATS was lost'));
-    if (!connected()) lost();
-    const forget = onStatus(lost);
-    void answer.then(resolve, reject).finally(forget);
-  });
+  const whileConnected: Bus['whileConnected'] = (answer) =>
+    new Promise((resolve, reject) => {
+      const lost = () => reject(new BusError('disconnected', 'the connection to NATS was lost'));
+      if (!connected()) lost();
+      const forget = onStatus(lost);
+      void answer.then(resolve, reject).finally(forget);
+    });
 
   const serve: Bus['serve'] = (subject, handler, { admit = () => true, ...options } = {}) => {
     const handle = async (message: Msg) => {
-      const answer = await handler({ subject: message.subject, message: decode(message), hasReply: Boolean(message.reply) });
+      const answer = await handler({
+        subject: message.subject,
+        message: decode(message),
+        hasReply: Boolean(message.reply),
+      });
       // The sender chose where to, and we may speak where it may not: an answer goes into an inbox and nowhere else.
       if (answer !== undefined && message.reply?.startsWith(INBOXES)) message.respond(JSON.stringify(answer));
     };
     const subscription = connection.subscribe(subject, {
       ...options,
       callback: (error, message) => {
-        if (error) { onError(asBusError(error, subject)); return; }
+        if (error) {
+          onError(asBusError(error, subject));
+          return;
+        }
         if (!admit(message.subject)) return;
         handle(message).catch((failure: unknown) => onError(asBusError(failure, message.subject)));
       },
@@ -123,26 +160,39 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
     },
     async request(subject, message, timeoutMs) {
       try {
-        return decode(await whileConnected(connection.request(subject, JSON.stringify(message), { timeout: timeoutMs })));
+        return decode(
+          await whileConnected(connection.request(subject, JSON.stringify(message), { timeout: timeoutMs })),
+        );
       } catch (error) {
         throw asBusError(error, subject);
       }
     },
     serve,
-    subscribe: (subject, handler, options) => serve(subject, async (received: Received<never>) => { await handler(received); }, options),
-    whenConnected: (timeoutMs) => new Promise((resolve, reject) => {
-      if (connected()) { resolve(); return; }
-      const timer = setTimeout(() => {
-        forget();
-        reject(new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`));
-      }, timeoutMs);
-      const forget = onStatus((status) => {
-        if (status !== 'connected') return;
-        clearTimeout(timer);
-        forget();
-        resolve();
-      });
-    }),
+    subscribe: (subject, handler, options) =>
+      serve(
+        subject,
+        async (received: Received<never>) => {
+          await handler(received);
+        },
+        options,
+      ),
+    whenConnected: (timeoutMs) =>
+      new Promise((resolve, reject) => {
+        if (connected()) {
+          resolve();
+          return;
+        }
+        const timer = setTimeout(() => {
+          forget();
+          reject(new BusError('disconnected', `not connected to NATS within ${timeoutMs} ms`));
+        }, timeoutMs);
+        const forget = onStatus((status) => {
+          if (status !== 'connected') return;
+          clearTimeout(timer);
+          forget();
+          resolve();
+        });
+      }),
     flush: () => connection.flush(),
     async drain() {
       if (!connection.isClosed()) await connection.drain().catch(() => connection.close());
@@ -150,8 +200,17 @@ export async function connectBus(settings: BusSettings): Promise<Bus> {
   };
 }
 
-function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix, onError = () => {} }: BusSettings): Promise<NatsConnection> {
-  // After a restart of the server runners come last: somebody must be there to let them in, else the server lets each wait for its whole time-out.
+function open({
+  url,
+  caFile,
+  nkeyFile,
+  tokenFile,
+  name,
+  inboxPrefix,
+  onError = () => {},
+}: BusSettings): Promise<NatsConnection> {
+  // After a restart of the server runners come last: somebody must be there to let them in, else the server lets each
+  // wait for its whole time-out.
   const pause = tokenFile ? 600 : 100;
   const options: ConnectionOptions = {
     servers: url.split(','),
@@ -159,7 +218,8 @@ function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix, onError = (
     inboxPrefix,
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
-    // Refused today may be right tomorrow: the callout's controllers may be restarting, the token may have just been renewed.
+    // Refused today may be right tomorrow: the callout's controllers may be restarting, the token may have just been
+    // renewed.
     ignoreAuthErrorAbort: true,
     reconnectTimeWait: pause,
     reconnectJitter: pause,
@@ -175,7 +235,11 @@ function open({ url, caFile, nkeyFile, tokenFile, name, inboxPrefix, onError = (
   return connectNats(options);
 }
 
-function authenticatorOf(nkeyFile: string | undefined, tokenFile: string | undefined, onError: (error: BusError) => void): Authenticator | undefined {
+function authenticatorOf(
+  nkeyFile: string | undefined,
+  tokenFile: string | undefined,
+  onError: (error: BusError) => void,
+): Authenticator | undefined {
   const file = nkeyFile ?? tokenFile;
   if (!file) return undefined;
   const authenticator = nkeyFile
@@ -185,7 +249,8 @@ function authenticatorOf(nkeyFile: string | undefined, tokenFile: string | undef
     try {
       return authenticator(nonce);
     } catch (error) {
-      // The client closes for good when this throws. Without credentials the server refuses, and the next dial reads the file anew.
+      // The client closes for good when this throws. Without credentials the server refuses, and the next dial reads
+      // the file anew.
       onError(new BusError('refused', `${file}: cannot read the NATS credentials`, { cause: error }));
       return undefined;
     }

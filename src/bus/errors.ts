@@ -2,7 +2,8 @@ import { NatsError } from 'nats';
 
 /** Everything that can go wrong on the road, by a stable code. A lost message is no error: it is sent again. */
 export class BusError extends Error {
-  readonly code: 'no-responders' | 'timeout' | 'disconnected' | 'refused' | 'no-stream' | 'bad-message' | 'bad-result' | 'failed';
+  readonly code:
+    'no-responders' | 'timeout' | 'disconnected' | 'refused' | 'no-stream' | 'bad-message' | 'bad-result' | 'failed';
   constructor(code: BusError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'BusError';
@@ -25,7 +26,8 @@ const CODES: Record<string, BusError['code']> = {
 export function asBusError(error: unknown, what: string): BusError {
   if (error instanceof BusError) return error;
   const { api_error: said } = error instanceof NatsError ? error : {};
-  // JetStream's own words: the client's message is a bare number, and 503 means "no responders" only where JetStream did not answer.
+  // JetStream's own words: the client's message is a bare number, and 503 means "no responders" only where JetStream
+  // did not answer.
   const message = said?.description ?? (error instanceof Error ? error.message : String(error));
   const code = error instanceof NatsError && !said ? CODES[error.code] : undefined;
   return new BusError(code ?? 'failed', `${what}: ${message}`, { cause: error });

@@ -26,7 +26,8 @@ export const SUBJECT = {
   result: (podUid: string) => `py.res.${podUid}`,
   results: 'py.res.*',
   /** Agent to the collectors, in JetStream: one piece of a large result. */
-  chunk: (podUid: string, job: string, attempt: number, index: number) => `py.chunk.${podUid}.${job}.${attempt}.${index}`,
+  chunk: (podUid: string, job: string, attempt: number, index: number) =>
+    `py.chunk.${podUid}.${job}.${attempt}.${index}`,
   chunks: 'py.chunk.>',
   /** Whoever closed a request to the API replica that waits for it. */
   ended: (replica: string) => `py.end.${replica}`,
@@ -36,7 +37,10 @@ export const SUBJECT = {
 
 export const STREAM = { results: 'PY_RESULTS', chunks: 'PY_CHUNKS', consumer: 'collectors' } as const;
 
-/** How long an agent goes on with a job although no leader answers it. Longer than a failover (7 s), shorter than RUNNER_SILENCE_MS. */
+/**
+ * How long an agent goes on with a job although no leader answers it. Longer than a failover (7 s), shorter than
+ * RUNNER_SILENCE_MS.
+ */
 export const TASK_LEASE_MS = 15_000;
 /** How long an agent may be silent before the leader takes it for lost. */
 export const RUNNER_SILENCE_MS = 20_000;
@@ -49,7 +53,11 @@ export const CHUNK_BYTES = 512 * 1024;
 export const INLINE_ENVELOPE_BYTES = 256 * 1024;
 
 /** A place that the installation or the token lets sources reach although it is private. */
-export interface Allowed { cidr?: string; host?: string; port?: number }
+export interface Allowed {
+  cidr?: string;
+  host?: string;
+  port?: number;
+}
 
 /** What a runner needs to run a job; the only place beside the API's memory where a source stands in clear. */
 export interface Assignment {
@@ -72,12 +80,22 @@ export interface AssignedTool {
   options: Record<string, string>;
   /** From the ProbeTool: `{root}` and `{node}` still in it. */
   command: string[];
-  /** The tools (`tool/version`) that must be mounted for it, where that is not its own image: set for a tool that comes with the product. */
+  /**
+   * The tools (`tool/version`) that must be mounted for it, where that is not its own image: set for a tool that comes
+   * with the product.
+   */
   uses?: string[];
 }
 
-/** Names the leader's term: agents refuse an older epoch than they have seen. `requestId` is for the agent's log alone. */
-export interface Order { epoch: number; job: string; attempt: number; requestId?: string }
+/**
+ * Names the leader's term: agents refuse an older epoch than they have seen. `requestId` is for the agent's log alone.
+ */
+export interface Order {
+  epoch: number;
+  job: string;
+  attempt: number;
+  requestId?: string;
+}
 
 export interface Prepare extends Order {
   /** Who may share a pod: made from the pool's reuse scope. The first prepare or go binds the pod to it. */
@@ -89,12 +107,16 @@ export interface Go extends Prepare {
   /** Milliseconds of the analysis time that are left. */
   remainingMs: number;
 }
-export interface Cancel extends Order { why: 'cancelled' | 'deadline' | 'superseded' }
-export interface Collected { job: string; attempt: number }
+export interface Cancel extends Order {
+  why: 'cancelled' | 'deadline' | 'superseded';
+}
+export interface Collected {
+  job: string;
+  attempt: number;
+}
 
 export type OrderAnswer =
-  | { ok: true }
-  | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
+  { ok: true } | { ok: false; why: 'epoch' | 'busy' | 'draining' | 'tenant' | 'tools' | 'protocol' };
 
 export type Walls = Partial<Record<Wall, boolean>>;
 
@@ -121,11 +143,24 @@ export interface Heartbeat {
   walls?: Walls;
 }
 /** The answer to a heartbeat renews the task lease. `drain`: finish and exit. */
-export interface Lease { epoch: number; leaseMs: number; drain?: boolean; cancel?: { job: string; attempt: number } }
+export interface Lease {
+  epoch: number;
+  leaseMs: number;
+  drain?: boolean;
+  cancel?: { job: string; attempt: number };
+}
 
 export type FailureCode =
-  | 'origin-unreachable' | 'source-forbidden' | 'source-too-large' | 'source-cut'
-  | 'timeout' | 'crashed' | 'out-of-memory' | 'output-too-large' | 'failed' | 'unavailable';
+  | 'origin-unreachable'
+  | 'source-forbidden'
+  | 'source-too-large'
+  | 'source-cut'
+  | 'timeout'
+  | 'crashed'
+  | 'out-of-memory'
+  | 'output-too-large'
+  | 'failed'
+  | 'unavailable';
 
 export interface ToolResult {
   name: ToolName;
@@ -180,7 +215,10 @@ export interface Ended {
   status: number;
   reason: Reason;
   queueTimeMs: number;
-  /** base64 of the stored body (a ResultBody, zstd), where it is small enough; absent where there is none or it must be read from Postgres. */
+  /**
+   * base64 of the stored body (a ResultBody, zstd), where it is small enough; absent where there is none or it must be
+   * read from Postgres.
+   */
   body?: string;
   /** Whether there is a body at all. */
   hasBody: boolean;
@@ -190,6 +228,18 @@ export interface Ended {
   error?: string;
 }
 
-export interface Closed { id: string; job: string; namespace: string; attempt: number; reason: Reason; summary: string; tools: { name: ToolName; version: string; success: boolean; durationMs: number }[] }
+export interface Closed {
+  id: string;
+  job: string;
+  namespace: string;
+  attempt: number;
+  reason: Reason;
+  summary: string;
+  tools: { name: ToolName; version: string; success: boolean; durationMs: number }[];
+}
 
-export interface Early { job: string; namespace: string; spec: ProbeJobSpec }
+export interface Early {
+  job: string;
+  namespace: string;
+  spec: ProbeJobSpec;
+}

@@ -1,4 +1,7 @@
-/** How a result travels: one JSON, compressed, inline where it is small, else cut into chunks that go ahead of their header. */
+/**
+ * How a result travels: one JSON, compressed, inline where it is small, else cut into chunks that go ahead of their
+ * header.
+ */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
@@ -11,14 +14,28 @@ const inflate = promisify(zstdDecompress);
 const SMALL = 64 * 1024;
 const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-export interface PackedResult { header: Result; chunks: Buffer[] }
+export interface PackedResult {
+  header: Result;
+  chunks: Buffer[];
+}
 
-export async function packResult(body: ResultBody, of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>): Promise<PackedResult> {
+export async function packResult(
+  body: ResultBody,
+  of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
+): Promise<PackedResult> {
   const text = Buffer.from(JSON.stringify(body));
   const packed = await compress(text);
   const chunks: Buffer[] = [];
-  if (packed.length > CHUNK_BYTES) for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
-  const header: Result = { protocol: RUNNER_PROTOCOL, ...of, encoding: 'zstd', size: text.length, sha256: digest(packed), chunks: chunks.length };
+  if (packed.length > CHUNK_BYTES)
+    for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
+  const header: Result = {
+    protocol: RUNNER_PROTOCOL,
+    ...of,
+    encoding: 'zstd',
+    size: text.length,
+    sha256: digest(packed),
+    chunks: chunks.length,
+  };
   if (chunks.length === 0) header.inline = packed.toString('base64');
   return { header, chunks };
 }
@@ -26,13 +43,15 @@ export async function packResult(body: ResultBody, of: Pick<Result, 'job' | 'att
 /** The compressed body, checked against its header: what Postgres keeps. */
 export function joinResult(header: Result, chunks: Uint8Array[]): Buffer {
   const packed = header.chunks === 0 ? Buffer.from(header.inline ?? '', 'base64') : Buffer.concat(chunks);
-  if (digest(packed) !== header.sha256) throw new BusError('bad-result', `${header.job}/${header.attempt}: the body is not what its header says`);
+  if (digest(packed) !== header.sha256)
+    throw new BusError('bad-result', `${header.job}/${header.attempt}: the body is not what its header says`);
   return packed;
 }
 
 /** A runner may be in hostile hands: never inflates past `maxBytes`, nor past what the header had declared. */
 export async function unpackBody(packed: Uint8Array, maxBytes: number, declared = maxBytes): Promise<ResultBody> {
-  if (declared > maxBytes) throw new BusError('bad-result', `a body of ${declared} bytes is over the limit of ${maxBytes}`);
+  if (declared > maxBytes)
+    throw new BusError('bad-result', `a body of ${declared} bytes is over the limit of ${maxBytes}`);
   let text: Buffer;
   try {
     const limit = { maxOutputLength: Math.max(1, declared) };

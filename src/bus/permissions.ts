@@ -17,7 +17,10 @@ export const RELOAD = (serverId: string): string => `py.reload.${serverId}`;
 export const AUTH_CALLOUT = '$SYS.REQ.USER.AUTH';
 export const CALLOUT_QUEUE = 'callout';
 
-export interface Allowed { publish: string[]; subscribe: string[] }
+export interface Allowed {
+  publish: string[];
+  subscribe: string[];
+}
 
 /** A pod's own subjects and its own inbox: another pod's are refused by the server. */
 export function runnerPermissions(podUid: string): Allowed {
@@ -35,11 +38,19 @@ export const apiPermissions: Allowed = {
 const streams = [STREAM.results, STREAM.chunks];
 export const controllerPermissions: Allowed = {
   publish: [
-    'py.run.>', SUBJECT.ended('*'), SUBJECT.closed, KICK('*'), RELOAD('*'),
+    'py.run.>',
+    SUBJECT.ended('*'),
+    SUBJECT.closed,
+    KICK('*'),
+    RELOAD('*'),
     '$JS.API.INFO',
     ...streams.flatMap((name) => ['CREATE', 'UPDATE', 'INFO', 'PURGE'].map((verb) => `$JS.API.STREAM.${verb}.${name}`)),
-    `$JS.API.CONSUMER.CREATE.${STREAM.results}.>`, `$JS.API.CONSUMER.DURABLE.CREATE.${STREAM.results}.>`, `$JS.API.CONSUMER.INFO.${STREAM.results}.>`, `$JS.API.CONSUMER.MSG.NEXT.${STREAM.results}.>`,
-    `$JS.API.DIRECT.GET.${STREAM.chunks}.>`, `$JS.API.DIRECT.GET.${STREAM.chunks}`,
+    `$JS.API.CONSUMER.CREATE.${STREAM.results}.>`,
+    `$JS.API.CONSUMER.DURABLE.CREATE.${STREAM.results}.>`,
+    `$JS.API.CONSUMER.INFO.${STREAM.results}.>`,
+    `$JS.API.CONSUMER.MSG.NEXT.${STREAM.results}.>`,
+    `$JS.API.DIRECT.GET.${STREAM.chunks}.>`,
+    `$JS.API.DIRECT.GET.${STREAM.chunks}`,
     `$JS.ACK.${STREAM.results}.>`,
   ],
   subscribe: [SUBJECT.early, SUBJECT.heartbeats, SUBJECT.closed, AUTH_CALLOUT, `${INBOX.controller}.>`],

@@ -1,11 +1,25 @@
-/** Verifies the projected token with which a runner pod comes to NATS: signed by this cluster, for NATS, for a pod that we made. */
+/**
+ * Verifies the projected token with which a runner pod comes to NATS: signed by this cluster, for NATS, for a pod that
+ * we made.
+ */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import type { Runner } from './callout.ts';
 
 const AUDIENCE = 'probeyard-nats';
 
 class PodTokenError extends Error {
-  readonly code: 'token-malformed' | 'token-expired' | 'token-early' | 'token-signature' | 'token-audience' | 'token-issuer' | 'token-unbound' | 'token-namespace' | 'token-account' | 'pod-unknown' | 'keys-unavailable';
+  readonly code:
+    | 'token-malformed'
+    | 'token-expired'
+    | 'token-early'
+    | 'token-signature'
+    | 'token-audience'
+    | 'token-issuer'
+    | 'token-unbound'
+    | 'token-namespace'
+    | 'token-account'
+    | 'pod-unknown'
+    | 'keys-unavailable';
   constructor(code: PodTokenError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'PodTokenError';
@@ -25,12 +39,19 @@ export interface PodTokenSettings {
 }
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'EdDSA'];
-/** The API server dates a token by its clock, we read it by ours: with less, a controller that is a minute behind refuses every new pod. */
+/**
+ * The API server dates a token by its clock, we read it by ours: with less, a controller that is a minute behind
+ * refuses every new pod.
+ */
 const SKEW_SECONDS = 90;
 // A flood of tokens with made-up key ids must not become a flood of questions to the API server.
 const FETCH_AGAIN_MS = 10_000;
 
-interface Bound { namespace?: unknown; pod?: { name?: unknown; uid?: unknown }; serviceaccount?: { name?: unknown } }
+interface Bound {
+  namespace?: unknown;
+  pod?: { name?: unknown; uid?: unknown };
+  serviceaccount?: { name?: unknown };
+}
 
 export function podTokenVerifier(settings: PodTokenSettings): (token: string) => Promise<Runner> {
   const keys = cachedKeys(settings.jwks);
@@ -46,10 +67,17 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
 
   return async (token) => {
     const { payload } = await jwtVerify(token, keys, {
-      audience: settings.audience ?? AUDIENCE, issuer: await knownIssuer(), algorithms: ALGORITHMS, requiredClaims: ['exp', 'sub'], clockTolerance: SKEW_SECONDS,
-    }).catch((error: unknown) => { throw asPodTokenError(error); });
+      audience: settings.audience ?? AUDIENCE,
+      issuer: await knownIssuer(),
+      algorithms: ALGORITHMS,
+      requiredClaims: ['exp', 'sub'],
+      clockTolerance: SKEW_SECONDS,
+    }).catch((error: unknown) => {
+      throw asPodTokenError(error);
+    });
     const runner = boundPod(payload, settings);
-    if (!await settings.isOurPod(runner)) throw new PodTokenError('pod-unknown', `${runner.pod} is no living runner pod of ours`);
+    if (!(await settings.isOurPod(runner)))
+      throw new PodTokenError('pod-unknown', `${runner.pod} is no living runner pod of ours`);
     return runner;
   };
 }
@@ -57,23 +85,35 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
 function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSettings): Runner {
   const bound = payload['kubernetes.io'] as Bound | undefined;
   if (bound?.namespace !== namespace) throw new PodTokenError('token-namespace', 'the token is of another namespace');
-  if (bound.serviceaccount?.name !== serviceAccount || payload.sub !== `system:serviceaccount:${namespace}:${serviceAccount}`) throw new PodTokenError('token-account', 'the token is of another service account');
+  if (
+    bound.serviceaccount?.name !== serviceAccount ||
+    payload.sub !== `system:serviceaccount:${namespace}:${serviceAccount}`
+  )
+    throw new PodTokenError('token-account', 'the token is of another service account');
   const { name, uid } = bound.pod ?? {};
   // The uid becomes part of subjects: nothing but a UUID may.
-  if (typeof name !== 'string' || typeof uid !== 'string' || !/^[0-9a-f-]{36}$/.test(uid)) throw new PodTokenError('token-unbound', 'the token is not bound to a pod');
+  if (typeof name !== 'string' || typeof uid !== 'string' || !/^[0-9a-f-]{36}$/.test(uid))
+    throw new PodTokenError('token-unbound', 'the token is not bound to a pod');
   return { uid, pod: name };
 }
 
 function asPodTokenError(error: unknown): PodTokenError {
   if (error instanceof PodTokenError) return error;
-  if (error instanceof errors.JWTExpired) return new PodTokenError('token-expired', 'the token has expired', { cause: error });
+  if (error instanceof errors.JWTExpired)
+    return new PodTokenError('token-expired', 'the token has expired', { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'aud') return new PodTokenError('token-audience', 'the token is for another audience', { cause: error });
+    if (error.claim === 'aud')
+      return new PodTokenError('token-audience', 'the token is for another audience', { cause: error });
     if (error.claim === 'nbf') return new PodTokenError('token-early', 'the token is not valid yet', { cause: error });
-    if (error.claim === 'iss') return new PodTokenError('token-issuer', 'the token is of another issuer', { cause: error });
+    if (error.claim === 'iss')
+      return new PodTokenError('token-issuer', 'the token is of another issuer', { cause: error });
     return new PodTokenError('token-malformed', `the token's ${error.claim} is missing or wrong`, { cause: error });
   }
-  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JOSEAlgNotAllowed) {
+  if (
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JOSEAlgNotAllowed
+  ) {
     return new PodTokenError('token-signature', 'no key of the cluster has signed the token', { cause: error });
   }
   return new PodTokenError('token-malformed', 'this is no token of a pod', { cause: error });

@@ -1,7 +1,8 @@
 /**
- * Pulls messages of a durable consumer, as many as the caller has room for. The client's own `consume` does not fit here:
- * it takes more than was asked for while earlier ones wait, drops what was on its way when it stops (nobody else gets it until
- * its time to acknowledge has run out), and waits for a consumer that was wiped away to come back by itself.
+ * Pulls messages of a durable consumer, as many as the caller has room for. The client's own `consume` does not fit
+ * here: it takes more than was asked for while earlier ones wait, drops what was on its way when it stops (nobody else
+ * gets it until its time to acknowledge has run out), and waits for a consumer that was wiped away to come back by
+ * itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createInbox, type Msg, nanos } from 'nats';
@@ -52,7 +53,8 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
   let heard = performance.now();
   let stopping = false;
 
-  const fail = (code: BusError['code'], message: string) => ending.reject(new BusError(code, `pulling from ${stream}: ${message}`));
+  const fail = (code: BusError['code'], message: string) =>
+    ending.reject(new BusError(code, `pulling from ${stream}: ${message}`));
 
   const pull = () => {
     if (stopping || outstanding > 0) return;
@@ -60,14 +62,17 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
     heard = performance.now();
     if (outstanding === 0) return;
     const request = { batch: outstanding, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
-    bus.connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), { reply: inbox });
+    bus.connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), {
+      reply: inbox,
+    });
   };
 
   const status = (message: Msg) => {
     const code = message.headers?.code ?? 0;
     const text = message.headers?.description ?? '';
     if (code === 100) return;
-    // 404 and 408: nothing (more) within the time. 409 has many meanings; those that end the request are told from those that end the consumer.
+    // 404 and 408: nothing (more) within the time. 409 has many meanings; those that end the request are told from
+    // those that end the consumer.
     if (code === 404 || code === 408 || (code === 409 && !/deleted|not found|push based/i.test(text))) {
       outstanding = 0;
       pull();
@@ -79,8 +84,14 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
   const subscription = bus.connection.subscribe(inbox, {
     callback: (error, message) => {
       heard = performance.now();
-      if (error) { fail('refused', error.message); return; }
-      if (message.subject === inbox) { status(message); return; }
+      if (error) {
+        fail('refused', error.message);
+        return;
+      }
+      if (message.subject === inbox) {
+        status(message);
+        return;
+      }
       outstanding = Math.max(0, outstanding - 1);
       onMessage(pulledFrom(bus, message));
       pull();
@@ -88,9 +99,12 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
   });
 
   // What was asked for before a reconnect is forgotten by the server; and a server may forget without one.
-  const forget = bus.onStatus((now) => { if (now === 'connected') fail('disconnected', 'reconnected'); });
+  const forget = bus.onStatus((now) => {
+    if (now === 'connected') fail('disconnected', 'reconnected');
+  });
   const silence = setInterval(() => {
-    if (outstanding > 0 && bus.connected() && performance.now() - heard > SILENT_MS) fail('timeout', 'the server fell silent');
+    if (outstanding > 0 && bus.connected() && performance.now() - heard > SILENT_MS)
+      fail('timeout', 'the server fell silent');
   }, HEARTBEAT_MS);
 
   const stop = async () => {

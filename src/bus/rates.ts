@@ -1,4 +1,7 @@
-/** How many messages each runner may send: a token bucket per pod. No clock of its own: times are monotonic milliseconds. */
+/**
+ * How many messages each runner may send: a token bucket per pod. No clock of its own: times are monotonic
+ * milliseconds.
+ */
 
 export interface Rate {
   perSecond: number;
@@ -10,19 +13,26 @@ export interface Rate {
 /** `flood` is said once, when the last one that may be refused is; afterwards it is `refused` again. */
 export type Verdict = 'taken' | 'refused' | 'flood';
 
-interface Bucket { tokens: number; at: number; refused: number }
+interface Bucket {
+  tokens: number;
+  at: number;
+  refused: number;
+}
 
 /** Pods that are gone leave a full bucket behind: it says nothing, and is dropped with the next of these. */
 const SWEEP_FROM = 1_024;
 
-export interface Rates { take(uid: string, now: number): Verdict; readonly size: number }
+export interface Rates {
+  take(uid: string, now: number): Verdict;
+  readonly size: number;
+}
 
 export function makeRates({ perSecond, burst, mostRefused }: Rate): Rates {
   const buckets = new Map<string, Bucket>();
   let sweepAt = SWEEP_FROM;
 
   const refill = (bucket: Bucket, now: number): void => {
-    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perSecond / 1000);
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) * perSecond) / 1000);
     bucket.at = now;
     if (bucket.tokens === burst) bucket.refused = 0;
   };
@@ -36,7 +46,9 @@ export function makeRates({ perSecond, burst, mostRefused }: Rate): Rates {
   };
 
   return {
-    get size() { return buckets.size; },
+    get size() {
+      return buckets.size;
+    },
     take(uid, now) {
       let bucket = buckets.get(uid);
       if (!bucket) {
@@ -54,7 +66,10 @@ export function makeRates({ perSecond, burst, mostRefused }: Rate): Rates {
   };
 }
 
-/** One per phase of a job and one every two seconds: 25 a second at the shortest jobs. The burst is for a leader that was held up. */
+/**
+ * One per phase of a job and one every two seconds: 25 a second at the shortest jobs. The burst is for a leader that
+ * was held up.
+ */
 export const BEATS: Rate = { perSecond: 50, burst: 200, mostRefused: 500 };
 /** One per job, and again after 7 s. */
 export const RESULTS: Rate = { perSecond: 10, burst: 40, mostRefused: 200 };

@@ -1,4 +1,7 @@
-/** Results over JetStream, seen by the runner that publishes one and by the collector that fetches its body. collect.ts takes them from the stream. */
+/**
+ * Results over JetStream, seen by the runner that publishes one and by the collector that fetches its body. collect.ts
+ * takes them from the stream.
+ */
 import { headers, type JetStreamManager } from 'nats';
 import type { Bus } from './connect.ts';
 import { asBusError, BusError, isMissing } from './errors.ts';
@@ -7,7 +10,10 @@ import { joinResult, type PackedResult } from './packing.ts';
 
 const PUBLISH_TIMEOUT_MS = 5_000;
 
-/** Once: chunks first, so that a collector that has the header finds them. The caller sends again until it hears `collected`. */
+/**
+ * Once: chunks first, so that a collector that has the header finds them. The caller sends again until it hears
+ * `collected`.
+ */
 export async function publishResult(bus: Bus, { header, chunks }: PackedResult): Promise<void> {
   const { podUid, job, attempt } = header;
   const send = async (subject: string, id: string, payload: Uint8Array) => {
@@ -17,21 +23,33 @@ export async function publishResult(bus: Bus, { header, chunks }: PackedResult):
       await bus.whenConnected(PUBLISH_TIMEOUT_MS);
       await bus.whileConnected(bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS }));
     } catch (error) {
-      throw isMissing(error) ? new BusError('no-stream', `${subject}: no stream takes it`, { cause: error }) : asBusError(error, subject);
+      throw isMissing(error)
+        ? new BusError('no-stream', `${subject}: no stream takes it`, { cause: error })
+        : asBusError(error, subject);
     }
   };
   // A few at a time: one at a time waits for the disk each time, all at once fills the connection's buffer.
   for (let first = 0; first < chunks.length; first += 4) {
-    await Promise.all(chunks.slice(first, first + 4).map((chunk, offset) => send(SUBJECT.chunk(podUid, job, attempt, first + offset), `${job}/${attempt}/${first + offset}`, chunk)));
+    await Promise.all(
+      chunks
+        .slice(first, first + 4)
+        .map((chunk, offset) =>
+          send(SUBJECT.chunk(podUid, job, attempt, first + offset), `${job}/${attempt}/${first + offset}`, chunk),
+        ),
+    );
   }
   await send(SUBJECT.result(podUid), `${job}/${attempt}`, new TextEncoder().encode(JSON.stringify(header)));
 }
 
 const FETCH_TIMEOUT_MS = 5_000;
 
-/** The compressed body of a result, from the header itself or from its chunks. Where one is missing (`no-stream`), the runner sends all of them again. */
+/**
+ * The compressed body of a result, from the header itself or from its chunks. Where one is missing (`no-stream`), the
+ * runner sends all of them again.
+ */
 export async function fetchBody(bus: Bus, header: Result, maxBytes: number): Promise<Buffer> {
-  const tooLarge = () => new BusError('bad-result', `${header.job}/${header.attempt}: the body is over the limit of ${maxBytes} bytes`);
+  const tooLarge = () =>
+    new BusError('bad-result', `${header.job}/${header.attempt}: the body is over the limit of ${maxBytes} bytes`);
   if (header.chunks > Math.ceil(maxBytes / CHUNK_BYTES)) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let total = 0;
@@ -48,20 +66,30 @@ export async function fetchBody(bus: Bus, header: Result, maxBytes: number): Pro
 /** A direct get: the message as it is, without the detour over the stream's API, which would wrap it in base64. */
 async function fetchChunk(bus: Bus, subject: string): Promise<Uint8Array> {
   try {
-    const reply = await bus.whileConnected(bus.connection.request(`$JS.API.DIRECT.GET.${STREAM.chunks}.${subject}`, '', { timeout: FETCH_TIMEOUT_MS }));
+    const reply = await bus.whileConnected(
+      bus.connection.request(`$JS.API.DIRECT.GET.${STREAM.chunks}.${subject}`, '', { timeout: FETCH_TIMEOUT_MS }),
+    );
     // A status line instead of a message: 404 where nothing is stored under the subject.
-    if (reply.headers?.code) throw new BusError('no-stream', `${subject}: the chunk is not there (${reply.headers.code})`);
+    if (reply.headers?.code)
+      throw new BusError('no-stream', `${subject}: the chunk is not there (${reply.headers.code})`);
     return reply.data;
   } catch (error) {
-    throw isMissing(error) ? new BusError('no-stream', `${subject}: no stream answers`, { cause: error }) : asBusError(error, subject);
+    throw isMissing(error)
+      ? new BusError('no-stream', `${subject}: no stream answers`, { cause: error })
+      : asBusError(error, subject);
   }
 }
 
 /** After the result is recorded. Old ones go by their age anyway. */
-export async function purgeChunks(bus: Bus, header: Pick<Result, 'podUid' | 'job' | 'attempt' | 'chunks'>): Promise<void> {
+export async function purgeChunks(
+  bus: Bus,
+  header: Pick<Result, 'podUid' | 'job' | 'attempt' | 'chunks'>,
+): Promise<void> {
   if (header.chunks === 0) return;
   try {
-    await (await managerOf(bus)).streams.purge(STREAM.chunks, { filter: `py.chunk.${header.podUid}.${header.job}.${header.attempt}.*` });
+    await (
+      await managerOf(bus)
+    ).streams.purge(STREAM.chunks, { filter: `py.chunk.${header.podUid}.${header.job}.${header.attempt}.*` });
   } catch (error) {
     throw asBusError(error, 'purge of chunks');
   }

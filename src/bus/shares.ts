@@ -1,14 +1,22 @@
-/** One runner must not fill the stream of chunks: its subjects are its own to name, so no limit of the stream's bounds its share. */
+/**
+ * One runner must not fill the stream of chunks: its subjects are its own to name, so no limit of the stream's bounds
+ * its share.
+ */
 import type { Bus } from './connect.ts';
 import { asBusError, type BusError, isMissing } from './errors.ts';
 import { STREAM } from './messages.ts';
 import { managerOf } from './results.ts';
 
-/** A body is at most 256 MiB, in chunks of 512 KiB. A runner has one result at a time; it may send its next while the last is purged. */
+/**
+ * A body is at most 256 MiB, in chunks of 512 KiB. A runner has one result at a time; it may send its next while the
+ * last is purged.
+ */
 const MOST_CHUNKS_OF_ONE = 640;
 const LOOK_MS = 2_000;
 
-export interface Watching { stop(): void }
+export interface Watching {
+  stop(): void;
+}
 
 /** The runners with more chunks than any result has. */
 export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<string[]> {
@@ -16,7 +24,9 @@ export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<str
   const { state } = await manager.streams.info(STREAM.chunks);
   // The usual look ends here: the subjects are asked for only when somebody may be over.
   if (state.messages <= most) return [];
-  const { state: { subjects = {} } } = await manager.streams.info(STREAM.chunks, { subjects_filter: 'py.chunk.>' });
+  const {
+    state: { subjects = {} },
+  } = await manager.streams.info(STREAM.chunks, { subjects_filter: 'py.chunk.>' });
   const held = new Map<string, number>();
   for (const [subject, messages] of Object.entries(subjects)) {
     const uid = subject.split('.')[2] ?? '';
@@ -26,7 +36,15 @@ export async function overfull(bus: Bus, most = MOST_CHUNKS_OF_ONE): Promise<str
 }
 
 /** Ends the share of each such runner, after `onOver`, which cuts it off. */
-export function watchShares(bus: Bus, { onOver, onError, most, lookMs = LOOK_MS }: { onOver: (uid: string) => Promise<void>; onError: (error: BusError) => void; most?: number; lookMs?: number }): Watching {
+export function watchShares(
+  bus: Bus,
+  {
+    onOver,
+    onError,
+    most,
+    lookMs = LOOK_MS,
+  }: { onOver: (uid: string) => Promise<void>; onError: (error: BusError) => void; most?: number; lookMs?: number },
+): Watching {
   let looking = false;
   const look = async (): Promise<void> => {
     for (const uid of await overfull(bus, most)) {
@@ -37,10 +55,14 @@ export function watchShares(bus: Bus, { onOver, onError, most, lookMs = LOOK_MS 
   const timer = setInterval(() => {
     if (looking || !bus.connected()) return;
     looking = true;
-    look().catch((error: unknown) => {
-      // Wiped away, or not made yet: whoever collects makes it.
-      if (!isMissing(error)) onError(asBusError(error, 'shares of the chunk stream'));
-    }).finally(() => { looking = false; });
+    look()
+      .catch((error: unknown) => {
+        // Wiped away, or not made yet: whoever collects makes it.
+        if (!isMissing(error)) onError(asBusError(error, 'shares of the chunk stream'));
+      })
+      .finally(() => {
+        looking = false;
+      });
   }, lookMs);
   return { stop: () => clearInterval(timer) };
 }

@@ -1,10 +1,10 @@
 /**
  * The socket under a NATS connection, and the one way to open such a connection.
  *
- * The transport of nats 2.29.3 leaves sockets behind: `close` does nothing to a dial that is still under way, and `discard`
- * nothing at all. Such a dial succeeds later, is cut off by the server, and its end starts a second dial loop beside the good
- * connection, whose socket then stays open and subscribed. docs/decisions/0006 has the schedule.
- * Here `close`, `disconnect` and `discard` destroy the socket in every state, and a transport reports its end at most once,
+ * The transport of nats 2.29.3 leaves sockets behind: `close` does nothing to a dial that is still under way, and
+ * `discard` nothing at all. Such a dial succeeds later, is cut off by the server, and its end starts a second dial loop
+ * beside the good connection, whose socket then stays open and subscribed. docs/decisions/0006 has the schedule. Here
+ * `close`, `disconnect` and `discard` destroy the socket in every state, and a transport reports its end at most once,
  * and only when its dial had succeeded and the client still used it.
  */
 import { readFile } from 'node:fs/promises';
@@ -34,9 +34,15 @@ class SocketTransport implements Transport {
   #arrived = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void | Error>();
 
-  get isClosed(): boolean { return this.#phase === 'ended'; }
-  isEncrypted(): boolean { return this.#socket instanceof TLSSocket; }
-  closed(): Promise<void | Error> { return this.#closed.promise; }
+  get isClosed(): boolean {
+    return this.#phase === 'ended';
+  }
+  isEncrypted(): boolean {
+    return this.#socket instanceof TLSSocket;
+  }
+  closed(): Promise<void | Error> {
+    return this.#closed.promise;
+  }
 
   async connect(server: Server, options: Options): Promise<void> {
     try {
@@ -48,7 +54,12 @@ class SocketTransport implements Transport {
         const ca = options.tls?.caFile ? await readFile(options.tls.caFile) : options.tls?.ca;
         // Reading the file took a turn, in which the dial may have been given up.
         if (this.isClosed || !this.#socket) throw refused();
-        const secured = connectTls({ socket: this.#socket, host, servername: isIP(host) ? '' : host, ...(ca ? { ca } : {}) });
+        const secured = connectTls({
+          socket: this.#socket,
+          host,
+          servername: isIP(host) ? '' : host,
+          ...(ca ? { ca } : {}),
+        });
         await this.#until(this.#use(secured), 'secureConnect');
       }
       if (this.isClosed || !this.#socket) throw refused();
@@ -65,10 +76,16 @@ class SocketTransport implements Transport {
     if (!this.isClosed) this.#socket?.write(frame);
   }
 
-  async close(error?: Error): Promise<void> { this.#end(error); }
-  disconnect(): void { this.#end(); }
+  async close(error?: Error): Promise<void> {
+    this.#end(error);
+  }
+  disconnect(): void {
+    this.#end();
+  }
   /** The client has another transport: the end of this one is no news. */
-  discard(): void { this.#destroy(); }
+  discard(): void {
+    this.#destroy();
+  }
 
   async *[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array> {
     while (!this.isClosed) {
@@ -95,7 +112,9 @@ class SocketTransport implements Transport {
     this.#socket = socket;
     let cause: Error | undefined;
     socket.setNoDelay(true);
-    socket.on('error', (error) => { cause = error; });
+    socket.on('error', (error) => {
+      cause = error;
+    });
     socket.on('end', () => this.#end());
     socket.on('close', () => this.#end(cause));
     return socket;
@@ -105,7 +124,9 @@ class SocketTransport implements Transport {
     return new Promise((resolve, reject) => {
       let cause: Error | undefined;
       socket.once(event, resolve);
-      socket.once('error', (error) => { cause = error; });
+      socket.once('error', (error) => {
+        cause = error;
+      });
       socket.once('close', () => reject(cause ?? refused()));
     });
   }
@@ -153,8 +174,9 @@ const refused = (): NatsError => NatsError.errorForCode(ErrorCode.ConnectionRefu
 
 /** As `connect` of nats, which would put its own transport under every connection of the process. */
 export function connectNats(options: ConnectionOptions): Promise<NatsConnection> {
-  // No resolver of its own: the client's asks name servers outside of the dial's time and without the cluster's search list, and
-  // one that was silent held it for more than half a minute. The socket asks the system's resolver, within the dial's time.
+  // No resolver of its own: the client's asks name servers outside of the dial's time and without the cluster's search
+  // list, and one that was silent held it for more than half a minute. The socket asks the system's resolver, within
+  // the dial's time.
   setTransportFactory({ factory: () => new SocketTransport() });
   return NatsConnectionImpl.connect(options);
 }

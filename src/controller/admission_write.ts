@@ -12,10 +12,22 @@ const LEASE_MARGIN_MS = WRITE_MS + 500;
 /** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
 const MAX_REFUSALS = 5;
 
-export interface AdmissionDeps { term: Term; kube: KubeClient; store: Store; log: Logger }
+export interface AdmissionDeps {
+  term: Term;
+  kube: KubeClient;
+  store: Store;
+  log: Logger;
+}
 
-/** Until it is known whether the write landed: a slot is given back only when it surely did not. `isWanted`: false where the job ended meanwhile. */
-export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, job: Job, isWanted: () => boolean): Promise<'written' | 'gone' | 'refused'> {
+/**
+ * Until it is known whether the write landed: a slot is given back only when it surely did not. `isWanted`: false where
+ * the job ended meanwhile.
+ */
+export async function writeAdmission(
+  { term, kube, store, log }: AdmissionDeps,
+  job: Job,
+  isWanted: () => boolean,
+): Promise<'written' | 'gone' | 'refused'> {
   const { holder, epoch } = term;
   let refusals = 0;
   for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
@@ -24,7 +36,12 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
     const status = admittedStatus(
       job.status,
       {
-        holder, epoch, token: job.token, account: job.account, runner: job.runner ?? { pod: '', uid: '' }, attempt: job.attempt + 1,
+        holder,
+        epoch,
+        token: job.token,
+        account: job.account,
+        runner: job.runner ?? { pod: '', uid: '' },
+        attempt: job.attempt + 1,
         queueTimeMs: Math.max(0, Math.round(store.clock.now() - job.submittedAt.getTime())),
         resultPath: resultPathOf(job),
         tools: job.assignment.tools.map(({ name, version }) => ({ name, version })),
@@ -33,7 +50,10 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
     );
     try {
       const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, status, {
-        namespace: job.namespace, resourceVersion: job.resourceVersion, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
+        namespace: job.namespace,
+        resourceVersion: job.resourceVersion,
+        serverTimeoutMs: WRITE_MS,
+        deadlineMs: WRITE_MS + 500,
       });
       job.status = updated.status;
       job.resourceVersion = updated.metadata.resourceVersion ?? '';
@@ -41,7 +61,10 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
     } catch (error) {
       if (isKubeError(error, 'not-found')) return 'gone';
       if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
-        log.error({ err: error, ...requestFields({ id: job.id, job: job.key }) }, 'an admission was refused by the API server');
+        log.error(
+          { err: error, ...requestFields({ id: job.id, job: job.key }) },
+          'an admission was refused by the API server',
+        );
         if (++refusals >= MAX_REFUSALS) return 'refused';
       }
     }
@@ -51,7 +74,12 @@ export async function writeAdmission({ term, kube, store, log }: AdmissionDeps, 
       if (live.metadata.uid !== job.uid || isFinished(live.status)) return 'gone';
       job.status = live.status;
       job.resourceVersion = live.metadata.resourceVersion ?? '';
-      if (live.status?.admittedBy?.epoch === epoch && live.status.attempts === job.attempt + 1 && live.status.runner?.uid === job.runner?.uid) return 'written';
+      if (
+        live.status?.admittedBy?.epoch === epoch &&
+        live.status.attempts === job.attempt + 1 &&
+        live.status.runner?.uid === job.runner?.uid
+      )
+        return 'written';
     } catch (error) {
       if (isKubeError(error, 'not-found')) return 'gone';
     }

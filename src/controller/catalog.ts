@@ -1,13 +1,32 @@
 /**
- * Applies the tools and pools that the chart brings as files: Helm cannot bring a CRD and objects of its kind in one release.
- * Server-side apply under our own field manager: what an administrator or an autoscaler has changed stays, and is listed in `Overridden`.
+ * Applies the tools and pools that the chart brings as files: Helm cannot bring a CRD and objects of its kind in one
+ * release. Server-side apply under our own field manager: what an administrator or an autoscaler has changed stays, and
+ * is listed in `Overridden`.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import { PROBE_POOLS, PROBE_TOOLS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from '../kube/client.ts';
-import { GROUP, LABEL, PROBE_POOL, PROBE_TOOL, type Condition, type Definition, type ProbePool, type ProbePoolSpec, type ProbeTool, type ProbeToolSpec } from '../kube/resources.ts';
+import {
+  PROBE_POOLS,
+  PROBE_TOOLS,
+  isKubeError,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from '../kube/client.ts';
+import {
+  GROUP,
+  LABEL,
+  PROBE_POOL,
+  PROBE_TOOL,
+  type Condition,
+  type Definition,
+  type ProbePool,
+  type ProbePoolSpec,
+  type ProbeTool,
+  type ProbeToolSpec,
+} from '../kube/resources.ts';
 
 class CatalogError extends Error {
   readonly code = 'catalog-invalid';
@@ -15,33 +34,51 @@ class CatalogError extends Error {
 
 const ajv = new Ajv({ allErrors: true, strict: false, useDefaults: true, formats: { 'date-time': true } });
 
-function check<T>(definition: Definition, file: string, entries: { name: string; spec: unknown }[]): { name: string; spec: T }[] {
+function check<T>(
+  definition: Definition,
+  file: string,
+  entries: { name: string; spec: unknown }[],
+): { name: string; spec: T }[] {
   const validate = ajv.compile(definition.spec);
   const problems: string[] = [];
   for (const { name, spec } of entries) {
-    if (!validate(spec)) for (const error of validate.errors ?? []) problems.push(`${name}${error.instancePath}: ${error.message ?? 'is wrong'}`);
+    if (!validate(spec))
+      for (const error of validate.errors ?? [])
+        problems.push(`${name}${error.instancePath}: ${error.message ?? 'is wrong'}`);
   }
   if (problems.length > 0) throw new CatalogError(`${file}: ${problems.join('; ')}`);
   return entries as { name: string; spec: T }[];
 }
 
 /** Names of Kubernetes objects are lower case, with dots: `ffprobe-9.0`. */
-const toolObjectName = (tool: string, version: string): string => `${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-');
+const toolObjectName = (tool: string, version: string): string =>
+  `${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-');
 
 export async function readCatalog(file: string): Promise<{ name: string; spec: ProbeToolSpec }[]> {
   const list = parse(await readFile(file, 'utf8')) as unknown;
   if (!Array.isArray(list)) throw new CatalogError(`${file}: a list of tools is needed`);
-  return check(PROBE_TOOL, file, list.map((spec: ProbeToolSpec) => ({ name: toolObjectName(String(spec.tool), String(spec.version)), spec })));
+  return check(
+    PROBE_TOOL,
+    file,
+    list.map((spec: ProbeToolSpec) => ({ name: toolObjectName(String(spec.tool), String(spec.version)), spec })),
+  );
 }
 
 export async function readPools(file: string): Promise<{ name: string; spec: ProbePoolSpec }[]> {
   const list = parse(await readFile(file, 'utf8')) as unknown;
   if (!Array.isArray(list)) throw new CatalogError(`${file}: a list of pools is needed`);
-  return check(PROBE_POOL, file, list.map(({ name, ...spec }: { name: string }) => ({ name: String(name), spec })));
+  return check(
+    PROBE_POOL,
+    file,
+    list.map(({ name, ...spec }: { name: string }) => ({ name: String(name), spec })),
+  );
 }
 
 const MANAGER = 'probeyard-catalog';
-/** Of what an object was last applied with: an object is applied again only when that changes, and not by each new leader. */
+/**
+ * Of what an object was last applied with: an object is applied again only when that changes, and not by each new
+ * leader.
+ */
 const CONTENT = `${GROUP}/content`;
 const MOST_TRIES = 5;
 
@@ -50,15 +87,22 @@ type Tree = Record<string, unknown>;
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 /** Lists count as sets: the API server may keep them in another order. */
-const text = (value: unknown): string => JSON.stringify(Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value);
+const text = (value: unknown): string =>
+  JSON.stringify(Array.isArray(value) ? value.map((item) => JSON.stringify(item)).sort() : value);
 
 /** Fields of the catalog that have another value in the cluster. */
 export function overridden(wanted: unknown, has: unknown, path = 'spec'): string[] {
-  if (isTree(wanted)) return Object.entries(wanted).flatMap(([key, value]) => overridden(value, isTree(has) ? has[key] : undefined, `${path}.${key}`));
+  if (isTree(wanted))
+    return Object.entries(wanted).flatMap(([key, value]) =>
+      overridden(value, isTree(has) ? has[key] : undefined, `${path}.${key}`),
+    );
   return text(wanted) === text(has) ? [] : [path];
 }
 
-/** A field as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`: an item is left out with its list. */
+/**
+ * A field as the API server names it, `.spec.reuse.maxJobs` or `.spec.serves.kinds[="c2pa"]`: an item is left out with
+ * its list.
+ */
 function without(object: Tree, field: string): Tree {
   const [head = '', ...rest] = field.replace(/^\./, '').replace(/\[.*$/, '').split('.');
   const { [head]: value, ...others } = object;
@@ -66,7 +110,12 @@ function without(object: Tree, field: string): Tree {
 }
 
 /** Without force: what another manager owns stays as it is. */
-async function applyOne<T extends KubeObject>(kube: KubeClient, type: ResourceType<T>, { name, spec }: Entry<unknown>, content: string): Promise<void> {
+async function applyOne<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  { name, spec }: Entry<unknown>,
+  content: string,
+): Promise<void> {
   const metadata = { name, labels: { [LABEL.managedBy]: 'probeyard' }, annotations: { [CONTENT]: content } };
   let wanted: Tree = { spec };
   for (let tries = 1; ; tries++) {
@@ -80,14 +129,20 @@ async function applyOne<T extends KubeObject>(kube: KubeClient, type: ResourceTy
   }
 }
 
-async function applyAll<T extends ProbeTool | ProbePool>(kube: KubeClient, type: ResourceType<T>, entries: readonly Entry<unknown>[]): Promise<string[]> {
+async function applyAll<T extends ProbeTool | ProbePool>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  entries: readonly Entry<unknown>[],
+): Promise<string[]> {
   const has = new Map((await kube.listAll(type)).items.map((object) => [object.metadata.name, object]));
   for (const entry of entries) {
     const content = createHash('sha256').update(JSON.stringify(entry.spec)).digest('hex').slice(0, 16);
     if (has.get(entry.name)?.metadata.annotations?.[CONTENT] !== content) await applyOne(kube, type, entry, content);
   }
   const wanted = new Set(entries.map(({ name }) => name));
-  return [...has.values()].filter(({ metadata }) => metadata.labels?.[LABEL.managedBy] === 'probeyard' && !wanted.has(metadata.name)).map(({ metadata }) => metadata.name);
+  return [...has.values()]
+    .filter(({ metadata }) => metadata.labels?.[LABEL.managedBy] === 'probeyard' && !wanted.has(metadata.name))
+    .map(({ metadata }) => metadata.name);
 }
 
 export interface Applied {
@@ -99,7 +154,10 @@ export interface Applied {
   removedPools: string[];
 }
 
-export async function applyCatalog(kube: KubeClient, files: { catalogFile: string; poolsFile: string }): Promise<Applied> {
+export async function applyCatalog(
+  kube: KubeClient,
+  files: { catalogFile: string; poolsFile: string },
+): Promise<Applied> {
   const tools = await readCatalog(files.catalogFile);
   const pools = await readPools(files.poolsFile);
   const removed = await applyAll(kube, PROBE_TOOLS, tools);
@@ -111,18 +169,33 @@ export async function applyCatalog(kube: KubeClient, files: { catalogFile: strin
 /** On tools; pools show it with the rest of their status. */
 export async function showOverridden(kube: KubeClient, entries: readonly Entry<ProbeToolSpec>[]): Promise<void> {
   const wanted = new Map(entries.map(({ name, spec }) => [name, spec]));
-  for (const { metadata: { name }, spec, status } of (await kube.listAll(PROBE_TOOLS)).items) {
+  for (const {
+    metadata: { name },
+    spec,
+    status,
+  } of (await kube.listAll(PROBE_TOOLS)).items) {
     const ours = wanted.get(name);
     if (!ours) continue;
     const shown = overriddenCondition(overridden(ours, spec));
     const before = status?.conditions?.find(({ type }) => type === 'Overridden');
-    if (before ? before.status === shown.status && before.message === shown.message : shown.status === 'False') continue;
-    const conditions = [...(status?.conditions ?? []).filter(({ type }) => type !== 'Overridden'), { ...shown, lastTransitionTime: new Date().toISOString() }];
+    if (before ? before.status === shown.status && before.message === shown.message : shown.status === 'False')
+      continue;
+    const conditions = [
+      ...(status?.conditions ?? []).filter(({ type }) => type !== 'Overridden'),
+      { ...shown, lastTransitionTime: new Date().toISOString() },
+    ];
     await kube.mergePatchStatus(PROBE_TOOLS, name, { conditions });
   }
 }
 
-export const overriddenCondition = (fields: readonly string[]): Pick<Condition, 'type' | 'status' | 'reason' | 'message'> =>
+export const overriddenCondition = (
+  fields: readonly string[],
+): Pick<Condition, 'type' | 'status' | 'reason' | 'message'> =>
   fields.length > 0
-    ? { type: 'Overridden', status: 'True', reason: 'FieldsChanged', message: `not as the chart has it: ${fields.join(', ')}`.slice(0, 4096) }
+    ? {
+        type: 'Overridden',
+        status: 'True',
+        reason: 'FieldsChanged',
+        message: `not as the chart has it: ${fields.join(', ')}`.slice(0, 4096),
+      }
     : { type: 'Overridden', status: 'False', reason: 'AsInstalled', message: 'every field is as the chart has it' };

@@ -1,6 +1,7 @@
 /**
- * The end of NATS' certificate, as a metric; and its renewal. The CronJob (or cert-manager) writes a new certificate into the
- * Secret, the kubelet puts it into the server's pod, and the server must be asked to read it: every replica asks, and asking twice is harmless.
+ * The end of NATS' certificate, as a metric; and its renewal. The CronJob (or cert-manager) writes a new certificate
+ * into the Secret, the kubelet puts it into the server's pod, and the server must be asked to read it: every replica
+ * asks, and asking twice is harmless.
  */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -22,10 +23,15 @@ export interface CertificateSettings {
   now?: () => number;
 }
 
-export interface Watching { stop(): void }
+export interface Watching {
+  stop(): void;
+}
 
 /** Looks at every server of the url, and asks those to reload whose certificate is due. */
-export async function lookAtCertificates(bus: Bus, { url, caFile, log, metrics, now = Date.now }: CertificateSettings): Promise<void> {
+export async function lookAtCertificates(
+  bus: Bus,
+  { url, caFile, log, metrics, now = Date.now }: CertificateSettings,
+): Promise<void> {
   if (caFile) metrics.certificate('nats-ca', Date.parse(new X509Certificate(await readFile(caFile)).validTo));
   let first = Infinity;
   for (const server of url.split(',')) {
@@ -34,8 +40,9 @@ export async function lookAtCertificates(bus: Bus, { url, caFile, log, metrics, 
       const { serverId, fingerprint } = presented;
       try {
         await reloadServer(bus, serverId);
-        presented = await presentedCertificate(server, caFile) ?? presented;
-        if (presented.fingerprint !== fingerprint) log.info({ expires: new Date(presented.validTo) }, 'NATS presents a renewed certificate');
+        presented = (await presentedCertificate(server, caFile)) ?? presented;
+        if (presented.fingerprint !== fingerprint)
+          log.info({ expires: new Date(presented.validTo) }, 'NATS presents a renewed certificate');
       } catch (error) {
         log.warn({ err: error }, 'cannot reload the certificate of NATS');
       }
@@ -48,7 +55,9 @@ export async function lookAtCertificates(bus: Bus, { url, caFile, log, metrics, 
 export function watchCertificate(bus: Bus, settings: CertificateSettings): Watching {
   const { log, lookMs = LOOK_MS } = settings;
   const look = (): void => {
-    lookAtCertificates(bus, settings).catch((error: unknown) => log.warn({ err: error }, 'cannot read the certificate of NATS'));
+    lookAtCertificates(bus, settings).catch((error: unknown) =>
+      log.warn({ err: error }, 'cannot read the certificate of NATS'),
+    );
   };
   look();
   const timer = setInterval(look, lookMs);

@@ -1,6 +1,7 @@
 /**
- * Every replica collects: from a runner's result to the one recorded end. What comes from a runner is not trusted: its size, its
- * form and its right to speak for this job and attempt are checked first. Order: commit, tell the API, tell the leader, tell the runner.
+ * Every replica collects: from a runner's result to the one recorded end. What comes from a runner is not trusted: its
+ * size, its form and its right to speak for this job and attempt are checked first. Order: commit, tell the API, tell
+ * the leader, tell the runner.
  */
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv } from 'ajv';
@@ -8,7 +9,16 @@ import Type from 'typebox';
 import { makeBodyRoom, type BodyRoom } from '../bus/body_room.ts';
 import type { Bus } from '../bus/connect.ts';
 import { BusError } from '../bus/errors.ts';
-import { CHUNK_BYTES, INLINE_ENVELOPE_BYTES, RUNNER_PROTOCOL, SUBJECT, type Closed, type Ended, type Result, type ResultBody } from '../bus/messages.ts';
+import {
+  CHUNK_BYTES,
+  INLINE_ENVELOPE_BYTES,
+  RUNNER_PROTOCOL,
+  SUBJECT,
+  type Closed,
+  type Ended,
+  type Result,
+  type ResultBody,
+} from '../bus/messages.ts';
 import { unpackBody } from '../bus/packing.ts';
 import type { ResultDelivery } from '../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../bus/results.ts';
@@ -28,22 +38,50 @@ import { recordEnd } from './record_end.ts';
 /** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /**
- * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128 MB), and the pod
- * has 512 MiB. Two outputs of 64 MiB that are base64 of noise come to this; larger ones are no result of ours, and would end each collector in turn.
+ * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128
+ * MB), and the pod has 512 MiB. Two outputs of 64 MiB that are base64 of noise come to this; larger ones are no result
+ * of ours, and would end each collector in turn.
  */
 const MAX_PACKED_BYTES = 96 * 1024 * 1024;
 const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] });
 const ms = Type.Number({ minimum: 0, maximum: 1e10 });
 const nullable = (schema: object) => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
-const FAILURES = ['origin-unreachable', 'source-forbidden', 'source-too-large', 'source-cut', 'timeout', 'crashed', 'out-of-memory', 'output-too-large', 'failed', 'unavailable'];
+const FAILURES = [
+  'origin-unreachable',
+  'source-forbidden',
+  'source-too-large',
+  'source-cut',
+  'timeout',
+  'crashed',
+  'out-of-memory',
+  'output-too-large',
+  'failed',
+  'unavailable',
+];
 const ToolResultSchema = Type.Object({
-  name: oneOf([...TOOLS, 'probe_report']), version: Type.String({ maxLength: 64 }), success: Type.Boolean(), durationMs: ms, usageMs: ms,
-  exitCode: nullable({ type: 'integer' }), signal: nullable({ type: 'string', maxLength: 32 }), error: Type.Optional(Type.String({ maxLength: 65_536 })),
-  failure: Type.Optional(oneOf(FAILURES)), format: oneOf(['json', 'text']), output: nullable({ type: 'string' }),
+  name: oneOf([...TOOLS, 'probe_report']),
+  version: Type.String({ maxLength: 64 }),
+  success: Type.Boolean(),
+  durationMs: ms,
+  usageMs: ms,
+  exitCode: nullable({ type: 'integer' }),
+  signal: nullable({ type: 'string', maxLength: 32 }),
+  error: Type.Optional(Type.String({ maxLength: 65_536 })),
+  failure: Type.Optional(oneOf(FAILURES)),
+  format: oneOf(['json', 'text']),
+  output: nullable({ type: 'string' }),
 });
 const BodySchema = Type.Object({
-  tools: Type.Array(ToolResultSchema, { maxItems: 8 }), report: Type.Optional(ToolResultSchema), ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
-  source: Type.Optional(Type.Object({ failure: oneOf(FAILURES), status: Type.Optional(Type.Integer()), message: Type.String({ maxLength: 65_536 }) })),
+  tools: Type.Array(ToolResultSchema, { maxItems: 8 }),
+  report: Type.Optional(ToolResultSchema),
+  ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
+  source: Type.Optional(
+    Type.Object({
+      failure: oneOf(FAILURES),
+      status: Type.Optional(Type.Integer()),
+      message: Type.String({ maxLength: 65_536 }),
+    }),
+  ),
 });
 const validBody = new Ajv({ strict: false }).compile<ResultBody>(BodySchema);
 
@@ -51,7 +89,10 @@ const validBody = new Ajv({ strict: false }).compile<ResultBody>(BodySchema);
 function checkedBody(body: unknown): ResultBody {
   if (validBody(body)) return body;
   const [first] = validBody.errors ?? [];
-  throw new BusError('bad-result', `the body does not have the form of a result: ${first?.instancePath ?? ''} ${first?.message ?? ''}`);
+  throw new BusError(
+    'bad-result',
+    `the body does not have the form of a result: ${first?.instancePath ?? ''} ${first?.message ?? ''}`,
+  );
 }
 
 export interface CollectDeps {
@@ -75,7 +116,8 @@ const isAssigned = (job: ProbeJob, result: Pick<Result, 'podUid' | 'attempt'>): 
 /** The job as far as this result concerns it: from the cache where that agrees, else as the API server has it now. */
 async function jobOf({ kube, cached, namespace }: CollectDeps, result: Result): Promise<ProbeJob | undefined> {
   const known = cached(result.job);
-  // Only a yes is taken from the cache: a no may be of an older object under the same name, or of an attempt that the watch has not shown yet.
+  // Only a yes is taken from the cache: a no may be of an older object under the same name, or of an attempt that the
+  // watch has not shown yet.
   if (known && !isFinished(known.status) && isAssigned(known, result)) return known;
   try {
     return await kube.get(PROBE_JOBS, result.job, { namespace });
@@ -92,15 +134,29 @@ async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
   try {
     return await skimResult(packed, Math.min(declared, MAX_BODY_BYTES));
   } catch (error) {
-    throw error instanceof LiftError ? new BusError('bad-result', `the body cannot be read: ${error.message}`, { cause: error }) : error;
+    throw error instanceof LiftError
+      ? new BusError('bad-result', `the body cannot be read: ${error.message}`, { cause: error })
+      : error;
   }
 }
 
-/** A result that cannot be read is the tools' failure: without it the request would wait for a result that never gets better. */
+/**
+ * A result that cannot be read is the tools' failure: without it the request would wait for a result that never gets
+ * better.
+ */
 function unreadable(job: ProbeJob): ResultBody {
   const tools = (job.status?.tools ?? []).map(({ name, version }) => ({
-    name, version, success: false, durationMs: 0, usageMs: 0, exitCode: null, signal: null, failure: 'failed' as const,
-    error: 'the runner gave a result that cannot be read', format: 'json' as const, output: null,
+    name,
+    version,
+    success: false,
+    durationMs: 0,
+    usageMs: 0,
+    exitCode: null,
+    signal: null,
+    failure: 'failed' as const,
+    error: 'the runner gave a result that cannot be read',
+    format: 'json' as const,
+    output: null,
   }));
   return { tools, ioUsage: 0 };
 }
@@ -109,7 +165,8 @@ function unreadable(job: ProbeJob): ResultBody {
 export async function collect(deps: CollectDeps, delivery: ResultDelivery): Promise<void> {
   const { job, attempt, chunks } = delivery.header;
   const release = await deps.room.reserve(chunks * CHUNK_BYTES);
-  if (!release) throw new BusError('failed', `${job}/${attempt}: no room for a body of ${chunks} chunks, it comes again`);
+  if (!release)
+    throw new BusError('failed', `${job}/${attempt}: no room for a body of ${chunks} chunks, it comes again`);
   try {
     await take(deps, delivery);
   } finally {
@@ -142,7 +199,10 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   let read: Skimmed;
   try {
     packed = await fetchBody(bus, result, MAX_PACKED_BYTES);
-    read = result.size > SKIMMED_FROM ? await skimmed(packed, result.size) : { body: await unpackBody(packed, MAX_BODY_BYTES, result.size), inflatedBytes: result.size };
+    read =
+      result.size > SKIMMED_FROM
+        ? await skimmed(packed, result.size)
+        : { body: await unpackBody(packed, MAX_BODY_BYTES, result.size), inflatedBytes: result.size };
     checkedBody(read.body);
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
@@ -157,35 +217,64 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   const outcome = outcomeOf(body, job.status?.tools ?? []);
   const startedAt = job.status?.startedAt ? new Date(job.status.startedAt) : null;
   const { closed, waiter, queueTimeMs, end, refused } = await recordEnd(store, {
-    id, submittedAt: submittedAtOf(job), state: outcome.state, status: outcome.status, reason: outcome.reason, error: outcome.error ?? null, attempt, startedAt,
-    tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({ name, version, success, durationMs: Math.round(durationMs), usageMs: Math.round(usageMs) })),
+    id,
+    submittedAt: submittedAtOf(job),
+    state: outcome.state,
+    status: outcome.status,
+    reason: outcome.reason,
+    error: outcome.error ?? null,
+    attempt,
+    startedAt,
+    tools: body.tools.map(({ name, version, success, durationMs, usageMs }) => ({
+      name,
+      version,
+      success,
+      durationMs: Math.round(durationMs),
+      usageMs: Math.round(usageMs),
+    })),
     ...(body.report ? { report: { success: body.report.success, usageMs: Math.round(body.report.usageMs) } } : {}),
-    ioBytes: Math.round(body.ioUsage), body: packed, inflatedBytes,
+    ioBytes: Math.round(body.ioUsage),
+    body: packed,
+    inflatedBytes,
   });
-  if (refused) log.error({ err: refused, ...named }, 'a result cannot be recorded, its request ends as an internal error');
+  if (refused)
+    log.error({ err: refused, ...named }, 'a result cannot be recorded, its request ends as an internal error');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   // Told again for a second one, too: the first notice may be what was lost.
   if (waiter !== null) {
     const inline = end.body !== null && end.body.length <= INLINE_ENVELOPE_BYTES && closed;
     const notice: Ended = {
-      id, status: end.status, reason: end.reason, queueTimeMs, hasBody: end.body !== null, ...(end.body === null ? {} : { inflatedBytes }),
-      ...(inline ? { body: packed.toString('base64') } : {}), ...(end.error === null ? {} : { error: end.error }),
+      id,
+      status: end.status,
+      reason: end.reason,
+      queueTimeMs,
+      hasBody: end.body !== null,
+      ...(end.body === null ? {} : { inflatedBytes }),
+      ...(inline ? { body: packed.toString('base64') } : {}),
+      ...(end.error === null ? {} : { error: end.error }),
     };
     bus.publish(SUBJECT.ended(waiter), notice);
   }
   const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {
     const notice: Closed = {
-      ...closedNotice, reason: end.reason, summary: refused ? end.error ?? '' : outcome.summary,
+      ...closedNotice,
+      reason: end.reason,
+      summary: refused ? (end.error ?? '') : outcome.summary,
       tools: end.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs })),
     };
     bus.publish(SUBJECT.closed, notice);
-    log.info({ ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 }, 'result recorded');
+    log.info(
+      { ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 },
+      'result recorded',
+    );
   } else {
     // Whoever recorded the end may have died before telling the leader.
     const [recorded] = await store.endsFor([id]);
     if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);
   }
   collected();
-  await purgeChunks(bus, result).catch((error: unknown) => log.debug({ err: error, ...named }, 'chunks could not be purged: they go by their age'));
+  await purgeChunks(bus, result).catch((error: unknown) =>
+    log.debug({ err: error, ...named }, 'chunks could not be purged: they go by their age'),
+  );
 }

@@ -3,7 +3,10 @@ import { printable } from '../kube/printable.ts';
 import type { Condition, ProbeJob, ProbeJobStatus, Reason, ToolName } from '../kube/resources.ts';
 
 /** Why a job waits. */
-export type WaitingCause = Extract<Reason, 'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'>;
+export type WaitingCause = Extract<
+  Reason,
+  'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
+>;
 type Change = Omit<Condition, 'lastTransitionTime'>;
 
 /** A moment as a status tells it; `ms` by Postgres' clock, which counts fractions. */
@@ -18,13 +21,32 @@ function withConditions(previous: Condition[] | undefined, changes: Change[], no
   return [...kept, ...changed];
 }
 
-const admitted = (status: Condition['status'], reason: string, message: string): Change => ({ type: 'Admitted', status, reason, message });
-const succeeded = (status: Condition['status'], reason: Reason, message: string): Change => ({ type: 'Succeeded', status, reason, message });
+const admitted = (status: Condition['status'], reason: string, message: string): Change => ({
+  type: 'Admitted',
+  status,
+  reason,
+  message,
+});
+const succeeded = (status: Condition['status'], reason: Reason, message: string): Change => ({
+  type: 'Succeeded',
+  status,
+  reason,
+  message,
+});
 
 /** Written only once a job has waited a second. */
-export function waitingStatus(previous: ProbeJobStatus | undefined, reason: WaitingCause, message: string, now: string): ProbeJobStatus {
+export function waitingStatus(
+  previous: ProbeJobStatus | undefined,
+  reason: WaitingCause,
+  message: string,
+  now: string,
+): ProbeJobStatus {
   return {
-    conditions: withConditions(previous?.conditions, [admitted('False', reason, message), succeeded('Unknown', reason, message)], now),
+    conditions: withConditions(
+      previous?.conditions,
+      [admitted('False', reason, message), succeeded('Unknown', reason, message)],
+      now,
+    ),
   };
 }
 
@@ -42,7 +64,11 @@ export interface Admission {
 }
 
 /** The admission write: from here on the job holds one of its token's slots. */
-export function admittedStatus(previous: ProbeJobStatus | undefined, admission: Admission, now: string): ProbeJobStatus {
+export function admittedStatus(
+  previous: ProbeJobStatus | undefined,
+  admission: Admission,
+  now: string,
+): ProbeJobStatus {
   const again = admission.attempt > 1 ? ` (attempt ${admission.attempt})` : '';
   const tools = admission.tools.map(({ name, version }) => `${name} ${version}`).join(' and ');
   return {
@@ -54,7 +80,12 @@ export function admittedStatus(previous: ProbeJobStatus | undefined, admission: 
       ],
       now,
     ),
-    admittedBy: { holder: admission.holder, epoch: admission.epoch, token: admission.token, account: admission.account },
+    admittedBy: {
+      holder: admission.holder,
+      epoch: admission.epoch,
+      token: admission.token,
+      account: admission.account,
+    },
     // A retry keeps the start: time-outs and queue time count from the first admission.
     startedAt: previous?.startedAt ?? now,
     queueTimeMs: previous?.queueTimeMs ?? admission.queueTimeMs,
@@ -73,8 +104,11 @@ export interface Finish {
 }
 
 export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Finish, now: string): ProbeJobStatus {
-  const changes = [succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, printable(finish.summary, 4096))];
-  const wasAdmitted = previous?.conditions?.some(({ type, status }) => type === 'Admitted' && status === 'True') ?? false;
+  const changes = [
+    succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, printable(finish.summary, 4096)),
+  ];
+  const wasAdmitted =
+    previous?.conditions?.some(({ type, status }) => type === 'Admitted' && status === 'True') ?? false;
   if (!wasAdmitted) changes.unshift(admitted('False', finish.reason, 'ended before it was admitted'));
   const startedAt = previous?.startedAt;
   return {
@@ -92,7 +126,9 @@ export const isFinished = (status: ProbeJobStatus | undefined): boolean =>
 
 /** Holds a slot of its token: what `kubectl get pj` shows as Running. */
 export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
-  !isFinished(status) && (status?.conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') ?? false);
+  !isFinished(status) &&
+  (status?.conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') ?? false);
 
 /** A finalizer of somebody else's may keep the object there for ever: whoever deleted it has waited long enough. */
-export const isBeingDeleted = ({ metadata }: Pick<ProbeJob, 'metadata'>): boolean => metadata.deletionTimestamp !== undefined;
+export const isBeingDeleted = ({ metadata }: Pick<ProbeJob, 'metadata'>): boolean =>
+  metadata.deletionTimestamp !== undefined;

@@ -1,4 +1,7 @@
-/** The one end of a request: recorded in Postgres if it has none yet, told to whoever waits, shown in the ProbeJob's status. */
+/**
+ * The one end of a request: recorded in Postgres if it has none yet, told to whoever waits, shown in the ProbeJob's
+ * status.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } from '../bus/messages.ts';
@@ -36,18 +39,40 @@ export interface Endable {
   status: ProbeJobStatus | undefined;
 }
 
-export interface Finish { reason: Reason; summary: string; tools: Closed['tools'] }
+export interface Finish {
+  reason: Reason;
+  summary: string;
+  tools: Closed['tools'];
+}
 
-export interface EndDeps { store: Store; bus: Bus; kube: KubeClient; log: Logger }
+export interface EndDeps {
+  store: Store;
+  bus: Bus;
+  kube: KubeClient;
+  log: Logger;
+}
 
-export const recordedEnd = (end: RecordedEnd): Finish => ({ reason: end.reason, summary: end.error ?? (end.state === 'success' ? 'completed' : end.reason), tools: [] });
+export const recordedEnd = (end: RecordedEnd): Finish => ({
+  reason: end.reason,
+  summary: end.error ?? (end.state === 'success' ? 'completed' : end.reason),
+  tools: [],
+});
 
 function timeoutBody({ timedOut, timeoutMs, error }: End): { packed: Buffer; inflatedBytes: number } | null {
   if (!timedOut) return null;
   const body: ResultBody = {
     tools: timedOut.map(({ name, version }) => ({
-      name, version, success: false, durationMs: timeoutMs ?? 0, usageMs: timeoutMs ?? 0, exitCode: null, signal: null,
-      error, failure: 'timeout', format: 'json', output: null,
+      name,
+      version,
+      success: false,
+      durationMs: timeoutMs ?? 0,
+      usageMs: timeoutMs ?? 0,
+      exitCode: null,
+      signal: null,
+      error,
+      failure: 'timeout',
+      format: 'json',
+      output: null,
     })),
     ioUsage: 0,
   };
@@ -58,25 +83,59 @@ function timeoutBody({ timedOut, timeoutMs, error }: End): { packed: Buffer; inf
 export type Recordable = Pick<Endable, 'id' | 'key' | 'submittedAt' | 'attempt' | 'status'>;
 
 /** Waits for Postgres as long as the term lasts: without a record there is no end. */
-export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job: Recordable, end: End, signal: AbortSignal): Promise<Finish> {
+export async function endRequest(
+  { store, bus, log }: Omit<EndDeps, 'kube'>,
+  job: Recordable,
+  end: End,
+  signal: AbortSignal,
+): Promise<Finish> {
   // No request that was accepted has such an id: there is no row, and asking for it would fail for ever.
   if (!isUuid(job.id)) return { reason: end.reason, summary: end.error, tools: [] };
   const named = requestFields({ id: job.id, job: job.key });
   const body = timeoutBody(end);
-  const tools = (end.timedOut ?? []).map(({ name, version }) => ({ name, version, success: false, durationMs: end.timeoutMs ?? 0, usageMs: end.timeoutMs ?? 0 }));
+  const tools = (end.timedOut ?? []).map(({ name, version }) => ({
+    name,
+    version,
+    success: false,
+    durationMs: end.timeoutMs ?? 0,
+    usageMs: end.timeoutMs ?? 0,
+  }));
   for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
     try {
-      const { closed, waiter, queueTimeMs, end: recorded, refused } = await recordEnd(store, {
-        id: job.id, submittedAt: job.submittedAt, state: end.state, status: end.status, reason: end.reason, error: end.error, attempt: job.attempt,
-        startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null, tools, ioBytes: 0, body: body?.packed ?? null, inflatedBytes: body?.inflatedBytes,
+      const {
+        closed,
+        waiter,
+        queueTimeMs,
+        end: recorded,
+        refused,
+      } = await recordEnd(store, {
+        id: job.id,
+        submittedAt: job.submittedAt,
+        state: end.state,
+        status: end.status,
+        reason: end.reason,
+        error: end.error,
+        attempt: job.attempt,
+        startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null,
+        tools,
+        ioBytes: 0,
+        body: body?.packed ?? null,
+        inflatedBytes: body?.inflatedBytes,
       });
-      if (refused) log.error({ err: refused, ...named }, 'an end cannot be recorded, the request ends as an internal error');
+      if (refused)
+        log.error({ err: refused, ...named }, 'an end cannot be recorded, the request ends as an internal error');
       if (closed) {
         log.info({ ...named, reason: recorded.reason, status: recorded.status }, 'request ended');
         if (waiter !== null) {
           const error = recorded.error ?? end.error;
           const notice: Ended = {
-            id: job.id, status: recorded.status, reason: recorded.reason, queueTimeMs, hasBody: recorded.body !== null, error, ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
+            id: job.id,
+            status: recorded.status,
+            reason: recorded.reason,
+            queueTimeMs,
+            hasBody: recorded.body !== null,
+            error,
+            ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
             ...(recorded.inflatedBytes === undefined ? {} : { inflatedBytes: recorded.inflatedBytes }),
           };
           bus.publish(SUBJECT.ended(waiter), notice);
@@ -94,17 +153,30 @@ export async function endRequest({ store, bus, log }: Omit<EndDeps, 'kube'>, job
 }
 
 /**
- * One patch, at the version that we know: under the same name there may be another object by now, and lists in a status are replaced whole.
- * Gone is as good as done. Returns the finished object, or undefined where there is none any more.
+ * One patch, at the version that we know: under the same name there may be another object by now, and lists in a status
+ * are replaced whole. Gone is as good as done. Returns the finished object, or undefined where there is none any more.
  */
-export async function writeFinish({ store, kube, log }: EndDeps, job: Endable, finish: Finish, signal: AbortSignal): Promise<ProbeJob | undefined> {
+export async function writeFinish(
+  { store, kube, log }: EndDeps,
+  job: Endable,
+  finish: Finish,
+  signal: AbortSignal,
+): Promise<ProbeJob | undefined> {
   let { status, resourceVersion } = job;
   for (let pause = 50; !signal.aborted; pause = Math.min(pause * 2, 2_000)) {
     const now = stamp(store.clock.now());
     try {
-      return await kube.mergePatchStatus(PROBE_JOBS, job.key, finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, now), {
-        namespace: job.namespace, resourceVersion, serverTimeoutMs: 2_000, deadlineMs: 3_000,
-      });
+      return await kube.mergePatchStatus(
+        PROBE_JOBS,
+        job.key,
+        finishedStatus(status, { ...finish, resultPath: resultPathOf(job) }, now),
+        {
+          namespace: job.namespace,
+          resourceVersion,
+          serverTimeoutMs: 2_000,
+          deadlineMs: 3_000,
+        },
+      );
     } catch (error) {
       if (isKubeError(error, 'not-found')) return undefined;
       if (!isKubeError(error, 'conflict')) {
@@ -113,7 +185,9 @@ export async function writeFinish({ store, kube, log }: EndDeps, job: Endable, f
         await delay(pause * (0.5 + Math.random()));
       }
     }
-    const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 3_000 }).catch((error: unknown) => (isKubeError(error, 'not-found') ? null : undefined));
+    const live = await kube
+      .get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 3_000 })
+      .catch((error: unknown) => (isKubeError(error, 'not-found') ? null : undefined));
     if (live === null || (live !== undefined && live.metadata.uid !== job.uid)) return undefined;
     if (live === undefined) {
       await delay(pause * (0.5 + Math.random()));

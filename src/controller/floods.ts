@@ -1,4 +1,7 @@
-/** A pod that sends more than any runner does: its agent is not ours any more. Every replica cuts it off when the pod is gone. */
+/**
+ * A pod that sends more than any runner does: its agent is not ours any more. Every replica cuts it off when the pod is
+ * gone.
+ */
 import { isKubeError, type KubeClient, PODS, type Pod } from '../kube/client.ts';
 import { LABEL } from '../kube/resources.ts';
 import { type Logger, runnerFields } from '../log.ts';
@@ -25,7 +28,9 @@ export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps
       const { name } = pod.metadata;
       log.warn({ ...runnerFields({ pod: name, uid }), what }, 'runner floods NATS, ending its pod');
       metrics.podEnded(pod.metadata.labels?.[LABEL.pool] ?? '', 'flood');
-      await kick(uid).catch((error: unknown) => log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot kick a runner'));
+      await kick(uid).catch((error: unknown) =>
+        log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot kick a runner'),
+      );
       // At once: it would use its time to drain. The pod's end is what keeps it from coming back with its token.
       await kube.delete(PODS, name, { namespace, uid, gracePeriodSeconds: 0 });
     } catch (error) {

@@ -1,4 +1,7 @@
-/** From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the words for its caller. */
+/**
+ * From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the
+ * words for its caller.
+ */
 import { isStoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { TokenRecord } from '../store/records.ts';
@@ -12,7 +15,17 @@ import { isAdmitted } from './conditions.ts';
 import { parseSource } from '../source/parse.ts';
 import { displaySource } from '../source/redact.ts';
 import { holdsCredentials } from '../source/source.ts';
-import { DEFAULT_QUEUE_MS, Refusal, idOf, isHandMade, resolveTools, submittedAtOf, timeoutOf, type AvailableTool, type Job } from './job.ts';
+import {
+  DEFAULT_QUEUE_MS,
+  Refusal,
+  idOf,
+  isHandMade,
+  resolveTools,
+  submittedAtOf,
+  timeoutOf,
+  type AvailableTool,
+  type Job,
+} from './job.ts';
 import { tenantOf } from './tenant.ts';
 
 export interface IntakeDeps {
@@ -28,7 +41,10 @@ export interface IntakeDeps {
 }
 
 /** Why queued jobs of a token end without a run. Jobs that run already go on. */
-export function refusalOf(token: Pick<TokenRecord, 'userStatus' | 'expiresAt'> | null | undefined, now: number): Refusal | undefined {
+export function refusalOf(
+  token: Pick<TokenRecord, 'userStatus' | 'expiresAt'> | null | undefined,
+  now: number,
+): Refusal | undefined {
   const refused = (text: string) => new Refusal('TokenInactive', 403, text);
   if (!token) return refused('the token was revoked');
   if (token.userStatus !== 'active') return refused(`the account is ${token.userStatus}`);
@@ -50,21 +66,29 @@ async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
     try {
       return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
     } catch {
-      throw new Refusal('InvalidRequest', 400, 'the sealed source does not belong to this job, or was sealed with a key that is no longer known');
+      throw new Refusal(
+        'InvalidRequest',
+        400,
+        'the sealed source does not belong to this job, or was sealed with a key that is no longer known',
+      );
     }
   }
   if (url !== undefined) return url;
   if (!secretRef) throw new Refusal('InvalidRequest', 400, 'the job names no source');
   try {
     const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
-    // Whoever may create jobs could otherwise have any Secret of the namespace sent to a host of their own. The same answer as for none: which ones exist is not told.
-    if (secret.metadata.labels?.[LABEL.source] !== 'true') throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
+    // Whoever may create jobs could otherwise have any Secret of the namespace sent to a host of their own. The same
+    // answer as for none: which ones exist is not told.
+    if (secret.metadata.labels?.[LABEL.source] !== 'true')
+      throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     const value = secret.data?.[secretRef.key];
-    if (value === undefined) throw new Refusal('InvalidRequest', 400, `the Secret ${secretRef.name} has no key ${secretRef.key}`);
+    if (value === undefined)
+      throw new Refusal('InvalidRequest', 400, `the Secret ${secretRef.name} has no key ${secretRef.key}`);
     return Buffer.from(value, 'base64').toString('utf8').trim();
   } catch (error) {
     if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
-    if (isKubeError(error, 'forbidden')) throw new Refusal('InvalidRequest', 400, 'this installation does not let jobs name a Secret');
+    if (isKubeError(error, 'forbidden'))
+      throw new Refusal('InvalidRequest', 400, 'this installation does not let jobs name a Secret');
     throw error;
   }
 }
@@ -78,32 +102,47 @@ function parsed(text: string, s3Hosts: readonly string[]) {
 }
 
 /** A job made with kubectl has no row yet: it is opened here, so that it too gets exactly one end. */
-async function openByHand(deps: IntakeDeps, job: ProbeJob, display: string, scheme: string, token: TokenRecord, refused = false): Promise<void> {
-  const opened = await deps.store.openRequest({
-    id: idOf(job),
-    submittedAt: submittedAtOf(job),
-    tokenId: token.id,
-    userId: token.userId,
-    kind: job.spec.kind,
-    display,
-    scheme,
-    request: { kubectl: job.metadata.name },
-    tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
-    queueTimeoutMs: job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS,
-    timeoutMs: timeoutOf(job),
-    waiter: null,
-    webhookUrl: null,
-    idempotency: null,
-    // Whoever may create ProbeJobs is bounded by the cluster's own quotas, not by the rate of the default token.
-    requestsPerMinute: 1_000_000,
-    // One that is refused anyway is recorded with its own reason.
-    quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
-  }).catch((error: unknown) => {
-    // Anything else is tried again; this would fail for ever.
-    if (isStoreError(error, 'bad-data')) throw new Refusal('InvalidRequest', 400, 'the job holds a value that cannot be recorded');
-    throw error;
-  });
-  if (opened.outcome === 'over-quota') throw new Refusal('QuotaExceeded', 403, `the monthly quota of the default token, its user or their account is used up: ${opened.exceeded}`);
+async function openByHand(
+  deps: IntakeDeps,
+  job: ProbeJob,
+  display: string,
+  scheme: string,
+  token: TokenRecord,
+  refused = false,
+): Promise<void> {
+  const opened = await deps.store
+    .openRequest({
+      id: idOf(job),
+      submittedAt: submittedAtOf(job),
+      tokenId: token.id,
+      userId: token.userId,
+      kind: job.spec.kind,
+      display,
+      scheme,
+      request: { kubectl: job.metadata.name },
+      tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
+      queueTimeoutMs: job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS,
+      timeoutMs: timeoutOf(job),
+      waiter: null,
+      webhookUrl: null,
+      idempotency: null,
+      // Whoever may create ProbeJobs is bounded by the cluster's own quotas, not by the rate of the default token.
+      requestsPerMinute: 1_000_000,
+      // One that is refused anyway is recorded with its own reason.
+      quotas: { of: refused ? [] : token.quotas, rootUserId: token.rootUserId },
+    })
+    .catch((error: unknown) => {
+      // Anything else is tried again; this would fail for ever.
+      if (isStoreError(error, 'bad-data'))
+        throw new Refusal('InvalidRequest', 400, 'the job holds a value that cannot be recorded');
+      throw error;
+    });
+  if (opened.outcome === 'over-quota')
+    throw new Refusal(
+      'QuotaExceeded',
+      403,
+      `the monthly quota of the default token, its user or their account is used up: ${opened.exceeded}`,
+    );
 }
 
 /** A job that was admitted keeps its token, whatever became of it since: a new leader must not end what runs. */
@@ -115,14 +154,20 @@ async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
     const had = token ?? (id === undefined ? null : await deps.store.tokenEvenRevoked(id));
     if (had) return had;
   }
-  if (!token && isHandMade(job)) throw new Refusal('InvalidRequest', 400, 'the installation has no default token for jobs made by hand');
+  if (!token && isHandMade(job))
+    throw new Refusal('InvalidRequest', 400, 'the installation has no default token for jobs made by hand');
   return activeToken(token, deps.store.clock.now());
 }
 
 export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
   const handMade = isHandMade(job);
   // Its name is its request id, and the record takes only such: one of another form was not made by the API.
-  if (!handMade && !isUuid(job.metadata.name)) throw new Refusal('InvalidRequest', 400, 'a job with a token is named by its request id, and only the API makes it');
+  if (!handMade && !isUuid(job.metadata.name))
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      'a job with a token is named by its request id, and only the API makes it',
+    );
   const token = await tokenFor(deps, job);
 
   let display = job.spec.source.display ?? 'unknown';

@@ -6,27 +6,44 @@ export type Shown = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 const SAYS: Record<Wall, { up: string; down: string }> = {
   UserNamespace: { up: 'run in a user namespace', down: 'run without a user namespace' },
-  SyscallFilter: { up: 'filter the system calls of tools and watch their connections', down: 'cannot filter system calls and watch connections on their nodes' },
-  NetworkEnforced: { up: 'were kept from the API server by the network', down: 'reached the API server: NetworkPolicy is not enforced' },
+  SyscallFilter: {
+    up: 'filter the system calls of tools and watch their connections',
+    down: 'cannot filter system calls and watch connections on their nodes',
+  },
+  NetworkEnforced: {
+    up: 'were kept from the API server by the network',
+    down: 'reached the API server: NetworkPolicy is not enforced',
+  },
 };
 
 export const requiredWalls = ({ isolation }: ProbePoolSpec): readonly Wall[] => isolation?.require ?? [];
 
 /** The required walls that a runner lacks, or has not reported. */
-export const lackedWalls = (spec: ProbePoolSpec, walls: Walls | undefined): Wall[] => requiredWalls(spec).filter((wall) => walls?.[wall] !== true);
+export const lackedWalls = (spec: ProbePoolSpec, walls: Walls | undefined): Wall[] =>
+  requiredWalls(spec).filter((wall) => walls?.[wall] !== true);
 
 /** A pool has a wall where every runner has it. */
 export function wallConditions(reports: readonly (Walls | undefined)[]): Shown[] {
   return WALLS.map((type) => {
     const known = reports.map((walls) => walls?.[type]).filter((up) => up !== undefined);
     const down = known.filter((up) => !up).length;
-    if (down > 0) return { type, status: 'False', reason: 'Missing', message: `${down} of ${known.length} runners ${SAYS[type].down}` };
-    if (known.length > 0) return { type, status: 'True', reason: 'Reported', message: `${known.length} runners ${SAYS[type].up}` };
+    if (down > 0)
+      return {
+        type,
+        status: 'False',
+        reason: 'Missing',
+        message: `${down} of ${known.length} runners ${SAYS[type].down}`,
+      };
+    if (known.length > 0)
+      return { type, status: 'True', reason: 'Reported', message: `${known.length} runners ${SAYS[type].up}` };
     return { type, status: 'Unknown', reason: 'NotReported', message: 'no runner has reported it yet' };
   });
 }
 
-/** The kubelet's or the runtime's own words that a node cannot give a pod a user namespace; a slow pull says none of them. */
+/**
+ * The kubelet's or the runtime's own words that a node cannot give a pod a user namespace; a slow pull says none of
+ * them.
+ */
 const NO_USER_NAMESPACE = /user ?namespace|userns|hostusers|idmap|id-?mapped mount|newuidmap|\/proc\/\d+\/[ug]id_map/i;
 
 export const isWithoutUserNamespaces = (message: string | undefined): boolean => NO_USER_NAMESPACE.test(message ?? '');

@@ -42,7 +42,8 @@ export const resultPathOf = (job: { id: string }): string => resultPath(job.id);
 
 export const isHandMade = (job: ProbeJob): boolean => job.spec.token === undefined;
 export const idOf = (job: ProbeJob): string => (isHandMade(job) ? (job.metadata.uid ?? '') : job.metadata.name);
-export const submittedAtOf = (job: ProbeJob): Date => new Date((isHandMade(job) ? undefined : job.spec.submittedAt) ?? job.metadata.creationTimestamp ?? 0);
+export const submittedAtOf = (job: ProbeJob): Date =>
+  new Date((isHandMade(job) ? undefined : job.spec.submittedAt) ?? job.metadata.creationTimestamp ?? 0);
 
 /** A job that cannot run, and what its caller is told. */
 export class Refusal extends Error {
@@ -55,24 +56,43 @@ export class Refusal extends Error {
   }
 }
 
-export interface AvailableTool { tool: ToolName; version: string; latest: boolean; command: string[]; /** What it needs mounted, where that is not its own image. */ uses?: string[] }
+export interface AvailableTool {
+  tool: ToolName;
+  version: string;
+  latest: boolean;
+  command: string[];
+  /** What it needs mounted, where that is not its own image. */ uses?: string[];
+}
 
 const DEFAULT_TOOLS: Record<Kind, ToolName[]> = { file: ['ffprobe', 'mediainfo'], c2pa: ['c2pa'], msv: ['msv'] };
 
-/** Versions as names: `latest` to the one that it stands for now; one that the cluster lacks is refused, never replaced by another. */
+/**
+ * Versions as names: `latest` to the one that it stands for now; one that the cluster lacks is refused, never replaced
+ * by another.
+ */
 export function resolveTools(job: ProbeJob, available: readonly AvailableTool[]): AssignedTool[] {
-  const wanted: ToolRequest[] = job.spec.tools ?? DEFAULT_TOOLS[job.spec.kind].map((name) => ({ name, version: 'latest' }));
+  const wanted: ToolRequest[] =
+    job.spec.tools ?? DEFAULT_TOOLS[job.spec.kind].map((name) => ({ name, version: 'latest' }));
   return wanted.map((request) => {
     const candidates = available.filter(({ tool }) => tool === request.name);
-    const found = candidates.find(({ version, latest }) => (request.version === 'latest' ? latest : version === request.version));
+    const found = candidates.find(({ version, latest }) =>
+      request.version === 'latest' ? latest : version === request.version,
+    );
     if (!found) {
       const has = candidates.map(({ version }) => version).join(', ');
-      throw new Refusal('ToolUnavailable', 400, `${request.name} ${request.version} is not there: ${has === '' ? `the cluster has no ${request.name}` : `the cluster has ${has}`}`);
+      throw new Refusal(
+        'ToolUnavailable',
+        400,
+        `${request.name} ${request.version} is not there: ${has === '' ? `the cluster has no ${request.name}` : `the cluster has ${has}`}`,
+      );
     }
     return {
       name: request.name,
       version: found.version,
-      timeoutMs: Math.min(request.timeoutMs ?? (job.spec.kind === 'msv' ? timeoutOf(job) : DEFAULT_TOOL_MS), timeoutOf(job)),
+      timeoutMs: Math.min(
+        request.timeoutMs ?? (job.spec.kind === 'msv' ? timeoutOf(job) : DEFAULT_TOOL_MS),
+        timeoutOf(job),
+      ),
       options: request.options ?? {},
       command: found.command,
       ...(found.uses ? { uses: found.uses } : {}),
@@ -80,4 +100,5 @@ export function resolveTools(job: ProbeJob, available: readonly AvailableTool[])
   });
 }
 
-export const toolsLine = (tools: readonly { name: string; version: string }[]): string => tools.map(({ name, version }) => `${name} ${version}`).join(', ');
+export const toolsLine = (tools: readonly { name: string; version: string }[]): string =>
+  tools.map(({ name, version }) => `${name} ${version}`).join(', ');

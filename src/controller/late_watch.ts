@@ -1,7 +1,8 @@
 /**
- * The cache of jobs lives off its watch, and a watch can be frozen, or have lost an event, with nobody the wiser: its own watchdog
- * looks after 100 s, and an event that never came is missed by nobody. But the API tells of each job on another road; one that it
- * told of and the watch has not shown is looked for, and where it is there the cache is read anew.
+ * The cache of jobs lives off its watch, and a watch can be frozen, or have lost an event, with nobody the wiser: its
+ * own watchdog looks after 100 s, and an event that never came is missed by nobody. But the API tells of each job on
+ * another road; one that it told of and the watch has not shown is looked for, and where it is there the cache is read
+ * anew.
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import type { Reflector } from '../kube/reflector.ts';
@@ -10,7 +11,10 @@ import { type Logger, requestFields } from '../log.ts';
 
 /** A watch event takes milliseconds; a create that has to wait for a busy API server takes its time. */
 const SHOWN_WITHIN_MS = 3_000;
-/** A caller who gave up leaves nothing to be found, and a thousand a second of them must not become a thousand questions. */
+/**
+ * A caller who gave up leaves nothing to be found, and a thousand a second of them must not become a thousand
+ * questions.
+ */
 const LOOK_AGAIN_MS = 2_000;
 
 export interface LateWatchDeps {
@@ -38,8 +42,11 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
   const shown = (name: string): boolean => knows(name) || jobs.get(`${namespace}/${name}`) !== undefined;
 
   const behind = (name: string): Promise<void> => {
-    if (!reading) log.warn(requestFields({ id: name, job: name }), 'the watch of the jobs is behind: they are read anew');
-    reading ??= jobs.relist().finally(() => { reading = undefined; });
+    if (!reading)
+      log.warn(requestFields({ id: name, job: name }), 'the watch of the jobs is behind: they are read anew');
+    reading ??= jobs.relist().finally(() => {
+      reading = undefined;
+    });
     return reading;
   };
 

@@ -1,12 +1,23 @@
 /**
- * The leader's term: from the ProbeJobs that the watch shows to admissions, orders and ends. One object per term; what a term
- * knows dies with it, because the truth is in ProbeJob status (who runs) and in Postgres (who has an end).
+ * The leader's term: from the ProbeJobs that the watch shows to admissions, orders and ends. One object per term; what
+ * a term knows dies with it, because the truth is in ProbeJob status (who runs) and in Postgres (who has an end).
  *
- * No token and no account above its limit: the ledger counts, and an admission is written only while the lease is safely ours, guarded by
- * resourceVersion, with the epoch in it and with a server-side time-out, so that nothing of this term can land in the next.
+ * No token and no account above its limit: the ledger counts, and an admission is written only while the lease is
+ * safely ours, guarded by resourceVersion, with the epoch in it and with a server-side time-out, so that nothing of
+ * this term can land in the next.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { PREPARE_TTL_MS, TASK_LEASE_MS, RUNNER_SILENCE_MS, SUBJECT, type Cancel, type Closed, type Early, type Heartbeat, type Lease as TaskLease } from '../bus/messages.ts';
+import {
+  PREPARE_TTL_MS,
+  TASK_LEASE_MS,
+  RUNNER_SILENCE_MS,
+  SUBJECT,
+  type Cancel,
+  type Closed,
+  type Early,
+  type Heartbeat,
+  type Lease as TaskLease,
+} from '../bus/messages.ts';
 import type { Bus } from '../bus/connect.ts';
 import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
@@ -43,7 +54,9 @@ const MOST_REFUSALS_IN_A_ROW = 3;
 const STRANGER_MS = 30_000;
 /** Queued jobs that a change of their token ends side by side. */
 const ENDED_AT_ONCE = 20;
-/** Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up. */
+/**
+ * Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up.
+ */
 const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
 /** Longer than a lease: by then a leader that was deposed knows. */
 const EPOCH_PATIENCE_MS = 7_000;
@@ -67,7 +80,10 @@ export interface LeaderDeps {
 }
 
 const now = (): number => performance.now();
-const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({ token: limits.concurrency, account: limits.accountConcurrency ?? Number.POSITIVE_INFINITY });
+const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({
+  token: limits.concurrency,
+  account: limits.accountConcurrency ?? Number.POSITIVE_INFINITY,
+});
 
 export class Leader {
   readonly #deps: LeaderDeps;
@@ -93,7 +109,13 @@ export class Leader {
   constructor(deps: LeaderDeps) {
     this.#deps = deps;
     this.#tokens = new TokenRecords(deps.store, deps.tokensFresh);
-    this.#marks = new WaitingMarks({ kube: deps.kube, store: deps.store, signal: deps.term.signal, why: (job) => this.#whyWaiting(job), waited: (reason) => deps.metrics.waited(reason) });
+    this.#marks = new WaitingMarks({
+      kube: deps.kube,
+      store: deps.store,
+      signal: deps.term.signal,
+      why: (job) => this.#whyWaiting(job),
+      waited: (reason) => deps.metrics.waited(reason),
+    });
   }
 
   get #live(): boolean {
@@ -102,7 +124,10 @@ export class Leader {
 
   // ------------------------------------------------------------ start of a term
 
-  /** Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it admit. */
+  /**
+   * Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it
+   * admit.
+   */
   async start(): Promise<void> {
     const { kube, namespace, retention, store, bus, log, runners } = this.#deps;
     const owners = new Owners(runners);
@@ -129,15 +154,16 @@ export class Leader {
     // Runners that are alive answer the call for reports within a moment; the others are found by their silence.
     const expected = [...this.#jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
     const until = now() + 1_000;
-    while (now() < until && this.#live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await delay(20);
+    while (now() < until && this.#live && expected.some((uid) => runners.get(uid)?.seenAt === undefined))
+      await delay(20);
     this.#ready = true;
     log.info({ epoch: this.#deps.term.epoch, unfinished: unfinished.length, running: this.#ledger.held }, 'leading');
     this.#scheduleAll();
   }
 
   /**
-   * Jobs that a leader of an older version admitted do not say whose slots they hold: that is asked for, as long as it takes. Without
-   * it a job that runs would not count, and another would be admitted in its place.
+   * Jobs that a leader of an older version admitted do not say whose slots they hold: that is asked for, as long as it
+   * takes. Without it a job that runs would not count, and another would be admitted in its place.
    */
   async #learnSlots(unfinished: readonly ProbeJob[]): Promise<void> {
     const { store, log } = this.#deps;
@@ -145,7 +171,9 @@ export class Leader {
     if (unknown.length === 0) return;
     for (let pause = 100; this.#live; pause = Math.min(pause * 2, 2_000)) {
       try {
-        await this.#tokens.load([...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !this.#tokens.known(id)));
+        await this.#tokens.load(
+          [...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !this.#tokens.known(id)),
+        );
         if (unknown.some(isHandMade)) this.#byHand = await store.defaultToken();
         return;
       } catch (error) {
@@ -155,12 +183,15 @@ export class Leader {
     }
   }
 
-  /** From its status, before anything is asked: whatever is away, a job that runs counts for its token and its account. */
+  /**
+   * From its status, before anything is asked: whatever is away, a job that runs counts for its token and its account.
+   */
   #holdSlot(job: ProbeJob): void {
     if (!isAdmitted(job.status)) return;
     const { admittedBy } = job.status ?? {};
     const token = job.spec.token?.id ?? admittedBy?.token ?? this.#byHand?.id ?? 0;
-    const account = admittedBy?.account ?? (this.#byHand?.id === token ? this.#byHand : this.#tokens.known(token))?.rootUserId;
+    const account =
+      admittedBy?.account ?? (this.#byHand?.id === token ? this.#byHand : this.#tokens.known(token))?.rootUserId;
     // Of an older leader, and its token is gone: none of that token is admitted any more.
     if (account !== undefined) this.#ledger.hold({ key: job.metadata.name, token, account, lane: '' });
   }
@@ -174,7 +205,11 @@ export class Leader {
     } catch (error) {
       log.warn({ err: error }, 'whose the runners are could not be read: those of an unknown token are replaced');
     }
-    owners.bind((token) => this.#tokens.known(token), byHand, (pool) => pools.scopeOf(pool));
+    owners.bind(
+      (token) => this.#tokens.known(token),
+      byHand,
+      (pool) => pools.scopeOf(pool),
+    );
   }
 
   stop(): void {
@@ -207,12 +242,16 @@ export class Leader {
   /** Ends the queued jobs of those tokens that were revoked, have expired or belong to a suspended account. */
   #endWaiting(tokens: readonly number[]): void {
     const clock = this.#deps.store.clock.now();
-    const refusals = new Map(tokens.flatMap((id) => {
-      const refusal = refusalOf(this.#tokens.known(id), clock);
-      return refusal ? [[id, refusal] as const] : [];
-    }));
+    const refusals = new Map(
+      tokens.flatMap((id) => {
+        const refusal = refusalOf(this.#tokens.known(id), clock);
+        return refusal ? [[id, refusal] as const] : [];
+      }),
+    );
     if (refusals.size === 0) return;
-    const jobs = Array.from(this.#ledger.waitingEntries()).filter(({ token }) => refusals.has(token)).values();
+    const jobs = Array.from(this.#ledger.waitingEntries())
+      .filter(({ token }) => refusals.has(token))
+      .values();
     const endNext = async (): Promise<void> => {
       for (const job of jobs) {
         const refusal = refusals.get(job.token);
@@ -239,7 +278,8 @@ export class Leader {
       else if (known.state === 'waiting') {
         known.resourceVersion = job.metadata.resourceVersion ?? known.resourceVersion;
         known.status = job.status;
-        // The leader before us had ended it, and its write landed only now: the record has its end already, else it gets one.
+        // The leader before us had ended it, and its write landed only now: the record has its end already, else it
+        // gets one.
         if (isFinished(job.status)) void this.#deleted(known);
       }
       return;
@@ -259,7 +299,10 @@ export class Leader {
         await this.#admitToQueue(job);
       } catch (error) {
         if (!this.#live) return;
-        this.#deps.log.error({ err: error, ...requestFields({ id: idOf(job), job: name }) }, 'a job could not be taken in; it is tried again');
+        this.#deps.log.error(
+          { err: error, ...requestFields({ id: idOf(job), job: name }) },
+          'a job could not be taken in; it is tried again',
+        );
         // It stays among those that are taken in: a runner that runs it must not be told to cancel.
         setTimeout(() => {
           if (this.#live && this.#taking.delete(name)) this.#take(job);
@@ -278,8 +321,10 @@ export class Leader {
     let taken: { job: Job; token: TokenRecord };
     try {
       taken = early ? await this.#takeEarly(early.job, object) : await takeIn(this.#intakeDeps(), object);
-      // A notice during the awaits was for tokens with jobs, and this one may have had none: read again, in the same turn as it is queued.
-      if (!isAdmitted(object.status)) taken.token = activeToken(await this.#tokens.of(taken.job.token), this.#deps.store.clock.now());
+      // A notice during the awaits was for tokens with jobs, and this one may have had none: read again, in the same
+      // turn as it is queued.
+      if (!isAdmitted(object.status))
+        taken.token = activeToken(await this.#tokens.of(taken.job.token), this.#deps.store.clock.now());
     } catch (error) {
       if (early) this.#letGo(early.job, 'cancelled');
       if (!(error instanceof Refusal)) throw error;
@@ -308,14 +353,22 @@ export class Leader {
       return;
     }
     if (this.#ledger.waiting >= this.#deps.maxQueued) {
-      void this.#end(job, { state: 'error', status: 429, reason: 'QueueFull', error: 'too many requests are waiting in the whole installation: try again later' });
+      void this.#end(job, {
+        state: 'error',
+        status: 429,
+        reason: 'QueueFull',
+        error: 'too many requests are waiting in the whole installation: try again later',
+      });
       return;
     }
     this.#ledger.enqueue(job, slotsOf(token));
     this.#armQueue(job);
     this.#schedule(job.lane);
     // It was prepared because it would run at once; if it does not, the runner is another's.
-    if (early) queueMicrotask(() => { if (job.state === 'waiting') this.#letGo(job, 'cancelled'); });
+    if (early)
+      queueMicrotask(() => {
+        if (job.state === 'waiting') this.#letGo(job, 'cancelled');
+      });
   }
 
   async #takeEarly(job: Job, object: ProbeJob): Promise<{ job: Job; token: TokenRecord }> {
@@ -327,7 +380,12 @@ export class Leader {
 
   #intakeDeps(): IntakeDeps {
     const { intake, pools } = this.#deps;
-    return { ...intake, tokenOf: (id) => this.#tokens.of(id), tools: () => pools.availableTools(), poolFor: (kind) => pools.forKind(kind) };
+    return {
+      ...intake,
+      tokenOf: (id) => this.#tokens.of(id),
+      tools: () => pools.availableTools(),
+      poolFor: (kind) => pools.forKind(kind),
+    };
   }
 
   async #refuse(object: ProbeJob, refusal: Refusal): Promise<void> {
@@ -359,7 +417,8 @@ export class Leader {
       this.#early.set(name, { job, timer, at: now() });
       this.#prepare(job);
     } catch (error) {
-      if (!(error instanceof Refusal)) this.#deps.log.debug({ err: error, ...requestFields({ id: idOf(object), job: name }) }, 'no early preparation');
+      if (!(error instanceof Refusal))
+        this.#deps.log.debug({ err: error, ...requestFields({ id: idOf(object), job: name }) }, 'no early preparation');
     }
   }
 
@@ -413,27 +472,40 @@ export class Leader {
     return true;
   }
 
-  /** The fewest runners that an account which waits beside this job's holds; undefined: no other account waits in its lane. */
+  /**
+   * The fewest runners that an account which waits beside this job's holds; undefined: no other account waits in its
+   * lane.
+   */
   #fewestOfOthers({ lane, account }: Job): number | undefined {
     if (this.#contenders?.lane !== lane) this.#contenders = { lane, least: this.#leastHolding(lane) };
     return this.#contenders.least.find((one) => one.account !== account)?.held;
   }
 
-  /** The two accounts that wait in a lane and hold the fewest runners: whichever asks, the fewest of the others are among them. */
+  /**
+   * The two accounts that wait in a lane and hold the fewest runners: whichever asks, the fewest of the others are
+   * among them.
+   */
   #leastHolding(lane: string): { account: number; held: number }[] {
     const { runners } = this.#deps;
     const held = new Map<number, number>();
     for (const { lane: of, account } of this.#retrying) if (of === lane) held.set(account, runners.held(lane, account));
     for (const { account } of this.#ledger.heads(lane)) held.set(account, runners.held(lane, account));
-    return [...held].map(([account, count]) => ({ account, held: count })).sort((a, b) => a.held - b.held).slice(0, 2);
+    return [...held]
+      .map(([account, count]) => ({ account, held: count }))
+      .sort((a, b) => a.held - b.held)
+      .slice(0, 2);
   }
 
-  /** Gives back what the job has of a runner, and tells the runner, so that neither side waits for the other's patience to end. */
+  /**
+   * Gives back what the job has of a runner, and tells the runner, so that neither side waits for the other's patience
+   * to end.
+   */
   #letGo(job: Job, why: Cancel['why'], attempt = job.attempt + (job.state === 'running' ? 0 : 1)): void {
     const { runner, prepared } = job;
     if (!runner) return;
     const { bus, runners, term } = this.#deps;
-    if (prepared || attempt === job.attempt) void orders.cancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why });
+    if (prepared || attempt === job.attempt)
+      void orders.cancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why });
     runners.release(runner.uid, job.key, now());
     job.runner = undefined;
     job.prepared = false;
@@ -442,8 +514,12 @@ export class Leader {
 
   #order(job: Job) {
     return {
-      epoch: this.#deps.term.epoch, job: job.key, requestId: job.id, attempt: job.attempt + (job.state === 'running' ? 0 : 1),
-      tenant: job.tenant, assignment: job.assignment,
+      epoch: this.#deps.term.epoch,
+      job: job.key,
+      requestId: job.id,
+      attempt: job.attempt + (job.state === 'running' ? 0 : 1),
+      tenant: job.tenant,
+      assignment: job.assignment,
     };
   }
 
@@ -468,7 +544,12 @@ export class Leader {
       return;
     }
     if (written === 'refused') {
-      await this.#end(job, { state: 'error', status: 500, reason: 'InternalError', error: 'the job could not be admitted: the API server refuses its status' });
+      await this.#end(job, {
+        state: 'error',
+        status: 500,
+        reason: 'InternalError',
+        error: 'the job could not be admitted: the API server refuses its status',
+      });
       return;
     }
     job.attempt += 1;
@@ -502,7 +583,8 @@ export class Leader {
     if (said.ok) runners.trust(runner.uid);
     if (said.ok || !this.#live || job.attempt !== attempt || job.state !== 'running') return;
     if (said.why === 'silent') pools.endPod(runner.uid, 'silent');
-    // It heeds a later term. If there is one, ours ends by its lease within moments; if not, this runner will never obey anybody again.
+    // It heeds a later term. If there is one, ours ends by its lease within moments; if not, this runner will never
+    // obey anybody again.
     else if (said.why === 'epoch') this.#replaceIfLeading(runner.uid);
     else if (said.why === 'tools' || said.why === 'protocol') pools.endPod(runner.uid, 'unfit');
     if (runners.doubt(runner.uid, now()) >= MOST_REFUSALS_IN_A_ROW) pools.endPod(runner.uid, 'refuses');
@@ -526,7 +608,8 @@ export class Leader {
   /** Jobs that came when no pool served their kind, or whose pool is gone. */
   #rerouteStranded(): void {
     const lanes = new Set(this.#deps.pools.lanes());
-    for (const job of this.#retrying) if (!lanes.has(job.lane)) job.lane = this.#deps.pools.forKind(job.kind)?.name ?? '';
+    for (const job of this.#retrying)
+      if (!lanes.has(job.lane)) job.lane = this.#deps.pools.forKind(job.kind)?.name ?? '';
     for (const job of Array.from(this.#ledger.waitingEntries())) {
       if (lanes.has(job.lane)) continue;
       const lane = this.#deps.pools.forKind(job.kind)?.name ?? '';
@@ -540,7 +623,10 @@ export class Leader {
 
   // -------------------------------------------------------------------- losses
 
-  /** The attempt came to nothing, through no fault of the source or the tools: another runner, or after some attempts the end. */
+  /**
+   * The attempt came to nothing, through no fault of the source or the tools: another runner, or after some attempts
+   * the end.
+   */
   async #lost(job: Job, attempt: number, why: string): Promise<void> {
     if (!this.#live || job.attempt !== attempt || job.state !== 'running') return;
     job.state = 'retrying';
@@ -555,7 +641,12 @@ export class Leader {
       return;
     }
     if (attempt - Math.min(job.refusals, MOST_REFUSED_GO) >= MAX_ATTEMPTS) {
-      await this.#end(job, { state: 'error', status: 500, reason: 'RunnerLost', error: `the analysis could not be completed: its runner was lost ${attempt - job.refusals} times` });
+      await this.#end(job, {
+        state: 'error',
+        status: 500,
+        reason: 'RunnerLost',
+        error: `the analysis could not be completed: its runner was lost ${attempt - job.refusals} times`,
+      });
       return;
     }
     this.#deps.metrics.retried(job.lane);
@@ -579,12 +670,14 @@ export class Leader {
     if (runner && !runner.deleting && beat.epoch > term.epoch) this.#replaceIfLeading(beat.uid);
     let released = false;
     if (idleWithTask) {
-      // It was told to go and says that it has nothing, some heartbeats later: the order or the run was lost on the way.
+      // It was told to go and says that it has nothing, some heartbeats later: the order or the run was lost on the
+      // way.
       const job = this.#jobs.get(idleWithTask.job);
       if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
         runners.release(beat.uid, idleWithTask.job, now());
         released = true;
-      } else if (job.state === 'running' && now() - job.goneAt > 3_000) void this.#lost(job, idleWithTask.attempt, 'the runner says that it does not run it');
+      } else if (job.state === 'running' && now() - job.goneAt > 3_000)
+        void this.#lost(job, idleWithTask.attempt, 'the runner says that it does not run it');
     }
     if (freed || released) {
       const pool = runner?.pool ?? beat.pool;
@@ -592,7 +685,8 @@ export class Leader {
       this.#schedule(pool);
     } else if (runner?.phase === 'draining') pools.demandChanged(runner.pool);
     const job = beat.job === undefined ? undefined : this.#jobs.get(beat.job);
-    const unknown = beat.job !== undefined && job === undefined && !this.#taking.has(beat.job) && !this.#early.has(beat.job);
+    const unknown =
+      beat.job !== undefined && job === undefined && !this.#taking.has(beat.job) && !this.#early.has(beat.job);
     const former = job !== undefined && (job.attempt !== beat.attempt || job.runner?.uid !== beat.uid);
     return {
       epoch: term.epoch,
@@ -600,13 +694,16 @@ export class Leader {
       // One that the pod watch has not shown may be new, and the watch late; one that it never shows is nobody's.
       ...((runner === undefined && beat.ageMs > STRANGER_MS) || runner?.deleting ? { drain: true } : {}),
       // A job that has no ProbeJob any more, or another attempt: nothing waits for it.
-      ...(this.#ready && beat.phase === 'running' && (unknown || former) ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } } : {}),
+      ...(this.#ready && beat.phase === 'running' && (unknown || former)
+        ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } }
+        : {}),
     };
   }
 
   /** Once a second: what no event would tell. */
   async tick(): Promise<void> {
-    // After a pause of the whole process every runner seems to have been silent: without the lease that is for another to judge.
+    // After a pause of the whole process every runner seems to have been silent: without the lease that is for another
+    // to judge.
     if (!this.#ready || !this.#live || !this.#deps.term.stillLeading(0)) return;
     const { runners, pools, store, log } = this.#deps;
     for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, pools.bootPatienceMs)) {
@@ -631,7 +728,8 @@ export class Leader {
       else if (job.state === 'running') {
         const runner = job.runner && runners.get(job.runner.uid);
         // A runner that was just counted free may still be waiting for its result to be collected.
-        if (!runner || now() - job.goneAt > RUNNER_SILENCE_MS) await this.#lost(job, job.attempt, runner ? 'no result came' : 'its runner is gone');
+        if (!runner || now() - job.goneAt > RUNNER_SILENCE_MS)
+          await this.#lost(job, job.attempt, runner ? 'no result came' : 'its runner is gone');
       }
     }
   }
@@ -641,7 +739,8 @@ export class Leader {
   /** A collector recorded the result. */
   closed(closed: Closed): void {
     const job = this.#jobs.get(closed.job);
-    if (job && job.id === closed.id) void this.#finish(job, { reason: closed.reason, summary: closed.summary, tools: closed.tools }, closed.attempt);
+    if (job && job.id === closed.id)
+      void this.#finish(job, { reason: closed.reason, summary: closed.summary, tools: closed.tools }, closed.attempt);
   }
 
   /** Ends a job that has no result of its own. */
@@ -650,7 +749,15 @@ export class Leader {
     const { state, runner, attempt } = job;
     this.#toEnding(job);
     if (EXPLAINED.has(end.reason)) this.#explain(job, end.reason, end.error);
-    const stopping = state === 'running' && runner ? orders.cancel(this.#deps.bus, runner.uid, { epoch: this.#deps.term.epoch, job: job.key, attempt, why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled' }) : undefined;
+    const stopping =
+      state === 'running' && runner
+        ? orders.cancel(this.#deps.bus, runner.uid, {
+            epoch: this.#deps.term.epoch,
+            job: job.key,
+            attempt,
+            why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled',
+          })
+        : undefined;
     const recorded = await endRequest(this.#deps, job, end, this.#deps.term.signal);
     await stopping;
     await this.#settle(job, recorded);
@@ -658,7 +765,8 @@ export class Leader {
 
   async #finish(job: Job, finish: Finish, attempt?: number): Promise<void> {
     if (job.state === 'ending') return;
-    // An earlier attempt's result was recorded after all: the one that runs now works for nothing, and past the limit once the slot is free.
+    // An earlier attempt's result was recorded after all: the one that runs now works for nothing, and past the limit
+    // once the slot is free.
     if (job.state === 'running' && attempt !== undefined && attempt !== job.attempt) this.#letGo(job, 'superseded');
     this.#toEnding(job);
     await this.#settle(job, finish);
@@ -677,7 +785,9 @@ export class Leader {
     if (this.#ledger.isWaiting(job.key)) this.#ledger.remove(job.key);
   }
 
-  /** The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many. */
+  /**
+   * The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many.
+   */
   async #settle(job: Job, finish: Finish): Promise<void> {
     await leaseSafe(this.#deps.term, 0);
     // Of an object that is gone there is no status; and one of the same name may stand there by now.
@@ -723,7 +833,12 @@ export class Leader {
     later(this.#deps.term, job, left, () => {
       if (job.state !== 'waiting') return;
       const why = this.#whyWaiting(job);
-      void this.#end(job, { state: 'error', status: 429, reason: 'QueueTimeout', error: `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}` });
+      void this.#end(job, {
+        state: 'error',
+        status: 429,
+        reason: 'QueueTimeout',
+        error: `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}`,
+      });
     });
     if (!marked) later(this.#deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => this.#marks.add(job));
   }
@@ -732,8 +847,12 @@ export class Leader {
     const left = startedAt + job.timeoutMs + DEADLINE_GRACE_MS - this.#deps.store.clock.now();
     later(this.#deps.term, job, Math.max(0, left), () => {
       void this.#end(job, {
-        state: 'error', status: 200, reason: 'DeadlineExceeded', error: `the analysis did not end within ${job.timeoutMs} ms`,
-        timedOut: job.assignment.tools, timeoutMs: job.timeoutMs,
+        state: 'error',
+        status: 200,
+        reason: 'DeadlineExceeded',
+        error: `the analysis did not end within ${job.timeoutMs} ms`,
+        timedOut: job.assignment.tools,
+        timeoutMs: job.timeoutMs,
       });
     });
   }
@@ -748,9 +867,18 @@ export class Leader {
     }
     const limit = this.#ledger.limitOf(job.token);
     const held = this.#ledger.heldBy(job.token);
-    if (held >= limit) return { reason: 'TokenAtLimit', message: `token ${job.token} runs ${held} of its ${limit} at once, ${this.#ledger.waitingOf(job.token)} wait` };
+    if (held >= limit)
+      return {
+        reason: 'TokenAtLimit',
+        message: `token ${job.token} runs ${held} of its ${limit} at once, ${this.#ledger.waitingOf(job.token)} wait`,
+      };
     const waiting = this.#ledger.waitingOf(job.token);
-    return this.#deps.pools.whyWaiting(job) ?? { reason: 'Queued', message: `its turn has not come: ${waiting} of its token wait` };
+    return (
+      this.#deps.pools.whyWaiting(job) ?? {
+        reason: 'Queued',
+        message: `its turn has not come: ${waiting} of its token wait`,
+      }
+    );
   }
 
   // ---------------------------------------------------------------------- views
@@ -791,8 +919,14 @@ export class Leader {
 }
 
 const endableOf = (object: ProbeJob): Endable => ({
-  id: idOf(object), key: object.metadata.name, namespace: object.metadata.namespace ?? '', uid: object.metadata.uid ?? '', resourceVersion: object.metadata.resourceVersion ?? '',
-  submittedAt: submittedAtOf(object), attempt: 0, status: object.status,
+  id: idOf(object),
+  key: object.metadata.name,
+  namespace: object.metadata.namespace ?? '',
+  uid: object.metadata.uid ?? '',
+  resourceVersion: object.metadata.resourceVersion ?? '',
+  submittedAt: submittedAtOf(object),
+  attempt: 0,
+  status: object.status,
 });
 
 const endOf = ({ status, reason, message }: Refusal): End => ({ state: 'error', status, reason, error: message });

@@ -1,11 +1,11 @@
 /**
- * Who waits and who runs: queues per token, and the count of slots that each token and each account holds. Turns are fair between
- * accounts first, then between the tokens of an account (else an account with more tokens would have a larger share), and first in,
- * first out within a token. Pure state, no clock and no I/O; every operation is O(1) in the number of jobs, so 50,000 live jobs cost
- * no more per event than 50.
+ * Who waits and who runs: queues per token, and the count of slots that each token and each account holds. Turns are
+ * fair between accounts first, then between the tokens of an account (else an account with more tokens would have a
+ * larger share), and first in, first out within a token. Pure state, no clock and no I/O; every operation is O(1) in
+ * the number of jobs, so 50,000 live jobs cost no more per event than 50.
  *
- * A token's jobs stand in lanes, one per pool: a ten-minute validation at the head of a queue must not hold up a one-second probe
- * behind it. The slots are counted over all lanes.
+ * A token's jobs stand in lanes, one per pool: a ten-minute validation at the head of a queue must not hold up a
+ * one-second probe behind it. The slots are counted over all lanes.
  */
 import { Fifo } from './fifo.ts';
 
@@ -19,7 +19,10 @@ export interface Entry {
 }
 
 /** Slots at once. An account without a bound of its own has Infinity. */
-export interface SlotLimits { token: number; account: number }
+export interface SlotLimits {
+  token: number;
+  account: number;
+}
 
 interface Token<E extends Entry> {
   id: number;
@@ -35,7 +38,10 @@ interface Account {
   limit: number;
   held: number;
   waiting: number;
-  /** By lane: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in O(1). */
+  /**
+   * By lane: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in
+   * O(1).
+   */
   turns: Map<string, Set<number>>;
   /** Lanes that it took a job from, the latest last. */
   served: Set<string>;
@@ -44,7 +50,10 @@ interface Account {
 export class Ledger<E extends Entry> {
   #tokens = new Map<number, Token<E>>();
   #accounts = new Map<number, Account>();
-  /** By lane: accounts below their limit with a token whose turn may come, in turn order. Who cannot run is dropped when met. */
+  /**
+   * By lane: accounts below their limit with a token whose turn may come, in turn order. Who cannot run is dropped when
+   * met.
+   */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
   #holders = new Map<string, Entry>();
@@ -53,14 +62,25 @@ export class Ledger<E extends Entry> {
 
   #account(id: number): Account {
     let account = this.#accounts.get(id);
-    if (!account) this.#accounts.set(id, (account = { id, limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0, turns: new Map(), served: new Set() }));
+    if (!account)
+      this.#accounts.set(
+        id,
+        (account = { id, limit: Number.POSITIVE_INFINITY, held: 0, waiting: 0, turns: new Map(), served: new Set() }),
+      );
     return account;
   }
 
   #token(id: number, accountId: number): Token<E> {
     let token = this.#tokens.get(id);
     if (!token) {
-      token = { id, account: this.#account(accountId), limit: Number.POSITIVE_INFINITY, held: 0, lanes: new Map(), waiting: 0 };
+      token = {
+        id,
+        account: this.#account(accountId),
+        limit: Number.POSITIVE_INFINITY,
+        held: 0,
+        lanes: new Map(),
+        waiting: 0,
+      };
       this.#tokens.set(id, token);
     }
     return token;
@@ -83,7 +103,10 @@ export class Ledger<E extends Entry> {
     token.account.held += by;
   }
 
-  /** To the end of the turn, of its account and then of all, where it waits and has a slot left; one that stands there already keeps its place. */
+  /**
+   * To the end of the turn, of its account and then of all, where it waits and has a slot left; one that stands there
+   * already keeps its place.
+   */
   #intoTurn(token: Token<E>, lane: string): void {
     const { account } = token;
     if (token.held >= token.limit || (token.lanes.get(lane)?.size ?? 0) === 0) return;
@@ -144,7 +167,10 @@ export class Ledger<E extends Entry> {
     return this.#accounts.get(accountId)?.limit ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Sets the limits of a token with jobs, and of its account. A lower one takes no slot away: it holds from the next admission. */
+  /**
+   * Sets the limits of a token with jobs, and of its account. A lower one takes no slot away: it holds from the next
+   * admission.
+   */
   setLimits(tokenId: number, limits: SlotLimits): void {
     const token = this.#tokens.get(tokenId);
     if (!token) return;
@@ -165,9 +191,9 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * The next job in a lane that may run: in turn between accounts, then between the tokens of an account. An account or a token at its
-   * limit is passed over, and so is a token whose head `fits` refuses (no runner for its tenant). The job leaves the queue and holds a
-   * slot; its token and its account go to the end of their turns.
+   * The next job in a lane that may run: in turn between accounts, then between the tokens of an account. An account or
+   * a token at its limit is passed over, and so is a token whose head `fits` refuses (no runner for its tenant). The
+   * job leaves the queue and holds a slot; its token and its account go to the end of their turns.
    */
   take(lane: string, fits: (entry: E) => boolean): E | undefined {
     const turn = this.#turns.get(lane);
@@ -212,13 +238,19 @@ export class Ledger<E extends Entry> {
     return undefined;
   }
 
-  /** Lanes in the order in which a slot of an account is offered to them: in a fixed order the first would take every slot of one at its limit. */
+  /**
+   * Lanes in the order in which a slot of an account is offered to them: in a fixed order the first would take every
+   * slot of one at its limit.
+   */
   lanesByTurn(accountId: number, lanes: readonly string[]): string[] {
-    const served = [...this.#accounts.get(accountId)?.served ?? []];
+    const served = [...(this.#accounts.get(accountId)?.served ?? [])];
     return lanes.toSorted((a, b) => served.indexOf(a) - served.indexOf(b));
   }
 
-  /** The next job of each token that its limit and its account's would let run in a lane now: who waits, however long the queues. */
+  /**
+   * The next job of each token that its limit and its account's would let run in a lane now: who waits, however long
+   * the queues.
+   */
   *heads(lane: string): Iterable<E> {
     for (const id of this.#turns.get(lane) ?? []) {
       const account = this.#accounts.get(id);
@@ -232,8 +264,8 @@ export class Ledger<E extends Entry> {
   }
 
   /**
-   * The jobs in a lane that the limits of their token and account would let run now: what is asked of runners, however long the queues
-   * behind them. Tokens of an account by turns, as they would be taken.
+   * The jobs in a lane that the limits of their token and account would let run now: what is asked of runners, however
+   * long the queues behind them. Tokens of an account by turns, as they would be taken.
    */
   *nextUp(lane: string): Iterable<E> {
     for (const id of this.#turns.get(lane) ?? []) {
@@ -260,7 +292,10 @@ export class Ledger<E extends Entry> {
     }
   }
 
-  /** A job that is known to hold a slot already (a new leader's list). Its limits may not be known yet: they come with the next job that waits. */
+  /**
+   * A job that is known to hold a slot already (a new leader's list). Its limits may not be known yet: they come with
+   * the next job that waits.
+   */
   hold(entry: Entry, limits?: SlotLimits): void {
     if (!this.#holders.has(entry.key)) {
       this.#countHeld(this.#token(entry.token, entry.account), 1);

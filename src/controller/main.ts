@@ -35,14 +35,24 @@ export async function run(): Promise<void> {
   const kube = await makeClient({ namespace: config.namespace });
   // A renewal must not wait behind a thousand other calls.
   const leaseClient = await makeClient({ namespace: config.namespace });
-  const keys = watchOpeningKeys(config.sealPrivateFile, (error) => log.error({ err: error }, 'cannot read the private seal keys again'));
+  const keys = watchOpeningKeys(config.sealPrivateFile, (error) =>
+    log.error({ err: error }, 'cannot read the private seal keys again'),
+  );
   const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
   const store = await openStore({
-    url: config.postgresUrl, directUrl: config.postgresDirectUrl, caFile: config.postgresCaFile || undefined, name: `probeyard-controller ${config.podName}`, defaultLimits: limitsOf(config),
+    url: config.postgresUrl,
+    directUrl: config.postgresDirectUrl,
+    caFile: config.postgresCaFile || undefined,
+    name: `probeyard-controller ${config.podName}`,
+    defaultLimits: limitsOf(config),
     onError: (error) => log.warn({ err: error }, 'Postgres'),
   });
   const bus = await connectBus({
-    url: config.natsUrl, caFile: config.natsCaFile || undefined, nkeyFile: config.natsNkeyFile, name: `controller/${config.podName}`, inboxPrefix: INBOX.controller,
+    url: config.natsUrl,
+    caFile: config.natsCaFile || undefined,
+    nkeyFile: config.natsNkeyFile,
+    name: `controller/${config.podName}`,
+    inboxPrefix: INBOX.controller,
     onStatus: (status) => log.info({ status }, 'NATS'),
     onError: (error) => log.warn({ err: error }, 'NATS'),
   });
@@ -53,11 +63,26 @@ export async function run(): Promise<void> {
     failed: (error: unknown) => log.debug({ err: error, resource }, 'a cache starts over'),
   });
   const jobs = startReflector<ProbeJob>({
-    client: kube, type: PROBE_JOBS, namespace: config.namespace, transform: slimJob, indexes: { id: idOf }, hooks: hooks('probejobs'),
-    handlers: { add: (job) => term?.jobSeen(job), update: (job) => term?.jobSeen(job), delete: (job) => term?.jobGone(job) },
+    client: kube,
+    type: PROBE_JOBS,
+    namespace: config.namespace,
+    transform: slimJob,
+    indexes: { id: idOf },
+    hooks: hooks('probejobs'),
+    handlers: {
+      add: (job) => term?.jobSeen(job),
+      update: (job) => term?.jobSeen(job),
+      delete: (job) => term?.jobGone(job),
+    },
   });
   const pods = startReflector<Pod>({
-    client: kube, type: PODS, namespace: config.runnerNamespace, labelSelector: `${LABEL.managedBy}=probeyard`, transform: slimPod, indexes: { uid: (pod) => pod.metadata.uid }, hooks: hooks('pods'),
+    client: kube,
+    type: PODS,
+    namespace: config.runnerNamespace,
+    labelSelector: `${LABEL.managedBy}=probeyard`,
+    transform: slimPod,
+    indexes: { uid: (pod) => pod.metadata.uid },
+    hooks: hooks('pods'),
     handlers: {
       add: (pod, { relist }) => term?.podSeen(pod, relist),
       update: (pod) => term?.podSeen(pod, false),
@@ -73,36 +98,77 @@ export async function run(): Promise<void> {
   });
 
   const isOurPod = async ({ uid, pod }: { uid: string; pod: string }): Promise<boolean> => {
-    const known = pods.by('uid', uid)[0] ?? (await kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
-      if (isKubeError(error, 'not-found')) return undefined;
-      throw error;
-    }));
+    const known =
+      pods.by('uid', uid)[0] ??
+      (await kube.get(PODS, pod, { namespace: config.runnerNamespace }).catch((error: unknown) => {
+        if (isKubeError(error, 'not-found')) return undefined;
+        throw error;
+      }));
     return known !== undefined && known.metadata.uid === uid && isRunnerPod(known);
   };
   const callout = serveCallout(bus, {
-    issuerSeed, account: config.natsAccount,
-    authorise: podTokenVerifier({ jwks: () => kube.jwks(), issuer: () => kube.issuer(), namespace: config.runnerNamespace, serviceAccount: config.runnerServiceAccount, isOurPod }),
+    issuerSeed,
+    account: config.natsAccount,
+    authorise: podTokenVerifier({
+      jwks: () => kube.jwks(),
+      issuer: () => kube.issuer(),
+      namespace: config.runnerNamespace,
+      serviceAccount: config.runnerServiceAccount,
+      isOurPod,
+    }),
     onDecision: (decision) => {
       metrics.callout(decision.ok ? 'accepted' : 'refused');
       if (decision.ok) log.info(runnerFields(decision), 'a runner was let into NATS');
       else log.warn({ code: decision.code, reason: decision.message }, 'a connection to NATS was refused');
     },
   });
-  const endFlooding = floods({ kube, log, metrics, namespace: config.runnerNamespace, podOf: (uid) => pods.by('uid', uid)[0], kick: (uid) => callout.kick(uid) });
+  const endFlooding = floods({
+    kube,
+    log,
+    metrics,
+    namespace: config.runnerNamespace,
+    podOf: (uid) => pods.by('uid', uid)[0],
+    kick: (uid) => callout.kick(uid),
+  });
   await Promise.all([jobs.synced, pods.synced]);
 
   const room = collectorRoom();
   const results = consumeResults(bus, {
-    handle: (delivery) => collect({ kube, bus, store, log, metrics, namespace: config.namespace, cached: (name) => jobs.get(`${config.namespace}/${name}`), room }, delivery),
+    handle: (delivery) =>
+      collect(
+        {
+          kube,
+          bus,
+          store,
+          log,
+          metrics,
+          namespace: config.namespace,
+          cached: (name) => jobs.get(`${config.namespace}/${name}`),
+          room,
+        },
+        delivery,
+      ),
     onError: (error) => log.warn({ err: error }, 'collecting'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
   });
-  const certificates = watchCertificate(bus, { url: config.natsUrl, caFile: config.natsCaFile || undefined, log, metrics });
-  const shares = watchShares(bus, { onOver: (uid) => endFlooding(uid, 'chunks'), onError: (error) => log.warn({ err: error }, 'NATS') });
+  const certificates = watchCertificate(bus, {
+    url: config.natsUrl,
+    caFile: config.natsCaFile || undefined,
+    log,
+    metrics,
+  });
+  const shares = watchShares(bus, {
+    onOver: (uid) => endFlooding(uid, 'chunks'),
+    onError: (error) => log.warn({ err: error }, 'NATS'),
+  });
 
   const listener = store.listenTokens((change) => {
-    if ('all' in change) void term?.leader.tokensChanged('all').catch((error: unknown) => log.warn({ err: error }, 'limits'));
-    else void term?.leader.tokensChanged('token' in change ? [change.token] : 'all').catch((error: unknown) => log.warn({ err: error }, 'limits'));
+    if ('all' in change)
+      void term?.leader.tokensChanged('all').catch((error: unknown) => log.warn({ err: error }, 'limits'));
+    else
+      void term?.leader
+        .tokensChanged('token' in change ? [change.token] : 'all')
+        .catch((error: unknown) => log.warn({ err: error }, 'limits'));
   });
 
   let starting: Promise<void> = Promise.resolve();
@@ -115,7 +181,10 @@ export async function run(): Promise<void> {
     for (const state of ['waiting', 'running'] as const) metrics.jobs(state, 0);
   };
   const election = startElection({
-    client: leaseClient, name: 'probeyard-controller', namespace: config.namespace, holder: config.podName,
+    client: leaseClient,
+    name: 'probeyard-controller',
+    namespace: config.namespace,
+    holder: config.podName,
     // Where somebody deleted the Lease: runners refuse a term that is older than one that they have seen.
     epochFloor: () => jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), 0),
     onLead: ({ epoch }) => {
@@ -127,9 +196,24 @@ export async function run(): Promise<void> {
         const mine = () => election.leading() === epoch;
         if (!mine()) return;
         term = await startTerm(
-          { kube, bus, store, log, namespace: config.namespace, config, metrics, pods, jobs, endFlooding, tokensFresh: () => listener.listening(), intake: { store, kube, keys, s3Hosts: config.s3Hosts } },
+          {
+            kube,
+            bus,
+            store,
+            log,
+            namespace: config.namespace,
+            config,
+            metrics,
+            pods,
+            jobs,
+            endFlooding,
+            tokensFresh: () => listener.listening(),
+            intake: { store, kube, keys, s3Hosts: config.s3Hosts },
+          },
           { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin) },
-          (running) => { term = running; },
+          (running) => {
+            term = running;
+          },
         );
       };
       starting = starting.then(lead).catch(async (error: unknown) => {
@@ -147,18 +231,28 @@ export async function run(): Promise<void> {
   });
 
   await store.ensurePartitions();
-  const upkeep = startUpkeep({ store, log, retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths } });
+  const upkeep = startUpkeep({
+    store,
+    log,
+    retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths },
+  });
 
   const server = await serveStatus(config.metricsListen, {
     registry: metrics.registry,
     live: [
-      { name: 'jobs-cache', problem: () => (jobs.silentMs() > 2 * CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined) },
+      {
+        name: 'jobs-cache',
+        problem: () => (jobs.silentMs() > 2 * CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined),
+      },
     ],
     ready: [
       { name: 'postgres', problem: async () => ((await store.healthy()) ? undefined : 'no answer') },
       { name: 'nats', problem: () => (bus.connected() ? undefined : 'not connected') },
       { name: 'collecting', problem: () => (results.active() ? undefined : 'not collecting') },
-      { name: 'jobs-cache', problem: () => (jobs.silentMs() > CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined) },
+      {
+        name: 'jobs-cache',
+        problem: () => (jobs.silentMs() > CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined),
+      },
     ],
   });
   log.info({ listen: config.metricsListen }, 'controller is up');

@@ -15,6 +15,8 @@ async function say(bus: Bus, subject: string, order: object): Promise<Said> {
   }
 }
 
-export const prepare = (bus: Bus, podUid: string, order: Prepare): Promise<Said> => say(bus, SUBJECT.prepare(podUid), order);
+export const prepare = (bus: Bus, podUid: string, order: Prepare): Promise<Said> =>
+  say(bus, SUBJECT.prepare(podUid), order);
 export const go = (bus: Bus, podUid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(podUid), order);
-export const cancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> => say(bus, SUBJECT.cancel(podUid), order);
+export const cancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> =>
+  say(bus, SUBJECT.cancel(podUid), order);

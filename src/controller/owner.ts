@@ -1,7 +1,7 @@
 /**
- * The controller owner of every pod that we make: a ConfigMap of the release in the runners' namespace. `kubectl drain` evicts only
- * pods that have one, and the garbage collector ends them with it when the release is uninstalled. It is never made here: after
- * an uninstall a controller that is still ending would keep its pods alive.
+ * The controller owner of every pod that we make: a ConfigMap of the release in the runners' namespace. `kubectl drain`
+ * evicts only pods that have one, and the garbage collector ends them with it when the release is uninstalled. It is
+ * never made here: after an uninstall a controller that is still ending would keep its pods alive.
  */
 import { CONFIG_MAPS, isKubeError, type KubeClient } from '../kube/client.ts';
 import type { Meta } from '../kube/resources.ts';
@@ -16,7 +16,10 @@ export class OwnerMissing extends Error {
 }
 
 /** Undefined where the chart names none: one of an earlier version. */
-export function ownerOf(kube: Pick<KubeClient, 'get'>, { runnerOwner: name, runnerNamespace: namespace }: { runnerOwner: string; runnerNamespace: string }): () => Promise<OwnerReference | undefined> {
+export function ownerOf(
+  kube: Pick<KubeClient, 'get'>,
+  { runnerOwner: name, runnerNamespace: namespace }: { runnerOwner: string; runnerNamespace: string },
+): () => Promise<OwnerReference | undefined> {
   let known: { at: number; reference: OwnerReference } | undefined;
   return async () => {
     if (name === '') return undefined;
@@ -24,11 +27,16 @@ export function ownerOf(kube: Pick<KubeClient, 'get'>, { runnerOwner: name, runn
     try {
       const { metadata } = await kube.get(CONFIG_MAPS, name, { namespace });
       // Without blockOwnerDeletion, which would need a right on the owner's finalizers.
-      known = { at: performance.now(), reference: { apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid ?? '', controller: true } };
+      known = {
+        at: performance.now(),
+        reference: { apiVersion: 'v1', kind: 'ConfigMap', name, uid: metadata.uid ?? '', controller: true },
+      };
       return known.reference;
     } catch (error) {
       if (!isKubeError(error, 'not-found')) throw error;
-      throw new OwnerMissing(`ConfigMap ${name}, the owner of all runner pods, not found in namespace ${namespace}: run helm upgrade`);
+      throw new OwnerMissing(
+        `ConfigMap ${name}, the owner of all runner pods, not found in namespace ${namespace}: run helm upgrade`,
+      );
     }
   };
 }

@@ -18,7 +18,8 @@ export class Owners {
 
   /** A job, finished or not. Most ran on pods that are long gone. */
   note({ spec, status }: ProbeJob): void {
-    if (status?.runner && this.#runners.get(status.runner.uid)) this.#tokens.set(status.runner.uid, spec.token?.id ?? NO_TOKEN);
+    if (status?.runner && this.#runners.get(status.runner.uid))
+      this.#tokens.set(status.runner.uid, spec.token?.id ?? NO_TOKEN);
   }
 
   tokens(): number[] {
@@ -30,11 +31,22 @@ export class Owners {
   }
 
   /** A pod of a token that nobody knows, revoked or not to be read now, takes nothing more. */
-  bind(known: (token: number) => TokenRecord | undefined, byHand: TokenRecord | null, scopeOf: (pool: string) => ReuseScope): void {
+  bind(
+    known: (token: number) => TokenRecord | undefined,
+    byHand: TokenRecord | null,
+    scopeOf: (pool: string) => ReuseScope,
+  ): void {
     for (const [uid, id] of this.#tokens) {
       const runner = this.#runners.get(uid);
       const token = id === NO_TOKEN ? byHand : known(id);
-      const tenant = runner && tenantOf(scopeOf(runner.pool), { id: uid, token: token?.id ?? id, account: token?.rootUserId ?? 0, credentials: !token });
+      const tenant =
+        runner &&
+        tenantOf(scopeOf(runner.pool), {
+          id: uid,
+          token: token?.id ?? id,
+          account: token?.rootUserId ?? 0,
+          credentials: !token,
+        });
       if (tenant !== undefined) this.#runners.bind(uid, tenant, token?.rootUserId);
     }
   }

@@ -11,8 +11,30 @@ export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protoco
 
 type Settings = Pick<
   Config<'controller'>,
-  | 'runnerNamespace' | 'runnerImage' | 'runnerServiceAccount' | 'verifyServiceAccount' | 'runnerNatsUrl' | 'natsUrl' | 'natsCaFile' | 'imagePullSecrets'
-  | 'imagePullPolicy' | 'toolsDelivery' | 'bundledImage' | 'podDefaults' | 'allowSources' | 'denyCidrs' | 'egressProxy' | 'noProxy' | 'egressResolve' | 's3Hosts' | 's3Endpoint' | 's3Region' | 'minBytesPerMinute' | 'sourceCaConfigMap' | 'c2paConfigMap' | 'logLevel'
+  | 'runnerNamespace'
+  | 'runnerImage'
+  | 'runnerServiceAccount'
+  | 'verifyServiceAccount'
+  | 'runnerNatsUrl'
+  | 'natsUrl'
+  | 'natsCaFile'
+  | 'imagePullSecrets'
+  | 'imagePullPolicy'
+  | 'toolsDelivery'
+  | 'bundledImage'
+  | 'podDefaults'
+  | 'allowSources'
+  | 'denyCidrs'
+  | 'egressProxy'
+  | 'noProxy'
+  | 'egressResolve'
+  | 's3Hosts'
+  | 's3Endpoint'
+  | 's3Region'
+  | 'minBytesPerMinute'
+  | 'sourceCaConfigMap'
+  | 'c2paConfigMap'
+  | 'logLevel'
 >;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
@@ -30,7 +52,10 @@ const AGENT = 'agent';
 const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
 
 /** 36^5 names per pool are plenty beside the 5,000 pods that a pool may have. */
-export const podSuffix = (random: () => number = Math.random): string => Math.floor(random() * 36 ** 5).toString(36).padStart(5, '0');
+export const podSuffix = (random: () => number = Math.random): string =>
+  Math.floor(random() * 36 ** 5)
+    .toString(36)
+    .padStart(5, '0');
 
 const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 10);
 
@@ -39,11 +64,15 @@ export const toolKey = ({ tool, version }: { tool: string; version: string }): s
 const sorted = (tools: readonly PodTool[]): PodTool[] => [...tools].sort((a, b) => (toolKey(a) < toolKey(b) ? -1 : 1));
 
 /**
- * What a runner pod is made of; a pod of another generation is replaced. Taken from the pod itself: of the settings only those that reach
- * it count, and never which controller leads or how much it logs, or each election would end every warm pod.
+ * What a runner pod is made of; a pod of another generation is replaced. Taken from the pod itself: of the settings
+ * only those that reach it count, and never which controller leads or how much it logs, or each election would end
+ * every warm pod.
  */
 export function generationOf(settings: Settings, spec: ProbePoolSpec, tools: readonly PodTool[]): string {
-  const pod = runnerPod({ ...settings, logLevel: 'info' }, { pool: '', spec, suffix: '', generation: '', tools, userNamespace: spec.userNamespaces !== 'Disabled' });
+  const pod = runnerPod(
+    { ...settings, logLevel: 'info' },
+    { pool: '', spec, suffix: '', generation: '', tools, userNamespace: spec.userNamespaces !== 'Disabled' },
+  );
   // Pods that are bound by one scope do not fit another.
   return hash([RUNNER_PROTOCOL, pod, spec.reuse?.scope]);
 }
@@ -60,15 +89,27 @@ const hardened = (uid: number) => ({
 
 const env = (values: Record<string, string | undefined>) =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [{ name, value }]));
-const fieldEnv = (values: Record<string, string>) => Object.entries(values).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } }));
+const fieldEnv = (values: Record<string, string>) =>
+  Object.entries(values).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } }));
 
-const volumeName = ({ tool, version }: { tool: string; version: string }): string => `tool-${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-').slice(0, 63);
+const volumeName = ({ tool, version }: { tool: string; version: string }): string =>
+  `tool-${tool}-${version}`
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, '-')
+    .slice(0, 63);
 
 function toolVolumes(settings: Settings, tools: readonly PodTool[]) {
   if (settings.toolsDelivery === 'bundled') return { volumes: [], mounts: [] };
   return {
-    volumes: tools.map((tool) => ({ name: volumeName(tool), image: { reference: tool.image, pullPolicy: settings.imagePullPolicy } })),
-    mounts: tools.map((tool) => ({ name: volumeName(tool), mountPath: `${TOOLS_DIR}/${toolKey(tool)}`, readOnly: true })),
+    volumes: tools.map((tool) => ({
+      name: volumeName(tool),
+      image: { reference: tool.image, pullPolicy: settings.imagePullPolicy },
+    })),
+    mounts: tools.map((tool) => ({
+      name: volumeName(tool),
+      mountPath: `${TOOLS_DIR}/${toolKey(tool)}`,
+      readOnly: true,
+    })),
   };
 }
 
@@ -78,7 +119,9 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     restartPolicy: 'Never',
-    ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
+    ...(settings.imagePullSecrets.length > 0
+      ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) }
+      : {}),
     // Windows nodes and other architectures take the pod, and cannot run what is in its images.
     nodeSelector: { 'kubernetes.io/os': 'linux', ...ARCH, ...nodeSelector, ...spec?.nodeSelector },
     tolerations: [...(tolerations ?? []), ...(spec?.tolerations ?? [])],
@@ -98,9 +141,12 @@ export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeed
 
 /** Without its agent a runner pod does nothing, though its other container keeps it `Running`. */
 export const isOver = (pod: Pod): boolean =>
-  hasEnded(pod) || pod.status?.containerStatuses?.some(({ name, state }) => name === AGENT && state?.terminated !== undefined) === true;
+  hasEnded(pod) ||
+  pod.status?.containerStatuses?.some(({ name, state }) => name === AGENT && state?.terminated !== undefined) === true;
 
-/** A short job ends within the drain; a long one is run again elsewhere, and the sooner the more of its time is left. */
+/**
+ * A short job ends within the drain; a long one is run again elsewhere, and the sooner the more of its time is left.
+ */
 const drainSeconds = ({ serves }: ProbePoolSpec): number => (serves.kinds.includes('msv') ? 30 : 70);
 
 export interface RunnerPod {
@@ -114,7 +160,10 @@ export interface RunnerPod {
   owner?: OwnerReference | undefined;
 }
 
-export function runnerPod(settings: Settings, { pool, spec, suffix, generation, tools, userNamespace, owner }: RunnerPod): Pod {
+export function runnerPod(
+  settings: Settings,
+  { pool, spec, suffix, generation, tools, userNamespace, owner }: RunnerPod,
+): Pod {
   const list = sorted(tools);
   const { volumes, mounts } = toolVolumes(settings, list);
   const bundled = settings.toolsDelivery === 'bundled';
@@ -150,7 +199,12 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
       ...(userNamespace ? { hostUsers: false } : {}),
       // Origins are outside the cluster: without this every name is first tried with each of the cluster's suffixes.
       dnsConfig: { options: [{ name: 'ndots', value: '1' }] },
-      securityContext: { runAsNonRoot: true, fsGroup: AGENT_UID, fsGroupChangePolicy: 'OnRootMismatch', seccompProfile: { type: 'RuntimeDefault' } },
+      securityContext: {
+        runAsNonRoot: true,
+        fsGroup: AGENT_UID,
+        fsGroupChangePolicy: 'OnRootMismatch',
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
       containers: [
         {
           name: AGENT,
@@ -164,7 +218,12 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
             limits: { memory: '640Mi', ...spec.resources?.agent?.limits },
           },
           env: [
-            ...fieldEnv({ PY_POD_NAME: 'metadata.name', PY_POD_UID: 'metadata.uid', PY_POD_IP: 'status.podIP', PY_NAMESPACE: 'metadata.namespace' }),
+            ...fieldEnv({
+              PY_POD_NAME: 'metadata.name',
+              PY_POD_UID: 'metadata.uid',
+              PY_POD_IP: 'status.podIP',
+              PY_NAMESPACE: 'metadata.namespace',
+            }),
             ...env({
               // An agent mostly waits: a young generation of 1 MB was measured to save some 3 MB of every warm pod.
               NODE_OPTIONS: '--max-semi-space-size=1',
@@ -184,7 +243,8 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
               PY_MIN_BYTES_PER_MINUTE: String(settings.minBytesPerMinute),
               PY_EGRESS_PROXY: settings.egressProxy,
               PY_NO_PROXY: settings.noProxy.length > 0 ? JSON.stringify(settings.noProxy) : undefined,
-              PY_EGRESS_RESOLVE: settings.egressProxy && settings.egressResolve !== 'here' ? settings.egressResolve : undefined,
+              PY_EGRESS_RESOLVE:
+                settings.egressProxy && settings.egressResolve !== 'here' ? settings.egressResolve : undefined,
               PY_SOURCE_CA_FILE: settings.sourceCaConfigMap ? '/etc/probeyard/source-ca/ca.crt' : undefined,
               PY_DRAIN_MS: String(drainSeconds(spec) * 1000),
               PY_MAX_JOBS: String(spec.reuse?.maxJobs ?? 200),
@@ -195,15 +255,23 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
             { name: 'run', mountPath: '/run/probeyard' },
             { name: 'nats-token', mountPath: '/var/run/probeyard/nats-token', readOnly: true },
             ...(settings.natsCaFile ? [{ name: 'nats-ca', mountPath: '/etc/probeyard/nats-ca', readOnly: true }] : []),
-            ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', mountPath: '/etc/probeyard/source-ca', readOnly: true }] : []),
+            ...(settings.sourceCaConfigMap
+              ? [{ name: 'source-ca', mountPath: '/etc/probeyard/source-ca', readOnly: true }]
+              : []),
           ],
-          livenessProbe: { httpGet: { path: '/healthz', port: 8081 }, periodSeconds: 20, timeoutSeconds: 5, failureThreshold: 3 },
+          livenessProbe: {
+            httpGet: { path: '/healthz', port: 8081 },
+            periodSeconds: 20,
+            timeoutSeconds: 5,
+            failureThreshold: 3,
+          },
         },
         {
           name: 'tools',
           image: bundled ? settings.bundledImage : settings.runnerImage,
           imagePullPolicy: settings.imagePullPolicy,
-          // /dev/shm and /dev/mqueue are shared by the containers of a pod: what a tool leaves there goes with its job, as what it wrote for Kubernetes.
+          // /dev/shm and /dev/mqueue are shared by the containers of a pod: what a tool leaves there goes with its job,
+          // as what it wrote for Kubernetes.
           command: ['/app/bin/launcher', SOCKET, '/work', '/dev/shm', '/dev/mqueue', '/dev/termination-log'],
           securityContext: hardened(TOOLS_UID),
           resources: {
@@ -223,7 +291,9 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
         { name: 'work', emptyDir: { medium: 'Memory', sizeLimit: '128Mi' } },
         {
           name: 'nats-token',
-          projected: { sources: [{ serviceAccountToken: { audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' } }] },
+          projected: {
+            sources: [{ serviceAccountToken: { audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' } }],
+          },
         },
         ...(settings.natsCaFile ? [{ name: 'nats-ca', configMap: { name: NATS_CA } }] : []),
         ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', configMap: { name: settings.sourceCaConfigMap } }] : []),
@@ -235,7 +305,10 @@ export function runnerPod(settings: Settings, { pool, spec, suffix, generation, 
   } as Pod;
 }
 
-/** Mounts one tool image, executes what is in it and prints what the binary says of itself. It has no network identity at all. */
+/**
+ * Mounts one tool image, executes what is in it and prints what the binary says of itself. It has no network identity
+ * at all.
+ */
 export function verifyPod(settings: Settings, tool: PodTool, name: string, owner?: OwnerReference): Pod {
   const { volumes, mounts } = toolVolumes(settings, [tool]);
   return {
@@ -282,4 +355,7 @@ export function verifyPod(settings: Settings, tool: PodTool, name: string, owner
 
 /** Changes when the image or the way to start it changes: then it is proven again. */
 export const verifyName = (tool: PodTool, runnerImage: string): string =>
-  `verify-${tool.tool}-${tool.version}-${hash([tool, runnerImage])}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-').slice(0, 63);
+  `verify-${tool.tool}-${tool.version}-${hash([tool, runnerImage])}`
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, '-')
+    .slice(0, 63);

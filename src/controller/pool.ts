@@ -1,8 +1,10 @@
 /**
- * How many pods a pool should make and which it should end. Pure: from what the pool is, what its runners do and who waits.
+ * How many pods a pool should make and which it should end. Pure: from what the pool is, what its runners do and who
+ * waits.
  *
- * Measured: a node starts 1.3 to 4.4 runner pods a second and a pod costs about a second, so the number that is starting at
- * once follows the demand (about three times the drain) and is bounded; more in flight only makes each of them slower.
+ * Measured: a node starts 1.3 to 4.4 runner pods a second and a pod costs about a second, so the number that is
+ * starting at once follows the demand (about three times the drain) and is bounded; more in flight only makes each of
+ * them slower.
  */
 import { HEARTBEAT_MS } from '../bus/messages.ts';
 import type { ProbePoolSpec } from '../kube/resources.ts';
@@ -10,8 +12,16 @@ import { holderOf, type Holder, type Runner } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { isForOneJob } from './tenant.ts';
 
-/** Jobs of one tenant that could run but for a runner, the account whose share they count to, and the wait of the oldest. */
-export interface Waiting { tenant: string; account: Holder; jobs: number; waitMs: number }
+/**
+ * Jobs of one tenant that could run but for a runner, the account whose share they count to, and the wait of the
+ * oldest.
+ */
+export interface Waiting {
+  tenant: string;
+  account: Holder;
+  jobs: number;
+  waitMs: number;
+}
 
 export interface Demand {
   waiting: readonly Waiting[];
@@ -22,7 +32,10 @@ export interface Demand {
 export interface PoolPlan {
   create: number;
   /** Pods to end, with the reason that stands in the log. */
-  end: { runner: Runner; why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation' }[];
+  end: {
+    runner: Runner;
+    why: 'old-generation' | 'idle' | 'age' | 'surplus' | 'evicted' | 'used-up' | 'drained' | 'shrunk' | 'isolation';
+  }[];
 }
 
 export const MAX_STARTING = 6;
@@ -65,7 +78,8 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const isFree = (runner: Runner) => runner.phase === 'idle' && !runner.task;
   const free = live.filter(isFree);
   const current = live.filter((runner) => runner.generation === generation);
-  const startingNow = current.filter(({ phase, createdAt }) => phase === 'starting' && now - createdAt < START_HOPE_MS).length + unseen;
+  const startingNow =
+    current.filter(({ phase, createdAt }) => phase === 'starting' && now - createdAt < START_HOPE_MS).length + unseen;
   const untouchedNow = current.filter((runner) => isFree(runner) && runner.tenant === undefined).length;
 
   // What nobody may use again, or has not used for too long.
@@ -76,15 +90,21 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');
     else if (runner.tenant !== undefined && now - runner.idleSince > reuse.idleSeconds * 1000) finish(runner, 'idle');
   }
-  // It takes nothing any more, and has nothing left: one that has had its number of jobs says so itself. Its place is another's at once.
+  // It takes nothing any more, and has nothing left: one that has had its number of jobs says so itself. Its place is
+  // another's at once.
   const isDraining = (runner: Runner) => runner.phase === 'draining';
   for (const runner of live) if (isDraining(runner) && !runner.task) finish(runner, 'drained');
 
   // An older generation leaves once the new one can take its place: with surge, so that a change of tools fails no job.
   const oldUntouched = free.filter((runner) => runner.generation !== generation && runner.tenant === undefined);
-  for (const runner of oldUntouched.slice(0, Math.max(0, untouchedNow + oldUntouched.length - spec.minReady))) finish(runner, 'old-generation');
-  for (const runner of free) if (runner.generation !== generation && runner.tenant !== undefined && untouchedNow > 0) finish(runner, 'old-generation');
-  for (const runner of live) if (runner.generation !== generation && runner.phase === 'starting' && now - runner.createdAt > HEARD_MS) finish(runner, 'old-generation');
+  for (const runner of oldUntouched.slice(0, Math.max(0, untouchedNow + oldUntouched.length - spec.minReady)))
+    finish(runner, 'old-generation');
+  for (const runner of free)
+    if (runner.generation !== generation && runner.tenant !== undefined && untouchedNow > 0)
+      finish(runner, 'old-generation');
+  for (const runner of live)
+    if (runner.generation !== generation && runner.phase === 'starting' && now - runner.createdAt > HEARD_MS)
+      finish(runner, 'old-generation');
 
   const waiting = demand.waiting.filter(({ jobs }) => jobs > 0);
   const waits = new Set(waiting.map(({ tenant }) => tenant));
@@ -109,27 +129,37 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     const jobs = waiting.reduce((sum, each) => sum + (each.account === account ? each.jobs : 0), 0);
     const has = heldBy(account);
     const fewest = fewestOfOthers(account);
-    const most = fewest !== undefined && fewest < has + jobs ? Math.max(shareOf(spec), has) - has : spec.maxPods - reserveOf(spec) - bound;
+    const most =
+      fewest !== undefined && fewest < has + jobs
+        ? Math.max(shareOf(spec), has) - has
+        : spec.maxPods - reserveOf(spec) - bound;
     wanted += Math.min(jobs, Math.max(most, has === 0 ? 1 : 0));
   }
   const total = live.length + unseen - ending.size;
 
-  // A tenant without a runner waits and no runner is free for it: an idle one gives way. The accounts that hold most come first,
-  // then the one idle longest. An account at its share gives up one of its own: its new tenants never cost others their warm runners.
+  // A tenant without a runner waits and no runner is free for it: an idle one gives way. The accounts that hold most
+  // come first, then the one idle longest. An account at its share gives up one of its own: its new tenants never cost
+  // others their warm runners.
   let open = untouchedNow + startingNow + Math.max(0, spec.maxPods - total);
   const strangers = waiting
-    .filter(({ tenant }) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)))
+    .filter(
+      ({ tenant }) => !live.some((runner) => runner.tenant === tenant && !isDraining(runner) && !ending.has(runner)),
+    )
     .sort((a, b) => heldBy(a.account) - heldBy(b.account) || b.waitMs - a.waitMs);
   const isBound = (runner: Runner): boolean => runner.tenant !== undefined && !ending.has(runner);
   const victimFor = ({ account, waitMs }: Waiting): Runner | undefined => {
     const has = heldBy(account);
     const isIts = (runner: Runner): boolean => holderOf(runner) === account;
     const mayGo = (runner: Runner): boolean => isIts(runner) || has < shareOf(spec);
-    const byHeld = (a: Runner, b: Runner): number => heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
+    const byHeld = (a: Runner, b: Runner): number =>
+      heldBy(holderOf(b)) - heldBy(holderOf(a)) || a.idleSince - b.idleSince;
     const bounds = free.filter((runner) => isBound(runner) && mayGo(runner)).sort(byHeld);
     // None of the idle ones could go: after a fair wait even a tenant with work of its own lends one.
     const lends = waitMs >= FAIR_WAIT_MS;
-    return bounds.find(({ tenant }) => !waits.has(tenant ?? '')) ?? (lends ? bounds.find((runner) => isIts(runner) || heldBy(holderOf(runner)) > has) : undefined);
+    return (
+      bounds.find(({ tenant }) => !waits.has(tenant ?? '')) ??
+      (lends ? bounds.find((runner) => isIts(runner) || heldBy(holderOf(runner)) > has) : undefined)
+    );
   };
   const exhausted = new Set<Holder>();
   for (const stranger of strangers) {
@@ -156,7 +186,10 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     finish(runner, 'shrunk');
     over--;
   }
-  const surplus = current.filter((runner) => isFree(runner) && runner.tenant === undefined && !ending.has(runner) && now - runner.idleSince > SURPLUS_MS);
+  const surplus = current.filter(
+    (runner) =>
+      isFree(runner) && runner.tenant === undefined && !ending.has(runner) && now - runner.idleSince > SURPLUS_MS,
+  );
   const keep = spec.minReady + wanted;
   for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - keep))) finish(runner, 'surplus');
 

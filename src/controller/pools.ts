@@ -1,9 +1,21 @@
-/** The leader's pools: which tools there are, which pods serve which jobs, and the making and ending of pods after pool.ts's plan. */
+/**
+ * The leader's pools: which tools there are, which pods serve which jobs, and the making and ending of pods after
+ * pool.ts's plan.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool } from '../bus/messages.ts';
 import type { Config } from '../config.ts';
 import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
-import { LABEL, type Condition, type Kind, type ProbePool, type ProbePoolSpec, type ProbeTool, type ReuseScope, type Wall } from '../kube/resources.ts';
+import {
+  LABEL,
+  type Condition,
+  type Kind,
+  type ProbePool,
+  type ProbePoolSpec,
+  type ProbeTool,
+  type ReuseScope,
+  type Wall,
+} from '../kube/resources.ts';
 import { printable } from '../kube/printable.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { type Logger, runnerFields } from '../log.ts';
@@ -53,10 +65,10 @@ const LOOK_MS = 5_000;
 /** Nodes are replaced and updated: a pool that does without user namespaces tries them again. */
 const AGAIN_MS = 30 * 60_000;
 
-const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: number): boolean => phase === 'starting' && userNamespace && !deleting && at - createdAt > STUCK_MS;
+const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: number): boolean =>
+  phase === 'starting' && userNamespace && !deleting && at - createdAt > STUCK_MS;
 
 const now = (): number => performance.now();
-
 
 /** What a job asks of a pool. */
 type Claim = Pick<Job, 'lane' | 'tenant' | 'account' | 'assignment'>;
@@ -120,7 +132,9 @@ export class Pools {
   }
 
   #regenerate(): void {
-    const mounted = [...this.#tools.values()].filter((tool) => isAvailable(tool) && !isDegraded(tool)).map(({ spec }) => spec);
+    const mounted = [...this.#tools.values()]
+      .filter((tool) => isAvailable(tool) && !isDegraded(tool))
+      .map(({ spec }) => spec);
     this.#mounted = mounted;
     const inUse = new Set([...this.#deps.runners.all()].map(({ generation }) => generation));
     for (const generation of this.#coverage.keys()) if (!inUse.has(generation)) this.#coverage.delete(generation);
@@ -132,21 +146,30 @@ export class Pools {
     const generation = generationOf(this.#deps.config, state.pool.spec, this.#mounted);
     this.#coverage.set(generation, new Set(this.#mounted.map(toolKey)));
     if (generation !== state.generation) {
-      if (state.generation !== '') this.#deps.log.info({ pool: state.pool.metadata.name, generation }, 'the pool rolls to a new generation');
+      if (state.generation !== '')
+        this.#deps.log.info({ pool: state.pool.metadata.name, generation }, 'the pool rolls to a new generation');
       state.generation = generation;
     }
     this.#plan(state);
   }
 
   availableTools(): AvailableTool[] {
-    const tools = [...this.#tools.values()].filter(isAvailable).map(({ spec }) => ({ tool: spec.tool, version: spec.version, latest: spec.latest === true, command: spec.command }));
+    const tools = [...this.#tools.values()].filter(isAvailable).map(({ spec }) => ({
+      tool: spec.tool,
+      version: spec.version,
+      latest: spec.latest === true,
+      command: spec.command,
+    }));
     // Only what pods mount can be used by another tool.
     return [...tools, builtInMsv(this.#mounted)];
   }
 
   #covers(generation: string, tools: readonly AssignedTool[]): boolean {
     const has = this.#coverage.get(generation);
-    return has !== undefined && tools.every(({ name, version, uses }) => (uses ?? [`${name}/${version}`]).every((key) => has.has(key)));
+    return (
+      has !== undefined &&
+      tools.every(({ name, version, uses }) => (uses ?? [`${name}/${version}`]).every((key) => has.has(key)))
+    );
   }
 
   // ------------------------------------------------------------------- pools
@@ -162,7 +185,22 @@ export class Pools {
       this.#deps.changed();
       return;
     }
-    const fresh: PoolState = { pool, generation: '', unseen: new Map(), holdUntil: 0, holdMs: HOLD_BACK_MS[0], problem: undefined, taken: [], planning: false, again: false, timer: undefined, shown: '', without: undefined, lookedAt: 0, draining: false };
+    const fresh: PoolState = {
+      pool,
+      generation: '',
+      unseen: new Map(),
+      holdUntil: 0,
+      holdMs: HOLD_BACK_MS[0],
+      problem: undefined,
+      taken: [],
+      planning: false,
+      again: false,
+      timer: undefined,
+      shown: '',
+      without: undefined,
+      lookedAt: 0,
+      draining: false,
+    };
     this.#pools.set(name, fresh);
     if (this.#started) this.#newGeneration(fresh);
     this.#deps.changed();
@@ -224,7 +262,8 @@ export class Pools {
 
   forKind(kind: Kind): { name: string; scope: ReuseScope } | undefined {
     for (const { pool, draining } of this.#pools.values()) {
-      if (!draining && pool.spec.serves.kinds.includes(kind)) return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
+      if (!draining && pool.spec.serves.kinds.includes(kind))
+        return { name: pool.metadata.name, scope: this.scopeOf(pool.metadata.name) };
     }
     return undefined;
   }
@@ -234,17 +273,27 @@ export class Pools {
   }
 
   /** `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. */
-  choose({ lane, tenant, account, assignment: { tools } }: Claim, fewestOfOthers: () => number | undefined): Runner | undefined {
+  choose(
+    { lane, tenant, account, assignment: { tools } }: Claim,
+    fewestOfOthers: () => number | undefined,
+  ): Runner | undefined {
     const state = this.#pools.get(lane);
     if (!state || state.draining) return undefined;
     const { runners } = this.#deps;
     const { spec } = state.pool;
-    const may = () => mayTake(spec, { held: runners.held(lane, account), bound: runners.bound(lane), fewestOfOthers: fewestOfOthers() });
+    const may = () =>
+      mayTake(spec, {
+        held: runners.held(lane, account),
+        bound: runners.bound(lane),
+        fewestOfOthers: fewestOfOthers(),
+      });
     const covers = (generation: string) => this.#covers(generation, tools);
-    // The current generation first, even where an older pod is bound to the tenant already: else that one would never be idle, and never leave.
+    // The current generation first, even where an older pod is bound to the tenant already: else that one would never
+    // be idle, and never leave.
     const isFit = ({ walls }: Runner) => lackedWalls(spec, walls).length === 0;
-    const runner = runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), may, isFit)
-      ?? runners.choose(lane, tenant, covers, may, isFit);
+    const runner =
+      runners.choose(lane, tenant, (generation) => generation === state.generation && covers(generation), may, isFit) ??
+      runners.choose(lane, tenant, covers, may, isFit);
     if (runner && runner.tenant === undefined) state.taken.push(now());
     return runner;
   }
@@ -259,7 +308,8 @@ export class Pools {
     if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
     const [held, bound] = [runners.held(lane, account), runners.bound(lane)];
     const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
-    if (mayGrow && !runners.hasFree(lane)) return { reason: 'NoRunner', message: this.#whyNoRunner(state, toolsLine(tools)) };
+    if (mayGrow && !runners.hasFree(lane))
+      return { reason: 'NoRunner', message: this.#whyNoRunner(state, toolsLine(tools)) };
     if (!mayGrow || held >= shareOf(spec)) {
       const message = `its account holds ${held} runners of the pool ${lane}: its share is ${shareOf(spec)} while others wait, and ${reserveOf(spec)} of ${spec.maxPods} stay for other accounts`;
       return { reason: 'AccountAtShare', message };
@@ -268,7 +318,12 @@ export class Pools {
   }
 
   /** The walls that a pool requires and none of its runners has; undefined: it may serve. */
-  #missing({ pool: { spec, metadata: { name } } }: PoolState): string | undefined {
+  #missing({
+    pool: {
+      spec,
+      metadata: { name },
+    },
+  }: PoolState): string | undefined {
     if (requiredWalls(spec).length === 0) return undefined;
     const up = [...this.#deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
     if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
@@ -282,8 +337,11 @@ export class Pools {
     const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
     const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
     const base = `the pool ${lane} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
-    const without = [...this.#tools.values()].filter((tool) => isAvailable(tool) && isDegraded(tool)).map(({ spec }) => toolKey(spec));
-    const leftOut = without.length > 0 ? `; left out because their images cannot be pulled: ${without.slice(0, 10).join(', ')}` : '';
+    const without = [...this.#tools.values()]
+      .filter((tool) => isAvailable(tool) && isDegraded(tool))
+      .map(({ spec }) => toolKey(spec));
+    const leftOut =
+      without.length > 0 ? `; left out because their images cannot be pulled: ${without.slice(0, 10).join(', ')}` : '';
     return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
   }
 
@@ -297,19 +355,37 @@ export class Pools {
     state?.unseen.delete(pod.metadata.name);
     if (!this.#coverage.has(generation)) {
       try {
-        this.#coverage.set(generation, new Set(JSON.parse(pod.metadata.annotations?.[ANNOTATION.tools] ?? '[]') as string[]));
+        this.#coverage.set(
+          generation,
+          new Set(JSON.parse(pod.metadata.annotations?.[ANNOTATION.tools] ?? '[]') as string[]),
+        );
       } catch {
         this.#coverage.set(generation, new Set());
       }
     }
     const ended = isOver(pod);
-    const { lost } = this.#deps.runners.pod({ uid, pod: pod.metadata.name, pool, generation, deleting: pod.metadata.deletionTimestamp !== undefined, ended, userNamespace: pod.spec?.hostUsers === false }, now());
-    const waits = pod.status?.containerStatuses?.map(({ state: { waiting } = {} }) => waiting?.message).find(isWithoutUserNamespaces);
+    const { lost } = this.#deps.runners.pod(
+      {
+        uid,
+        pod: pod.metadata.name,
+        pool,
+        generation,
+        deleting: pod.metadata.deletionTimestamp !== undefined,
+        ended,
+        userNamespace: pod.spec?.hostUsers === false,
+      },
+      now(),
+    );
+    const waits = pod.status?.containerStatuses
+      ?.map(({ state: { waiting } = {} }) => waiting?.message)
+      .find(isWithoutUserNamespaces);
     if (waits !== undefined && state && pod.spec?.hostUsers === false) this.#noUserNamespace(state, waits);
     this.#stuck.seen(pod, uid, now());
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined) void this.#delete(pod.metadata.name, uid, pool, 'ended');
-    const stuck = pod.status?.conditions?.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
+    const stuck = pod.status?.conditions?.find(
+      ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
+    );
     if (stuck && state) this.#holdBack(state, 'Unschedulable', stuck.message ?? 'no node takes another runner');
     if (state && !listed) this.#plan(state);
   }
@@ -341,12 +417,19 @@ export class Pools {
     }
   }
 
-  /** Under a queue a runner has its next job at once, and the plan never sees it free: it is looked at in between. One after the other, so that the work goes on. */
+  /**
+   * Under a queue a runner has its next job at once, and the plan never sees it free: it is looked at in between. One
+   * after the other, so that the work goes on.
+   */
   #replaceWorn(state: PoolState, runner: Runner): void {
     if (runner.tenant === undefined || runner.task || runner.deleting || !this.#deps.stillLeading()) return;
     const worn = now() - runner.createdAt > (state.pool.spec.reuse?.maxAgeSeconds ?? 3600) * 1000;
     if (!worn && runner.generation === state.generation) return;
-    const coming = state.unseen.size > 0 || [...this.#deps.runners.inPool(state.pool.metadata.name)].some(({ phase, deleting }) => phase === 'starting' && !deleting);
+    const coming =
+      state.unseen.size > 0 ||
+      [...this.#deps.runners.inPool(state.pool.metadata.name)].some(
+        ({ phase, deleting }) => phase === 'starting' && !deleting,
+      );
     if (!coming) this.endPod(runner.uid, worn ? 'age' : 'old-generation');
   }
 
@@ -398,8 +481,13 @@ export class Pools {
     for (const [pod, since] of state.unseen) if (at - since > UNSEEN_MS) state.unseen.delete(pod);
     state.taken = state.taken.filter((time) => at - time < 2_000);
     return planPool({
-      spec: state.pool.spec, generation: state.generation, runners: [...runners.inPool(name)], unseen: state.unseen.size,
-      demand: { waiting: demand(name), drainPerSecond: state.taken.length / 2 }, holdBack: at < state.holdUntil || this.#mounted.length === 0, now: at,
+      spec: state.pool.spec,
+      generation: state.generation,
+      runners: [...runners.inPool(name)],
+      unseen: state.unseen.size,
+      demand: { waiting: demand(name), drainPerSecond: state.taken.length / 2 },
+      holdBack: at < state.holdUntil || this.#mounted.length === 0,
+      now: at,
       lacksWall: ({ walls }) => lackedWalls(state.pool.spec, walls).length > 0,
     });
   }
@@ -436,13 +524,21 @@ export class Pools {
       return;
     }
     const pod = runnerPod(config, {
-      pool: pool.metadata.name, spec: pool.spec, suffix: podSuffix(), generation, tools: this.#mounted,
-      userNamespace: this.#wantsUserNamespace(state), owner,
+      pool: pool.metadata.name,
+      spec: pool.spec,
+      suffix: podSuffix(),
+      generation,
+      tools: this.#mounted,
+      userNamespace: this.#wantsUserNamespace(state),
+      owner,
     });
-    // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run meanwhile.
+    // Counted before the answer: the watch may show the pod before the call returns, and a second plan may run
+    // meanwhile.
     state.unseen.set(pod.metadata.name, now());
     try {
-      const { metadata: { name, uid } } = await kube.create(PODS, pod, { namespace: config.runnerNamespace, deadlineMs: 10_000 });
+      const {
+        metadata: { name, uid },
+      } = await kube.create(PODS, pod, { namespace: config.runnerNamespace, deadlineMs: 10_000 });
       metrics.podMade(pool.metadata.name);
       if (now() > state.holdUntil) state.problem = undefined;
       log.info({ pool: pool.metadata.name, ...runnerFields({ pod: name, uid }), generation }, 'runner pod created');
@@ -467,18 +563,30 @@ export class Pools {
     if (state.without === undefined) return true;
     if (now() < state.without.until) return false;
     // One runner tries again; those that come beside it do without.
-    return ![...this.#deps.runners.inPool(state.pool.metadata.name)].some(({ phase, userNamespace, deleting }) => phase === 'starting' && userNamespace && !deleting);
+    return ![...this.#deps.runners.inPool(state.pool.metadata.name)].some(
+      ({ phase, userNamespace, deleting }) => phase === 'starting' && userNamespace && !deleting,
+    );
   }
 
-  /** Nodes without user namespaces leave the pod in its creation, for ever; so does a slow pull for a while. The kubelet's Events tell which. */
+  /**
+   * Nodes without user namespaces leave the pod in its creation, for ever; so does a slow pull for a while. The
+   * kubelet's Events tell which.
+   */
   async #lookAtStuck(state: PoolState): Promise<void> {
     const { kube, config, runners } = this.#deps;
     if (now() - state.lookedAt < LOOK_MS) return;
     const stuck = [...runners.inPool(state.pool.metadata.name)].find((runner) => isStuck(runner, now()));
     if (!stuck) return;
     state.lookedAt = now();
-    const { items } = await kube.list(EVENTS, { namespace: config.runnerNamespace, fieldSelector: `involvedObject.uid=${stuck.uid}`, limit: 50 });
-    const said = items.find(({ reason, message }) => (reason === 'FailedCreatePodSandBox' || reason === 'Failed') && isWithoutUserNamespaces(message));
+    const { items } = await kube.list(EVENTS, {
+      namespace: config.runnerNamespace,
+      fieldSelector: `involvedObject.uid=${stuck.uid}`,
+      limit: 50,
+    });
+    const said = items.find(
+      ({ reason, message }) =>
+        (reason === 'FailedCreatePodSandBox' || reason === 'Failed') && isWithoutUserNamespaces(message),
+    );
     if (said) this.#noUserNamespace(state, said.message ?? '');
   }
 
@@ -492,13 +600,19 @@ export class Pools {
       events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason: 'NoUserNamespace', message });
     }
     if (this.#wantsUserNamespace(state)) return;
-    for (const runner of runners.inPool(state.pool.metadata.name)) if (isStuck(runner, now())) this.endPod(runner.uid, 'never-ready');
+    for (const runner of runners.inPool(state.pool.metadata.name))
+      if (isStuck(runner, now())) this.endPod(runner.uid, 'never-ready');
   }
 
   #walls(state: PoolState, live: readonly Runner[]): Shown[] {
     const shown = wallConditions(live.filter(({ phase }) => phase !== 'starting').map(({ walls }) => walls));
     const without = state.without;
-    if (without) return shown.map((one) => (one.type === 'UserNamespace' ? { ...one, status: 'False', reason: 'NotSupported', message: without.message } : one));
+    if (without)
+      return shown.map((one) =>
+        one.type === 'UserNamespace'
+          ? { ...one, status: 'False', reason: 'NotSupported', message: without.message }
+          : one,
+      );
     return shown;
   }
 
@@ -506,18 +620,24 @@ export class Pools {
 
   /** Of pools that are gone, also while nobody led: a pod goes as soon as it has nothing to do. */
   #endStranded(): void {
-    for (const runner of this.#deps.runners.all()) if (!this.#pools.has(runner.pool) && !runner.task && !runner.deleting) this.endPod(runner.uid, 'pool-gone');
+    for (const runner of this.#deps.runners.all())
+      if (!this.#pools.has(runner.pool) && !runner.task && !runner.deleting) this.endPod(runner.uid, 'pool-gone');
   }
 
   async #showAll(): Promise<void> {
     if (this.#deps.stillLeading()) {
       this.#endStranded();
-      for (const { name, message } of this.#stuck.find(this.#tools.values(), now())) this.#deps.toolStuck(name, message);
+      for (const { name, message } of this.#stuck.find(this.#tools.values(), now()))
+        this.#deps.toolStuck(name, message);
     }
     for (const state of this.#pools.values()) {
       this.#plan(state);
-      await this.#lookAtStuck(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'cannot read the Events of a runner'));
-      await this.#show(state).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'a pool status could not be written yet'));
+      await this.#lookAtStuck(state).catch((error: unknown) =>
+        this.#deps.log.debug({ err: error }, 'cannot read the Events of a runner'),
+      );
+      await this.#show(state).catch((error: unknown) =>
+        this.#deps.log.debug({ err: error }, 'a pool status could not be written yet'),
+      );
     }
   }
 
@@ -531,7 +651,9 @@ export class Pools {
     metrics.pods(name, 'ready', ready);
     metrics.pods(name, 'busy', busy);
     metrics.pods(name, 'starting', starting);
-    const untouched = all.filter((runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined).length;
+    const untouched = all.filter(
+      (runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined,
+    ).length;
     const walls = this.#walls(state, all);
     for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
     const wanted = this.#catalog.get(name);
@@ -540,25 +662,43 @@ export class Pools {
     const [status, reason, message]: [Condition['status'], string, string] = state.draining
       ? ['False', 'Draining', 'the chart no longer has this pool']
       : missing
-      ? ['False', 'IsolationMissing', missing]
-      : state.problem
-      ? ['False', state.problem.reason, state.problem.message]
-      : this.#mounted.length === 0
-        ? ['False', 'NoTools', 'no ProbeTool is Available, or all that are Available are Degraded']
-        : untouched >= state.pool.spec.minReady || busy > 0
-          ? ['True', 'Serving', `${untouched} untouched runners are ready`]
-          : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
-    const shown = JSON.stringify([ready, busy, starting, status, reason, message, walls, extra, state.generation, state.pool.metadata.generation]);
+        ? ['False', 'IsolationMissing', missing]
+        : state.problem
+          ? ['False', state.problem.reason, state.problem.message]
+          : this.#mounted.length === 0
+            ? ['False', 'NoTools', 'no ProbeTool is Available, or all that are Available are Degraded']
+            : untouched >= state.pool.spec.minReady || busy > 0
+              ? ['True', 'Serving', `${untouched} untouched runners are ready`]
+              : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
+    const shown = JSON.stringify([
+      ready,
+      busy,
+      starting,
+      status,
+      reason,
+      message,
+      walls,
+      extra,
+      state.generation,
+      state.pool.metadata.generation,
+    ]);
     if (shown === state.shown || !this.#deps.stillLeading()) return;
     const conditions = [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((one): Condition => {
       const before = state.pool.status?.conditions?.find(({ type }) => type === one.type);
       return {
-        ...one, lastTransitionTime: before?.status === one.status ? before.lastTransitionTime : new Date().toISOString(),
+        ...one,
+        lastTransitionTime: before?.status === one.status ? before.lastTransitionTime : new Date().toISOString(),
         ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
       };
     });
     const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
-      ready, busy, starting, replicas: all.length, selector: `${LABEL.pool}=${name}`, generation: state.generation, conditions,
+      ready,
+      busy,
+      starting,
+      replicas: all.length,
+      selector: `${LABEL.pool}=${name}`,
+      generation: state.generation,
+      conditions,
       ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
     });
     state.shown = shown;

@@ -1,20 +1,36 @@
-/** Writes the end of a request. An end with a value that Postgres does not take would fail for ever, so an internal error takes its place. */
+/**
+ * Writes the end of a request. An end with a value that Postgres does not take would fail for ever, so an internal
+ * error takes its place.
+ */
 import { isStoreError, type StoreError } from '../store/errors.ts';
 import type { CloseInput, CloseResult } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
 /** `end`: what was written. `refused`: why it is not what was asked for. */
-export interface Recorded extends CloseResult { end: CloseInput; refused?: StoreError }
+export interface Recorded extends CloseResult {
+  end: CloseInput;
+  refused?: StoreError;
+}
 
 export async function recordEnd(store: Pick<Store, 'closeRequest'>, end: CloseInput): Promise<Recorded> {
   try {
-    return { ...await store.closeRequest(end), end };
+    return { ...(await store.closeRequest(end)), end };
   } catch (error) {
     if (!isStoreError(error, 'bad-data')) throw error;
     const { id, submittedAt, attempt } = end;
     const instead: CloseInput = {
-      id, submittedAt, attempt, state: 'error', status: 500, reason: 'InternalError', error: 'the result could not be recorded', startedAt: null, tools: [], ioBytes: 0, body: null,
+      id,
+      submittedAt,
+      attempt,
+      state: 'error',
+      status: 500,
+      reason: 'InternalError',
+      error: 'the result could not be recorded',
+      startedAt: null,
+      tools: [],
+      ioBytes: 0,
+      body: null,
     };
-    return { ...await store.closeRequest(instead), end: instead, refused: error };
+    return { ...(await store.closeRequest(instead)), end: instead, refused: error };
   }
 }

@@ -1,13 +1,26 @@
-/** Finished ProbeJobs leave the cluster: etcd belongs to everybody. After some minutes, or earlier to keep only so many in all and per token. */
+/**
+ * Finished ProbeJobs leave the cluster: etcd belongs to everybody. After some minutes, or earlier to keep only so many
+ * in all and per token.
+ */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import { LABEL, type ProbeJob } from '../kube/resources.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { isBeingDeleted } from './conditions.ts';
 import { idOf } from './job.ts';
 
-export interface RetentionLimits { finishedSeconds: number; finishedMax: number; finishedMaxPerToken: number }
+export interface RetentionLimits {
+  finishedSeconds: number;
+  finishedMax: number;
+  finishedMaxPerToken: number;
+}
 
-interface Kept { name: string; /** Of the request. */ id: string; uid: string | undefined; token: string; completedAt: number }
+interface Kept {
+  name: string;
+  /** Of the request. */ id: string;
+  uid: string | undefined;
+  token: string;
+  completedAt: number;
+}
 
 /** Pure: which of these, oldest first, have to go now. */
 export class KeptJobs {
@@ -60,9 +73,23 @@ export class Retention {
   readonly #deleting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  readonly #deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number; stillLeading: () => boolean };
+  readonly #deps: {
+    kube: KubeClient;
+    namespace: string;
+    limits: RetentionLimits;
+    log: Logger;
+    now: () => number;
+    stillLeading: () => boolean;
+  };
 
-  constructor(deps: { kube: KubeClient; namespace: string; limits: RetentionLimits; log: Logger; now: () => number; stillLeading: () => boolean }) {
+  constructor(deps: {
+    kube: KubeClient;
+    namespace: string;
+    limits: RetentionLimits;
+    log: Logger;
+    now: () => number;
+    stillLeading: () => boolean;
+  }) {
     this.#deps = deps;
   }
 
@@ -70,7 +97,13 @@ export class Retention {
     // Deleted already, and kept there by a finalizer that is not ours.
     if (isBeingDeleted(job)) return;
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
-    this.#kept.add({ name: job.metadata.name, id: idOf(job), uid: job.metadata.uid, token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''), completedAt });
+    this.#kept.add({
+      name: job.metadata.name,
+      id: idOf(job),
+      uid: job.metadata.uid,
+      token: String(job.spec.token?.id ?? job.metadata.labels?.[LABEL.token] ?? ''),
+      completedAt,
+    });
   }
 
   forget(name: string): void {

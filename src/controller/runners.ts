@@ -1,7 +1,7 @@
 /**
- * What the leader knows of the runner pods, from two sources: the pods that the API server shows (they exist, they are gone)
- * and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat makes a runner usable.
- * No clock of its own: times are monotonic milliseconds given by the caller.
+ * What the leader knows of the runner pods, from two sources: the pods that the API server shows (they exist, they are
+ * gone) and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat
+ * makes a runner usable. No clock of its own: times are monotonic milliseconds given by the caller.
  */
 import type { Heartbeat, Walls } from '../bus/messages.ts';
 import { WALLS, type Wall } from '../kube/resources.ts';
@@ -36,9 +36,21 @@ export interface Runner {
 }
 
 /** What a pod took with it, as far as it was its to run. */
-export interface LostTask { job: string; attempt: number; uid: string }
+export interface LostTask {
+  job: string;
+  attempt: number;
+  uid: string;
+}
 
-export interface PodFacts { uid: string; pod: string; pool: string; generation: string; deleting: boolean; ended: boolean; userNamespace?: boolean }
+export interface PodFacts {
+  uid: string;
+  pod: string;
+  pool: string;
+  generation: string;
+  deleting: boolean;
+  ended: boolean;
+  userNamespace?: boolean;
+}
 
 /** An account; or the tenant of a runner whose account this leader does not know. */
 export type Holder = number | string;
@@ -52,9 +64,11 @@ export function holderOf({ tenant, account, task, deleting }: Runner): Holder | 
 /** Half a heartbeat: the next one tells whether it serves again. */
 const SHUN_MS = 1_000;
 
-const pick = (walls: Walls): Walls => Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
+const pick = (walls: Walls): Walls =>
+  Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
 
-const isFree = ({ phase, task, deleting, shunnedUntil }: Runner): boolean => phase === 'idle' && !task && !deleting && shunnedUntil === 0;
+const isFree = ({ phase, task, deleting, shunnedUntil }: Runner): boolean =>
+  phase === 'idle' && !task && !deleting && shunnedUntil === 0;
 
 export class Runners {
   #all = new Map<string, Runner>();
@@ -129,9 +143,24 @@ export class Runners {
     if (facts.ended) return this.gone(facts.uid);
     if (!known) {
       this.#all.set(facts.uid, {
-        uid: facts.uid, pod: facts.pod, pool: facts.pool, generation: facts.generation,
-        phase: 'starting', tenant: undefined, account: undefined, task: undefined, jobsDone: 0,
-        createdAt: now, readyAt: undefined, idleSince: now, seenAt: undefined, deleting: facts.deleting, userNamespace: facts.userNamespace ?? false, walls: undefined, refusals: 0, shunnedUntil: 0,
+        uid: facts.uid,
+        pod: facts.pod,
+        pool: facts.pool,
+        generation: facts.generation,
+        phase: 'starting',
+        tenant: undefined,
+        account: undefined,
+        task: undefined,
+        jobsDone: 0,
+        createdAt: now,
+        readyAt: undefined,
+        idleSince: now,
+        seenAt: undefined,
+        deleting: facts.deleting,
+        userNamespace: facts.userNamespace ?? false,
+        walls: undefined,
+        refusals: 0,
+        shunnedUntil: 0,
       });
     } else if (facts.deleting && !known.deleting) {
       // A pod that is being deleted drains: it may still finish what it runs, and gets nothing new.
@@ -152,7 +181,10 @@ export class Runners {
     return runner.task ? { lost: { job: runner.task.job, attempt: runner.task.attempt, uid } } : {};
   }
 
-  /** Whose a pod is, whatever its agent says: under a new leader one that was taken over could choose whose sources it is given. */
+  /**
+   * Whose a pod is, whatever its agent says: under a new leader one that was taken over could choose whose sources it
+   * is given.
+   */
   bind(uid: string, tenant: string, account?: number): void {
     const runner = this.#all.get(uid);
     if (!runner) return;
@@ -165,8 +197,8 @@ export class Runners {
   }
 
   /**
-   * From an agent. `freed` tells that the runner can take a job now. A heartbeat that was under way while the leader gave the
-   * runner a job still says idle: the count of jobs done tells it from one sent after the job.
+   * From an agent. `freed` tells that the runner can take a job now. A heartbeat that was under way while the leader
+   * gave the runner a job still says idle: the count of jobs done tells it from one sent after the job.
    */
   heartbeat(beat: Heartbeat, now: number): { freed: boolean; idleWithTask?: { job: string; attempt: number } } {
     const runner = this.#all.get(beat.uid);
@@ -214,11 +246,16 @@ export class Runners {
    * for a runner that does not count to the account yet. One that is not fit is passed over.
    */
   choose(
-    pool: string, tenant: string, covers: (generation: string) => boolean, mayTake: () => boolean, isFit: (runner: Runner) => boolean = () => true,
+    pool: string,
+    tenant: string,
+    covers: (generation: string) => boolean,
+    mayTake: () => boolean,
+    isFit: (runner: Runner) => boolean = () => true,
   ): Runner | undefined {
     const free = this.#free.get(pool);
     if (!free) return undefined;
-    for (const runner of free.get(tenant) ?? []) if (covers(runner.generation) && isFit(runner) && (holderOf(runner) !== undefined || mayTake())) return runner;
+    for (const runner of free.get(tenant) ?? [])
+      if (covers(runner.generation) && isFit(runner) && (holderOf(runner) !== undefined || mayTake())) return runner;
     const untouched = free.get('');
     if (!untouched || !mayTake()) return undefined;
     for (const runner of untouched) if (covers(runner.generation) && isFit(runner)) return runner;
@@ -258,7 +295,10 @@ export class Runners {
     });
   }
 
-  /** It did not take a job that it seemed free for: for a while it gets nothing, longer each time. Says how often in a row that was. */
+  /**
+   * It did not take a job that it seemed free for: for a while it gets nothing, longer each time. Says how often in a
+   * row that was.
+   */
   doubt(uid: string, now: number): number {
     const runner = this.#all.get(uid);
     if (!runner) return 0;

@@ -1,7 +1,12 @@
 /** The term of a leader as those see it who act in it, and how they wait for a lease that has grown old. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface Term { holder: string; epoch: number; stillLeading(marginMs: number): boolean; signal: AbortSignal }
+export interface Term {
+  holder: string;
+  epoch: number;
+  stillLeading(marginMs: number): boolean;
+  signal: AbortSignal;
+}
 
 /** Server-side bound of a write to a job's status: what has not landed by then never does. */
 export const WRITE_MS = 1_500;

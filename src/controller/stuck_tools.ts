@@ -1,7 +1,7 @@
 /**
- * Which tools keep runners from coming up. The kubelet pulls each image volume before it makes the container, and says in the
- * container's waiting state which image it cannot pull: `Back-off pulling image "…"`, `Container image "…" is not present …`.
- * A mount that fails in the container runtime names no image: of that, nothing is concluded.
+ * Which tools keep runners from coming up. The kubelet pulls each image volume before it makes the container, and says
+ * in the container's waiting state which image it cannot pull: `Back-off pulling image "…"`, `Container image "…" is
+ * not present …`. A mount that fails in the container runtime names no image: of that, nothing is concluded.
  */
 import type { Pod } from '../kube/kinds.ts';
 import type { ProbeTool } from '../kube/resources.ts';
@@ -13,9 +13,14 @@ export const STUCK_PATIENCE_MS = 30_000;
 
 /** What the kubelet says of an image that it cannot pull; undefined for a pod that waits for something else. */
 const pullTrouble = (pod: Pod): string | undefined =>
-  pod.status?.containerStatuses?.map(({ state }) => state?.waiting).find((waiting) => PULL_REASONS.has(waiting?.reason ?? ''))?.message;
+  pod.status?.containerStatuses
+    ?.map(({ state }) => state?.waiting)
+    .find((waiting) => PULL_REASONS.has(waiting?.reason ?? ''))?.message;
 
-const isCondition = (type: string) => (tool: ProbeTool): boolean => tool.status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
+const isCondition =
+  (type: string) =>
+  (tool: ProbeTool): boolean =>
+    tool.status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
 export const isAvailable = isCondition('Available');
 export const isDegraded = isCondition('Degraded');
 
@@ -32,7 +37,9 @@ export function stuckTools(runners: Pick<Runners, 'all' | 'get'>): StuckTools {
 
   /** A runner of the same make that came up meanwhile had the image: its node is in trouble, and not the tool. */
   const cameUpElsewhere = ({ generation }: Runner, since: number): boolean =>
-    [...runners.all()].some((other) => other.generation === generation && other.readyAt !== undefined && other.readyAt >= since);
+    [...runners.all()].some(
+      (other) => other.generation === generation && other.readyAt !== undefined && other.readyAt >= since,
+    );
 
   return {
     seen(pod, uid, at) {
@@ -44,7 +51,9 @@ export function stuckTools(runners: Pick<Runners, 'all' | 'get'>): StuckTools {
     find(tools, at) {
       const long = [...waiting].flatMap(([uid, { since, message }]) => {
         const runner = runners.get(uid);
-        return runner && !runner.deleting && at - since >= STUCK_PATIENCE_MS && !cameUpElsewhere(runner, since) ? [message] : [];
+        return runner && !runner.deleting && at - since >= STUCK_PATIENCE_MS && !cameUpElsewhere(runner, since)
+          ? [message]
+          : [];
       });
       if (long.length === 0) return [];
       return [...tools].flatMap((tool) => {

@@ -1,17 +1,31 @@
-/** Every accepted request gets an end: open rows whose ProbeJob never came, or went while nobody led, are ended here. */
+/**
+ * Every accepted request gets an end: open rows whose ProbeJob never came, or went while nobody led, are ended here.
+ */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { OpenRow } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { endRequest, type EndDeps } from './end.ts';
 
-/** The API tries to create a job for as long as it may wait in the queue; only after that is a row without a job surely left behind. */
+/**
+ * The API tries to create a job for as long as it may wait in the queue; only after that is a row without a job surely
+ * left behind.
+ */
 const GRACE_MS = 10_000;
 const BATCH = 200;
 
-export const isOverdue = (row: OpenRow, now: number): boolean => now > row.submittedAt.getTime() + row.queueTimeoutMs + GRACE_MS;
+export const isOverdue = (row: OpenRow, now: number): boolean =>
+  now > row.submittedAt.getTime() + row.queueTimeoutMs + GRACE_MS;
 
-export interface SweepDeps extends EndDeps { store: Store; kube: KubeClient; log: Logger; namespace: string; knows: (name: string) => boolean; cached: (name: string) => boolean; /** It is there, and the cache does not have it. */ behind: (name: string) => void }
+export interface SweepDeps extends EndDeps {
+  store: Store;
+  kube: KubeClient;
+  log: Logger;
+  namespace: string;
+  knows: (name: string) => boolean;
+  cached: (name: string) => boolean;
+  /** It is there, and the cache does not have it. */ behind: (name: string) => void;
+}
 
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<number> {
   const { store, kube, namespace } = deps;
@@ -32,7 +46,12 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
     await endRequest(
       deps,
       { id: row.id, key: row.id, submittedAt: row.submittedAt, attempt: 0, status: undefined },
-      { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was lost before it could run: its job is gone from the cluster' },
+      {
+        state: 'error',
+        status: 500,
+        reason: 'Cancelled',
+        error: 'the request was lost before it could run: its job is gone from the cluster',
+      },
       signal,
     );
     ended++;

@@ -2,13 +2,20 @@
 import type { ReuseScope } from '../kube/resources.ts';
 
 /** Tenants by the pool's reuse scope; a source with credentials gets a pod of its own. */
-export function tenantOf(scope: ReuseScope, job: { id: string; token: number; account: number; credentials: boolean }): string {
+export function tenantOf(
+  scope: ReuseScope,
+  job: { id: string; token: number; account: number; credentials: boolean },
+): string {
   if (job.credentials) return `x:${job.id}`;
   switch (scope) {
-    case 'job': return `j:${job.id}`;
-    case 'token': return `t:${job.token}`;
-    case 'account': return `a:${job.account}`;
-    case 'any': return 'any';
+    case 'job':
+      return `j:${job.id}`;
+    case 'token':
+      return `t:${job.token}`;
+    case 'account':
+      return `a:${job.account}`;
+    case 'any':
+      return 'any';
   }
 }
 

@@ -1,4 +1,7 @@
-/** One term of leadership: everything that only a leader does, made when the lease is won and thrown away when it is lost. */
+/**
+ * One term of leadership: everything that only a leader does, made when the lease is won and thrown away when it is
+ * lost.
+ */
 import { readFile } from 'node:fs/promises';
 import { isBeatOf } from '../bus/claims.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
@@ -23,7 +26,10 @@ import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './tools.ts';
 import type { Config } from '../config.ts';
 import { runnerFields } from '../log.ts';
 
-export interface TermDeps extends Omit<LeaderDeps, 'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'events'> {
+export interface TermDeps extends Omit<
+  LeaderDeps,
+  'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'events'
+> {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
   jobs: Reflector<ProbeJob>;
@@ -45,22 +51,47 @@ const PROOF_WORKERS = 3;
 
 const uidOf = (heartbeatSubject: string): string => heartbeatSubject.slice(SUBJECT.heartbeat('').length);
 
-export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean }, attach: (term: RunningTerm) => void): Promise<RunningTerm> {
+export async function startTerm(
+  deps: TermDeps,
+  lease: { holder: string; epoch: number; stillLeading(marginMs?: number): boolean },
+  attach: (term: RunningTerm) => void,
+): Promise<RunningTerm> {
   const { kube, bus, config, log, metrics, store, pods, jobs } = deps;
   const over = new AbortController();
-  const term: Term = { holder: lease.holder, epoch: lease.epoch, stillLeading: (margin) => !over.signal.aborted && lease.stillLeading(margin), signal: over.signal };
+  const term: Term = {
+    holder: lease.holder,
+    epoch: lease.epoch,
+    stillLeading: (margin) => !over.signal.aborted && lease.stillLeading(margin),
+    signal: over.signal,
+  };
   const runners = new Runners();
   const queue = workQueue();
-  const retention = new Retention({ kube, namespace: deps.namespace, limits: config, log, now: () => store.clock.now(), stillLeading: () => term.stillLeading(0) });
+  const retention = new Retention({
+    kube,
+    namespace: deps.namespace,
+    limits: config,
+    log,
+    now: () => store.clock.now(),
+    stillLeading: () => term.stillLeading(0),
+  });
   const events = eventRecorder({
-    client: kube, component: 'probeyard-controller', instance: config.podName,
+    client: kube,
+    component: 'probeyard-controller',
+    instance: config.podName,
     onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
   });
   const owner = ownerOf(kube, config);
   const made: { leader?: Leader } = {};
 
   const pools = new Pools({
-    kube, config, log, metrics, events, runners, owner, signal: over.signal,
+    kube,
+    config,
+    log,
+    metrics,
+    events,
+    runners,
+    owner,
+    signal: over.signal,
     stillLeading: () => term.stillLeading(0),
     demand: (lane) => made.leader?.demand(lane) ?? [],
     podGone: (task) => made.leader?.podGone(task),
@@ -74,26 +105,49 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   made.leader = lead;
 
   const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({
-    client: kube, type: PROBE_TOOLS, namespace: deps.namespace,
+    client: kube,
+    type: PROBE_TOOLS,
+    namespace: deps.namespace,
     handlers: {
-      add: (tool) => { pools.tool(tool); queue.add(tool.metadata.name, { low: true }); },
-      update: (tool) => { pools.tool(tool); queue.add(tool.metadata.name); },
+      add: (tool) => {
+        pools.tool(tool);
+        queue.add(tool.metadata.name, { low: true });
+      },
+      update: (tool) => {
+        pools.tool(tool);
+        queue.add(tool.metadata.name);
+      },
       delete: (tool) => pools.toolGone(tool.metadata.name),
     },
   });
   const poolsCache = startReflector<ProbePool>({
-    client: kube, type: PROBE_POOLS, namespace: deps.namespace,
-    handlers: { add: (pool) => pools.pool(pool), update: (pool) => pools.pool(pool), delete: (pool) => pools.poolGone(pool.metadata.name) },
+    client: kube,
+    type: PROBE_POOLS,
+    namespace: deps.namespace,
+    handlers: {
+      add: (pool) => pools.pool(pool),
+      update: (pool) => pools.pool(pool),
+      delete: (pool) => pools.poolGone(pool.metadata.name),
+    },
   });
 
   const proofOf = new Map<string, string>();
   const proof: ProofDeps = {
-    kube, config, log, events, queue, owner,
+    kube,
+    config,
+    log,
+    events,
+    queue,
+    owner,
     getTool: (name) => tools.get(`${deps.namespace}/${name}`),
     getPod: (name) => pods.get(`${config.runnerNamespace}/${name}`),
-    proofsRunning: () => pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
+    proofsRunning: () =>
+      pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
     stillLeading: () => term.stillLeading(0),
-    triedAt: new Map(), again: new Set(), stuck: new Map(), pauses: new Map(),
+    triedAt: new Map(),
+    again: new Set(),
+    stuck: new Map(),
+    pauses: new Map(),
     started: (pod, tool) => proofOf.set(pod, tool),
   };
 
@@ -103,20 +157,34 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
   };
 
   const rates = makeRates(BEATS);
-  const beats = bus.serve<Heartbeat, unknown>(SUBJECT.heartbeats, ({ subject, message }) => {
-    if (over.signal.aborted) return undefined;
-    if (isBeatOf(subject, message)) return lead.heartbeat(message);
-    log.warn({ subject, ...runnerFields({ uid: uidOf(subject) }) }, 'a heartbeat that is not its pod\'s own was dropped');
-    return undefined;
-  }, {
-    admit: (subject) => {
-      const uid = uidOf(subject);
-      const verdict = rates.take(uid, performance.now());
-      if (verdict === 'flood') void deps.endFlooding(uid, 'heartbeats');
-      return verdict === 'taken';
+  const beats = bus.serve<Heartbeat, unknown>(
+    SUBJECT.heartbeats,
+    ({ subject, message }) => {
+      if (over.signal.aborted) return undefined;
+      if (isBeatOf(subject, message)) return lead.heartbeat(message);
+      log.warn(
+        { subject, ...runnerFields({ uid: uidOf(subject) }) },
+        "a heartbeat that is not its pod's own was dropped",
+      );
+      return undefined;
     },
+    {
+      admit: (subject) => {
+        const uid = uidOf(subject);
+        const verdict = rates.take(uid, performance.now());
+        if (verdict === 'flood') void deps.endFlooding(uid, 'heartbeats');
+        return verdict === 'taken';
+      },
+    },
+  );
+  const late = lateWatch({
+    kube,
+    jobs,
+    namespace: deps.namespace,
+    log,
+    knows: (name) => lead.knows(name),
+    signal: over.signal,
   });
-  const late = lateWatch({ kube, jobs, namespace: deps.namespace, log, knows: (name) => lead.knows(name), signal: over.signal });
   const early = bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
     late.told(message.job);
     return lead.early(message);
@@ -130,13 +198,23 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     return async () => {
       if (under) return;
       under = true;
-      await work().finally(() => { under = false; });
+      await work().finally(() => {
+        under = false;
+      });
     };
   };
   const tick = oneAtATime(() => lead.tick());
   const sweepOnce = oneAtATime(async () => {
     if (!term.stillLeading(0)) return;
-    const count = await sweep({ ...deps, knows: (id) => lead.knows(id), cached: (id) => jobs.countBy('id', id) > 0, behind: (name) => void late.behind(name) }, over.signal);
+    const count = await sweep(
+      {
+        ...deps,
+        knows: (id) => lead.knows(id),
+        cached: (id) => jobs.countBy('id', id) > 0,
+        behind: (name) => void late.behind(name),
+      },
+      over.signal,
+    );
     if (count > 0) log.warn({ count }, 'open requests without a job were ended');
   });
 
@@ -146,11 +224,15 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
       metrics.jobs('waiting', lead.figures.waiting);
       metrics.jobs('running', lead.figures.running);
     }, TICK_MS),
-    setInterval(() => void sweepOnce().catch((error: unknown) => log.warn({ err: error }, 'the sweep failed')), SWEEP_MS),
+    setInterval(
+      () => void sweepOnce().catch((error: unknown) => log.warn({ err: error }, 'the sweep failed')),
+      SWEEP_MS,
+    ),
   ];
 
   const workers = runWorkers(
-    queue, PROOF_WORKERS,
+    queue,
+    PROOF_WORKERS,
     async (name) => {
       if (name !== '') await proveTool(proof, name);
     },
@@ -164,8 +246,17 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     });
     if (!applied) return;
     pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools);
-    await showOverridden(kube, applied.tools).catch((error: unknown) => log.warn({ err: error }, 'cannot show which fields of tools are overridden'));
-    log.info({ tools: applied.tools.length, pools: applied.pools.length, removed: [...applied.removed, ...applied.removedPools] }, 'catalog applied');
+    await showOverridden(kube, applied.tools).catch((error: unknown) =>
+      log.warn({ err: error }, 'cannot show which fields of tools are overridden'),
+    );
+    log.info(
+      {
+        tools: applied.tools.length,
+        pools: applied.pools.length,
+        removed: [...applied.removed, ...applied.removedPools],
+      },
+      'catalog applied',
+    );
   };
 
   const running: RunningTerm = {
@@ -192,7 +283,11 @@ export async function startTerm(deps: TermDeps, lease: { holder: string; epoch: 
     const ca = await readFile(config.natsCaFile, 'utf8');
     const held = await owner();
     const metadata = { name: NATS_CA, namespace: config.runnerNamespace, ...(held ? { ownerReferences: [held] } : {}) };
-    await kube.apply(CONFIG_MAPS, { metadata, data: { 'ca.crt': ca } }, { fieldManager: 'probeyard-controller', force: true });
+    await kube.apply(
+      CONFIG_MAPS,
+      { metadata, data: { 'ca.crt': ca } },
+      { fieldManager: 'probeyard-controller', force: true },
+    );
   }
   // Events flow from here on: what the watch shows while the lists are read must not be missed.
   attach(running);

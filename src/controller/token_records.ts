@@ -1,4 +1,6 @@
-/** Who a token is and what it may: read from Postgres, never from a spec, and kept as long as notices of changes arrive. */
+/**
+ * Who a token is and what it may: read from Postgres, never from a spec, and kept as long as notices of changes arrive.
+ */
 import type { TokenRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
@@ -20,7 +22,8 @@ export class TokenRecords {
     const askedAt = performance.now();
     const records = await this.#store.tokenLimits(ids);
     // Two looks at once may be answered in either order: the one that was asked later knows better.
-    for (const id of ids) if ((this.#records.get(id)?.at ?? 0) <= askedAt) this.#records.set(id, { record: records.get(id), at: askedAt });
+    for (const id of ids)
+      if ((this.#records.get(id)?.at ?? 0) <= askedAt) this.#records.set(id, { record: records.get(id), at: askedAt });
   }
 
   async of(id: number): Promise<TokenRecord | undefined> {

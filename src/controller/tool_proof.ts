@@ -11,13 +11,21 @@ export type ProofLine =
 
 export type Verdict =
   | { state: 'pending' }
-  /** Nothing is wrong with the image as far as is known: no node has room yet, or a large image is still being pulled. */
+  /**
+   * Nothing is wrong with the image as far as is known: no node has room yet, or a large image is still being pulled.
+   */
   | { state: 'waiting'; reason: 'Unschedulable' | 'Starting'; message: string }
   | { state: 'proven'; line: Extract<ProofLine, { ok: true }> }
   | { state: 'refused'; reason: string; message: string };
 
 /** Waiting reasons that a pull may still get over, and how long it is given. */
-export const PULL_REASONS = new Set(['ErrImagePull', 'ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName', 'RegistryUnavailable']);
+export const PULL_REASONS = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'RegistryUnavailable',
+]);
 const CREATE_REASONS = new Set(['CreateContainerError', 'CreateContainerConfigError', 'RunContainerError']);
 export const PULL_PATIENCE_MS = 60_000;
 /** A pull of a gigabyte over a slow line takes minutes. */
@@ -37,7 +45,9 @@ export function readProofLine(log: string): ProofLine | undefined {
   return undefined;
 }
 
-/** `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock. */
+/**
+ * `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock.
+ */
 export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): Verdict {
   const container = pod.status?.containerStatuses?.[0];
   const age = now - (since ?? Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString()));
@@ -50,34 +60,70 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
         return { state: 'refused', reason, message: waiting.message ?? waiting.reason };
       }
     }
-    const unschedulable = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
+    const unschedulable = pod.status?.conditions?.find(
+      ({ type, status }) => type === 'PodScheduled' && status === 'False',
+    );
     // The pod stays: an autoscaler adds a node for a pod that waits for one.
-    if (unschedulable) return age > SETTLE_MS ? { state: 'waiting', reason: 'Unschedulable', message: unschedulable.message ?? 'no node takes the pod' } : { state: 'pending' };
-    if (age > START_PATIENCE_MS) return { state: 'refused', reason: 'CannotStart', message: `the pod that should prove it did not start within ${Math.round(age / 1000)} s` };
-    if (age > PULL_PATIENCE_MS && container?.state?.running === undefined) return { state: 'waiting', reason: 'Starting', message: `its pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s` };
+    if (unschedulable)
+      return age > SETTLE_MS
+        ? { state: 'waiting', reason: 'Unschedulable', message: unschedulable.message ?? 'no node takes the pod' }
+        : { state: 'pending' };
+    if (age > START_PATIENCE_MS)
+      return {
+        state: 'refused',
+        reason: 'CannotStart',
+        message: `the pod that should prove it did not start within ${Math.round(age / 1000)} s`,
+      };
+    if (age > PULL_PATIENCE_MS && container?.state?.running === undefined)
+      return {
+        state: 'waiting',
+        reason: 'Starting',
+        message: `its pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s`,
+      };
     return { state: 'pending' };
   }
   const line = log === undefined ? undefined : readProofLine(log);
   if (line?.ok === true) return { state: 'proven', line };
   if (line?.ok === false) return { state: 'refused', reason: line.reason, message: line.message };
-  const hasRun = container?.state?.terminated !== undefined || container?.state?.running !== undefined || container?.lastState?.terminated !== undefined;
-  if (pod.status?.reason === 'DeadlineExceeded' && container && !hasRun) return { state: 'refused', reason: 'CannotStart', message: 'the pod that should prove it never started' };
-  if (pod.status?.reason === 'DeadlineExceeded') return { state: 'refused', reason: 'Hangs', message: 'it did not end within its time' };
+  const hasRun =
+    container?.state?.terminated !== undefined ||
+    container?.state?.running !== undefined ||
+    container?.lastState?.terminated !== undefined;
+  if (pod.status?.reason === 'DeadlineExceeded' && container && !hasRun)
+    return { state: 'refused', reason: 'CannotStart', message: 'the pod that should prove it never started' };
+  if (pod.status?.reason === 'DeadlineExceeded')
+    return { state: 'refused', reason: 'Hangs', message: 'it did not end within its time' };
   const ended = container?.state?.terminated;
-  if (ended?.reason === 'OOMKilled') return { state: 'refused', reason: 'OutOfMemory', message: 'it was killed for its use of memory' };
+  if (ended?.reason === 'OOMKilled')
+    return { state: 'refused', reason: 'OutOfMemory', message: 'it was killed for its use of memory' };
   // Its log could not be read now, or a success has not reached it yet: that says nothing of the image.
   if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return { state: 'pending' };
   return {
     state: 'refused',
     reason: 'Crashed',
-    message: `the proof ended without an answer: ${ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given'} (exit code ${ended?.exitCode ?? 'unknown'})`.slice(0, 1024),
+    message:
+      `the proof ended without an answer: ${ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given'} (exit code ${ended?.exitCode ?? 'unknown'})`.slice(
+        0,
+        1024,
+      ),
   };
 }
 
-export function availability(previous: Condition[] | undefined, status: 'True' | 'False' | 'Unknown', reason: string, message: string, generation: number, now: string): Condition[] {
+export function availability(
+  previous: Condition[] | undefined,
+  status: 'True' | 'False' | 'Unknown',
+  reason: string,
+  message: string,
+  generation: number,
+  now: string,
+): Condition[] {
   const before = previous?.find(({ type }) => type === 'Available');
   const condition: Condition = {
-    type: 'Available', status, reason, message: printable(message, 4096), observedGeneration: generation,
+    type: 'Available',
+    status,
+    reason,
+    message: printable(message, 4096),
+    observedGeneration: generation,
     lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
   };
   return [...(previous ?? []).filter(({ type }) => type !== 'Available'), condition];
@@ -86,31 +132,67 @@ export function availability(previous: Condition[] | undefined, status: 'True' |
 const isDegraded = ({ type, status }: Condition): boolean => type === 'Degraded' && status === 'True';
 
 /** Another word on whether pools leave the tool out; one that was never left out has none. */
-export function degraded(previous: Condition[] | undefined, status: 'True' | 'False', reason: string, message: string, generation: number, now: string): Condition[] {
+export function degraded(
+  previous: Condition[] | undefined,
+  status: 'True' | 'False',
+  reason: string,
+  message: string,
+  generation: number,
+  now: string,
+): Condition[] {
   const before = previous?.find(({ type }) => type === 'Degraded');
   const condition: Condition = {
-    type: 'Degraded', status, reason, message: printable(message, 4096), observedGeneration: generation,
+    type: 'Degraded',
+    status,
+    reason,
+    message: printable(message, 4096),
+    observedGeneration: generation,
     lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
   };
   return [...(previous ?? []).filter(({ type }) => type !== 'Degraded'), condition];
 }
 
-export function provenStatus(previous: ProbeToolStatus | undefined, proof: string, verdict: Exclude<Verdict, { state: 'pending' | 'waiting' }>, generation: number, now: string): ProbeToolStatus {
+export function provenStatus(
+  previous: ProbeToolStatus | undefined,
+  proof: string,
+  verdict: Exclude<Verdict, { state: 'pending' | 'waiting' }>,
+  generation: number,
+  now: string,
+): ProbeToolStatus {
   const wasDegraded = previous?.conditions?.some(isDegraded) ?? false;
-  const conditions = wasDegraded ? degraded(previous?.conditions, 'False', 'Proved', 'its proof has ended since', generation, now) : previous?.conditions;
+  const conditions = wasDegraded
+    ? degraded(previous?.conditions, 'False', 'Proved', 'its proof has ended since', generation, now)
+    : previous?.conditions;
   if (verdict.state === 'refused') {
-    return { proof, observedGeneration: generation, conditions: availability(conditions, 'False', verdict.reason, verdict.message, generation, now) };
+    return {
+      proof,
+      observedGeneration: generation,
+      conditions: availability(conditions, 'False', verdict.reason, verdict.message, generation, now),
+    };
   }
   const { version, startupMs, options, protocols, arch } = verdict.line;
   const architectures = [
     ...(previous?.architectures ?? []).filter((other) => other.arch !== arch),
-    { arch, version: printable(version, 256), startupMs: Math.round(startupMs), options: options.slice(0, 512), protocols: protocols.slice(0, 128) },
+    {
+      arch,
+      version: printable(version, 256),
+      startupMs: Math.round(startupMs),
+      options: options.slice(0, 512),
+      protocols: protocols.slice(0, 128),
+    },
   ];
   return {
     proof,
     observedGeneration: generation,
     reported: printable(version, 256),
     architectures,
-    conditions: availability(conditions, 'True', 'Proven', `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`, generation, now),
+    conditions: availability(
+      conditions,
+      'True',
+      'Proven',
+      `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`,
+      generation,
+      now,
+    ),
   };
 }

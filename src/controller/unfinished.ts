@@ -6,7 +6,11 @@ import { isFinished } from './conditions.ts';
 import { submittedAtOf } from './job.ts';
 
 /** Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */
-export async function listUnfinished(kube: KubeClient, namespace: string, finished: (job: ProbeJob) => void): Promise<ProbeJob[]> {
+export async function listUnfinished(
+  kube: KubeClient,
+  namespace: string,
+  finished: (job: ProbeJob) => void,
+): Promise<ProbeJob[]> {
   let found: ProbeJob[] = [];
   let next: string | undefined;
   for (;;) {

@@ -1,18 +1,34 @@
 /**
- * The record's upkeep, in every controller, leading or not: usage is folded, what was asked to go goes, partitions are made ahead, what is
- * old is dropped. Each call is safe to make at any time from several replicas; where one is at it the others find nothing to do.
+ * The record's upkeep, in every controller, leading or not: usage is folded, what was asked to go goes, partitions are
+ * made ahead, what is old is dropped. Each call is safe to make at any time from several replicas; where one is at it
+ * the others find nothing to do.
  */
 import type { Logger } from '../log.ts';
 import type { Retention } from '../store/retention.ts';
 import type { Store } from '../store/store.ts';
 
-export type UpkeepStore = Pick<Store, 'foldUsage' | 'eraseMore' | 'ensurePartitions' | 'forgetExpired' | 'forgetWebhooks' | 'retain'>;
-export interface Upkeep { stop(): Promise<void> }
+export type UpkeepStore = Pick<
+  Store,
+  'foldUsage' | 'eraseMore' | 'ensurePartitions' | 'forgetExpired' | 'forgetWebhooks' | 'retain'
+>;
+export interface Upkeep {
+  stop(): Promise<void>;
+}
 
 const TURN_MS = 60_000;
 const TURNS_PER_HOUR = 60;
 
-export function startUpkeep({ store, retention, log, turnMs = TURN_MS }: { store: UpkeepStore; retention: Retention; log: Logger; turnMs?: number }): Upkeep {
+export function startUpkeep({
+  store,
+  retention,
+  log,
+  turnMs = TURN_MS,
+}: {
+  store: UpkeepStore;
+  retention: Retention;
+  log: Logger;
+  turnMs?: number;
+}): Upkeep {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let turns = 0;
@@ -47,7 +63,9 @@ export function startUpkeep({ store, retention, log, turnMs = TURN_MS }: { store
   let running = turn();
   const next = (): void => {
     if (stopped) return;
-    timer = setTimeout(() => { running = turn().then(next); }, turnMs);
+    timer = setTimeout(() => {
+      running = turn().then(next);
+    }, turnMs);
   };
   running = running.then(next);
 

@@ -1,4 +1,7 @@
-/** Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not keep the API server from admissions. */
+/**
+ * Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not
+ * keep the API server from admissions.
+ */
 import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
 import type { Store } from '../store/store.ts';
 import { stamp, waitingStatus, type WaitingCause } from './conditions.ts';
@@ -47,9 +50,17 @@ export class WaitingMarks {
     waited(reason);
     try {
       const version = job.resourceVersion;
-      const updated = await kube.mergePatchStatus(PROBE_JOBS, job.key, waitingStatus(job.status, reason, message, stamp(store.clock.now())), {
-        namespace: job.namespace, resourceVersion: version, serverTimeoutMs: WRITE_MS, deadlineMs: WRITE_MS + 500,
-      });
+      const updated = await kube.mergePatchStatus(
+        PROBE_JOBS,
+        job.key,
+        waitingStatus(job.status, reason, message, stamp(store.clock.now())),
+        {
+          namespace: job.namespace,
+          resourceVersion: version,
+          serverTimeoutMs: WRITE_MS,
+          deadlineMs: WRITE_MS + 500,
+        },
+      );
       if (job.resourceVersion === version) {
         job.resourceVersion = updated.metadata.resourceVersion ?? version;
         job.status = updated.status;

@@ -1,6 +1,7 @@
 /**
- * The answer to a caller, from what the runner sent. What a tool printed stands in it byte for byte: texts are put together,
- * never parsed and printed again. The runner's word that a text is JSON is checked, because a runner reads hostile media.
+ * The answer to a caller, from what the runner sent. What a tool printed stands in it byte for byte: texts are put
+ * together, never parsed and printed again. The runner's word that a text is JSON is checked, because a runner reads
+ * hostile media.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
@@ -30,7 +31,11 @@ export interface AnswerOptions {
   long?: LongOutputs;
 }
 
-export interface Answer { status: number; contentType: string; /** Where an output is long: in pieces (pieces.ts), so that it is never held. */ body: string | Piece[] }
+export interface Answer {
+  status: number;
+  contentType: string;
+  /** Where an output is long: in pieces (pieces.ts), so that it is never held. */ body: string | Piece[];
+}
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -51,7 +56,10 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   });
   const only = options.shown?.length === 1 ? told[0] : undefined;
   if (only && options.injectOutput) return bare(only.tool, options.long, options.bareType);
-  const parts = told.map((one): Part => ({ ...one, ...(options.withoutOutputs ? { response: [] } : responseOf(one.tool, options.long)) }));
+  const parts = told.map((one): Part => ({
+    ...one,
+    ...(options.withoutOutputs ? { response: [] } : responseOf(one.tool, options.long)),
+  }));
   if (options.injectJson && !only && !options.withoutOutputs) inject(parts);
   return { status, contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
 }
@@ -62,19 +70,31 @@ type Told = Omit<ToolResult, 'name'>;
 function costing(report: Told, tools: readonly ToolResult[], shown: readonly Shown[]): Told {
   const hidden = tools.filter(({ name }) => (name === 'ffprobe' || name === 'mediainfo') && !shown.includes(name));
   if (hidden.length === 0) return report;
-  return { ...report, usageMs: hidden.reduce((sum, { usageMs }) => sum + usageMs, report.usageMs), durationMs: report.durationMs + Math.max(...hidden.map(({ durationMs }) => durationMs)) };
+  return {
+    ...report,
+    usageMs: hidden.reduce((sum, { usageMs }) => sum + usageMs, report.usageMs),
+    durationMs: report.durationMs + Math.max(...hidden.map(({ durationMs }) => durationMs)),
+  };
 }
 
-interface Part { name: Shown; tool: Told; /** As JSON text. */ response: Piece[]; /** Where that is one long output that is JSON. */ json?: LongOutput }
+interface Part {
+  name: Shown;
+  tool: Told;
+  /** As JSON text. */ response: Piece[];
+  /** Where that is one long output that is JSON. */ json?: LongOutput;
+}
 
-const joined = (pieces: Piece[]): string | Piece[] => (pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces);
+const joined = (pieces: Piece[]): string | Piece[] =>
+  pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces;
 
 /** A JSON output as it is; anything else as a JSON string; nothing as null. */
 function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pick<Part, 'response' | 'json'> {
   if (output === null) return { response: ['null'] };
   const kept = long?.get(output);
   if (!kept) return { response: [format === 'json' && isJson(output) ? output : JSON.stringify(output)] };
-  return format === 'json' && kept.text.json ? { response: [textOf(kept)], json: kept } : { response: ['"', escaped(kept), '"'] };
+  return format === 'json' && kept.text.json
+    ? { response: [textOf(kept)], json: kept }
+    : { response: ['"', escaped(kept), '"'] };
 }
 
 function bare({ format, output, error, success }: Told, long: LongOutputs | undefined, bareType = TEXT_TYPE): Answer {
@@ -86,7 +106,11 @@ function bare({ format, output, error, success }: Told, long: LongOutputs | unde
   return { status: 200, contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
 }
 
-function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions): Piece[] {
+function envelope(
+  parts: Part[],
+  { ioUsage }: ResultBody,
+  { requestId, queueTimeMs, withoutOutputs = false }: AnswerOptions,
+): Piece[] {
   const success = parts.some(({ tool }) => tool.success);
   const head = {
     success,
@@ -95,36 +119,69 @@ function envelope(parts: Part[], { ioUsage }: ResultBody, { requestId, queueTime
   };
   return [
     JSON.stringify(head).slice(0, -1),
-    ...parts.flatMap(({ name, tool, response }) => [`,${JSON.stringify(name)}:${section(tool).slice(0, -1)}`, ...(withoutOutputs ? [] : [',"response":', ...response]), '}']),
+    ...parts.flatMap(({ name, tool, response }) => [
+      `,${JSON.stringify(name)}:${section(tool).slice(0, -1)}`,
+      ...(withoutOutputs ? [] : [',"response":', ...response]),
+      '}',
+    ]),
     '}',
   ];
 }
 
 const section = ({ success, durationMs, usageMs, error }: Told): string =>
-  JSON.stringify({ success, duration: Math.round(durationMs), usage: Math.round(usageMs), ...(success ? {} : { error: error ?? 'failed' }) });
+  JSON.stringify({
+    success,
+    duration: Math.round(durationMs),
+    usage: Math.round(usageMs),
+    ...(success ? {} : { error: error ?? 'failed' }),
+  });
 
 const OBJECT = /^\s*\{/;
 
-/** Null: it is no object. Else whether it has a member of this name, whether it has any, and what stands before and behind the end of its members. */
-function hostOf({ response: [json], json: kept }: Part): { has(name: string): boolean; isEmpty: boolean; halves: [Piece, string] } | null {
+/**
+ * Null: it is no object. Else whether it has a member of this name, whether it has any, and what stands before and
+ * behind the end of its members.
+ */
+function hostOf({
+  response: [json],
+  json: kept,
+}: Part): { has(name: string): boolean; isEmpty: boolean; halves: [Piece, string] } | null {
   if (kept) {
     const facts = kept.text.json!;
-    return facts.isObject ? { has: (name) => facts.members.has(name), isEmpty: facts.isEmpty, halves: [textOf(kept, { to: facts.close }), `}${facts.tail}`] } : null;
+    return facts.isObject
+      ? {
+          has: (name) => facts.members.has(name),
+          isEmpty: facts.isEmpty,
+          halves: [textOf(kept, { to: facts.close }), `}${facts.tail}`],
+        }
+      : null;
   }
   if (typeof json !== 'string' || !OBJECT.test(json)) return null;
   const own = Object.keys(JSON.parse(json) as object);
   const end = json.lastIndexOf('}');
-  return { has: (name) => own.includes(name), isEmpty: own.length === 0, halves: [json.slice(0, end), json.slice(end)] };
+  return {
+    has: (name) => own.includes(name),
+    isEmpty: own.length === 0,
+    halves: [json.slice(0, end), json.slice(end)],
+  };
 }
 
-/** One document: the first object of ffprobe and mediainfo also carries the responses of the others that succeeded. Its own members win. */
+/**
+ * One document: the first object of ffprobe and mediainfo also carries the responses of the others that succeeded. Its
+ * own members win.
+ */
 function inject(parts: Part[]): void {
   for (const part of parts) {
     const host = part.name === 'ffprobe' || part.name === 'mediainfo' ? hostOf(part) : null;
     if (!host) continue;
-    const guests = parts.filter(({ name, tool }) => name !== part.name && name !== 'ffprobe' && tool.success && !host.has(name));
+    const guests = parts.filter(
+      ({ name, tool }) => name !== part.name && name !== 'ffprobe' && tool.success && !host.has(name),
+    );
     if (guests.length === 0) return;
-    const added = guests.flatMap(({ name, response }, index) => [`${index > 0 || !host.isEmpty ? ',' : ''}${JSON.stringify(name)}:`, ...response]);
+    const added = guests.flatMap(({ name, response }, index) => [
+      `${index > 0 || !host.isEmpty ? ',' : ''}${JSON.stringify(name)}:`,
+      ...response,
+    ]);
     part.response = [host.halves[0], ...added, host.halves[1]];
     return;
   }

@@ -1,6 +1,6 @@
 /**
- * The answer of an endpoint that runs one tool, from what the runner sent: the tool's bare output, or the envelope around it. What the
- * tool printed stands in it byte for byte, as in assemble.ts.
+ * The answer of an endpoint that runs one tool, from what the runner sent: the tool's bare output, or the envelope
+ * around it. What the tool printed stands in it byte for byte, as in assemble.ts.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
@@ -37,8 +37,14 @@ export function assembleSingle(result: ResultBody, options: SingleOptions): Answ
   const ran = result.tools.find(({ name }) => name === options.tool);
   const success = ran?.success ?? false;
   const failed = success ? {} : { error: error ?? 'failed' };
-  const pieces = options.withoutOutputs ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options) })] : piecesOf(result, ran, { success, ...failed }, options);
-  return { status, contentType: JSON_TYPE, body: pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces };
+  const pieces = options.withoutOutputs
+    ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options) })]
+    : piecesOf(result, ran, { success, ...failed }, options);
+  return {
+    status,
+    contentType: JSON_TYPE,
+    body: pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces,
+  };
 }
 
 function piecesOf(result: ResultBody, ran: ToolResult | undefined, head: object, options: SingleOptions): Piece[] {
@@ -46,12 +52,25 @@ function piecesOf(result: ResultBody, ran: ToolResult | undefined, head: object,
   if (options.injectOutput) return [text === null ? JSON.stringify(head) : wholeOf(text)];
   const output: Piece[] = text === null ? ['null'] : options.injectJson ? [wholeOf(text)] : quoted(text);
   const told: Piece[] = options.tool === 'msv' ? ['"cli_output":', cliOutputOf(text), ','] : [];
-  return [`${JSON.stringify(head).slice(0, -1)},"output":`, ...output, ',', ...told, `"metadata":${JSON.stringify(metadataOf(result, ran, options))}}`];
+  return [
+    `${JSON.stringify(head).slice(0, -1)},"output":`,
+    ...output,
+    ',',
+    ...told,
+    `"metadata":${JSON.stringify(metadataOf(result, ran, options))}}`,
+  ];
 }
 
-const metadataOf = ({ ioUsage }: ResultBody, ran: ToolResult | undefined, { requestId, queueTimeMs }: SingleOptions) => ({
-  request_id: requestId, queue_time: Math.round(queueTimeMs), io_usage: ioUsage,
-  duration: Math.round(ran?.durationMs ?? 0), usage: Math.round(ran?.usageMs ?? 0),
+const metadataOf = (
+  { ioUsage }: ResultBody,
+  ran: ToolResult | undefined,
+  { requestId, queueTimeMs }: SingleOptions,
+) => ({
+  request_id: requestId,
+  queue_time: Math.round(queueTimeMs),
+  io_usage: ioUsage,
+  duration: Math.round(ran?.durationMs ?? 0),
+  usage: Math.round(ran?.usageMs ?? 0),
 });
 
 /** Null: there is no output, or it is not JSON. */
@@ -64,7 +83,8 @@ function jsonOf(ran: ToolResult | undefined, long: LongOutputs | undefined): str
 }
 
 const wholeOf = (text: string | LongOutput): Piece => (typeof text === 'string' ? text : textOf(text));
-const quoted = (text: string | LongOutput): Piece[] => (typeof text === 'string' ? [JSON.stringify(text)] : ['"', escaped(text), '"']);
+const quoted = (text: string | LongOutput): Piece[] =>
+  typeof text === 'string' ? [JSON.stringify(text)] : ['"', escaped(text), '"'];
 
 /** The validator puts the text for people into its report. */
 function cliOutputOf(text: string | LongOutput | null): Piece {

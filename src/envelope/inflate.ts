@@ -1,6 +1,6 @@
 /**
- * The inflated body of a result, in slices: a body reaches 256 MB, and one that is never held whole takes no memory for it.
- * A slice is a piece of well-formed UTF-8, cut between characters, and comes in an event loop turn of its own.
+ * The inflated body of a result, in slices: a body reaches 256 MB, and one that is never held whole takes no memory for
+ * it. A slice is a piece of well-formed UTF-8, cut between characters, and comes in an event loop turn of its own.
  */
 import { isAscii } from 'node:buffer';
 import { once } from 'node:events';
@@ -66,9 +66,13 @@ export function declaredSize(packed: Buffer): number | null {
   const singleSegment = (descriptor & 0x20) !== 0;
   const at = 5 + (singleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!;
   switch (descriptor >> 6) {
-    case 0: return singleSegment ? packed[at]! : null;
-    case 1: return packed.readUInt16LE(at) + 256;
-    case 2: return packed.readUInt32LE(at);
-    default: return Number(packed.readBigUInt64LE(at));
+    case 0:
+      return singleSegment ? packed[at]! : null;
+    case 1:
+      return packed.readUInt16LE(at) + 256;
+    case 2:
+      return packed.readUInt32LE(at);
+    default:
+      return Number(packed.readBigUInt64LE(at));
   }
 }

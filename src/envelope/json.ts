@@ -1,6 +1,6 @@
 /**
- * Whether a text is one JSON value, without building it: outputs reach tens of megabytes, and what JSON.parse makes of them
- * takes several times their size.
+ * Whether a text is one JSON value, without building it: outputs reach tens of megabytes, and what JSON.parse makes of
+ * them takes several times their size.
  */
 import { jsonScanner } from './json_scanner.ts';
 

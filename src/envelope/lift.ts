@@ -1,6 +1,7 @@
 /**
- * Results with outputs of tens of megabytes, without building them: what JSON.parse makes of such a text takes several times its size.
- * Long strings are lifted out of the JSON and stand in it as short names; everything else is parsed as always.
+ * Results with outputs of tens of megabytes, without building them: what JSON.parse makes of such a text takes several
+ * times its size. Long strings are lifted out of the JSON and stand in it as short names; everything else is parsed as
+ * always.
  */
 import type { Span } from './json_scanner.ts';
 
@@ -16,7 +17,10 @@ const MOST_REST = 4 * 1024 * 1024;
 export class LiftError extends Error {}
 
 /** Sees the bytes of one long string, escaped as they stand in the JSON. */
-export interface Observer { push(escaped: Buffer): void; end(): void }
+export interface Observer {
+  push(escaped: Buffer): void;
+  end(): void;
+}
 
 export interface Lifted {
   /** The JSON, each long string replaced by what `name` gave for it. */
@@ -24,9 +28,13 @@ export interface Lifted {
   strings: Span[];
 }
 
-export interface LiftOptions { long?: number; observe?: (index: number) => Observer }
+export interface LiftOptions {
+  long?: number;
+  observe?: (index: number) => Observer;
+}
 
-const isHex = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
+const isHex = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
 const ESCAPES: Readonly<Record<number, number>> = { 34: 34, 92: 92, 47: 47, 98: 8, 102: 12, 110: 10, 114: 13, 116: 9 };
 
 /** Feeds on pieces of a JSON text. `from` and `to` count bytes from its beginning, without the quotes. */
@@ -63,7 +71,10 @@ export function lifter(name: (index: number) => string, { long = LONG, observe }
     observer?.push(bytes);
   };
 
-  /** To the end of the string or of the chunk. What no parser of JSON takes is refused here: nobody else looks at these bytes as a whole. */
+  /**
+   * To the end of the string or of the chunk. What no parser of JSON takes is refused here: nobody else looks at these
+   * bytes as a whole.
+   */
   const endOfString = (chunk: Buffer, at: number): number => {
     for (let end = at; end < chunk.length; end++) {
       const code = chunk[end]!;

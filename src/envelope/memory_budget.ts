@@ -1,19 +1,22 @@
 /**
- * The memory that results may take in one replica while they are read, answered or sent to a webhook: one budget for all of it. A place is taken
- * before the body is read and given back when nothing of it is held any more. One account holds at most half, results that are streamed
- * at most three quarters: neither many large results nor many slow readers keep small ones from being answered.
+ * The memory that results may take in one replica while they are read, answered or sent to a webhook: one budget for
+ * all of it. A place is taken before the body is read and given back when nothing of it is held any more. One account
+ * holds at most half, results that are streamed at most three quarters: neither many large results nor many slow
+ * readers keep small ones from being answered.
  */
 
 /**
- * Held for a result of up to 1 MB, per inflated byte: the bytes, the string that is parsed, its outputs, the answer and what the socket holds of it.
- * bench/api/memory_charge.ts measured a peak of 1.8 to 3.7 with 32 answers at once and of 5.3 with 8, garbage included; the rest is margin.
+ * Held for a result of up to 1 MB, per inflated byte: the bytes, the string that is parsed, its outputs, the answer and
+ * what the socket holds of it. bench/api/memory_charge.ts measured a peak of 1.8 to 3.7 with 32 answers at once and of
+ * 5.3 with 8, garbage included; the rest is margin.
  */
 const HELD_PER_BYTE = 6;
 /** Beside the body: the request, its record, the decoder. */
 const LEAST = 64 * 1024;
 /**
- * Held for a result that is streamed, of whatever size: the decoder's window of 2 MB, a slice from Postgres and its copies, slices on their way.
- * bench/api/memory_charge.ts measured a peak of 4 to 15 MB each with 8 answers at once, most of it slices that are not collected yet.
+ * Held for a result that is streamed, of whatever size: the decoder's window of 2 MB, a slice from Postgres and its
+ * copies, slices on their way. bench/api/memory_charge.ts measured a peak of 4 to 15 MB each with 8 answers at once,
+ * most of it slices that are not collected yet.
  */
 export const STREAMED_BYTES = 16 * 1024 * 1024;
 
@@ -43,7 +46,10 @@ export interface Want {
 }
 
 /** Given back once, however often it is said. */
-export interface Place { readonly bytes: number; release(): void }
+export interface Place {
+  readonly bytes: number;
+  release(): void;
+}
 
 export interface MemoryBudget {
   readonly totalBytes: number;
@@ -61,16 +67,28 @@ export interface MemoryBudgetOptions {
   onRefused?: (why: 'account' | 'replica') => void;
 }
 
-interface Waiter { account: number; bytes: number; streamed: boolean; grant(): void }
+interface Waiter {
+  account: number;
+  bytes: number;
+  streamed: boolean;
+  grant(): void;
+}
 
-export function makeMemoryBudget({ totalBytes, wholeBytes, waitMs = WAIT_MS, onRefused = () => {} }: MemoryBudgetOptions): MemoryBudget {
+export function makeMemoryBudget({
+  totalBytes,
+  wholeBytes,
+  waitMs = WAIT_MS,
+  onRefused = () => {},
+}: MemoryBudgetOptions): MemoryBudget {
   const byAccount = new Map<number, number>();
   const waiters = new Set<Waiter>();
   let used = 0;
   let streaming = 0;
 
-  const fitsAccount = ({ account, bytes }: Waiter): boolean => (byAccount.get(account) ?? 0) + bytes <= totalBytes * ACCOUNT_SHARE;
-  const fitsReplica = ({ bytes, streamed }: Waiter): boolean => used + bytes <= totalBytes && (!streamed || streaming + bytes <= totalBytes * STREAMED_SHARE);
+  const fitsAccount = ({ account, bytes }: Waiter): boolean =>
+    (byAccount.get(account) ?? 0) + bytes <= totalBytes * ACCOUNT_SHARE;
+  const fitsReplica = ({ bytes, streamed }: Waiter): boolean =>
+    used + bytes <= totalBytes && (!streamed || streaming + bytes <= totalBytes * STREAMED_SHARE);
 
   const count = ({ account, streamed }: Waiter, bytes: number): void => {
     used += bytes;
@@ -98,7 +116,8 @@ export function makeMemoryBudget({ totalBytes, wholeBytes, waitMs = WAIT_MS, onR
     return new OverBudget();
   }
   const mayWait = ({ account }: Waiter): boolean =>
-    waiters.size < MOST_WAITING && [...waiters].filter((waiter) => waiter.account === account).length < MOST_WAITING * ACCOUNT_SHARE;
+    waiters.size < MOST_WAITING &&
+    [...waiters].filter((waiter) => waiter.account === account).length < MOST_WAITING * ACCOUNT_SHARE;
 
   return {
     totalBytes,
@@ -107,7 +126,10 @@ export function makeMemoryBudget({ totalBytes, wholeBytes, waitMs = WAIT_MS, onR
     async reserve({ inflatedBytes, account, signal }) {
       signal?.throwIfAborted();
       const streamed = inflatedBytes === null || inflatedBytes > wholeBytes;
-      const bytes = Math.min(streamed ? STREAMED_BYTES : LEAST + inflatedBytes * HELD_PER_BYTE, totalBytes * ACCOUNT_SHARE);
+      const bytes = Math.min(
+        streamed ? STREAMED_BYTES : LEAST + inflatedBytes * HELD_PER_BYTE,
+        totalBytes * ACCOUNT_SHARE,
+      );
       const one: Waiter = { account, bytes, streamed, grant: () => {} };
       if (fitsAccount(one) && fitsReplica(one)) return take(one);
       if (!mayWait(one)) throw refuse(one);

@@ -1,4 +1,7 @@
-/** The result of a request that has ended, with the place in the memory budget that it takes: the place comes first, then the body. */
+/**
+ * The result of a request that has ended, with the place in the memory budget that it takes: the place comes first,
+ * then the body.
+ */
 import type { Store } from '../store/store.ts';
 import { declaredSize, type Packed } from './inflate.ts';
 import type { MemoryBudget, Place } from './memory_budget.ts';
@@ -20,15 +23,24 @@ export interface OpenResult {
   place: Place;
 }
 
-export interface OpenDeps { store: Pick<Store, 'readBody' | 'readBodySlices'>; memory: MemoryBudget }
+export interface OpenDeps {
+  store: Pick<Store, 'readBody' | 'readBodySlices'>;
+  memory: MemoryBudget;
+}
 
 /** Null: there is no body (any more). Whoever gets a result gives its place back. */
-export async function openResult({ store, memory }: OpenDeps, { id, submittedAt, inflatedBytes: recorded, inline }: StoredResult, account: number, signal?: AbortSignal): Promise<OpenResult | null> {
+export async function openResult(
+  { store, memory }: OpenDeps,
+  { id, submittedAt, inflatedBytes: recorded, inline }: StoredResult,
+  account: number,
+  signal?: AbortSignal,
+): Promise<OpenResult | null> {
   const inflatedBytes = recorded ?? (inline ? declaredSize(inline) : null);
   const place = await memory.reserve({ inflatedBytes, account, signal });
   try {
     const isWhole = inflatedBytes !== null && inflatedBytes <= WHOLE;
-    const packed = inline ?? (isWhole ? await store.readBody(id, submittedAt) : () => store.readBodySlices(id, submittedAt));
+    const packed =
+      inline ?? (isWhole ? await store.readBody(id, submittedAt) : () => store.readBodySlices(id, submittedAt));
     if (packed) return { packed, inflatedBytes, place };
     place.release();
     return null;

@@ -1,4 +1,7 @@
-/** What a result means for the request: the status of the answer, the state in the log, the reason on the ProbeJob. Contract 2.4. */
+/**
+ * What a result means for the request: the status of the answer, the state in the log, the reason on the ProbeJob.
+ * Contract 2.4.
+ */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import type { Reason, ToolName } from '../kube/resources.ts';
 
@@ -13,7 +16,8 @@ export interface Outcome {
 }
 
 /** The validator did its work, and its report says that the stream breaks the rules. */
-const isVerdict = (tool: ToolResult): boolean => tool.name === 'msv' && tool.failure === 'failed' && tool.output !== null;
+const isVerdict = (tool: ToolResult): boolean =>
+  tool.name === 'msv' && tool.failure === 'failed' && tool.output !== null;
 
 const MAX_SUMMARY = 1000;
 
@@ -24,7 +28,8 @@ export function outcome(body: ResultBody, asked: readonly { name: ToolName }[]):
   const failed = tools.filter(({ success }) => !success);
   if (tools.length > 0 && failed.length === 0) return { status: 200, state: 'success', reason: 'Completed', summary };
   if (failed.length < tools.length) return { status: 200, state: 'with-errors', reason: 'Completed', summary };
-  if (failed.length > 0 && failed.every(isVerdict)) return { status: 200, state: 'with-errors', reason: 'Completed', summary, error: failed[0]?.error ?? 'failed' };
+  if (failed.length > 0 && failed.every(isVerdict))
+    return { status: 200, state: 'with-errors', reason: 'Completed', summary, error: failed[0]?.error ?? 'failed' };
   return { ...failure(body, failed), state: 'error', summary };
 }
 
@@ -40,11 +45,26 @@ function failure({ source }: ResultBody, failed: ToolResult[]): Pick<Outcome, 's
 }
 
 function missing(name: ToolName): ToolResult {
-  return { name, version: '', success: false, durationMs: 0, usageMs: 0, exitCode: null, signal: null, failure: 'failed', error: `${name} gave no result`, format: 'text', output: null };
+  return {
+    name,
+    version: '',
+    success: false,
+    durationMs: 0,
+    usageMs: 0,
+    exitCode: null,
+    signal: null,
+    failure: 'failed',
+    error: `${name} gave no result`,
+    format: 'text',
+    output: null,
+  };
 }
 
 function summarise(tools: ToolResult[]): string {
   const parts = tools.map(({ name, version, success, durationMs, error }) =>
-    (success ? `${name} ${version}: ok in ${Math.round(durationMs)} ms` : `${name}${version && ` ${version}`}: ${error ?? 'failed'}`));
+    success
+      ? `${name} ${version}: ok in ${Math.round(durationMs)} ms`
+      : `${name}${version && ` ${version}`}: ${error ?? 'failed'}`,
+  );
   return parts.join('; ').replaceAll(/\s+/g, ' ').slice(0, MAX_SUMMARY);
 }

@@ -1,4 +1,6 @@
-/** An answer in pieces: texts, and parts of long outputs that are read from the compressed body when their turn comes. */
+/**
+ * An answer in pieces: texts, and parts of long outputs that are read from the compressed body when their turn comes.
+ */
 import { inflate, type Packed } from './inflate.ts';
 import type { Span } from './json_scanner.ts';
 import { unescaper } from './lift.ts';
@@ -9,16 +11,33 @@ export type OutputPiece = { output: LongOutput; as: 'escaped' } | ({ output: Lon
 export type Piece = string | OutputPiece;
 
 export const escaped = (output: LongOutput): OutputPiece => ({ output, as: 'escaped' });
-export const textOf = (output: LongOutput, { from = 0, to = output.text.bytes }: Partial<Span> = {}): OutputPiece => ({ output, as: 'text', from, to });
+export const textOf = (output: LongOutput, { from = 0, to = output.text.bytes }: Partial<Span> = {}): OutputPiece => ({
+  output,
+  as: 'text',
+  from,
+  to,
+});
 
 /** In bytes, exactly. */
 export const lengthOf = (pieces: readonly Piece[]): number =>
-  pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.as === 'text' ? piece.to - piece.from : piece.output.to - piece.output.from), 0);
+  pieces.reduce(
+    (sum, piece) =>
+      sum +
+      (typeof piece === 'string'
+        ? Buffer.byteLength(piece)
+        : piece.as === 'text'
+          ? piece.to - piece.from
+          : piece.output.to - piece.output.from),
+    0,
+  );
 
 /** A string goes out in pieces too: what a slow reader has taken is counted by them. */
 const SLICE = 64 * 1024;
 
-/** Holds one slice at a time. Outputs that come in the order of the body are read in one go over it; any other order begins anew. */
+/**
+ * Holds one slice at a time. Outputs that come in the order of the body are read in one go over it; any other order
+ * begins anew.
+ */
 export async function* bytesOf(pieces: readonly Piece[], packed: Packed): AsyncGenerator<Buffer, void, undefined> {
   const body = bodyReader(packed);
   try {
@@ -62,7 +81,7 @@ function bodyReader(packed: Packed) {
   };
   return {
     close,
-    async* read({ from, to }: Span): AsyncGenerator<Buffer, void, undefined> {
+    async *read({ from, to }: Span): AsyncGenerator<Buffer, void, undefined> {
       if (slices === undefined || from < at) {
         await close();
         [slices, at, left] = [inflate(packed), 0, Buffer.alloc(0)];

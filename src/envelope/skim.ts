@@ -1,9 +1,15 @@
-/** What a collector needs of a result: everything but long outputs, of which it learns only that they are there. Never holds the whole. */
+/**
+ * What a collector needs of a result: everything but long outputs, of which it learns only that they are there. Never
+ * holds the whole.
+ */
 import type { ResultBody } from '../bus/messages.ts';
 import { inflate, type Packed } from './inflate.ts';
 import { LiftError, lifter } from './lift.ts';
 
-export interface Skimmed { body: ResultBody; inflatedBytes: number }
+export interface Skimmed {
+  body: ResultBody;
+  inflatedBytes: number;
+}
 
 /** Throws a LiftError where it is no zstd of at most so many bytes, or no JSON with outputs. */
 export async function skimResult(packed: Packed, maxBytes?: number): Promise<Skimmed> {

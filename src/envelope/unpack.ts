@@ -1,4 +1,7 @@
-/** A result as the record keeps it: the runner's ResultBody, compressed. Small ones are parsed whole; of larger ones the long outputs stay where they are. */
+/**
+ * A result as the record keeps it: the runner's ResultBody, compressed. Small ones are parsed whole; of larger ones the
+ * long outputs stay where they are.
+ */
 import { randomUUID } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import type { ResultBody } from '../bus/messages.ts';
@@ -6,7 +9,10 @@ import { inflate, WINDOW, type Packed } from './inflate.ts';
 import { jsonScanner, type JsonFacts, type Span } from './json_scanner.ts';
 import { lifter, unescaper, type Observer } from './lift.ts';
 
-/** Inflated bytes up to which a result is held whole: inflated at once in 1 ms, because a turn of the thread pool would take longer. */
+/**
+ * Inflated bytes up to which a result is held whole: inflated at once in 1 ms, because a turn of the thread pool would
+ * take longer.
+ */
 export const WHOLE = 1024 * 1024;
 
 export interface TextFacts {
@@ -17,20 +23,33 @@ export interface TextFacts {
 }
 
 /** An output that is not in memory: where it stands in the inflated body, escaped, without its quotes. */
-export interface LongOutput extends Span { text: TextFacts }
+export interface LongOutput extends Span {
+  text: TextFacts;
+}
 
 /** By the name that stands for the output in the result. */
 export type LongOutputs = ReadonlyMap<string, LongOutput>;
 
-export interface Unpacked { result: ResultBody; long: LongOutputs }
+export interface Unpacked {
+  result: ResultBody;
+  long: LongOutputs;
+}
 
-/** Own members that answers need to know of: those that others would take the place of, and the validator's text for people. */
+/**
+ * Own members that answers need to know of: those that others would take the place of, and the validator's text for
+ * people.
+ */
 const WANTED = ['mediainfo', 'probe_report', 'c2pa', 'cli_output'];
 
 /** Throws a LiftError where it is not a result. `size`: null where it is not known; then nothing is held. */
 export async function unpackResult(packed: Packed, size: number | null): Promise<Unpacked> {
   if (size !== null && size <= WHOLE && Buffer.isBuffer(packed)) {
-    return { result: JSON.parse(zstdDecompressSync(packed, { maxOutputLength: WHOLE, params: WINDOW }).toString()) as ResultBody, long: new Map() };
+    return {
+      result: JSON.parse(
+        zstdDecompressSync(packed, { maxOutputLength: WHOLE, params: WINDOW }).toString(),
+      ) as ResultBody,
+      long: new Map(),
+    };
   }
   // Nothing that a runner wrote can be such a name.
   const nonce = randomUUID();
@@ -38,7 +57,10 @@ export async function unpackResult(packed: Packed, size: number | null): Promise
   const lift = lifter((index) => `${nonce}/${index}`, { observe: () => observer((text) => facts.push(text)) });
   for await (const slice of inflate(packed)) lift.push(slice);
   const { text, strings } = lift.end();
-  return { result: JSON.parse(text) as ResultBody, long: new Map(strings.map((span, index) => [`${nonce}/${index}`, { ...span, text: facts[index]! }])) };
+  return {
+    result: JSON.parse(text) as ResultBody,
+    long: new Map(strings.map((span, index) => [`${nonce}/${index}`, { ...span, text: facts[index]! }])),
+  };
 }
 
 function observer(done: (text: TextFacts) => void): Observer {

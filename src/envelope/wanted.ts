@@ -23,7 +23,9 @@ export interface About {
 }
 
 export const answerOf = ({ result, long }: Unpacked, about: About, wanted: Wanted): Answer =>
-  (wanted.single === undefined ? assemble(result, { ...about, ...wanted, long }) : assembleSingle(result, { ...about, ...wanted, tool: wanted.single, long }));
+  wanted.single === undefined
+    ? assemble(result, { ...about, ...wanted, long })
+    : assembleSingle(result, { ...about, ...wanted, tool: wanted.single, long });
 
 const EVERYTHING: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
 
@@ -31,7 +33,18 @@ const EVERYTHING: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c
 export function keptWishes({ kind, request }: { kind: Kind; request: unknown }): Wanted {
   const kept = (request ?? {}) as Partial<{ asked: Wanted['asked']; shown: Wanted['shown']; inject_json: boolean }>;
   if (kind !== 'file') {
-    return { single: kind, asked: [{ name: kind }], shown: [], injectOutput: false, injectJson: kept.inject_json ?? SINGLE_DEFAULTS[kind].injectJson };
+    return {
+      single: kind,
+      asked: [{ name: kind }],
+      shown: [],
+      injectOutput: false,
+      injectJson: kept.inject_json ?? SINGLE_DEFAULTS[kind].injectJson,
+    };
   }
-  return { asked: kept.asked ?? [], shown: kept.shown ?? EVERYTHING, injectOutput: false, injectJson: kept.inject_json ?? false };
+  return {
+    asked: kept.asked ?? [],
+    shown: kept.shown ?? EVERYTHING,
+    injectOutput: false,
+    injectJson: kept.inject_json ?? false,
+  };
 }

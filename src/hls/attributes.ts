@@ -16,7 +16,12 @@ const NAME = /^[A-Z0-9-]+$/;
 const MOST = 1_000;
 
 /** From `start` on in the line. `expand` puts variables in. */
-export function readAttributes(line: string, start: number, expand: (text: string) => string, note: (rule: string, detail: string, column: number) => void): Attributes {
+export function readAttributes(
+  line: string,
+  start: number,
+  expand: (text: string) => string,
+  note: (rule: string, detail: string, column: number) => void,
+): Attributes {
   const found = new Map<string, Attribute>();
   let at = start;
   const end = line.length;
@@ -35,14 +40,19 @@ export function readAttributes(line: string, start: number, expand: (text: strin
     const equals = line.indexOf('=', at);
     if (equals === -1 || (comma !== -1 && comma < equals)) {
       const stop = comma === -1 ? end : comma;
-      note('attribute-syntax', stop === at ? 'an attribute is empty' : `${quote(line.slice(at, stop))} is no NAME=value`, at + 1);
+      note(
+        'attribute-syntax',
+        stop === at ? 'an attribute is empty' : `${quote(line.slice(at, stop))} is no NAME=value`,
+        at + 1,
+      );
       at = stop + 1;
       continue;
     }
     const spelled = line.slice(at, equals);
     const name = spelled.trimEnd();
     if (name !== spelled) note('attribute-syntax', `white space around the = of ${quote(name)}`, at + 1);
-    if (!NAME.test(name)) note('attribute-syntax', `${quote(name)} is no attribute name: they are of A-Z, 0-9 and -`, at + 1);
+    if (!NAME.test(name))
+      note('attribute-syntax', `${quote(name)} is no attribute name: they are of A-Z, 0-9 and -`, at + 1);
     at = equals + 1;
     let value: string;
     let quoted = false;

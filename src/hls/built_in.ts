@@ -1,10 +1,15 @@
 /**
- * The validator as a tool among the others: it comes with the product and has no image of its own, so it is always available. It
- * measures segments with the newest ffprobe that the cluster has; without one it judges playlists alone, and says so.
+ * The validator as a tool among the others: it comes with the product and has no image of its own, so it is always
+ * available. It measures segments with the newest ffprobe that the cluster has; without one it judges playlists alone,
+ * and says so.
  */
 import { HLS_VERSION } from './version.ts';
 
-export interface ToolOfCluster { tool: string; version: string; command: string[] }
+export interface ToolOfCluster {
+  tool: string;
+  version: string;
+  command: string[];
+}
 
 export interface BuiltIn {
   tool: 'msv';
@@ -21,11 +26,19 @@ export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
   const command = ['{node}', '--max-old-space-size=640', '{app}/hls/main.ts'];
   if (!ffprobe) return { tool: 'msv', version: HLS_VERSION, latest: true, command, uses: [] };
   const inTools = ffprobe.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));
-  return { tool: 'msv', version: HLS_VERSION, latest: true, command: [...command, `--ffprobe=${JSON.stringify(inTools)}`], uses: [`ffprobe/${ffprobe.version}`] };
+  return {
+    tool: 'msv',
+    version: HLS_VERSION,
+    latest: true,
+    command: [...command, `--ffprobe=${JSON.stringify(inTools)}`],
+    uses: [`ffprobe/${ffprobe.version}`],
+  };
 }
 
 function compare(a: string, b: string): number {
-  const [left, right] = [a, b].map((version) => version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0)) as [number[], number[]];
+  const [left, right] = [a, b].map((version) =>
+    version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0),
+  ) as [number[], number[]];
   for (let index = 0; index < Math.max(left.length, right.length); index++) {
     const difference = (left[index] ?? 0) - (right[index] ?? 0);
     if (difference !== 0) return difference;

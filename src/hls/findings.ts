@@ -46,7 +46,15 @@ export class Findings {
       this.#dropped++;
       return;
     }
-    const message: Message = { level: rule.level, code, rule: rule.clause, message: detail === undefined || detail === '' ? rule.text : `${rule.text}: ${detail}`, url, line, ...(column === undefined ? {} : { column }) };
+    const message: Message = {
+      level: rule.level,
+      code,
+      rule: rule.clause,
+      message: detail === undefined || detail === '' ? rule.text : `${rule.text}: ${detail}`,
+      url,
+      line,
+      ...(column === undefined ? {} : { column }),
+    };
     known.last = message;
     this.#messages.push(message);
   }
@@ -56,7 +64,9 @@ export class Findings {
     const order: Record<Level, number> = { 'must-fix': 0, 'should-fix': 1, info: 2 };
     const urls = new Map<string, number>();
     for (const { url } of this.#messages) if (!urls.has(url)) urls.set(url, urls.size);
-    return [...this.#messages].sort((a, b) => order[a.level] - order[b.level] || (urls.get(a.url) ?? 0) - (urls.get(b.url) ?? 0) || a.line - b.line);
+    return [...this.#messages].sort(
+      (a, b) => order[a.level] - order[b.level] || (urls.get(a.url) ?? 0) - (urls.get(b.url) ?? 0) || a.line - b.line,
+    );
   }
 
   /** All that was found, told or not. */

@@ -33,12 +33,28 @@ export function shownUrl(url: string): string {
   const [address = '', query] = url.split('#')[0]!.split(/\?(.*)/s);
   const bare = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1');
   if (query === undefined) return bare;
-  return `${bare}?${query.split('&').map((pair) => (pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=REDACTED` : pair === '' ? '' : 'REDACTED')).join('&')}`;
+  return `${bare}?${query
+    .split('&')
+    .map((pair) =>
+      pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=REDACTED` : pair === '' ? '' : 'REDACTED',
+    )
+    .join('&')}`;
 }
 
 const TYPES = /^(application\/(vnd\.apple\.mpegurl|x-mpegurl)|audio\/(x-)?mpegurl)\b/i;
 
-export async function loadPlaylist({ origin, url, findings, limits, imports, anew = false, quiet = false, signal, until, left = { bytes: Infinity, lines: MOST_LINES } }: Loading): Promise<Loaded> {
+export async function loadPlaylist({
+  origin,
+  url,
+  findings,
+  limits,
+  imports,
+  anew = false,
+  quiet = false,
+  signal,
+  until,
+  left = { bytes: Infinity, lines: MOST_LINES },
+}: Loading): Promise<Loaded> {
   const fetched = await origin.fetch(url, { maxBytes: limits.playlistBytes, anew, signal });
   const shown = url === undefined ? shownUrl(fetched.place) : shownUrl(url);
   if (fetched.error !== undefined) return { ok: false, shown, error: fetched.error, status: fetched.status };
@@ -46,14 +62,30 @@ export async function loadPlaylist({ origin, url, findings, limits, imports, ane
   left.bytes -= fetched.bytes.length;
   // A page that stands in for a playlist would break every rule there is; that it is none says it all.
   const pending: Parameters<Note>[] = [];
-  const note: Note = (...found) => { if (pending.length < 100_000) pending.push(found); };
+  const note: Note = (...found) => {
+    if (pending.length < 100_000) pending.push(found);
+  };
   // The last line is not there as a whole.
   const bytes = fetched.whole ? fetched.bytes : fetched.bytes.subarray(0, fetched.bytes.lastIndexOf(10) + 1);
   const source = decodePlaylist(bytes, note);
-  const context = { url: shown, base: fetched.place, bytes: fetched.bytes.length, whole: fetched.whole, mostLines: Math.max(1000, Math.min(MOST_LINES, left.lines)), ...(until === undefined ? {} : { until }), ...(imports === undefined ? {} : { imports }) };
-  const names = [...source.slice(0, 1 << 20).matchAll(/^#EXT-X-DEFINE:.*?QUERYPARAM="([^"]{1,200})"/gm)].map(([, name]) => name!).slice(0, 16);
+  const context = {
+    url: shown,
+    base: fetched.place,
+    bytes: fetched.bytes.length,
+    whole: fetched.whole,
+    mostLines: Math.max(1000, Math.min(MOST_LINES, left.lines)),
+    ...(until === undefined ? {} : { until }),
+    ...(imports === undefined ? {} : { imports }),
+  };
+  const names = [...source.slice(0, 1 << 20).matchAll(/^#EXT-X-DEFINE:.*?QUERYPARAM="([^"]{1,200})"/gm)]
+    .map(([, name]) => name!)
+    .slice(0, 16);
   const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
-  const playlist = parsePlaylist(source, { ...context, ...(parameters === undefined ? {} : { parameter: (name: string) => parameters.get(name) }) }, note);
+  const playlist = parsePlaylist(
+    source,
+    { ...context, ...(parameters === undefined ? {} : { parameter: (name: string) => parameters.get(name) }) },
+    note,
+  );
   left.lines -= playlist.lines;
   if (playlist.counts.size === 0 && pending.some(([rule]) => rule === 'not-a-playlist')) {
     for (const found of pending) if (found[0] === 'not-a-playlist' || found[0] === 'encoding-utf8') noteIn(...found);
@@ -61,7 +93,8 @@ export async function loadPlaylist({ origin, url, findings, limits, imports, ane
   }
   for (const found of pending) noteIn(...found);
   if (playlist.kind === 'unknown') noteIn('playlist-empty', playlist.lines);
-  if (!TYPES.test(fetched.type) && !/\.m3u8?$/i.test(fetched.place)) noteIn('content-type', 1, fetched.type === '' ? 'no type is named' : JSON.stringify(fetched.type.slice(0, 80)));
+  if (!TYPES.test(fetched.type) && !/\.m3u8?$/i.test(fetched.place))
+    noteIn('content-type', 1, fetched.type === '' ? 'no type is named' : JSON.stringify(fetched.type.slice(0, 80)));
   if (!fetched.whole) noteIn('analysis-cut', playlist.lines, `the first ${limits.playlistBytes >> 20} MB were read`);
   judgePlaylist(playlist, noteIn);
   return { ok: true, playlist };

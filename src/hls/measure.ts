@@ -3,12 +3,28 @@ import type { Findings } from './findings.ts';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
 import { isLive, text, type Playlist, type Segment } from './playlist.ts';
-import { compareChannels, compareFormats, compareRates, compareSegments, isIndependent, ratesOf, type MeasuredSegment, type Rates } from './compare.ts';
+import {
+  compareChannels,
+  compareFormats,
+  compareRates,
+  compareSegments,
+  isIndependent,
+  ratesOf,
+  type MeasuredSegment,
+  type Rates,
+} from './compare.ts';
 import { probe, type Stream } from './probe.ts';
 import { fetchSegment, hasAudioTimestamp, type Reading } from './segment.ts';
 import type { Named } from './validate.ts';
 
-export interface MeasuredPlaylist { segments: number; bytes: number; seconds: number; peak_bit_rate: number; average_bit_rate: number; streams: Pick<Stream, 'type' | 'codec' | 'profile' | 'width' | 'height' | 'channels'>[] }
+export interface MeasuredPlaylist {
+  segments: number;
+  bytes: number;
+  seconds: number;
+  peak_bit_rate: number;
+  average_bit_rate: number;
+  streams: Pick<Stream, 'type' | 'codec' | 'profile' | 'width' | 'height' | 'channels'>[];
+}
 /** By the address of the playlist; '' is the source itself. */
 export type Measured = Map<string, MeasuredPlaylist>;
 
@@ -23,8 +39,15 @@ export interface Measuring {
   deadline: number;
 }
 
-interface Budget { bytes: number; cut: boolean; impossible: boolean }
-interface Result { rates: Rates; streams: Stream[] }
+interface Budget {
+  bytes: number;
+  cut: boolean;
+  impossible: boolean;
+}
+interface Result {
+  rates: Rates;
+  streams: Stream[];
+}
 
 /** Side by side: while one is fetched, another is measured. */
 const AT_ONCE = 2;
@@ -33,7 +56,10 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   const { main, members, findings, ffprobe } = measuring;
   const note = findings.in(main.url);
   if (ffprobe === undefined) note('measuring-impossible', 1);
-  const all: { url: string; playlist: Playlist }[] = main.kind === 'media' ? [{ url: '', playlist: main }] : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
+  const all: { url: string; playlist: Playlist }[] =
+    main.kind === 'media'
+      ? [{ url: '', playlist: main }]
+      : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
   const budget: Budget = { bytes: measuring.limits.measuredBytes, cut: false, impossible: ffprobe === undefined };
   const results = new Map<string, Result>();
   const queue = all.filter(({ playlist }) => playlist.segments.length > 0);
@@ -48,10 +74,26 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   if (budget.cut) note('measuring-cut', 1);
   else if (budget.impossible && ffprobe !== undefined) note('measuring-impossible', 1);
   compareVariants(measuring, results);
-  return new Map([...results].map(([url, { rates, streams }]) => [url, {
-    segments: rates.count, bytes: rates.bytes, seconds: Number(rates.seconds.toFixed(3)), peak_bit_rate: rates.peak, average_bit_rate: rates.average,
-    streams: streams.map(({ type, codec, profile, width, height, channels }) => ({ type, codec, profile, width, height, channels })),
-  }]));
+  return new Map(
+    [...results].map(([url, { rates, streams }]) => [
+      url,
+      {
+        segments: rates.count,
+        bytes: rates.bytes,
+        seconds: Number(rates.seconds.toFixed(3)),
+        peak_bit_rate: rates.peak,
+        average_bit_rate: rates.average,
+        streams: streams.map(({ type, codec, profile, width, height, channels }) => ({
+          type,
+          codec,
+          profile,
+          width,
+          height,
+          channels,
+        })),
+      },
+    ]),
+  );
 }
 
 /** Pairs of neighbours, from the beginning to the end; of a live playlist the newest ones. */
@@ -68,7 +110,12 @@ export function sampleOf(playlist: Playlist, most: number): Segment[] {
   return [...chosen].sort((a, b) => a - b).map((index) => there[index]!);
 }
 
-async function measurePlaylist(playlist: Playlist, measuring: Measuring, budget: Budget, transport: boolean): Promise<Result | undefined> {
+async function measurePlaylist(
+  playlist: Playlist,
+  measuring: Measuring,
+  budget: Budget,
+  transport: boolean,
+): Promise<Result | undefined> {
   const { origin, limits, findings, signal, ffprobe, main } = measuring;
   const note = findings.in(playlist.url);
   const reading: Reading = { origin, base: playlist.base, limits, note, signal, keys: new Map(), inits: new Map() };
@@ -86,7 +133,8 @@ async function measurePlaylist(playlist: Playlist, measuring: Measuring, budget:
     const one: MeasuredSegment = { segment, bytes: fetched.bytes, facts: undefined };
     measured.push(one);
     if (format === 'webvtt') {
-      if (transport && !media?.toString('latin1', 0, 4096).includes('X-TIMESTAMP-MAP')) note('webvtt-map', segment.line);
+      if (transport && !media?.toString('latin1', 0, 4096).includes('X-TIMESTAMP-MAP'))
+        note('webvtt-map', segment.line);
       continue;
     }
     if (format === 'audio' && media !== undefined && !hasAudioTimestamp(media)) note('audio-timestamp', segment.line);
@@ -94,7 +142,8 @@ async function measurePlaylist(playlist: Playlist, measuring: Measuring, budget:
     const facts = await probe(ffprobe, media, format, signal);
     if (typeof facts !== 'string') {
       one.facts = facts;
-      for (const stream of facts.streams) streams.set(`${stream.type} ${stream.codec} ${stream.width}x${stream.height}`, stream);
+      for (const stream of facts.streams)
+        streams.set(`${stream.type} ${stream.codec} ${stream.width}x${stream.height}`, stream);
       if (format === 'ts' && facts.streams.some(({ codec }) => codec === 'hevc')) note('hevc-measured', segment.line);
     } else if (facts === 'unstartable') budget.impossible = true;
     else if (signal.aborted) budget.cut = true;
@@ -107,7 +156,10 @@ async function measurePlaylist(playlist: Playlist, measuring: Measuring, budget:
 
 function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<string, Result>): void {
   const note = findings.in(main.url);
-  const of = (reference: string | undefined): Result | undefined => (reference !== undefined && URL.canParse(reference, main.base) ? results.get(new URL(reference, main.base).href) : undefined);
+  const of = (reference: string | undefined): Result | undefined =>
+    reference !== undefined && URL.canParse(reference, main.base)
+      ? results.get(new URL(reference, main.base).href)
+      : undefined;
   const groups = new Map<string, Result[]>();
   for (const rendition of main.renditions) {
     const result = rendition.type === 'AUDIO' ? of(rendition.uri) : undefined;
@@ -122,8 +174,17 @@ function compareVariants({ main, findings }: Measuring, results: ReadonlyMap<str
     const own = of(variant.uri);
     if (own === undefined) continue;
     const audio = groups.get(text(variant.tag, 'AUDIO') ?? '') ?? [];
-    const added = { peak: Math.max(0, ...audio.map(({ rates }) => rates.peak)), average: Math.max(0, ...audio.map(({ rates }) => rates.average)) };
+    const added = {
+      peak: Math.max(0, ...audio.map(({ rates }) => rates.peak)),
+      average: Math.max(0, ...audio.map(({ rates }) => rates.average)),
+    };
     compareRates(variant, own.rates, added, note);
-    if (own.streams.length > 0) compareFormats(variant, own.streams, audio.flatMap(({ streams }) => streams), note);
+    if (own.streams.length > 0)
+      compareFormats(
+        variant,
+        own.streams,
+        audio.flatMap(({ streams }) => streams),
+        note,
+      );
   }
 }

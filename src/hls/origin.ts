@@ -1,4 +1,7 @@
-/** Fetches playlists, keys and segments: through the source proxy, whose paths stand for the real addresses, or directly. */
+/**
+ * Fetches playlists, keys and segments: through the source proxy, whose paths stand for the real addresses, or
+ * directly.
+ */
 
 export interface Wanted {
   /** At most so many bytes are read. */
@@ -33,13 +36,17 @@ const FAILED = { status: 0, bytes: Buffer.alloc(0), whole: false, type: '', plac
 
 export function openOrigin(address: string): Origin {
   const proxied = /^(http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/[A-Za-z0-9_-]+\/)[^/]*$/.exec(address)?.[1];
-  const addressOf = (url: string | undefined): string => (url === undefined ? address : proxied === undefined ? url : `${proxied}x/${url.replace('://', '/')}`);
+  const addressOf = (url: string | undefined): string =>
+    url === undefined ? address : proxied === undefined ? url : `${proxied}x/${url.replace('://', '/')}`;
   return {
-    fetch: (url, wanted) => (url?.startsWith('data:') ? Promise.resolve(inline(url)) : fetchOne(addressOf(url), wanted)),
+    fetch: (url, wanted) =>
+      url?.startsWith('data:') ? Promise.resolve(inline(url)) : fetchOne(addressOf(url), wanted),
     async parameters(url, names) {
       if (url !== undefined || proxied === undefined) {
         const query = new URL(url ?? address).searchParams;
-        return new Map(names.flatMap((name): [string, string][] => (query.has(name) ? [[name, query.get(name) ?? '']] : [])));
+        return new Map(
+          names.flatMap((name): [string, string][] => (query.has(name) ? [[name, query.get(name) ?? '']] : [])),
+        );
       }
       const answer = await fetch(address, { headers: { 'x-source-parameters': names.join(','), range: 'bytes=0-0' } });
       await answer.body?.cancel();
@@ -63,16 +70,23 @@ async function fetchOne(address: string, { maxBytes, range, anew, signal }: Want
     const { bytes, whole } = await readBody(response, failed ? 400 : maxBytes);
     if (failed) return { ...head, bytes: Buffer.alloc(0), whole: false, error: reasonOf(response, bytes) };
     // Where the host sends the whole for a part, the part is taken from it.
-    const part = range !== undefined && response.status === 200 ? bytes.subarray(range.from, range.from + range.length) : bytes;
+    const part =
+      range !== undefined && response.status === 200 ? bytes.subarray(range.from, range.from + range.length) : bytes;
     return { ...head, bytes: part, whole, error: undefined };
   } catch (error) {
     const cause = (error as { cause?: { message?: string } }).cause?.message;
-    return { ...FAILED, place: address, error: signal?.aborted ? 'no answer in time' : `the connection failed${cause === undefined ? '' : `: ${cause}`}` };
+    return {
+      ...FAILED,
+      place: address,
+      error: signal?.aborted ? 'no answer in time' : `the connection failed${cause === undefined ? '' : `: ${cause}`}`,
+    };
   }
 }
 
 const reasonOf = (response: Response, bytes: Buffer): string =>
-  (response.headers.has('x-source-place') || !(response.headers.get('content-type') ?? '').startsWith('text/plain') ? `status ${response.status}` : bytes.toString('utf8').split('\n')[0]?.trim() || `status ${response.status}`);
+  response.headers.has('x-source-place') || !(response.headers.get('content-type') ?? '').startsWith('text/plain')
+    ? `status ${response.status}`
+    : bytes.toString('utf8').split('\n')[0]?.trim() || `status ${response.status}`;
 
 async function readBody(response: Response, most: number): Promise<{ bytes: Buffer; whole: boolean }> {
   const parts: Uint8Array[] = [];
@@ -92,7 +106,14 @@ function inline(url: string): Fetched {
   const base64 = match?.[1]?.endsWith(';base64') === true;
   try {
     const bytes = Buffer.from(decodeURIComponent(match?.[2] ?? ''), base64 ? 'base64' : 'latin1');
-    return { status: 200, bytes, whole: true, type: match?.[1] ?? '', place: 'data:', error: match === null ? 'no data: address' : undefined };
+    return {
+      status: 200,
+      bytes,
+      whole: true,
+      type: match?.[1] ?? '',
+      place: 'data:',
+      error: match === null ? 'no data: address' : undefined,
+    };
   } catch {
     return { ...FAILED, place: 'data:', error: 'no data: address' };
   }

@@ -1,6 +1,7 @@
 /**
- * Reads a playlist line by line to its end, whatever stands in it: each line that breaks a rule of syntax is noted with its place, and the
- * next one is read. A million lines take some hundred bytes each: tags that only make up a segment are not kept besides.
+ * Reads a playlist line by line to its end, whatever stands in it: each line that breaks a rule of syntax is noted with
+ * its place, and the next one is read. A million lines take some hundred bytes each: tags that only make up a segment
+ * are not kept besides.
  */
 import { readAttributes, type Attributes } from './attributes.ts';
 import { formError, isDate, TAGS, timeOfDate, type TagSpec } from './grammar.ts';
@@ -13,7 +14,10 @@ export interface ParseContext {
   bytes?: number;
   /** False: what is given breaks off before the end of the playlist. */
   whole?: boolean;
-  /** What EXT-X-DEFINE takes from elsewhere: variables of the multivariant playlist, parameters of the playlist's own address. */
+  /**
+   * What EXT-X-DEFINE takes from elsewhere: variables of the multivariant playlist, parameters of the playlist's own
+   * address.
+   */
   imports?: ReadonlyMap<string, string>;
   /** By `performance.now()`: what is not read by then is not judged. */
   until?: number;
@@ -28,14 +32,34 @@ const NO_KEYS: readonly Key[] = [];
 const NO_PARTS: Part[] = [];
 /** The same key in more formats than this is none of a player's. */
 const MOST_KEYS = 16;
-const SEGMENT_TAGS = new Set(['EXTINF', 'EXT-X-BYTERANGE', 'EXT-X-DISCONTINUITY', 'EXT-X-PROGRAM-DATE-TIME', 'EXT-X-GAP', 'EXT-X-BITRATE']);
+const SEGMENT_TAGS = new Set([
+  'EXTINF',
+  'EXT-X-BYTERANGE',
+  'EXT-X-DISCONTINUITY',
+  'EXT-X-PROGRAM-DATE-TIME',
+  'EXT-X-GAP',
+  'EXT-X-BITRATE',
+]);
 /** A longer line is looked at no further than this. */
 const LONGEST_LINE = 1 << 20;
-/** Lines that are read, and what is kept of them: a hostile list of the shortest lines would otherwise fill any memory. */
+/**
+ * Lines that are read, and what is kept of them: a hostile list of the shortest lines would otherwise fill any memory.
+ */
 export const MOST_LINES = 1_200_000;
 const MOST_TAGS = 100_000;
 /** What is not kept past the limit need not be read, either: nothing of the segments hangs on it. */
-const ASIDE = new Set(['EXT-X-DATERANGE', 'EXT-X-STREAM-INF', 'EXT-X-I-FRAME-STREAM-INF', 'EXT-X-MEDIA', 'EXT-X-SESSION-DATA', 'EXT-X-SESSION-KEY', 'EXT-X-PRELOAD-HINT', 'EXT-X-RENDITION-REPORT', 'EXT-X-CONTENT-STEERING', 'EXT-X-START']);
+const ASIDE = new Set([
+  'EXT-X-DATERANGE',
+  'EXT-X-STREAM-INF',
+  'EXT-X-I-FRAME-STREAM-INF',
+  'EXT-X-MEDIA',
+  'EXT-X-SESSION-DATA',
+  'EXT-X-SESSION-KEY',
+  'EXT-X-PRELOAD-HINT',
+  'EXT-X-RENDITION-REPORT',
+  'EXT-X-CONTENT-STEERING',
+  'EXT-X-START',
+]);
 /** So many lines take some milliseconds: then the clock is looked at. */
 const LINES_AT_ONCE = 4096;
 /** What variables put in, in one text and in all: a variable made of variables doubles with every line. */
@@ -43,11 +67,36 @@ const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
 
 /** Tags that only make sense in one kind of playlist decide which it is. */
 const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {
-  'EXTINF': 'media', 'EXT-X-TARGETDURATION': 'media', 'EXT-X-MEDIA-SEQUENCE': 'media', 'EXT-X-ENDLIST': 'media', 'EXT-X-PLAYLIST-TYPE': 'media', 'EXT-X-I-FRAMES-ONLY': 'media', 'EXT-X-PART': 'media', 'EXT-X-PART-INF': 'media',
-  'EXT-X-STREAM-INF': 'multivariant', 'EXT-X-I-FRAME-STREAM-INF': 'multivariant', 'EXT-X-MEDIA': 'multivariant', 'EXT-X-SESSION-DATA': 'multivariant', 'EXT-X-SESSION-KEY': 'multivariant', 'EXT-X-CONTENT-STEERING': 'multivariant',
+  EXTINF: 'media',
+  'EXT-X-TARGETDURATION': 'media',
+  'EXT-X-MEDIA-SEQUENCE': 'media',
+  'EXT-X-ENDLIST': 'media',
+  'EXT-X-PLAYLIST-TYPE': 'media',
+  'EXT-X-I-FRAMES-ONLY': 'media',
+  'EXT-X-PART': 'media',
+  'EXT-X-PART-INF': 'media',
+  'EXT-X-STREAM-INF': 'multivariant',
+  'EXT-X-I-FRAME-STREAM-INF': 'multivariant',
+  'EXT-X-MEDIA': 'multivariant',
+  'EXT-X-SESSION-DATA': 'multivariant',
+  'EXT-X-SESSION-KEY': 'multivariant',
+  'EXT-X-CONTENT-STEERING': 'multivariant',
 };
 
-export function parsePlaylist(source: string, { url, base, bytes = source.length, whole = true, imports, until = Infinity, mostLines = MOST_LINES, parameter }: ParseContext, note: Note): Playlist {
+export function parsePlaylist(
+  source: string,
+  {
+    url,
+    base,
+    bytes = source.length,
+    whole = true,
+    imports,
+    until = Infinity,
+    mostLines = MOST_LINES,
+    parameter,
+  }: ParseContext,
+  note: Note,
+): Playlist {
   const counts = new Map<string, { count: number; line: number }>();
   const tags: Tag[] = [];
   const segments: Segment[] = [];
@@ -99,23 +148,48 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     return added > MOST_EXPANDED.each ? text : result;
   };
   const attributesOf = (content: string, start: number, name: string, spec: TagSpec): Attributes => {
-    const attributes = readAttributes(content, start, expand, (rule, detail, column) => note(rule, line, `${name}: ${detail}`, column));
+    const attributes = readAttributes(content, start, expand, (rule, detail, column) =>
+      note(rule, line, `${name}: ${detail}`, column),
+    );
     const known = spec.attributes ?? {};
     for (const [attribute, found] of attributes) {
       const wanted = Object.hasOwn(known, attribute) ? known[attribute] : undefined;
       if (wanted === undefined) {
-        if (!attribute.startsWith('X-') && !attribute.startsWith('REQ-')) note('attribute-unknown', line, `${name}: ${quote(attribute)}`, found.column);
-        else if (!found.quoted && formError({ form: 'hex' }, found.value, false) !== undefined && formError({ form: 'signed' }, found.value, false) !== undefined && name === 'EXT-X-DATERANGE') note('attribute-type', line, `${name}: ${attribute} is neither in quotes nor a number`, found.column);
+        if (!attribute.startsWith('X-') && !attribute.startsWith('REQ-'))
+          note('attribute-unknown', line, `${name}: ${quote(attribute)}`, found.column);
+        else if (
+          !found.quoted &&
+          formError({ form: 'hex' }, found.value, false) !== undefined &&
+          formError({ form: 'signed' }, found.value, false) !== undefined &&
+          name === 'EXT-X-DATERANGE'
+        )
+          note('attribute-type', line, `${name}: ${attribute} is neither in quotes nor a number`, found.column);
         continue;
       }
       const { type } = wanted;
       const error = formError(type, found.value, found.quoted);
-      if (error !== undefined) note('attribute-type', line, `${name}: ${attribute}=${quote(found.value)} ${error}`, found.column);
-      else if (type.form === 'enum' && !type.values.includes(found.value)) note('attribute-value', line, `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`, found.column);
-      else if (type.form === 'list' && !found.value.split(',').every((word) => type.values.includes(word.trim()))) note('attribute-value', line, `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`, found.column);
-      else if (found.quoted && found.value === '' && attribute !== 'VALUE') note('attribute-value', line, `${name}: ${attribute} is empty`, found.column);
+      if (error !== undefined)
+        note('attribute-type', line, `${name}: ${attribute}=${quote(found.value)} ${error}`, found.column);
+      else if (type.form === 'enum' && !type.values.includes(found.value))
+        note(
+          'attribute-value',
+          line,
+          `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`,
+          found.column,
+        );
+      else if (type.form === 'list' && !found.value.split(',').every((word) => type.values.includes(word.trim())))
+        note(
+          'attribute-value',
+          line,
+          `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`,
+          found.column,
+        );
+      else if (found.quoted && found.value === '' && attribute !== 'VALUE')
+        note('attribute-value', line, `${name}: ${attribute} is empty`, found.column);
     }
-    for (const [attribute, { required }] of Object.entries(known)) if (required === true && !attributes.has(attribute)) note('attribute-missing', line, `${name} without ${attribute}`);
+    for (const [attribute, { required }] of Object.entries(known))
+      if (required === true && !attributes.has(attribute))
+        note('attribute-missing', line, `${name} without ${attribute}`);
     return attributes;
   };
   const wholeNumber = (value: string, name: string): number | undefined => {
@@ -152,12 +226,23 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
     }
     const first = content.charCodeAt(0);
     if (line === 1) {
-      if (!content.startsWith('#EXTM3U')) note('not-a-playlist', 1, /^\s*<(!doctype|html|\?xml|head|body)/i.test(content) ? 'it is a page of HTML or XML' : `the first line is ${quote(content)}`);
+      if (!content.startsWith('#EXTM3U'))
+        note(
+          'not-a-playlist',
+          1,
+          /^\s*<(!doctype|html|\?xml|head|body)/i.test(content)
+            ? 'it is a page of HTML or XML'
+            : `the first line is ${quote(content)}`,
+        );
       // Without it nothing says that it is one: three lines more tell whether it is meant to be.
       else if (content.trimEnd() !== '#EXTM3U') note('tag-value', 1, 'EXTM3U: nothing may follow it');
     }
     const last = content.charCodeAt(content.length - 1);
-    if (first === 32 || first === 9 || ((last === 32 || last === 9) && (first !== 35 || (content.startsWith('#EXT') && !content.startsWith('#EXTINF'))))) {
+    if (
+      first === 32 ||
+      first === 9 ||
+      ((last === 32 || last === 9) && (first !== 35 || (content.startsWith('#EXT') && !content.startsWith('#EXTINF'))))
+    ) {
       note('line-whitespace', line, undefined, first === 32 || first === 9 ? 1 : content.trimEnd().length + 1);
       content = content.trim();
       if (content === '') continue;
@@ -174,10 +259,25 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
       for (const key of keys) key.used++;
       if (range !== undefined && range.offset === undefined) {
         const before = segments.at(-1);
-        if (before?.uri === uri && before.range !== undefined && before.range.offset !== undefined) range = { length: range.length, offset: before.range.offset + before.range.length };
+        if (before?.uri === uri && before.range !== undefined && before.range.offset !== undefined)
+          range = { length: range.length, offset: before.range.offset + before.range.length };
         else note('byterange-offset', line, 'the segment before is no part of the same resource');
       }
-      segments.push({ uri, line, infLine, duration, sequence: mediaSequence + skipped + segments.length, discontinuity, gap, range, date, keys, map, bitrate, parts });
+      segments.push({
+        uri,
+        line,
+        infLine,
+        duration,
+        sequence: mediaSequence + skipped + segments.length,
+        discontinuity,
+        gap,
+        range,
+        date,
+        keys,
+        map,
+        bitrate,
+        parts,
+      });
       infLine = 0;
       duration = 0;
       discontinuity = false;
@@ -216,13 +316,22 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
 
     const spec = TAGS.get(name);
     if (spec === undefined) {
-      note(/^EXT-?X?-?/i.test(name) && [...TAGS.keys()].includes(name.toUpperCase().trim()) ? 'tag-spelling' : 'tag-unknown', line, quote(name));
+      note(
+        /^EXT-?X?-?/i.test(name) && [...TAGS.keys()].includes(name.toUpperCase().trim())
+          ? 'tag-spelling'
+          : 'tag-unknown',
+        line,
+        quote(name),
+      );
       continue;
     }
     if (seen !== undefined && spec.once === true) note('tag-duplicate', line, `${name}; first in line ${seen.line}`);
     if (spec.value === 'none' && value !== '') note('tag-value', line, `${name} takes no value`);
     if (spec.value !== 'none' && value === '') note('tag-value', line, `${name} without a value`);
-    const attributes = spec.value === 'attributes' && !(cut && ASIDE.has(name)) ? attributesOf(content, colon === -1 ? content.length : colon + 1, name, spec) : NO_ATTRIBUTES;
+    const attributes =
+      spec.value === 'attributes' && !(cut && ASIDE.has(name))
+        ? attributesOf(content, colon === -1 ? content.length : colon + 1, name, spec)
+        : NO_ATTRIBUTES;
     const tag: Tag = { name, line, value: spec.value === 'attributes' ? '' : value, attributes };
     if (tags.length < MOST_TAGS && !SEGMENT_TAGS.has(name) && name !== 'EXT-X-PART') tags.push(tag);
     else if (tags.length === MOST_TAGS && !cut) {
@@ -290,7 +399,14 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
         break;
       case 'EXT-X-KEY': {
         const method = get('METHOD') ?? '';
-        const key: Key = { tag, method, uri: get('URI'), iv: get('IV'), format: get('KEYFORMAT') ?? 'identity', used: 0 };
+        const key: Key = {
+          tag,
+          method,
+          uri: get('URI'),
+          iv: get('IV'),
+          format: get('KEYFORMAT') ?? 'identity',
+          used: 0,
+        };
         if (method === 'NONE') keys = NO_KEYS;
         // Several in a row are the same key in several formats; after a segment the next one takes their place.
         else keys = keyOpen ? [...keys.filter(({ format }) => format !== key.format), key].slice(-MOST_KEYS) : [key];
@@ -299,14 +415,31 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
       }
       case 'EXT-X-MAP': {
         const found = byteRange(get('BYTERANGE') ?? '');
-        map = { tag, uri: get('URI') ?? '', range: found === undefined ? undefined : { length: found.length, offset: found.offset ?? 0 }, keys };
+        map = {
+          tag,
+          uri: get('URI') ?? '',
+          range: found === undefined ? undefined : { length: found.length, offset: found.offset ?? 0 },
+          keys,
+        };
         break;
       }
       case 'EXT-X-PART': {
         const found = byteRange(get('BYTERANGE') ?? '');
-        const part: Part = { uri: get('URI') ?? '', line, duration: numeric(get('DURATION')) ?? 0, independent: get('INDEPENDENT') === 'YES', gap: get('GAP') === 'YES', range: found };
+        const part: Part = {
+          uri: get('URI') ?? '',
+          line,
+          duration: numeric(get('DURATION')) ?? 0,
+          independent: get('INDEPENDENT') === 'YES',
+          gap: get('GAP') === 'YES',
+          range: found,
+        };
         const before = parts.at(-1);
-        if (found !== undefined && found.offset === undefined && (before?.uri !== part.uri || before.range === undefined)) note('byterange-offset', line, 'the part before is no part of the same resource');
+        if (
+          found !== undefined &&
+          found.offset === undefined &&
+          (before?.uri !== part.uri || before.range === undefined)
+        )
+          note('byterange-offset', line, 'the part before is no part of the same resource');
         if (parts === NO_PARTS) parts = [];
         parts.push(part);
         break;
@@ -336,15 +469,38 @@ export function parsePlaylist(source: string, { url, base, bytes = source.length
   const multivariant = [...counts].find(([name]) => DECIDES[name] === 'multivariant');
   if (media !== undefined && multivariant !== undefined) {
     note('playlist-mixed', Math.max(media[1].line, multivariant[1].line), `${media[0]} and ${multivariant[0]}`);
-    kind = media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0 ? 'media' : 'multivariant';
+    kind =
+      media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0 ? 'media' : 'multivariant';
   } else if (multivariant !== undefined) kind = 'multivariant';
   else if (media !== undefined || segments.length > 0) kind = 'media';
-  if (kind === 'media') for (const [name, { line: where }] of counts) if (TAGS.get(name)?.in === 'multivariant' && DECIDES[name] === undefined) note('playlist-mixed', where, name);
+  if (kind === 'media')
+    for (const [name, { line: where }] of counts)
+      if (TAGS.get(name)?.in === 'multivariant' && DECIDES[name] === undefined) note('playlist-mixed', where, name);
 
   return {
-    url, base, kind, lines: line, bytes, whole: read, version, versionLine, counts, tags, variables,
-    targetDuration, mediaSequence, discontinuitySequence, type: playlistType, ended: counts.has('EXT-X-ENDLIST'), iframesOnly: counts.has('EXT-X-I-FRAMES-ONLY'),
-    partTarget, segments, openParts: parts, skipped, variants, renditions,
+    url,
+    base,
+    kind,
+    lines: line,
+    bytes,
+    whole: read,
+    version,
+    versionLine,
+    counts,
+    tags,
+    variables,
+    targetDuration,
+    mediaSequence,
+    discontinuitySequence,
+    type: playlistType,
+    ended: counts.has('EXT-X-ENDLIST'),
+    iframesOnly: counts.has('EXT-X-I-FRAMES-ONLY'),
+    partTarget,
+    segments,
+    openParts: parts,
+    skipped,
+    variants,
+    renditions,
   };
 }
 
@@ -361,17 +517,32 @@ const numeric = (value: string | undefined): number | undefined => {
 
 function byteRange(value: string): ByteRange | undefined {
   const match = /^(\d{1,16})(?:@(\d{1,16}))?$/.exec(value);
-  return match === null ? undefined : { length: Number(match[1]), offset: match[2] === undefined ? undefined : Number(match[2]) };
+  return match === null
+    ? undefined
+    : { length: Number(match[1]), offset: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
-interface Defining { tag: Tag; variables: Map<string, string>; imports: ReadonlyMap<string, string> | undefined; parameter: ((name: string) => string | undefined) | undefined; note: Note }
+interface Defining {
+  tag: Tag;
+  variables: Map<string, string>;
+  imports: ReadonlyMap<string, string> | undefined;
+  parameter: ((name: string) => string | undefined) | undefined;
+  note: Note;
+}
 
 function define({ tag, variables, imports, parameter, note }: Defining): void {
-  const [name, imported, query] = ['NAME', 'IMPORT', 'QUERYPARAM'].map((attribute) => tag.attributes.get(attribute)?.value);
+  const [name, imported, query] = ['NAME', 'IMPORT', 'QUERYPARAM'].map(
+    (attribute) => tag.attributes.get(attribute)?.value,
+  );
   const given = [name, imported, query].filter((value) => value !== undefined);
   const variable = given[0] ?? '';
   const value = tag.attributes.get('VALUE')?.value;
-  if (given.length !== 1) note('define-form', tag.line, given.length === 0 ? 'none of NAME, IMPORT and QUERYPARAM' : 'more than one of NAME, IMPORT and QUERYPARAM');
+  if (given.length !== 1)
+    note(
+      'define-form',
+      tag.line,
+      given.length === 0 ? 'none of NAME, IMPORT and QUERYPARAM' : 'more than one of NAME, IMPORT and QUERYPARAM',
+    );
   else if (!/^[A-Za-z0-9_-]+$/.test(variable)) note('define-name', tag.line, quote(variable));
   if (name !== undefined && value === undefined) note('define-form', tag.line, 'NAME without VALUE');
   if (name === undefined && value !== undefined) note('define-form', tag.line, 'VALUE without NAME');

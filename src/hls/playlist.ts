@@ -8,7 +8,10 @@ export interface Tag {
   attributes: Attributes;
 }
 
-export interface ByteRange { length: number; /** Undefined: where the last one of the same resource ended. */ offset: number | undefined }
+export interface ByteRange {
+  length: number;
+  /** Undefined: where the last one of the same resource ended. */ offset: number | undefined;
+}
 
 export interface Part {
   uri: string;
@@ -19,8 +22,20 @@ export interface Part {
   range: ByteRange | undefined;
 }
 
-export interface Key { tag: Tag; method: string; uri: string | undefined; iv: string | undefined; format: string; /** Segments that it holds for. */ used: number }
-export interface InitSection { tag: Tag; uri: string; range: ByteRange | undefined; keys: readonly Key[] }
+export interface Key {
+  tag: Tag;
+  method: string;
+  uri: string | undefined;
+  iv: string | undefined;
+  format: string;
+  /** Segments that it holds for. */ used: number;
+}
+export interface InitSection {
+  tag: Tag;
+  uri: string;
+  range: ByteRange | undefined;
+  keys: readonly Key[];
+}
 
 export interface Segment {
   uri: string;
@@ -41,8 +56,18 @@ export interface Segment {
   parts: readonly Part[];
 }
 
-export interface Variant { tag: Tag; uri: string; line: number; iframes: boolean }
-export interface Rendition { tag: Tag; type: string; group: string; uri: string | undefined }
+export interface Variant {
+  tag: Tag;
+  uri: string;
+  line: number;
+  iframes: boolean;
+}
+export interface Rendition {
+  tag: Tag;
+  type: string;
+  group: string;
+  uri: string | undefined;
+}
 
 export type PlaylistKind = 'media' | 'multivariant' | 'unknown';
 
@@ -80,7 +105,8 @@ export interface Playlist {
   renditions: readonly Rendition[];
 }
 
-export const isLive = ({ kind, ended, type, whole }: Playlist): boolean => kind === 'media' && !ended && type !== 'VOD' && whole;
+export const isLive = ({ kind, ended, type, whole }: Playlist): boolean =>
+  kind === 'media' && !ended && type !== 'VOD' && whole;
 export const has = (playlist: Playlist, tag: string): boolean => playlist.counts.has(tag);
 export const lineOf = (playlist: Playlist, tag: string): number => playlist.counts.get(tag)?.line ?? 1;
 export const tagsOf = (playlist: Playlist, name: string): Tag[] => playlist.tags.filter((tag) => tag.name === name);
@@ -89,4 +115,5 @@ export function number(tag: Tag, name: string): number | undefined {
   const value = Number.parseFloat(tag.attributes.get(name)?.value ?? '');
   return Number.isFinite(value) ? value : undefined;
 }
-export const durationOf = (playlist: Playlist): number => playlist.segments.reduce((sum, { duration }) => sum + duration, 0);
+export const durationOf = (playlist: Playlist): number =>
+  playlist.segments.reduce((sum, { duration }) => sum + duration, 0);

@@ -25,20 +25,58 @@ export interface Facts {
   keys: number;
 }
 
-const ENTRIES = 'stream=index,codec_type,codec_name,profile,level,width,height,avg_frame_rate,r_frame_rate,channels,field_order:stream_disposition=attached_pic:packet=stream_index,pts_time,dts_time,duration_time,flags';
+const ENTRIES =
+  'stream=index,codec_type,codec_name,profile,level,width,height,avg_frame_rate,r_frame_rate,channels,field_order:stream_disposition=attached_pic:packet=stream_index,pts_time,dts_time,duration_time,flags';
 const OUTPUT_BYTES = 64 << 20;
 const PROBE_MS = 60_000;
 
 interface Printed {
-  streams?: { index: number; codec_type?: string; codec_name?: string; profile?: string; level?: number; width?: number; height?: number; avg_frame_rate?: string; r_frame_rate?: string; channels?: number; field_order?: string; disposition?: { attached_pic?: number } }[];
+  streams?: {
+    index: number;
+    codec_type?: string;
+    codec_name?: string;
+    profile?: string;
+    level?: number;
+    width?: number;
+    height?: number;
+    avg_frame_rate?: string;
+    r_frame_rate?: string;
+    channels?: number;
+    field_order?: string;
+    disposition?: { attached_pic?: number };
+  }[];
   packets?: { stream_index: number; pts_time?: string; dts_time?: string; duration_time?: string; flags?: string }[];
 }
 
 /** A text where it could not be measured: what ffprobe said. */
-export async function probe(ffprobe: readonly string[], media: Buffer, format: Format, signal: AbortSignal): Promise<Facts | string> {
+export async function probe(
+  ffprobe: readonly string[],
+  media: Buffer,
+  format: Format,
+  signal: AbortSignal,
+): Promise<Facts | string> {
   const demuxer = format === 'ts' ? ['-f', 'mpegts'] : format === 'fmp4' ? ['-f', 'mov'] : [];
-  const [program = '', ...rest] = [...ffprobe, '-hide_banner', '-v', 'error', '-protocol_whitelist', 'pipe', ...demuxer, '-of', 'json', '-show_entries', ENTRIES, '-i', 'pipe:0'];
-  const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'pipe'], signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]), killSignal: 'SIGKILL', env: { HOME: '/tmp', LC_ALL: 'C.UTF-8' } });
+  const [program = '', ...rest] = [
+    ...ffprobe,
+    '-hide_banner',
+    '-v',
+    'error',
+    '-protocol_whitelist',
+    'pipe',
+    ...demuxer,
+    '-of',
+    'json',
+    '-show_entries',
+    ENTRIES,
+    '-i',
+    'pipe:0',
+  ];
+  const child = spawn(program, rest, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
+    killSignal: 'SIGKILL',
+    env: { HOME: '/tmp', LC_ALL: 'C.UTF-8' },
+  });
   const out: Buffer[] = [];
   let size = 0;
   let errors = '';
@@ -47,13 +85,28 @@ export async function probe(ffprobe: readonly string[], media: Buffer, format: F
     if (size <= OUTPUT_BYTES) out.push(bytes);
     else child.kill('SIGKILL');
   });
-  child.stderr.setEncoding('utf8').on('data', (said: string) => { if (errors.length < 4096) errors += said; });
+  child.stderr.setEncoding('utf8').on('data', (said: string) => {
+    if (errors.length < 4096) errors += said;
+  });
   // It may have seen enough before the end.
   child.stdin.on('error', () => {});
   child.stdin.end(media);
   const ended = await new Promise<string | undefined>((resolve) => {
-    child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' || error.code === 'EACCES' ? 'unstartable' : 'it took too long'));
-    child.on('close', (code, killed) => resolve(killed === null && code === 0 ? undefined : errors.trim().split('\n').at(-1)?.replace(/^\[[^\]]*\] ?/, '') || (killed === null ? 'it is no media' : `the measuring was ended by ${killed}`)));
+    child.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ENOENT' || error.code === 'EACCES' ? 'unstartable' : 'it took too long'),
+    );
+    child.on('close', (code, killed) =>
+      resolve(
+        killed === null && code === 0
+          ? undefined
+          : errors
+              .trim()
+              .split('\n')
+              .at(-1)
+              ?.replace(/^\[[^\]]*\] ?/, '') ||
+              (killed === null ? 'it is no media' : `the measuring was ended by ${killed}`),
+      ),
+    );
   });
   if (ended !== undefined) return ended;
   try {
@@ -70,7 +123,10 @@ const ratio = (text: string | undefined): number => {
 
 function factsOf({ streams = [], packets = [] }: Printed): Facts {
   const real = streams.filter(({ disposition }) => disposition?.attached_pic !== 1);
-  const main = real.find(({ codec_type }) => codec_type === 'video') ?? real.find(({ codec_type }) => codec_type === 'audio') ?? real[0];
+  const main =
+    real.find(({ codec_type }) => codec_type === 'video') ??
+    real.find(({ codec_type }) => codec_type === 'audio') ??
+    real[0];
   const own = packets.filter(({ stream_index }) => stream_index === main?.index);
   const times = own.map(({ pts_time, dts_time }) => Number(pts_time ?? dts_time)).filter(Number.isFinite);
   const start = times.reduce((least, time) => Math.min(least, time), Infinity);
@@ -86,11 +142,19 @@ function factsOf({ streams = [], packets = [] }: Printed): Facts {
   return {
     streams: real.map((stream) => ({
       type: stream.codec_type === 'video' || stream.codec_type === 'audio' ? stream.codec_type : 'other',
-      codec: stream.codec_name ?? '', profile: stream.profile ?? '', level: stream.level ?? 0,
-      width: stream.width ?? 0, height: stream.height ?? 0,
-      frameRate: ratio(stream.avg_frame_rate) || ratio(stream.r_frame_rate), channels: stream.channels ?? 0,
+      codec: stream.codec_name ?? '',
+      profile: stream.profile ?? '',
+      level: stream.level ?? 0,
+      width: stream.width ?? 0,
+      height: stream.height ?? 0,
+      frameRate: ratio(stream.avg_frame_rate) || ratio(stream.r_frame_rate),
+      channels: stream.channels ?? 0,
       interlaced: ['tt', 'bb', 'tb', 'bt'].includes(stream.field_order ?? ''),
     })),
-    start, end, packets: own.length, startsWithKey: isKey(own[0]?.flags), keys: own.filter(({ flags }) => isKey(flags)).length,
+    start,
+    end,
+    packets: own.length,
+    startsWithKey: isKey(own[0]?.flags),
+    keys: own.filter(({ flags }) => isKey(flags)).length,
   };
 }

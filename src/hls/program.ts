@@ -4,7 +4,13 @@ import { makeReport } from './report.ts';
 import { textReport } from './text_report.ts';
 import { UnreadableError, validate } from './validate.ts';
 
-interface Arguments { address: string; timeMs: number; measure: boolean; text: boolean; ffprobe: string[] | undefined }
+interface Arguments {
+  address: string;
+  timeMs: number;
+  measure: boolean;
+  text: boolean;
+  ffprobe: string[] | undefined;
+}
 
 function readArguments(list: readonly string[]): Arguments {
   const found: Arguments = { address: '', timeMs: 600_000, measure: false, text: false, ffprobe: undefined };
@@ -21,8 +27,13 @@ function readArguments(list: readonly string[]): Arguments {
 
 async function report(): Promise<string> {
   const { address, timeMs, measure, text, ffprobe } = readArguments(process.argv.slice(2));
-  if (!/^https?:\/\//.test(address)) throw new UnreadableError('usage: main.ts [--measure] [--text] [--time-ms=N] [--ffprobe=PROGRAM] http(s)://…');
-  const presentation = await validate({ origin: openOrigin(address), timeMs, ...(measure ? { measure: { ffprobe } } : {}) });
+  if (!/^https?:\/\//.test(address))
+    throw new UnreadableError('usage: main.ts [--measure] [--text] [--time-ms=N] [--ffprobe=PROGRAM] http(s)://…');
+  const presentation = await validate({
+    origin: openOrigin(address),
+    timeMs,
+    ...(measure ? { measure: { ffprobe } } : {}),
+  });
   const made = makeReport(presentation);
   if (text) made.cli_output = textReport(made);
   return `${JSON.stringify(made)}\n`;
@@ -31,7 +42,10 @@ async function report(): Promise<string> {
 report().then(
   (text) => process.stdout.write(text, () => process.exit(0)),
   (error: unknown) => {
-    const why = error instanceof UnreadableError ? error.message : `the validator failed: ${error instanceof Error ? (error.stack ?? error.message).replaceAll('\n', ' ') : String(error)}`;
+    const why =
+      error instanceof UnreadableError
+        ? error.message
+        : `the validator failed: ${error instanceof Error ? (error.stack ?? error.message).replaceAll('\n', ' ') : String(error)}`;
     process.stderr.write(`${why}\n`, () => process.exit(1));
   },
 );

@@ -82,7 +82,11 @@ export interface Report {
 /** More are counted, and not told one by one: no list that is meant to be played comes near. */
 const MOST_VARIANTS = 2_000;
 
-const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = { 'must-fix': 'must_fix', 'should-fix': 'should_fix', info: 'info' };
+const NAMES: Record<Level, 'must_fix' | 'should_fix' | 'info'> = {
+  'must-fix': 'must_fix',
+  'should-fix': 'should_fix',
+  info: 'info',
+};
 
 export function makeReport({ main, members, findings, measured, reloads }: Presentation): Report {
   const messages = findings.messages();
@@ -93,11 +97,15 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     perUrl.set(url, known);
   }
   const of = (playlist: Playlist, role: PlaylistReport['role'], key: string): PlaylistReport => ({
-    ...describe(playlist), role,
+    ...describe(playlist),
+    role,
     findings: perUrl.get(playlist.url) ?? { must_fix: 0, should_fix: 0, info: 0 },
     measured: measured.get(key) ?? null,
   });
-  const playlists = [of(main, main.kind, ''), ...members.map(({ url, member }) => of(member.playlist, member.role, url))];
+  const playlists = [
+    of(main, main.kind, ''),
+    ...members.map(({ url, member }) => of(member.playlist, member.role, url)),
+  ];
   const media = main.kind === 'media' ? [main] : members.map(({ member }) => member.playlist);
   const mustFix = messages.filter(({ level }) => level === 'must-fix');
   const totals = findings.totals();
@@ -114,7 +122,10 @@ export function makeReport({ main, members, findings, measured, reloads }: Prese
     variants: main.variants.slice(0, MOST_VARIANTS).map((variant) => variantOf(variant, main, measured)),
     messages,
     summary: {
-      must_fix: totals['must-fix'], should_fix: totals['should-fix'], info: totals.info, untold: totals.untold,
+      must_fix: totals['must-fix'],
+      should_fix: totals['should-fix'],
+      info: totals.info,
+      untold: totals.untold,
       playlists: playlists.length,
       variants: main.variants.length,
       segments: media.reduce((sum, { segments }) => sum + segments.length, 0),
@@ -156,11 +167,16 @@ function describe(playlist: Playlist): Omit<PlaylistReport, 'role' | 'findings' 
   };
 }
 
-function variantOf({ tag, uri, line, iframes }: Variant, main: Playlist, measured: Presentation['measured']): VariantReport {
+function variantOf(
+  { tag, uri, line, iframes }: Variant,
+  main: Playlist,
+  measured: Presentation['measured'],
+): VariantReport {
   const url = URL.canParse(uri, main.base) ? new URL(uri, main.base).href : uri;
   const own = measured.get(url);
   return {
-    url: shownUrl(url), iframes,
+    url: shownUrl(url),
+    iframes,
     bandwidth: number(tag, 'BANDWIDTH') ?? null,
     average_bandwidth: number(tag, 'AVERAGE-BANDWIDTH') ?? null,
     codecs: text(tag, 'CODECS') ?? null,
@@ -171,6 +187,7 @@ function variantOf({ tag, uri, line, iframes }: Variant, main: Playlist, measure
     subtitles: text(tag, 'SUBTITLES') ?? null,
     closed_captions: text(tag, 'CLOSED-CAPTIONS') ?? null,
     line,
-    measured: own === undefined || own.seconds === 0 ? null : { peak: own.peak_bit_rate, average: own.average_bit_rate },
+    measured:
+      own === undefined || own.seconds === 0 ? null : { peak: own.peak_bit_rate, average: own.average_bit_rate },
   };
 }

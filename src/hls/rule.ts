@@ -8,11 +8,16 @@ export type Example = Record<string, string | string[]>;
 
 export interface Rule {
   level: Level;
-  /** A section of the HLS specification's second edition (draft-pantos-hls-rfc8216bis), or a chapter of Apple's authoring specification. */
+  /**
+   * A section of the HLS specification's second edition (draft-pantos-hls-rfc8216bis), or a chapter of Apple's
+   * authoring specification.
+   */
   clause: string;
   /** What is wrong where it is broken. */
   text: string;
-  /** Breaks it. Undefined where it takes more than playlists to break it: the tests do so with real segments or hosts. */
+  /**
+   * Breaks it. Undefined where it takes more than playlists to break it: the tests do so with real segments or hosts.
+   */
   bad: Example | undefined;
   good: Example | undefined;
 }
@@ -22,16 +27,23 @@ export type Note = (rule: string, line: number, detail?: string, column?: number
 
 const APPLE = 'Apple authoring, ';
 
-const rule = (level: Level) => (clause: string, text: string, bad?: Example | string, good?: Example | string): Rule => ({
-  level,
-  clause: /^\d|^[A-D]\./.test(clause) ? `rfc8216bis ${clause}` : `${APPLE}${clause}`,
-  text,
-  bad: exampleOf(bad),
-  good: exampleOf(good),
-});
+const rule =
+  (level: Level) =>
+  (clause: string, text: string, bad?: Example | string, good?: Example | string): Rule => ({
+    level,
+    clause: /^\d|^[A-D]\./.test(clause) ? `rfc8216bis ${clause}` : `${APPLE}${clause}`,
+    text,
+    bad: exampleOf(bad),
+    good: exampleOf(good),
+  });
 
 const exampleOf = (example: Example | string | undefined): Example | undefined =>
-  (typeof example === 'string' ? { [example.includes('#EXT-X-STREAM-INF') || example.includes('#EXT-X-MEDIA:') ? 'main.m3u8' : 'media.m3u8']: example } : example);
+  typeof example === 'string'
+    ? {
+        [example.includes('#EXT-X-STREAM-INF') || example.includes('#EXT-X-MEDIA:') ? 'main.m3u8' : 'media.m3u8']:
+          example,
+      }
+    : example;
 
 export const must = rule('must-fix');
 export const should = rule('should-fix');
@@ -39,7 +51,10 @@ export const info = rule('info');
 
 /** Something quoted from a playlist, short and on one line. */
 export function quote(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  const plain = text.slice(0, 80).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?').toWellFormed();
+  const plain = text
+    .slice(0, 80)
+    // oxlint-disable-next-line no-control-regex
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?')
+    .toWellFormed();
   return `"${plain}${text.length > 80 ? '…' : ''}"`;
 }

@@ -35,7 +35,13 @@ const urlOf = (reference: string, base: string): string | undefined => {
   return /^(https?|data):$/.test(url.protocol) ? url.href : undefined;
 };
 
-async function fetchRange(reference: string, range: ByteRange | undefined, line: number, rule: 'segment-unreadable' | 'init-unreadable', { origin, base, limits, note, signal }: Reading): Promise<Buffer | undefined> {
+async function fetchRange(
+  reference: string,
+  range: ByteRange | undefined,
+  line: number,
+  rule: 'segment-unreadable' | 'init-unreadable',
+  { origin, base, limits, note, signal }: Reading,
+): Promise<Buffer | undefined> {
   const url = urlOf(reference, base);
   if (url === undefined) {
     note(rule, line, 'its address cannot be followed');
@@ -47,7 +53,8 @@ async function fetchRange(reference: string, range: ByteRange | undefined, line:
   else if (answer.error !== undefined) {
     // What ended for want of time says nothing of the segment.
     if (!signal.aborted) note(rule, line, answer.error);
-  } else if (wanted !== undefined && answer.whole && answer.bytes.length < wanted.length) note('segment-range', line, `${answer.bytes.length} bytes of ${wanted.length}`);
+  } else if (wanted !== undefined && answer.whole && answer.bytes.length < wanted.length)
+    note('segment-range', line, `${answer.bytes.length} bytes of ${wanted.length}`);
   else return answer.bytes;
   return undefined;
 }
@@ -61,7 +68,11 @@ export async function fetchSegment(segment: Segment, reading: Reading): Promise<
   const format = formatOf(clear);
   if (format === undefined) {
     const encrypted = segment.keys.length > 0;
-    reading.note(encrypted ? 'decryption' : 'segment-format', segment.line, encrypted ? 'what comes out is no media' : looksLike(clear));
+    reading.note(
+      encrypted ? 'decryption' : 'segment-format',
+      segment.line,
+      encrypted ? 'what comes out is no media' : looksLike(clear),
+    );
     return { bytes: bytes.length, media: undefined, format };
   }
   if (format !== 'fmp4' || segment.map === undefined) return { bytes: bytes.length, media: clear, format };
@@ -80,13 +91,24 @@ async function fetchInit(map: InitSection, reading: Reading): Promise<Buffer | u
   if (clear === undefined || clear === 'unreadable') return undefined;
   const boxes = boxesOf(clear);
   if (clear[0] === 0x47) return clear;
-  if (!boxes.includes('moov')) reading.note('init-format', line, boxes.length === 0 ? 'it has no boxes' : `its boxes are ${boxes.slice(0, 6).join(', ')}`);
+  if (!boxes.includes('moov'))
+    reading.note(
+      'init-format',
+      line,
+      boxes.length === 0 ? 'it has no boxes' : `its boxes are ${boxes.slice(0, 6).join(', ')}`,
+    );
   else if (boxes.includes('moof')) reading.note('init-format', line, 'it has fragments');
   return clear;
 }
 
 /** Undefined: it was to be decrypted and could not be, which has been noted. */
-async function decrypt(bytes: Buffer, keys: readonly Key[], line: number, sequence: number, reading: Reading): Promise<Buffer | 'unreadable' | undefined> {
+async function decrypt(
+  bytes: Buffer,
+  keys: readonly Key[],
+  line: number,
+  sequence: number,
+  reading: Reading,
+): Promise<Buffer | 'unreadable' | undefined> {
   if (keys.length === 0) return bytes;
   const key = keys.find(({ method, format }) => method === 'AES-128' && format === 'identity');
   if (key === undefined) {
@@ -105,12 +127,20 @@ async function decrypt(bytes: Buffer, keys: readonly Key[], line: number, sequen
     const decipher = createDecipheriv('aes-128-cbc', value, iv);
     return Buffer.concat([decipher.update(bytes), decipher.final()]);
   } catch {
-    reading.note('decryption', line, bytes.length % 16 === 0 ? 'its padding is wrong: another key or vector' : 'its length is no multiple of 16');
+    reading.note(
+      'decryption',
+      line,
+      bytes.length % 16 === 0 ? 'its padding is wrong: another key or vector' : 'its length is no multiple of 16',
+    );
     return undefined;
   }
 }
 
-async function fetchKey(uri: string, { tag }: Key, { origin, base, note, signal }: Reading): Promise<Buffer | undefined> {
+async function fetchKey(
+  uri: string,
+  { tag }: Key,
+  { origin, base, note, signal }: Reading,
+): Promise<Buffer | undefined> {
   const url = urlOf(uri, base);
   if (url === undefined) {
     note('key-unreadable', tag.line, 'its address cannot be followed');
@@ -123,16 +153,40 @@ async function fetchKey(uri: string, { tag }: Key, { origin, base, note, signal 
   return undefined;
 }
 
-const BOXES = new Set(['ftyp', 'styp', 'moof', 'moov', 'sidx', 'emsg', 'prft', 'mdat', 'free', 'skip', 'uuid', 'pssh', 'meta']);
+const BOXES = new Set([
+  'ftyp',
+  'styp',
+  'moof',
+  'moov',
+  'sidx',
+  'emsg',
+  'prft',
+  'mdat',
+  'free',
+  'skip',
+  'uuid',
+  'pssh',
+  'meta',
+]);
 
 function formatOf(bytes: Buffer): Format | undefined {
   if (bytes.length >= 188 && bytes[0] === 0x47 && (bytes.length < 377 || bytes[188] === 0x47)) return 'ts';
   if (BOXES.has(bytes.toString('latin1', 4, 8))) return 'fmp4';
-  if (bytes.toString('latin1', 0, 3) === 'ID3' || (bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe0) === 0xe0) || (bytes[0] === 0x0b && bytes[1] === 0x77)) return 'audio';
+  if (
+    bytes.toString('latin1', 0, 3) === 'ID3' ||
+    (bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe0) === 0xe0) ||
+    (bytes[0] === 0x0b && bytes[1] === 0x77)
+  )
+    return 'audio';
   return /^\ufeff?WEBVTT/.test(bytes.toString('utf8', 0, 32)) ? 'webvtt' : undefined;
 }
 
-const looksLike = (bytes: Buffer): string => (bytes.length === 0 ? 'it is empty' : /^\s*</.test(bytes.toString('latin1', 0, 64)) ? 'it is a page of HTML or XML' : `it begins with ${bytes.toString('hex', 0, 8)}`);
+const looksLike = (bytes: Buffer): string =>
+  bytes.length === 0
+    ? 'it is empty'
+    : /^\s*</.test(bytes.toString('latin1', 0, 64))
+      ? 'it is a page of HTML or XML'
+      : `it begins with ${bytes.toString('hex', 0, 8)}`;
 
 /** The types of the boxes on the top level. */
 function boxesOf(bytes: Buffer): string[] {
@@ -150,4 +204,6 @@ function boxesOf(bytes: Buffer): string[] {
 }
 
 /** The first timestamp that a packed audio segment brings in its ID3 tag. */
-export const hasAudioTimestamp = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 3) === 'ID3' && bytes.subarray(0, 4096).includes('com.apple.streaming.transportStreamTimestamp');
+export const hasAudioTimestamp = (bytes: Buffer): boolean =>
+  bytes.toString('latin1', 0, 3) === 'ID3' &&
+  bytes.subarray(0, 4096).includes('com.apple.streaming.transportStreamTimestamp');

@@ -16,10 +16,16 @@ export function decodePlaylist(bytes: Buffer, note: Note): string {
   if (badAt !== -1) note('encoding-utf8', lineOf(body, badAt), 'its bytes are no UTF-8');
   // oxlint-disable-next-line no-control-regex
   const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.exec(text);
-  if (control !== null && badAt === -1) note('encoding-control', lineOf(Buffer.from(text.slice(0, control.index)), Infinity), `U+${control[0].charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`);
+  if (control !== null && badAt === -1)
+    note(
+      'encoding-control',
+      lineOf(Buffer.from(text.slice(0, control.index)), Infinity),
+      `U+${control[0].charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`,
+    );
   const tab = text.indexOf('\t');
   if (tab !== -1) note('encoding-tab', lineOf(Buffer.from(text.slice(0, tab)), Infinity));
-  if (badAt === -1 && body.length !== text.length && text.length < 1 << 20 && text.normalize('NFC') !== text) note('encoding-nfc', firstDifferent(text));
+  if (badAt === -1 && body.length !== text.length && text.length < 1 << 20 && text.normalize('NFC') !== text)
+    note('encoding-nfc', firstDifferent(text));
   return text;
 }
 
@@ -63,4 +69,5 @@ function lineOf(bytes: Buffer, end: number): number {
   return line;
 }
 
-const firstDifferent = (text: string): number => text.split('\n').findIndex((line) => line.normalize('NFC') !== line) + 1;
+const firstDifferent = (text: string): number =>
+  text.split('\n').findIndex((line) => line.normalize('NFC') !== line) + 1;

@@ -1,4 +1,7 @@
-/** Validates one presentation: its playlists, each by itself and all together; then what they lead to, where that is wanted. */
+/**
+ * Validates one presentation: its playlists, each by itself and all together; then what they lead to, where that is
+ * wanted.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Findings } from './findings.ts';
 import { LIMITS, type Limits } from './limits.ts';
@@ -21,7 +24,10 @@ export interface Options {
 }
 
 /** A playlist, and all the places of the multivariant playlist that name it. */
-export interface Named { url: string; member: Member }
+export interface Named {
+  url: string;
+  member: Member;
+}
 
 export interface Presentation {
   main: Playlist;
@@ -36,7 +42,14 @@ export class UnreadableError extends Error {
   readonly code = 'source-unreadable';
 }
 
-export async function validate({ origin, timeMs, limits: given, measure: measuring, watch = measuring !== undefined, wait = waitFor }: Options): Promise<Presentation> {
+export async function validate({
+  origin,
+  timeMs,
+  limits: given,
+  measure: measuring,
+  watch = measuring !== undefined,
+  wait = waitFor,
+}: Options): Promise<Presentation> {
   const limits = { ...LIMITS, ...given };
   const findings = new Findings();
   const deadline = performance.now() + timeMs;
@@ -48,14 +61,29 @@ export async function validate({ origin, timeMs, limits: given, measure: measuri
   if (!loaded.ok) throw new UnreadableError(loaded.error);
   const main = loaded.playlist;
   const members = main.kind === 'multivariant' ? await loadMembers(main, reading) : [];
-  if (main.kind === 'multivariant') judgeAcross(main, members.map(({ member }) => member), (playlist, rule, line, detail) => findings.in(playlist.url)(rule, line, detail));
+  if (main.kind === 'multivariant')
+    judgeAcross(
+      main,
+      members.map(({ member }) => member),
+      (playlist, rule, line, detail) => findings.in(playlist.url)(rule, line, detail),
+    );
 
   let reloads = 0;
   if (watch) {
-    const live = main.kind === 'media' ? [{ url: undefined, playlist: main }] : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
-    reloads = await watchLive(live.filter(({ playlist }) => isLive(playlist)).slice(0, limits.reloaded), { ...base, imports: main.variables }, { deadline, wait, limits });
+    const live =
+      main.kind === 'media'
+        ? [{ url: undefined, playlist: main }]
+        : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
+    reloads = await watchLive(
+      live.filter(({ playlist }) => isLive(playlist)).slice(0, limits.reloaded),
+      { ...base, imports: main.variables },
+      { deadline, wait, limits },
+    );
   }
-  const measured: Measured = measuring === undefined ? new Map() : await measure({ main, members, origin, findings, limits, ffprobe: measuring.ffprobe, signal, deadline });
+  const measured: Measured =
+    measuring === undefined
+      ? new Map()
+      : await measure({ main, members, origin, findings, limits, ffprobe: measuring.ffprobe, signal, deadline });
   return { main, members, findings, measured, reloads };
 }
 
@@ -78,15 +106,18 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
     url.password = '';
     if (/^https?:$/.test(url.protocol) && !wanted.has(url.href)) wanted.set(url.href, { role, codecs, line });
   };
-  for (const { tag, uri, line, iframes } of main.variants) add(uri, iframes ? 'iframes' : 'variant', text(tag, 'CODECS'), line);
-  for (const { tag, type, uri } of main.renditions) if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
+  for (const { tag, uri, line, iframes } of main.variants)
+    add(uri, iframes ? 'iframes' : 'variant', text(tag, 'CODECS'), line);
+  for (const { tag, type, uri } of main.renditions)
+    if (uri !== undefined && ROLES[type] !== undefined) add(uri, ROLES[type], undefined, tag.line);
   const list = [...wanted].slice(0, base.limits.playlists);
 
   const members: (Named | undefined)[] = [];
   const queue = [...list.entries()];
   let unread = wanted.size - list.length;
   const { left, until = Infinity, signal } = base;
-  const over = (): boolean => signal.aborted || performance.now() > until || (left !== undefined && (left.bytes <= 0 || left.lines <= 0));
+  const over = (): boolean =>
+    signal.aborted || performance.now() > until || (left !== undefined && (left.bytes <= 0 || left.lines <= 0));
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, [url, { role, codecs, line }]] = next;
@@ -96,50 +127,71 @@ async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<
       }
       const loaded: Loaded = await loadPlaylist({ ...base, url, imports: main.variables });
       if (!loaded.ok) base.findings.in(main.url)('playlist-unreadable', line, `${loaded.shown}: ${loaded.error}`);
-      else if (loaded.playlist.kind === 'multivariant') base.findings.in(main.url)('playlist-nested', line, loaded.playlist.url);
+      else if (loaded.playlist.kind === 'multivariant')
+        base.findings.in(main.url)('playlist-nested', line, loaded.playlist.url);
       else members[index] = { url, member: { playlist: loaded.playlist, role, codecs } };
     }
   };
   await Promise.all(Array.from({ length: base.limits.parallel }, work));
-  if (unread > 0) base.findings.in(main.url)('playlists-unread', 1, `${wanted.size - unread} of ${wanted.size} were read`);
+  if (unread > 0)
+    base.findings.in(main.url)('playlists-unread', 1, `${wanted.size - unread} of ${wanted.size} were read`);
   return members.filter((member) => member !== undefined);
 }
 
-interface Watching { deadline: number; wait: NonNullable<Options['wait']>; limits: Limits }
+interface Watching {
+  deadline: number;
+  wait: NonNullable<Options['wait']>;
+  limits: Limits;
+}
 
 /** Side by side: they go on together. */
-async function watchLive(live: readonly { url: string | undefined; playlist: Playlist }[], base: Omit<Loading, 'url'>, { deadline, wait, limits }: Watching): Promise<number> {
-  const counts = await Promise.all(live.map(async ({ url, playlist }) => {
-    let before = playlist;
-    let changedAt = performance.now();
-    let reloads = 0;
-    const note = base.findings.in(playlist.url);
-    let pauseMs = (playlist.targetDuration ?? 6) * 1000;
-    for (; reloads < limits.reloads && !before.ended; reloads++) {
-      const step = Math.min(Math.max(pauseMs, 500), 30_000);
-      // What is left is for measuring.
-      if (performance.now() + step > deadline - 5_000 || base.signal.aborted) break;
-      await wait(step, base.signal);
-      const loaded = await loadPlaylist({ ...base, url, anew: true, quiet: true });
-      if (!loaded.ok) {
-        note('reload-unreadable', 1, loaded.error);
-        break;
+async function watchLive(
+  live: readonly { url: string | undefined; playlist: Playlist }[],
+  base: Omit<Loading, 'url'>,
+  { deadline, wait, limits }: Watching,
+): Promise<number> {
+  const counts = await Promise.all(
+    live.map(async ({ url, playlist }) => {
+      let before = playlist;
+      let changedAt = performance.now();
+      let reloads = 0;
+      const note = base.findings.in(playlist.url);
+      let pauseMs = (playlist.targetDuration ?? 6) * 1000;
+      for (; reloads < limits.reloads && !before.ended; reloads++) {
+        const step = Math.min(Math.max(pauseMs, 500), 30_000);
+        // What is left is for measuring.
+        if (performance.now() + step > deadline - 5_000 || base.signal.aborted) break;
+        await wait(step, base.signal);
+        const loaded = await loadPlaylist({ ...base, url, anew: true, quiet: true });
+        if (!loaded.ok) {
+          note('reload-unreadable', 1, loaded.error);
+          break;
+        }
+        const after = loaded.playlist;
+        judgeReload(before, after, note);
+        const same =
+          after.lines === before.lines &&
+          after.mediaSequence === before.mediaSequence &&
+          after.segments.length === before.segments.length &&
+          after.openParts.length === before.openParts.length &&
+          after.ended === before.ended;
+        const target = (after.targetDuration ?? 6) * 1000;
+        if (!same) changedAt = performance.now();
+        else if (performance.now() - changedAt > 1.5 * target) {
+          note(
+            'reload-stale',
+            after.lines,
+            `the same for ${((performance.now() - changedAt) / 1000).toFixed(1)} s, and the target duration is ${target / 1000} s`,
+          );
+          changedAt = performance.now();
+        }
+        // As players do it: after an unchanged one sooner.
+        pauseMs = same ? target / 2 + 50 : target;
+        if (after.kind !== 'media') break;
+        before = after;
       }
-      const after = loaded.playlist;
-      judgeReload(before, after, note);
-      const same = after.lines === before.lines && after.mediaSequence === before.mediaSequence && after.segments.length === before.segments.length && after.openParts.length === before.openParts.length && after.ended === before.ended;
-      const target = (after.targetDuration ?? 6) * 1000;
-      if (!same) changedAt = performance.now();
-      else if (performance.now() - changedAt > 1.5 * target) {
-        note('reload-stale', after.lines, `the same for ${((performance.now() - changedAt) / 1000).toFixed(1)} s, and the target duration is ${target / 1000} s`);
-        changedAt = performance.now();
-      }
-      // As players do it: after an unchanged one sooner.
-      pauseMs = same ? target / 2 + 50 : target;
-      if (after.kind !== 'media') break;
-      before = after;
-    }
-    return reloads;
-  }));
+      return reloads;
+    }),
+  );
   return Math.max(0, ...counts);
 }

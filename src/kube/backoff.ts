@@ -6,7 +6,9 @@ export interface Backoff {
   reset(): void;
 }
 
-/** Doubles from `floorMs` to `ceilingMs`; up to half of each wait is random, so that many clients do not return as one. */
+/**
+ * Doubles from `floorMs` to `ceilingMs`; up to half of each wait is random, so that many clients do not return as one.
+ */
 export function jitteredBackoff(floorMs: number, ceilingMs: number, random: () => number = Math.random): Backoff {
   let failures = 0;
   return {
@@ -15,7 +17,9 @@ export function jitteredBackoff(floorMs: number, ceilingMs: number, random: () =
       failures = Math.min(failures + 1, 30);
       return full * (1 - random() / 2);
     },
-    reset() { failures = 0; },
+    reset() {
+      failures = 0;
+    },
   };
 }
 

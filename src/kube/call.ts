@@ -41,7 +41,9 @@ export async function callText(config: SharedKubeConfig, call: Call): Promise<st
       const pause = attempt > 3 ? undefined : retryPause(error, call, attempt);
       if (pause === undefined || performance.now() + pause >= until) throw error;
       if (isKubeError(error, 'unauthorized') && !(await config.reload())) throw error;
-      await new Promise((resolve) => { setTimeout(resolve, pause); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, pause);
+      });
       if (call.signal?.aborted === true) throw aborted(call);
     }
   }
@@ -56,7 +58,10 @@ export async function callJson<T>(config: SharedKubeConfig, call: Call): Promise
   }
 }
 
-/** Undefined: the caller has to know. A refusal by priority and fairness was never begun, so any method may be sent again. */
+/**
+ * Undefined: the caller has to know. A refusal by priority and fairness was never begun, so any method may be sent
+ * again.
+ */
 function retryPause(error: unknown, call: Call, attempt: number): number | undefined {
   if (isKubeError(error, 'too-many-requests')) return error.retryAfterMs;
   if (isKubeError(error, 'unauthorized')) return attempt === 1 ? 0 : undefined;
@@ -68,7 +73,13 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
   const sentAt = performance.now();
   const abort = new AbortController();
   let timedOut = false;
-  const timer = setTimeout(() => { timedOut = true; abort.abort(); }, Math.max(leftMs, 1));
+  const timer = setTimeout(
+    () => {
+      timedOut = true;
+      abort.abort();
+    },
+    Math.max(leftMs, 1),
+  );
   const onAbort = () => abort.abort();
   let dispatcher: Dispatcher | undefined;
   try {
@@ -78,9 +89,15 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
     dispatcher = access.calls;
     const response = await dispatcher.request({
       origin: access.origin,
-      path: targetOf(access.prefix, call.path, { ...call.query, timeout: call.serverTimeoutMs === undefined ? undefined : `${Math.round(call.serverTimeoutMs)}ms` }),
+      path: targetOf(access.prefix, call.path, {
+        ...call.query,
+        timeout: call.serverTimeoutMs === undefined ? undefined : `${Math.round(call.serverTimeoutMs)}ms`,
+      }),
       method: call.method,
-      headers: call.body === undefined ? access.headers : { ...access.headers, 'content-type': call.contentType ?? 'application/json' },
+      headers:
+        call.body === undefined
+          ? access.headers
+          : { ...access.headers, 'content-type': call.contentType ?? 'application/json' },
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal: abort.signal,
     });
@@ -93,7 +110,9 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
     if (timedOut) {
       // No call at all was answered since this one was sent: a connection that died without a word.
       if (dispatcher !== undefined && (lastAnswer.get(dispatcher) ?? 0) < sentAt) config.replace(dispatcher);
-      throw new KubeError('timeout', `${whatOf(call)}: no answer within ${Math.round(performance.now() - sentAt)} ms`, { cause: error });
+      throw new KubeError('timeout', `${whatOf(call)}: no answer within ${Math.round(performance.now() - sentAt)} ms`, {
+        cause: error,
+      });
     }
     if (abort.signal.aborted) throw aborted(call);
     throw unreachable(error, whatOf(call));
@@ -103,7 +122,12 @@ async function once(config: SharedKubeConfig, call: Call, leftMs: number): Promi
   }
 }
 
-export function refusal(status: number, retryAfter: string | string[] | undefined, text: string, what: string): KubeError {
+export function refusal(
+  status: number,
+  retryAfter: string | string[] | undefined,
+  text: string,
+  what: string,
+): KubeError {
   let body: Status | undefined;
   try {
     const parsed = JSON.parse(text) as Status;
@@ -120,5 +144,6 @@ export function unreachable(error: unknown, what: string): KubeError {
   return new KubeError('unreachable', `${what}: ${reason}`, { cause: error });
 }
 
-export const whatOf = (call: { what?: string; method?: string; path: string }): string => call.what ?? `${call.method ?? 'GET'} ${call.path}`;
+export const whatOf = (call: { what?: string; method?: string; path: string }): string =>
+  call.what ?? `${call.method ?? 'GET'} ${call.path}`;
 const aborted = (call: Call): KubeError => new KubeError('aborted', `${whatOf(call)}: given up by the caller`);

@@ -1,4 +1,7 @@
-/** Typed calls to the API server, over shared connections. Objects are plain JSON; every call has a deadline; every failure is a KubeError. */
+/**
+ * Typed calls to the API server, over shared connections. Objects are plain JSON; every call has a deadline; every
+ * failure is a KubeError.
+ */
 import { callJson, callText, type Call, type Query } from './call.ts';
 import { SharedKubeConfig, type ConnectionOptions } from './connection.ts';
 import { apiVersionOf, pathOf, PODS, type KubeObject, type ResourceType } from './kinds.ts';
@@ -68,9 +71,15 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue' | '
 }
 
 /** An object as one writes it: apiVersion and kind come from its type. */
-export type Draft<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'status' | 'metadata'> & { metadata: T['metadata']; status?: unknown };
+export type Draft<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'status' | 'metadata'> & {
+  metadata: T['metadata'];
+  status?: unknown;
+};
 
-interface ListBody<T> { metadata: { resourceVersion: string; continue?: string }; items: T[] }
+interface ListBody<T> {
+  metadata: { resourceVersion: string; continue?: string };
+  items: T[];
+}
 type Patch = { metadata?: object; [member: string]: unknown };
 
 export type KubeClient = ReturnType<typeof clientOf>;
@@ -82,8 +91,12 @@ export async function makeClient(options: ConnectionOptions & { namespace?: stri
 }
 
 function clientOf(config: SharedKubeConfig, ownNamespace: string) {
-  const at = <T extends KubeObject>(type: ResourceType<T>, namespace: string | undefined, name?: string, subresource?: string): string =>
-    pathOf(type, type.namespaced ? (namespace ?? ownNamespace) : undefined, name, subresource);
+  const at = <T extends KubeObject>(
+    type: ResourceType<T>,
+    namespace: string | undefined,
+    name?: string,
+    subresource?: string,
+  ): string => pathOf(type, type.namespaced ? (namespace ?? ownNamespace) : undefined, name, subresource);
   const bounds = ({ deadlineMs, serverTimeoutMs, signal }: CallOptions) => ({ deadlineMs, serverTimeoutMs, signal });
   const collection = (type: ResourceType, namespace: string | null | undefined): string =>
     pathOf(type, namespace === null ? undefined : (namespace ?? ownNamespace));
@@ -92,95 +105,190 @@ function clientOf(config: SharedKubeConfig, ownNamespace: string) {
   const request = <T>(call: Call): Promise<T> => callJson<T>(config, call);
 
   const get = <T extends KubeObject>(type: ResourceType<T>, name: string, options: CallOptions = {}): Promise<T> =>
-    callJson<T>(config, { method: 'GET', path: at(type, options.namespace, name), ...bounds(options), what: `get ${type.kind} ${name}` });
+    callJson<T>(config, {
+      method: 'GET',
+      path: at(type, options.namespace, name),
+      ...bounds(options),
+      what: `get ${type.kind} ${name}`,
+    });
 
   async function list<T extends KubeObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<Page<T>> {
     const { namespace, deadlineMs, serverTimeoutMs, signal, ...query } = options;
     const body = await callJson<ListBody<T>>(config, {
-      method: 'GET', path: collection(type, namespace), query: query as Query, ...bounds({ deadlineMs: deadlineMs ?? 30_000, serverTimeoutMs, signal }), what: `list ${type.plural}`,
+      method: 'GET',
+      path: collection(type, namespace),
+      query: query as Query,
+      ...bounds({ deadlineMs: deadlineMs ?? 30_000, serverTimeoutMs, signal }),
+      what: `list ${type.plural}`,
     });
-    return { items: body.items, resourceVersion: body.metadata.resourceVersion, continue: body.metadata.continue || undefined };
+    return {
+      items: body.items,
+      resourceVersion: body.metadata.resourceVersion,
+      continue: body.metadata.continue || undefined,
+    };
   }
 
   /** Every page. A token that expired between pages (`gone`) is the caller's: a mix of two states would be no list. */
-  async function listAll<T extends KubeObject>(type: ResourceType<T>, options: Omit<ListOptions, 'continue'> = {}): Promise<Page<T>> {
+  async function listAll<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: Omit<ListOptions, 'continue'> = {},
+  ): Promise<Page<T>> {
     const all: T[] = [];
     let page = await list(type, { limit: 500, ...options });
     for (;;) {
       for (const item of page.items) all.push(item);
-      if (page.continue === undefined) return { items: all, resourceVersion: page.resourceVersion, continue: undefined };
+      if (page.continue === undefined)
+        return { items: all, resourceVersion: page.resourceVersion, continue: undefined };
       const { resourceVersion: _, ...rest } = options;
       page = await list(type, { limit: 500, ...rest, continue: page.continue });
     }
   }
 
-  function create<T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: CallOptions & { dryRun?: boolean } = {}): Promise<T> {
+  function create<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: Draft<T>,
+    options: CallOptions & { dryRun?: boolean } = {},
+  ): Promise<T> {
     const namespace = options.namespace ?? object.metadata.namespace;
     return callJson<T>(config, {
-      method: 'POST', path: at(type, namespace), query: { dryRun: options.dryRun === true ? 'All' : undefined },
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind }, ...bounds(options), what: `create ${type.kind} ${object.metadata.name}`,
+      method: 'POST',
+      path: at(type, namespace),
+      query: { dryRun: options.dryRun === true ? 'All' : undefined },
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
+      ...bounds(options),
+      what: `create ${type.kind} ${object.metadata.name}`,
     });
   }
 
   /** Takes the whole object back, at the version that it carries. */
-  const replace = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: CallOptions & { subresource?: string } = {}): Promise<T> =>
+  const replace = <T extends KubeObject>(
+    type: ResourceType<T>,
+    object: Draft<T>,
+    options: CallOptions & { subresource?: string } = {},
+  ): Promise<T> =>
     callJson<T>(config, {
-      method: 'PUT', path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind }, ...bounds(options), what: `replace ${type.kind} ${object.metadata.name}`,
+      method: 'PUT',
+      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
+      ...bounds(options),
+      what: `replace ${type.kind} ${object.metadata.name}`,
     });
 
-  function patch<T extends KubeObject>(type: ResourceType<T>, name: string, body: Patch, options: PatchOptions, subresource?: string): Promise<T> {
-    const guarded = options.resourceVersion === undefined ? body : { ...body, metadata: { ...body.metadata, resourceVersion: options.resourceVersion } };
+  function patch<T extends KubeObject>(
+    type: ResourceType<T>,
+    name: string,
+    body: Patch,
+    options: PatchOptions,
+    subresource?: string,
+  ): Promise<T> {
+    const guarded =
+      options.resourceVersion === undefined
+        ? body
+        : { ...body, metadata: { ...body.metadata, resourceVersion: options.resourceVersion } };
     return callJson<T>(config, {
-      method: 'PATCH', path: at(type, options.namespace, name, subresource), body: guarded, contentType: 'application/merge-patch+json',
-      ...bounds(options), what: `patch ${type.kind} ${name}`,
+      method: 'PATCH',
+      path: at(type, options.namespace, name, subresource),
+      body: guarded,
+      contentType: 'application/merge-patch+json',
+      ...bounds(options),
+      what: `patch ${type.kind} ${name}`,
     });
   }
 
-  const mergePatch = <T extends KubeObject>(type: ResourceType<T>, name: string, body: Patch, options: PatchOptions = {}): Promise<T> =>
-    patch(type, name, body, options);
+  const mergePatch = <T extends KubeObject>(
+    type: ResourceType<T>,
+    name: string,
+    body: Patch,
+    options: PatchOptions = {},
+  ): Promise<T> => patch(type, name, body, options);
 
   /** `status` is merged into the object's status; lists in it are replaced whole. */
-  const mergePatchStatus = <T extends KubeObject>(type: ResourceType<T>, name: string, status: object, options: PatchOptions = {}): Promise<T> =>
-    patch(type, name, { status }, options, 'status');
+  const mergePatchStatus = <T extends KubeObject>(
+    type: ResourceType<T>,
+    name: string,
+    status: object,
+    options: PatchOptions = {},
+  ): Promise<T> => patch(type, name, { status }, options, 'status');
 
   const apply = <T extends KubeObject>(type: ResourceType<T>, object: Draft<T>, options: ApplyOptions): Promise<T> =>
     callJson<T>(config, {
-      method: 'PATCH', path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
+      method: 'PATCH',
+      path: at(type, options.namespace ?? object.metadata.namespace, object.metadata.name, options.subresource),
       query: { fieldManager: options.fieldManager, force: options.force === true ? true : undefined },
-      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind }, contentType: 'application/apply-patch+yaml',
-      ...bounds(options), what: `apply ${type.kind} ${object.metadata.name}`,
+      body: { ...object, apiVersion: apiVersionOf(type), kind: type.kind },
+      contentType: 'application/apply-patch+yaml',
+      ...bounds(options),
+      what: `apply ${type.kind} ${object.metadata.name}`,
     });
 
-  async function remove<T extends KubeObject>(type: ResourceType<T>, name: string, options: DeleteOptions = {}): Promise<void> {
+  async function remove<T extends KubeObject>(
+    type: ResourceType<T>,
+    name: string,
+    options: DeleteOptions = {},
+  ): Promise<void> {
     const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy } = options;
     const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion };
     await callText(config, {
-      method: 'DELETE', path: at(type, options.namespace, name), body: { preconditions, gracePeriodSeconds, propagationPolicy },
-      ...bounds(options), what: `delete ${type.kind} ${name}`,
+      method: 'DELETE',
+      path: at(type, options.namespace, name),
+      body: { preconditions, gracePeriodSeconds, propagationPolicy },
+      ...bounds(options),
+      what: `delete ${type.kind} ${name}`,
     });
   }
 
   const logs = (pod: string, options: LogOptions = {}): Promise<string> =>
     callText(config, {
-      method: 'GET', path: at(PODS, options.namespace, pod, 'log'),
-      query: { container: options.container, tailLines: options.tailLines, limitBytes: options.limitBytes, previous: options.previous },
-      ...bounds(options), what: `logs of pod ${pod}`,
+      method: 'GET',
+      path: at(PODS, options.namespace, pod, 'log'),
+      query: {
+        container: options.container,
+        tailLines: options.tailLines,
+        limitBytes: options.limitBytes,
+        previous: options.previous,
+      },
+      ...bounds(options),
+      what: `logs of pod ${pod}`,
     });
 
   /** One watch, until the server or the signal ends it; for a cache that stays right, see reflector.ts. */
-  function watchOnce<T extends KubeObject>(type: ResourceType<T>, options: WatchOptions, onEvent: (event: WatchEvent<T>) => void): Promise<void> {
+  function watchOnce<T extends KubeObject>(
+    type: ResourceType<T>,
+    options: WatchOptions,
+    onEvent: (event: WatchEvent<T>) => void,
+  ): Promise<void> {
     const { namespace, signal, serverTimeoutMs: _, onOpen, ...query } = options;
-    return watch<T>(config, { path: collection(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` }, onEvent, onOpen);
+    return watch<T>(
+      config,
+      { path: collection(type, namespace), query: query as Query, signal, what: `watch ${type.plural}` },
+      onEvent,
+      onOpen,
+    );
   }
 
   /** Keys with which the cluster signs service account tokens. */
   const jwks = (): Promise<{ keys: Record<string, unknown>[] }> => request({ method: 'GET', path: '/openid/v1/jwks' });
 
-  const issuer = async (): Promise<string> => (await request<{ issuer: string }>({ method: 'GET', path: '/.well-known/openid-configuration' })).issuer;
+  const issuer = async (): Promise<string> =>
+    (await request<{ issuer: string }>({ method: 'GET', path: '/.well-known/openid-configuration' })).issuer;
 
   return {
-    config, namespace: ownNamespace, request, get, list, listAll, create, replace, mergePatch, mergePatchStatus, apply, delete: remove, logs, watch: watchOnce, jwks, issuer,
+    config,
+    namespace: ownNamespace,
+    request,
+    get,
+    list,
+    listAll,
+    create,
+    replace,
+    mergePatch,
+    mergePatchStatus,
+    apply,
+    delete: remove,
+    logs,
+    watch: watchOnce,
+    jwks,
+    issuer,
     close: (): Promise<void> => config.close(),
   };
 }

@@ -1,7 +1,7 @@
 /**
- * How we reach the API server: client-node reads kubeconfig or the pod's service account and signs in; the connections are ours.
- * client-node makes a dispatcher, so a TLS connection, for every call. Here all calls share one, and watches have one of their own:
- * on a shared HTTP/2 connection their events wait behind bursts of writes.
+ * How we reach the API server: client-node reads kubeconfig or the pod's service account and signs in; the connections
+ * are ours. client-node makes a dispatcher, so a TLS connection, for every call. Here all calls share one, and watches
+ * have one of their own: on a shared HTTP/2 connection their events wait behind bursts of writes.
  */
 import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
@@ -48,7 +48,8 @@ export class SharedKubeConfig extends KubeConfig {
     if (this.#options.kubeconfig !== undefined) this.loadFromFile(this.#options.kubeconfig);
     else this.loadFromDefault();
     if (this.#options.context !== undefined) this.setCurrentContext(this.#options.context);
-    if (this.getCurrentCluster() === null) throw new KubeError('configuration', 'no cluster in the kubeconfig, and not inside a pod');
+    if (this.getCurrentCluster() === null)
+      throw new KubeError('configuration', 'no cluster in the kubeconfig, and not inside a pod');
   }
 
   get namespace(): string {
@@ -64,7 +65,9 @@ export class SharedKubeConfig extends KubeConfig {
 
   async access(): Promise<Access> {
     if (this.#access !== undefined && performance.now() - this.#readAt < REFRESH_MS) return this.#access;
-    this.#reading ??= this.#read().finally(() => { this.#reading = undefined; });
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
     return this.#reading;
   }
 
@@ -99,7 +102,9 @@ export class SharedKubeConfig extends KubeConfig {
     const options: RequestOptions = {};
     await this.applyToHTTPSOptions(options);
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = options;
-    const given = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(([, value]) => value !== undefined);
+    const given = Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(
+      ([, value]) => value !== undefined,
+    );
     const material = JSON.stringify(given.map(([name, value]) => [name, String(value)]));
     if (this.#access === undefined || material !== this.#material) {
       const replaced = this.#access;
@@ -117,15 +122,21 @@ export class SharedKubeConfig extends KubeConfig {
     }
     this.#access.headers = headersOf(options);
     // client-node keeps a token file's content for a minute; after a 401 that is too long.
-    const tokenFile = (this.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined)?.config?.tokenFile;
-    if (tokenFile !== undefined) this.#access.headers = { ...this.#access.headers, authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` };
+    const tokenFile = (this.getCurrentUser()?.authProvider as { config?: { tokenFile?: string } } | undefined)?.config
+      ?.tokenFile;
+    if (tokenFile !== undefined)
+      this.#access.headers = {
+        ...this.#access.headers,
+        authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`,
+      };
     this.#readAt = performance.now();
     return this.#access;
   }
 
   #dispatcher(tls: RequestOptions, http2: boolean): Dispatcher {
     const cluster = this.getCurrentCluster();
-    if (cluster?.proxyUrl !== undefined) throw new KubeError('configuration', 'proxy-url in a kubeconfig is not supported');
+    if (cluster?.proxyUrl !== undefined)
+      throw new KubeError('configuration', 'proxy-url in a kubeconfig is not supported');
     return new Agent({
       allowH2: http2,
       // HTTP/2 opens a second connection only past 100 calls at once; HTTP/1.1 needs one for each call that runs.
@@ -145,7 +156,8 @@ export class SharedKubeConfig extends KubeConfig {
 function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8', 'user-agent': 'probeyard' };
   for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value).trim();
-  if (typeof options.auth === 'string') headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  if (typeof options.auth === 'string')
+    headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
   return headers;
 }
 

@@ -5,7 +5,9 @@ import { DEFINITIONS, GROUP, VERSION, type Definition } from './resources.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** JSON schema to the structural subset that the API server takes: no patternProperties, no `required` that is empty. */
+/**
+ * JSON schema to the structural subset that the API server takes: no patternProperties, no `required` that is empty.
+ */
 function structural(schema: unknown): Json {
   const node = schema as Record<string, unknown>;
   const out: Record<string, Json> = {};
@@ -14,7 +16,9 @@ function structural(schema: unknown): Json {
       const [only] = Object.values(value as Record<string, unknown>);
       out['additionalProperties'] = structural(only);
     } else if (key === 'properties') {
-      out['properties'] = Object.fromEntries(Object.entries(value as object).map(([name, sub]) => [name, structural(sub)]));
+      out['properties'] = Object.fromEntries(
+        Object.entries(value as object).map(([name, sub]) => [name, structural(sub)]),
+      );
     } else if (key === 'items') {
       out['items'] = structural(value);
     } else if (key !== 'required' || (value as string[]).length > 0) {
@@ -54,7 +58,9 @@ export function customResourceDefinition(definition: Definition): Record<string,
           served: true,
           storage: true,
           subresources: { status: {}, ...(definition.scale ? { scale: { ...definition.scale } } : {}) },
-          ...(definition.selectable.length > 0 ? { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) } : {}),
+          ...(definition.selectable.length > 0
+            ? { selectableFields: definition.selectable.map((jsonPath) => ({ jsonPath })) }
+            : {}),
           additionalPrinterColumns: definition.columns.map((column) => ({ ...column })),
           schema: {
             openAPIV3Schema: {

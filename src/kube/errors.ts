@@ -1,9 +1,24 @@
 /** The one error of this area: what the API server, or the way to it, said. */
 
 export type KubeErrorCode =
-  | 'bad-request' | 'unauthorized' | 'forbidden' | 'not-found' | 'not-allowed' | 'already-exists' | 'conflict' | 'gone'
-  | 'too-large' | 'invalid' | 'too-many-requests' | 'internal' | 'unavailable'
-  | 'timeout' | 'unreachable' | 'aborted' | 'broken-stream' | 'configuration';
+  | 'bad-request'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  | 'not-allowed'
+  | 'already-exists'
+  | 'conflict'
+  | 'gone'
+  | 'too-large'
+  | 'invalid'
+  | 'too-many-requests'
+  | 'internal'
+  | 'unavailable'
+  | 'timeout'
+  | 'unreachable'
+  | 'aborted'
+  | 'broken-stream'
+  | 'configuration';
 
 export class KubeError extends Error {
   override readonly name = 'KubeError';
@@ -14,7 +29,11 @@ export class KubeError extends Error {
   /** Fields that a server-side apply may not change, because another manager owns them. */
   readonly fields: readonly string[];
 
-  constructor(code: KubeErrorCode, message: string, options: { status?: number; retryAfterMs?: number | undefined; fields?: readonly string[]; cause?: unknown } = {}) {
+  constructor(
+    code: KubeErrorCode,
+    message: string,
+    options: { status?: number; retryAfterMs?: number | undefined; fields?: readonly string[]; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options.status ?? 0;
@@ -41,19 +60,45 @@ export interface Status {
 }
 
 const BY_STATUS: Record<number, KubeErrorCode> = {
-  400: 'bad-request', 401: 'unauthorized', 403: 'forbidden', 404: 'not-found', 405: 'not-allowed', 409: 'conflict', 410: 'gone',
-  413: 'too-large', 422: 'invalid', 429: 'too-many-requests', 500: 'internal', 502: 'unavailable', 503: 'unavailable', 504: 'timeout',
+  400: 'bad-request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not-found',
+  405: 'not-allowed',
+  409: 'conflict',
+  410: 'gone',
+  413: 'too-large',
+  422: 'invalid',
+  429: 'too-many-requests',
+  500: 'internal',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'timeout',
 };
 
-const BY_REASON: Record<string, KubeErrorCode> = { AlreadyExists: 'already-exists', Expired: 'gone', Gone: 'gone', Timeout: 'timeout', ServerTimeout: 'timeout' };
+const BY_REASON: Record<string, KubeErrorCode> = {
+  AlreadyExists: 'already-exists',
+  Expired: 'gone',
+  Gone: 'gone',
+  Timeout: 'timeout',
+  ServerTimeout: 'timeout',
+};
 
-export function errorOfStatus(httpStatus: number, status: Status | undefined, what: string, retryAfterSeconds?: number): KubeError {
+export function errorOfStatus(
+  httpStatus: number,
+  status: Status | undefined,
+  what: string,
+  retryAfterSeconds?: number,
+): KubeError {
   const number = status?.code ?? httpStatus;
   const code = BY_REASON[status?.reason ?? ''] ?? BY_STATUS[number] ?? (number >= 500 ? 'internal' : 'bad-request');
   const seconds = status?.details?.retryAfterSeconds ?? retryAfterSeconds;
   return new KubeError(code, `${what}: ${status?.message ?? `HTTP ${number}`}`, {
     status: number,
     retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
-    fields: status?.details?.causes?.flatMap(({ reason, field }) => (reason === 'FieldManagerConflict' && field !== undefined ? [field] : [])) ?? [],
+    fields:
+      status?.details?.causes?.flatMap(({ reason, field }) =>
+        reason === 'FieldManagerConflict' && field !== undefined ? [field] : [],
+      ) ?? [],
   });
 }

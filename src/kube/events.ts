@@ -1,11 +1,18 @@
-/** Events on our objects, for `kubectl describe`. Repeats raise a count; a flood is thinned, never the controller slowed. */
+/**
+ * Events on our objects, for `kubectl describe`. Repeats raise a count; a flood is thinned, never the controller
+ * slowed.
+ */
 import { createHash } from 'node:crypto';
 import { apiVersionOf, EVENTS, isKubeError, type KubeClient, type KubeObject, type ResourceType } from './client.ts';
 import { printable } from './printable.ts';
 
 export interface EventRecorder {
   /** Never waits and never throws. Text must be fit for everyone who may list events: no source, no credential. */
-  record(type: ResourceType, object: KubeObject, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void;
+  record(
+    type: ResourceType,
+    object: KubeObject,
+    event: { type: 'Normal' | 'Warning'; reason: string; message: string },
+  ): void;
   /** Resolves when all that was taken has been sent or given up. */
   flush(): Promise<void>;
   readonly dropped: number;
@@ -22,11 +29,27 @@ export interface RecorderOptions {
   onError?(error: unknown): void;
 }
 
-interface Series { name: string; namespace: string; count: number; first: string; body: object; note: string; sent: boolean; dirty: boolean }
+interface Series {
+  name: string;
+  namespace: string;
+  count: number;
+  first: string;
+  body: object;
+  note: string;
+  sent: boolean;
+  dirty: boolean;
+}
 
 const MAX_SERIES = 4096;
 
-export function eventRecorder({ client, component, instance, perSecond = 20, burst = 100, onError = () => {} }: RecorderOptions): EventRecorder {
+export function eventRecorder({
+  client,
+  component,
+  instance,
+  perSecond = 20,
+  burst = 100,
+  onError = () => {},
+}: RecorderOptions): EventRecorder {
   /** In order of last use. */
   const series = new Map<string, Series>();
   let tokens = burst;
@@ -56,7 +79,11 @@ export function eventRecorder({ client, component, instance, perSecond = 20, bur
       // The API server forgets events after an hour.
       if (!isKubeError(error, 'not-found')) throw error;
     }
-    await client.create(EVENTS, { metadata: { name, namespace }, ...entry.body, ...changed, firstTimestamp: entry.first } as never, { deadlineMs: 5000 });
+    await client.create(
+      EVENTS,
+      { metadata: { name, namespace }, ...entry.body, ...changed, firstTimestamp: entry.first } as never,
+      { deadlineMs: 5000 },
+    );
     entry.sent = true;
   }
 
@@ -68,10 +95,19 @@ export function eventRecorder({ client, component, instance, perSecond = 20, bur
       const known = series.get(key);
       const entry = known ?? {
         name: `${name.slice(0, 220)}.${createHash('sha256').update(`${key}/${instance}/${Date.now()}`).digest('hex').slice(0, 16)}`,
-        namespace, count: 0, first: seconds(), note, sent: false, dirty: false,
+        namespace,
+        count: 0,
+        first: seconds(),
+        note,
+        sent: false,
+        dirty: false,
         body: {
           involvedObject: { apiVersion: apiVersionOf(type), kind: type.kind, name, namespace, uid, resourceVersion },
-          type: severity, reason, source: { component }, reportingComponent: component, reportingInstance: instance,
+          type: severity,
+          reason,
+          source: { component },
+          reportingComponent: component,
+          reportingInstance: instance,
         },
       };
       entry.count += 1;
@@ -87,7 +123,9 @@ export function eventRecorder({ client, component, instance, perSecond = 20, bur
       sending = sending.then(() => send(entry)).catch(onError);
     },
     flush: () => sending,
-    get dropped() { return dropped; },
+    get dropped() {
+      return dropped;
+    },
   };
 }
 

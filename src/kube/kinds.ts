@@ -1,6 +1,13 @@
 /** Which kinds we talk about, where each is served, and the type of its objects as JSON gives them. */
 import type {
-  CoreV1Event, V1ConfigMap, V1Lease, V1Namespace, V1Node, V1Pod, V1Secret, V1ServiceAccount,
+  CoreV1Event,
+  V1ConfigMap,
+  V1Lease,
+  V1Namespace,
+  V1Node,
+  V1Pod,
+  V1Secret,
+  V1ServiceAccount,
 } from '@kubernetes/client-node';
 import { GROUP, VERSION, type Meta, type ProbeJob, type ProbePool, type ProbeTool } from './resources.ts';
 
@@ -12,7 +19,13 @@ export interface KubeObject {
 }
 
 /** Generated types hold Dates; the wire holds text, and converting every object of a big LIST would only cost. */
-type Raw<T> = T extends Date ? string : T extends (infer Item)[] ? Raw<Item>[] : T extends object ? { [Key in keyof T]: Raw<T[Key]> } : T;
+type Raw<T> = T extends Date
+  ? string
+  : T extends (infer Item)[]
+    ? Raw<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Raw<T[Key]> }
+      : T;
 type Stored<T extends { metadata?: unknown }> = Omit<Raw<T>, 'metadata'> & { metadata: Meta };
 
 export type Pod = Stored<V1Pod>;
@@ -34,10 +47,20 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly object?: T;
 }
 
-const core = <T extends KubeObject>(plural: string, kind: string, namespaced = true): ResourceType<T> =>
-  ({ group: '', version: 'v1', plural, kind, namespaced });
-const own = <T extends KubeObject>(plural: string, kind: string): ResourceType<T> =>
-  ({ group: GROUP, version: VERSION, plural, kind, namespaced: true });
+const core = <T extends KubeObject>(plural: string, kind: string, namespaced = true): ResourceType<T> => ({
+  group: '',
+  version: 'v1',
+  plural,
+  kind,
+  namespaced,
+});
+const own = <T extends KubeObject>(plural: string, kind: string): ResourceType<T> => ({
+  group: GROUP,
+  version: VERSION,
+  plural,
+  kind,
+  namespaced: true,
+});
 
 export const PROBE_JOBS = own<ProbeJob>('probejobs', 'ProbeJob');
 export const PROBE_TOOLS = own<ProbeTool>('probetools', 'ProbeTool');
@@ -48,10 +71,23 @@ export const CONFIG_MAPS = core<ConfigMap>('configmaps', 'ConfigMap');
 export const EVENTS = core<KubeEvent>('events', 'Event');
 export const SERVICE_ACCOUNTS = core<ServiceAccount>('serviceaccounts', 'ServiceAccount');
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
-export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
-export const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false };
+export const LEASES: ResourceType<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+export const CRDS: ResourceType = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
 
-export const apiVersionOf = (type: ResourceType): string => (type.group === '' ? type.version : `${type.group}/${type.version}`);
+export const apiVersionOf = (type: ResourceType): string =>
+  type.group === '' ? type.version : `${type.group}/${type.version}`;
 
 export function pathOf(type: ResourceType, namespace: string | undefined, name?: string, subresource?: string): string {
   const root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
@@ -62,4 +98,6 @@ export function pathOf(type: ResourceType, namespace: string | undefined, name?:
 
 /** How caches and queues name an object. */
 export const keyOf = (object: { metadata: { name: string; namespace?: string | undefined } }): string =>
-  object.metadata.namespace === undefined ? object.metadata.name : `${object.metadata.namespace}/${object.metadata.name}`;
+  object.metadata.namespace === undefined
+    ? object.metadata.name
+    : `${object.metadata.namespace}/${object.metadata.name}`;

@@ -1,4 +1,7 @@
-/** Who leads, decided from what was seen of a Lease and when; no clock of another machine is believed. Pure: lease.ts acts. */
+/**
+ * Who leads, decided from what was seen of a Lease and when; no clock of another machine is believed. Pure: lease.ts
+ * acts.
+ */
 import type { Lease } from './kinds.ts';
 
 export interface LeaseRecord {
@@ -12,7 +15,10 @@ export interface LeaseRecord {
 }
 
 /** A record, and the monotonic time at which we first saw it like this. */
-export interface Sighting { record: LeaseRecord; seenAt: number }
+export interface Sighting {
+  record: LeaseRecord;
+  seenAt: number;
+}
 
 export function recordOf(lease: Lease): LeaseRecord {
   const spec = lease.spec;
@@ -26,13 +32,16 @@ export function recordOf(lease: Lease): LeaseRecord {
 }
 
 /**
- * What we know after seeing a record: a holder that renewed has its whole time again from now; anything else, a label say, moves nothing.
- * Answers come out of order (a poll, the watch, our own writes): an older one changes nothing.
+ * What we know after seeing a record: a holder that renewed has its whole time again from now; anything else, a label
+ * say, moves nothing. Answers come out of order (a poll, the watch, our own writes): an older one changes nothing.
  */
 export function sight(before: Sighting | undefined, record: LeaseRecord, now: number): Sighting {
   if (before === undefined) return { record, seenAt: now };
   if (Number(record.resourceVersion) < Number(before.record.resourceVersion)) return before;
-  const same = before.record.holder === record.holder && before.record.epoch === record.epoch && before.record.renewTime === record.renewTime;
+  const same =
+    before.record.holder === record.holder &&
+    before.record.epoch === record.epoch &&
+    before.record.renewTime === record.renewTime;
   return { record, seenAt: same ? before.seenAt : now };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Leader election on a Lease. The holder counts from when it SENT its last successful renewal, everyone else from when they SAW it:
- * the holder's time always ends first, whatever the clocks say. That is no fence by itself: writes carry the epoch, are sent only
- * after stillLeading(), and with a server-side time-out that ends within the margin.
+ * Leader election on a Lease. The holder counts from when it SENT its last successful renewal, everyone else from when
+ * they SAW it: the holder's time always ends first, whatever the clocks say. That is no fence by itself: writes carry
+ * the epoch, are sent only after stillLeading(), and with a server-side time-out that ends within the margin.
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from './backoff.ts';
@@ -57,14 +57,20 @@ export function startElection(options: LeaseOptions): Election {
   let wake = () => {};
 
   // A machine that was suspended stops the monotonic clock, not the other one: the larger age is the safe one.
-  const ageMs = (): number => (lead === undefined ? Infinity : Math.max(performance.now() - lead.sentAt, Date.now() - lead.sentWall));
+  const ageMs = (): number =>
+    lead === undefined ? Infinity : Math.max(performance.now() - lead.sentAt, Date.now() - lead.sentWall);
   const stillLeading = (margin = marginMs): boolean => lead !== undefined && ageMs() + margin < durationMs;
 
   function note(record: LeaseRecord): void {
     const before = sighting?.record;
     sighting = sight(sighting, record, performance.now());
     highest = Math.max(highest, record.epoch);
-    if (lead !== undefined && sighting.record === record && (record.epoch > lead.epoch || (record.holder !== identity && record.epoch === lead.epoch))) lose('taken');
+    if (
+      lead !== undefined &&
+      sighting.record === record &&
+      (record.epoch > lead.epoch || (record.holder !== identity && record.epoch === lead.epoch))
+    )
+      lose('taken');
     if (record.holder !== identity && before?.holder !== record.holder) wake();
   }
 
@@ -77,27 +83,43 @@ export function startElection(options: LeaseOptions): Election {
   }
 
   function armLapse(): NodeJS.Timeout {
-    return setTimeout(() => {
-      if (lead === undefined) return;
-      if (stillLeading()) lead.lapse = armLapse();
-      else lose('lapsed');
-    }, Math.max(1, durationMs - marginMs - ageMs()));
+    return setTimeout(
+      () => {
+        if (lead === undefined) return;
+        if (stillLeading()) lead.lapse = armLapse();
+        else lose('lapsed');
+      },
+      Math.max(1, durationMs - marginMs - ageMs()),
+    );
   }
 
-  const refresh = async (): Promise<void> => note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs, signal: stopping.signal })));
+  const refresh = async (): Promise<void> =>
+    note(recordOf(await client.get(LEASES, name, { namespace, deadlineMs: renewMs, signal: stopping.signal })));
 
   async function take(): Promise<void> {
     // Workers of an earlier lead end before the next begins.
     await losing;
     const epoch = Math.max(highest, options.epochFloor?.() ?? 0) + 1;
     const now = microTime();
-    const spec = { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), leaseTransitions: epoch, acquireTime: now, renewTime: now };
+    const spec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1000),
+      leaseTransitions: epoch,
+      acquireTime: now,
+      renewTime: now,
+    };
     const sentAt = performance.now();
     const sentWall = Date.now();
     const bounds = { namespace, deadlineMs: renewMs, serverTimeoutMs: renewMs };
-    const lease = sighting === undefined
-      ? await client.create(LEASES, { metadata: { name, namespace }, spec }, bounds)
-      : await client.mergePatch(LEASES, name, { spec }, { ...bounds, resourceVersion: sighting.record.resourceVersion });
+    const lease =
+      sighting === undefined
+        ? await client.create(LEASES, { metadata: { name, namespace }, spec }, bounds)
+        : await client.mergePatch(
+            LEASES,
+            name,
+            { spec },
+            { ...bounds, resourceVersion: sighting.record.resourceVersion },
+          );
     note(recordOf(lease));
     // The answer may have been long on its way: then the lease is ours by name, but too old to lead on.
     if (stopping.signal.aborted || performance.now() - sentAt + marginMs >= durationMs) return;
@@ -109,8 +131,17 @@ export function startElection(options: LeaseOptions): Election {
   async function renew(held: NonNullable<typeof lead>): Promise<void> {
     const sentAt = performance.now();
     const sentWall = Date.now();
-    const bounds = { namespace, deadlineMs: Math.max(500, Math.min(renewMs, durationMs - marginMs - ageMs())), serverTimeoutMs: renewMs };
-    const lease = await client.mergePatch(LEASES, name, { spec: { renewTime: microTime() } }, { ...bounds, resourceVersion: sighting!.record.resourceVersion });
+    const bounds = {
+      namespace,
+      deadlineMs: Math.max(500, Math.min(renewMs, durationMs - marginMs - ageMs())),
+      serverTimeoutMs: renewMs,
+    };
+    const lease = await client.mergePatch(
+      LEASES,
+      name,
+      { spec: { renewTime: microTime() } },
+      { ...bounds, resourceVersion: sighting!.record.resourceVersion },
+    );
     if (lead === held) {
       held.sentAt = sentAt;
       held.sentWall = sentWall;
@@ -125,7 +156,10 @@ export function startElection(options: LeaseOptions): Election {
         await renew(lead);
         return renewMs - ageMs();
       }
-      if (sighting === undefined) await refresh().catch((error: unknown) => { if (!isKubeError(error, 'not-found')) throw error; });
+      if (sighting === undefined)
+        await refresh().catch((error: unknown) => {
+          if (!isKubeError(error, 'not-found')) throw error;
+        });
       const wait = sighting === undefined ? 0 : takeableInMs(sighting, identity, durationMs, performance.now());
       if (wait === 0) {
         await take();
@@ -149,7 +183,8 @@ export function startElection(options: LeaseOptions): Election {
       await refresh().catch((again: unknown) => {
         if (isKubeError(again, 'not-found')) sighting = undefined;
       });
-      // A conflict while leading is somebody's label, or a renewal that landed though we heard nothing: once more at once.
+      // A conflict while leading is somebody's label, or a renewal that landed though we heard nothing: once more at
+      // once.
       return lead !== undefined ? Math.min(renewMs / 8, 250) : renewMs / 4 + Math.random() * 100;
     }
   }
@@ -165,7 +200,11 @@ export function startElection(options: LeaseOptions): Election {
   }
 
   const reflector = startReflector({
-    client, type: LEASES, namespace, fieldSelector: `metadata.name=${name}`, backoffMs: [200, 2000],
+    client,
+    type: LEASES,
+    namespace,
+    fieldSelector: `metadata.name=${name}`,
+    backoffMs: [200, 2000],
     handlers: {
       add: (lease) => note(recordOf(lease)),
       update: (lease) => note(recordOf(lease)),
@@ -196,7 +235,15 @@ export function startElection(options: LeaseOptions): Election {
         lead = undefined;
         const late = new AbortController();
         stopped = await Promise.race([
-          losing.then(() => options.onLost('released')).then(() => true, (error: unknown) => { onError(error); return false; }),
+          losing
+            .then(() => options.onLost('released'))
+            .then(
+              () => true,
+              (error: unknown) => {
+                onError(error);
+                return false;
+              },
+            ),
           pause(Math.max(left, 0), late.signal).then(() => false),
         ]);
         late.abort();
@@ -214,7 +261,12 @@ export function startElection(options: LeaseOptions): Election {
     for (let attempt = 0; attempt < 2; attempt++) {
       try {
         if (sighting === undefined || sighting.record.holder !== identity) return;
-        await client.mergePatch(LEASES, name, { spec }, { namespace, deadlineMs: renewMs, resourceVersion: sighting.record.resourceVersion });
+        await client.mergePatch(
+          LEASES,
+          name,
+          { spec },
+          { namespace, deadlineMs: renewMs, resourceVersion: sighting.record.resourceVersion },
+        );
         return;
       } catch (error) {
         if (!isKubeError(error, 'conflict')) throw error;

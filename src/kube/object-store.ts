@@ -23,7 +23,9 @@ const asList = (values: string | readonly string[] | undefined): readonly string
 
 export function objectStore<T extends KubeObject>(indexes: Record<string, IndexFunction<T>> = {}): WritableStore<T> {
   const objects = new Map<string, T>();
-  const tables = new Map(Object.entries(indexes).map(([name, values]) => [name, { values, keys: new Map<string, Set<string>>() }]));
+  const tables = new Map(
+    Object.entries(indexes).map(([name, values]) => [name, { values, keys: new Map<string, Set<string>>() }]),
+  );
 
   function unindex(key: string, object: T): void {
     for (const { values, keys } of tables.values()) {
@@ -47,7 +49,9 @@ export function objectStore<T extends KubeObject>(indexes: Record<string, IndexF
     keys: () => objects.keys(),
     by: (index, value) => [...(keysBy(index, value) ?? [])].map((key) => objects.get(key)!),
     countBy: (index, value) => keysBy(index, value)?.size ?? 0,
-    get size() { return objects.size; },
+    get size() {
+      return objects.size;
+    },
     set(object) {
       const key = keyOf(object);
       const before = objects.get(key);

@@ -1,6 +1,7 @@
 /**
- * A work queue of keys. A key is never in two workers at once; added while it is worked on, it runs once more afterwards.
- * Fresh keys go before those that only a LIST brought up, so a restart with 10,000 old jobs does not delay a new one.
+ * A work queue of keys. A key is never in two workers at once; added while it is worked on, it runs once more
+ * afterwards. Fresh keys go before those that only a LIST brought up, so a restart with 10,000 old jobs does not delay
+ * a new one.
  */
 
 export interface AddOptions {
@@ -101,12 +102,18 @@ export function workQueue(): WorkQueue {
       failed.set(key, failures + 1);
       addAfter(key, retryDelayMs(failures), options);
     },
-    forget: (key) => { failed.delete(key); },
+    forget: (key) => {
+      failed.delete(key);
+    },
     failures: (key) => failed.get(key) ?? 0,
     get() {
       if (stopped) return Promise.resolve(undefined);
       const key = take();
-      return key === undefined ? new Promise((resolve) => { takers.push(resolve); }) : Promise.resolve(key);
+      return key === undefined
+        ? new Promise((resolve) => {
+            takers.push(resolve);
+          })
+        : Promise.resolve(key);
     },
     done(key) {
       processing.delete(key);
@@ -114,9 +121,15 @@ export function workQueue(): WorkQueue {
       dirty.delete(key);
       if (again !== undefined) add(key, { low: again });
     },
-    get length() { return high.size + low.size; },
-    get processing() { return processing.size; },
-    get delayed() { return planned.size; },
+    get length() {
+      return high.size + low.size;
+    },
+    get processing() {
+      return processing.size;
+    },
+    get delayed() {
+      return planned.size;
+    },
     stop() {
       stopped = true;
       for (const key of planned.keys()) unplan(key);
@@ -134,11 +147,14 @@ export interface Workers {
 }
 
 /**
- * Runs `work` for each key, so many at once. A throw plans the key again, later each time; a number asks for another turn
- * after so many milliseconds. Both `onError` and the queue see the failure count.
+ * Runs `work` for each key, so many at once. A throw plans the key again, later each time; a number asks for another
+ * turn after so many milliseconds. Both `onError` and the queue see the failure count.
  */
 export function runWorkers(
-  queue: WorkQueue, count: number, work: (key: string) => Promise<number | void>, onError: (error: unknown, key: string, failures: number) => void = () => {},
+  queue: WorkQueue,
+  count: number,
+  work: (key: string) => Promise<number | void>,
+  onError: (error: unknown, key: string, failures: number) => void = () => {},
 ): Workers {
   async function worker(): Promise<void> {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {

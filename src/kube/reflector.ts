@@ -1,6 +1,6 @@
 /**
- * A cache of one kind of object that stays right: LIST in pages, WATCH from there, again and again.
- * client-node's informer ends at the first error and never asks for bookmarks; a watch that is silently dead hangs it for ever.
+ * A cache of one kind of object that stays right: LIST in pages, WATCH from there, again and again. client-node's
+ * informer ends at the first error and never asks for bookmarks; a watch that is silently dead hangs it for ever.
  */
 import { jitteredBackoff, pause } from './backoff.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
@@ -61,14 +61,19 @@ export interface Reflector<T extends KubeObject> extends ObjectStore<T> {
   stop(): Promise<void>;
 }
 
-const numberOf = (resourceVersion: string | undefined): number => (resourceVersion === undefined ? 0 : Number(resourceVersion));
+const numberOf = (resourceVersion: string | undefined): number =>
+  resourceVersion === undefined ? 0 : Number(resourceVersion);
 
 export function startReflector<T extends KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   const { client, type, handlers = {}, hooks = {}, pageSize = 500, silenceMs = 100_000 } = options;
   const { transform = withoutManagedFields, watchSeconds = () => Math.round(300 + Math.random() * 300) } = options;
-  const scope = { namespace: options.namespace, labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+  const scope = {
+    namespace: options.namespace,
+    labelSelector: options.labelSelector,
+    fieldSelector: options.fieldSelector,
+  };
   const store = objectStore<T>(options.indexes);
-  const backoff = jitteredBackoff(...(options.backoffMs ?? [800, 30_000] as const));
+  const backoff = jitteredBackoff(...(options.backoffMs ?? ([800, 30_000] as const)));
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
@@ -92,7 +97,10 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
   function advance(to: number): void {
     if (to > version) version = to;
     if (waiters.length === 0) return;
-    const [due, rest] = [waiters.filter((waiter) => waiter.version <= version), waiters.filter((waiter) => waiter.version > version)];
+    const [due, rest] = [
+      waiters.filter((waiter) => waiter.version <= version),
+      waiters.filter((waiter) => waiter.version > version),
+    ];
     waiters = rest;
     for (const waiter of due) waiter.done();
   }
@@ -104,7 +112,8 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     else if (before.metadata.uid !== object.metadata.uid) {
       tell(() => handlers.delete?.(before, { finalStateUnknown: true }));
       tell(() => handlers.add?.(object, { relist }));
-    } else if (before.metadata.resourceVersion !== object.metadata.resourceVersion) tell(() => handlers.update?.(object, before, { relist }));
+    } else if (before.metadata.resourceVersion !== object.metadata.resourceVersion)
+      tell(() => handlers.update?.(object, before, { relist }));
   }
 
   function drop(key: string, last: T | undefined, finalStateUnknown: boolean): void {
@@ -164,15 +173,29 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     const from = version;
     heardAt = openedAt;
     let silent = false;
-    const watchdog = setInterval(() => {
-      if (performance.now() - heardAt < silenceMs) return;
-      silent = true;
-      abort.abort();
-    }, Math.max(silenceMs / 10, 20));
+    const watchdog = setInterval(
+      () => {
+        if (performance.now() - heardAt < silenceMs) return;
+        silent = true;
+        abort.abort();
+      },
+      Math.max(silenceMs / 10, 20),
+    );
     try {
-      await client.watch(type, { ...scope, resourceVersion: String(version), allowWatchBookmarks: true, timeoutSeconds: watchSeconds(), signal: abort.signal }, onEvent);
+      await client.watch(
+        type,
+        {
+          ...scope,
+          resourceVersion: String(version),
+          allowWatchBookmarks: true,
+          timeoutSeconds: watchSeconds(),
+          signal: abort.signal,
+        },
+        onEvent,
+      );
       // A server that takes a watch and ends it at once, over and over, is no healthy one.
-      if (performance.now() - openedAt < 1000 && version === from) throw new KubeError('broken-stream', `watch ${type.plural}: ended at once`);
+      if (performance.now() - openedAt < 1000 && version === from)
+        throw new KubeError('broken-stream', `watch ${type.plural}: ended at once`);
       backoff.reset();
       hooks.watchEnded?.('end');
     } catch (error) {
@@ -213,7 +236,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
             continue;
           }
         }
-        await pause(Math.max(backoff.next(), isKubeError(error) ? error.retryAfterMs ?? 0 : 0), stopping.signal);
+        await pause(Math.max(backoff.next(), isKubeError(error) ? (error.retryAfterMs ?? 0) : 0), stopping.signal);
       }
     }
   }
@@ -230,7 +253,13 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
       const wanted = numberOf(resourceVersion);
       if (wanted <= version) return Promise.resolve(true);
       return new Promise((resolve) => {
-        const waiter = { version: wanted, done: () => { clearTimeout(timer); resolve(true); } };
+        const waiter = {
+          version: wanted,
+          done: () => {
+            clearTimeout(timer);
+            resolve(true);
+          },
+        };
         const timer = setTimeout(() => {
           waiters = waiters.filter((other) => other !== waiter);
           resolve(false);
@@ -238,13 +267,20 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
         waiters.push(waiter);
       });
     },
-    relist: () => new Promise((resolve) => {
-      relisters.push(resolve);
-      watching?.abort();
-    }),
+    relist: () =>
+      new Promise((resolve) => {
+        relisters.push(resolve);
+        watching?.abort();
+      }),
     silentMs: () => performance.now() - heardAt,
-    get: store.get, list: store.list, by: store.by, countBy: store.countBy, keys: store.keys,
-    get size() { return store.size; },
+    get: store.get,
+    list: store.list,
+    by: store.by,
+    countBy: store.countBy,
+    keys: store.keys,
+    get size() {
+      return store.size;
+    },
     async stop() {
       stopping.abort();
       if (!synced) ready.reject(new KubeError('aborted', `cache of ${type.plural}: stopped`));

@@ -54,19 +54,54 @@ export type ToolName = (typeof TOOLS)[number];
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
 const REASONS = [
-  'Queued', 'TokenAtLimit', 'AccountAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing', 'Running',
-  'Completed', 'ToolFailed', 'OriginUnreachable', 'SourceForbidden', 'SourceTooLarge', 'ToolUnavailable', 'InvalidRequest',
-  'TokenInactive', 'QuotaExceeded', 'QueueTimeout', 'QueueFull', 'DeadlineExceeded', 'Cancelled', 'RunnerLost', 'InternalError',
+  'Queued',
+  'TokenAtLimit',
+  'AccountAtLimit',
+  'AccountAtShare',
+  'NoRunner',
+  'IsolationMissing',
+  'Running',
+  'Completed',
+  'ToolFailed',
+  'OriginUnreachable',
+  'SourceForbidden',
+  'SourceTooLarge',
+  'ToolUnavailable',
+  'InvalidRequest',
+  'TokenInactive',
+  'QuotaExceeded',
+  'QueueTimeout',
+  'QueueFull',
+  'DeadlineExceeded',
+  'Cancelled',
+  'RunnerLost',
+  'InternalError',
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-export const WAITING: readonly Reason[] = ['Queued', 'TokenAtLimit', 'AccountAtLimit', 'AccountAtShare', 'NoRunner', 'IsolationMissing'];
+export const WAITING: readonly Reason[] = [
+  'Queued',
+  'TokenAtLimit',
+  'AccountAtLimit',
+  'AccountAtShare',
+  'NoRunner',
+  'IsolationMissing',
+];
 
 const Source = Type.Object(
   {
-    display: Type.Optional(text(1024, { description: 'What may be shown of the source: scheme, host and last path segment.' })),
-    sealed: Type.Optional(text(24576, { description: 'The whole source as a compact JWE. Only the API server of Probeyard may set it.' })),
-    url: Type.Optional(text(4096, { minLength: 1, description: 'A plain address for jobs made by hand: without user info and without a query.' })),
+    display: Type.Optional(
+      text(1024, { description: 'What may be shown of the source: scheme, host and last path segment.' }),
+    ),
+    sealed: Type.Optional(
+      text(24576, { description: 'The whole source as a compact JWE. Only the API server of Probeyard may set it.' }),
+    ),
+    url: Type.Optional(
+      text(4096, {
+        minLength: 1,
+        description: 'A plain address for jobs made by hand: without user info and without a query.',
+      }),
+    ),
     secretRef: Type.Optional(
       Type.Object(
         { name: text(253, { minLength: 1 }), key: text(253, { minLength: 1, default: 'url' }) },
@@ -82,7 +117,8 @@ const Source = Type.Object(
       },
       {
         rule: "!has(self.url) || (!self.url.contains('?') && !self.url.contains('#') && !self.url.matches('^[A-Za-z0-9+.-]+://[^/]*@'))",
-        message: 'url must have no user info, query or fragment: put such an address into a Secret and name it in secretRef',
+        message:
+          'url must have no user info, query or fragment: put such an address into a Secret and name it in secretRef',
       },
     ],
   },
@@ -92,9 +128,13 @@ const ToolRequest = Type.Object({
   name: oneOf(TOOLS),
   version: text(64, { minLength: 1, default: 'latest' }),
   timeoutMs: Type.Optional(millis(650_000)),
-  // Every option is kept as text: the CRD stays structural and bounded, and the runner's own table gives each its meaning.
+  // Every option is kept as text: the CRD stays structural and bounded, and the runner's own table gives each its
+  // meaning.
   options: Type.Optional(
-    Type.Record(Type.String(), text(1024), { maxProperties: 64, description: 'Options of the tool by their names in the API; every value as text.' }),
+    Type.Record(Type.String(), text(1024), {
+      maxProperties: 64,
+      description: 'Options of the tool by their names in the API; every value as text.',
+    }),
   ),
 });
 export type ToolRequest = Static<typeof ToolRequest>;
@@ -112,16 +152,30 @@ const ProbeJobSpec = Type.Object(
     token: Type.Optional(
       Type.Object(
         { id: Type.Integer({ minimum: 1 }), user: Type.Integer({ minimum: 1 }) },
-        { description: 'Whose request this is. Only the API server of Probeyard may set it; a job without it runs on the default token.' },
+        {
+          description:
+            'Whose request this is. Only the API server of Probeyard may set it; a job without it runs on the default token.',
+        },
       ),
     ),
     submittedAt: Type.Optional(time({ description: 'When the API accepted the request, with milliseconds.' })),
     queueTimeoutMs: Type.Optional(millis(60_000)),
     timeoutMs: Type.Optional(millis(650_000)),
-    tools: Type.Optional(Type.Array(ToolRequest, { minItems: 1, maxItems: 4, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })),
+    tools: Type.Optional(
+      Type.Array(ToolRequest, {
+        minItems: 1,
+        maxItems: 4,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      }),
+    ),
     report: Type.Optional(Report),
   },
-  { 'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' }] },
+  {
+    'x-kubernetes-validations': [
+      { rule: 'self == oldSelf', message: 'the spec of a ProbeJob cannot be changed: make a new one' },
+    ],
+  },
 );
 export type ProbeJobSpec = Static<typeof ProbeJobSpec>;
 
@@ -129,9 +183,12 @@ const ProbeJobStatus = Type.Object({
   conditions,
   admittedBy: Type.Optional(
     Type.Object({
-      holder: text(253), epoch: Type.Integer({ minimum: 0 }),
+      holder: text(253),
+      epoch: Type.Integer({ minimum: 0 }),
       token: Type.Optional(Type.Integer({ minimum: 1, description: 'The token that the job holds a slot of.' })),
-      account: Type.Optional(Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' })),
+      account: Type.Optional(
+        Type.Integer({ minimum: 1, description: 'The account that the job holds a slot of: its root user.' }),
+      ),
     }),
   ),
   startedAt: Type.Optional(time()),
@@ -142,7 +199,12 @@ const ProbeJobStatus = Type.Object({
   runner: Type.Optional(Type.Object({ pod: text(253), uid: text(64) })),
   tools: Type.Optional(
     Type.Array(
-      Type.Object({ name: oneOf(TOOLS), version: text(64), success: Type.Optional(Type.Boolean()), durationMs: Type.Optional(count()) }),
+      Type.Object({
+        name: oneOf(TOOLS),
+        version: text(64),
+        success: Type.Optional(Type.Boolean()),
+        durationMs: Type.Optional(count()),
+      }),
       { maxItems: 8, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
     ),
   ),
@@ -155,7 +217,11 @@ export type ProbeJobStatus = Static<typeof ProbeJobStatus>;
 
 const ProbeToolSpec = Type.Object({
   tool: oneOf(TOOLS),
-  version: text(64, { minLength: 1, pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$', description: 'The name that callers use.' }),
+  version: text(64, {
+    minLength: 1,
+    pattern: '^[0-9A-Za-z][0-9A-Za-z._-]*$',
+    description: 'The name that callers use.',
+  }),
   image: text(1024, { minLength: 1, description: 'The tool image, by digest where it is known.' }),
   latest: Type.Optional(Type.Boolean({ description: 'Callers who name no version get this one.' })),
   command: Type.Array(text(1024, { minLength: 1 }), {
@@ -204,19 +270,38 @@ const Resources = Type.Object({
 });
 
 const ProbePoolSpec = Type.Object({
-  serves: Type.Object({ kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: 3, 'x-kubernetes-list-type': 'set' }) }),
-  minReady: Type.Integer({ minimum: 0, maximum: 1000, default: 2, description: 'Pods kept ready that no tenant has touched.' }),
+  serves: Type.Object({
+    kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: 3, 'x-kubernetes-list-type': 'set' }),
+  }),
+  minReady: Type.Integer({
+    minimum: 0,
+    maximum: 1000,
+    default: 2,
+    description: 'Pods kept ready that no tenant has touched.',
+  }),
   maxPods: Type.Integer({ minimum: 0, maximum: 5000, default: 20 }),
-  maxPodsPerTenant: Type.Optional(Type.Integer({
-    minimum: 1, maximum: 5000,
-    description: 'Share of one account, all its tokens and sub-users together: it gets no further runner while an account with fewer waits. Half of maxPods where it is not set.',
-  })),
+  maxPodsPerTenant: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 5000,
+      description:
+        'Share of one account, all its tokens and sub-users together: it gets no further runner while an account with fewer waits. Half of maxPods where it is not set.',
+    }),
+  ),
   reuse: Type.Optional(
     Type.Object({
-      scope: oneOf(REUSE_SCOPES, { default: 'account', description: 'Who may be served by the same pod, one after the other.' }),
+      scope: oneOf(REUSE_SCOPES, {
+        default: 'account',
+        description: 'Who may be served by the same pod, one after the other.',
+      }),
       maxJobs: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 200 }),
       maxAgeSeconds: Type.Integer({ minimum: 10, maximum: 604_800, default: 3600 }),
-      idleSeconds: Type.Integer({ minimum: 1, maximum: 86_400, default: 120, description: 'A bound pod that got no job for so long is ended.' }),
+      idleSeconds: Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        default: 120,
+        description: 'A bound pod that got no job for so long is ended.',
+      }),
     }),
   ),
   resources: Type.Optional(Type.Object({ agent: Type.Optional(Resources), tools: Type.Optional(Resources) })),
@@ -225,7 +310,11 @@ const ProbePoolSpec = Type.Object({
   isolation: Type.Optional(
     Type.Object({
       require: Type.Optional(
-        Type.Array(oneOf(WALLS), { maxItems: 3, 'x-kubernetes-list-type': 'set', description: 'A runner that lacks one of these walls serves no job.' }),
+        Type.Array(oneOf(WALLS), {
+          maxItems: 3,
+          'x-kubernetes-list-type': 'set',
+          description: 'A runner that lacks one of these walls serves no job.',
+        }),
       ),
     }),
   ),
@@ -253,7 +342,9 @@ const ProbePoolStatus = Type.Object({
   starting: Type.Optional(count()),
   replicas: Type.Optional(count()),
   selector: Type.Optional(text(1024)),
-  generation: Type.Optional(text(64, { description: 'Hash of the tool set and the runner protocol that new pods carry.' })),
+  generation: Type.Optional(
+    text(64, { description: 'Hash of the tool set and the runner protocol that new pods carry.' }),
+  ),
 });
 export type ProbePoolStatus = Static<typeof ProbePoolStatus>;
 
@@ -269,7 +360,14 @@ export interface Meta {
   deletionTimestamp?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean }[];
+  ownerReferences?: {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    uid: string;
+    controller?: boolean;
+    blockOwnerDeletion?: boolean;
+  }[];
 }
 
 export interface Resource<Spec = unknown, Status = unknown> {
@@ -284,7 +382,13 @@ export type ProbeJob = Resource<ProbeJobSpec, ProbeJobStatus>;
 export type ProbeTool = Resource<ProbeToolSpec, ProbeToolStatus>;
 export type ProbePool = Resource<ProbePoolSpec, ProbePoolStatus>;
 
-export interface Column { name: string; type: 'string' | 'integer' | 'boolean' | 'date'; jsonPath: string; priority?: number; description?: string }
+export interface Column {
+  name: string;
+  type: 'string' | 'integer' | 'boolean' | 'date';
+  jsonPath: string;
+  priority?: number;
+  description?: string;
+}
 
 export interface Definition {
   kind: string;
@@ -313,7 +417,12 @@ const PROBE_JOB: Definition = {
     { name: 'Token', type: 'integer', jsonPath: '.spec.token.id' },
     { name: 'State', type: 'string', jsonPath: ".status.conditions[?(@.type=='Succeeded')].reason" },
     { name: 'Queue', type: 'integer', jsonPath: '.status.queueTimeMs', description: 'Milliseconds in the queue' },
-    { name: 'Duration', type: 'integer', jsonPath: '.status.durationMs', description: 'Milliseconds from admission to the end' },
+    {
+      name: 'Duration',
+      type: 'integer',
+      jsonPath: '.status.durationMs',
+      description: 'Milliseconds from admission to the end',
+    },
     AGE,
     { name: 'Runner', type: 'string', jsonPath: '.status.runner.pod', priority: 1 },
     { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },
@@ -359,7 +468,11 @@ export const PROBE_POOL: Definition = {
     AGE,
   ],
   selectable: [],
-  scale: { specReplicasPath: '.spec.minReady', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' },
+  scale: {
+    specReplicasPath: '.spec.minReady',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  },
 };
 
 export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_POOL];

@@ -1,4 +1,6 @@
-/** What a cache need not hold. managedFields are some 40 % of a small object; a finished job's source is read by nobody. */
+/**
+ * What a cache need not hold. managedFields are some 40 % of a small object; a finished job's source is read by nobody.
+ */
 import type { KubeObject, Pod } from './kinds.ts';
 import type { ProbeJob } from './resources.ts';
 
@@ -14,7 +16,8 @@ export const isFinished = (job: ProbeJob): boolean => {
 
 export function slimJob(job: ProbeJob): ProbeJob {
   withoutManagedFields(job);
-  if (isFinished(job)) job.spec = { kind: job.spec.kind, source: {}, ...(job.spec.token === undefined ? {} : { token: job.spec.token }) };
+  if (isFinished(job))
+    job.spec = { kind: job.spec.kind, source: {}, ...(job.spec.token === undefined ? {} : { token: job.spec.token }) };
   return job;
 }
 

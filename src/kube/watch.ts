@@ -1,4 +1,7 @@
-/** One WATCH: newline-delimited events off a response that stays open. Lives as long as its stream; reflector.ts keeps it going. */
+/**
+ * One WATCH: newline-delimited events off a response that stays open. Lives as long as its stream; reflector.ts keeps
+ * it going.
+ */
 import type { SharedKubeConfig } from './connection.ts';
 import { targetOf, refusal, unreachable, whatOf, type Query } from './call.ts';
 import { KubeError, errorOfStatus, isKubeError, type Status } from './errors.ts';
@@ -33,15 +36,24 @@ export function lineSplitter(onLine: (line: string) => void): (chunk: Buffer) =>
   };
 }
 
-/** Resolves when the server ends the stream (its timeoutSeconds), rejects with KubeError for anything else. `onEvent` runs in order and must not throw. */
+/**
+ * Resolves when the server ends the stream (its timeoutSeconds), rejects with KubeError for anything else. `onEvent`
+ * runs in order and must not throw.
+ */
 export async function watch<T extends KubeObject>(
-  config: SharedKubeConfig, call: WatchCall, onEvent: (event: WatchEvent<T>) => void, onOpen?: () => void,
+  config: SharedKubeConfig,
+  call: WatchCall,
+  onEvent: (event: WatchEvent<T>) => void,
+  onOpen?: () => void,
 ): Promise<void> {
   const what = call.what ?? `watch ${call.path}`;
   const abort = new AbortController();
   const onAbort = () => abort.abort();
   let late = false;
-  const timer = setTimeout(() => { late = true; abort.abort(); }, call.openMs ?? 30_000);
+  const timer = setTimeout(() => {
+    late = true;
+    abort.abort();
+  }, call.openMs ?? 30_000);
   const access = await config.access();
   const dispatcher = access.watches;
   try {
@@ -55,7 +67,13 @@ export async function watch<T extends KubeObject>(
       signal: abort.signal,
     });
     clearTimeout(timer);
-    if (response.statusCode !== 200) throw refusal(response.statusCode, response.headers['retry-after'], await response.body.text(), whatOf({ what, path: call.path }));
+    if (response.statusCode !== 200)
+      throw refusal(
+        response.statusCode,
+        response.headers['retry-after'],
+        await response.body.text(),
+        whatOf({ what, path: call.path }),
+      );
     onOpen?.();
     const take = lineSplitter((line) => {
       const event = parse<T>(line, what);

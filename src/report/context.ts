@@ -3,7 +3,11 @@ import type { Compared, Comparison, Part } from './compare.ts';
 import { valueOf } from './normalise/ratio.ts';
 import type { Fields } from './side.ts';
 
-export interface Context { comparison: Comparison; part: Part; compared: Compared }
+export interface Context {
+  comparison: Comparison;
+  part: Part;
+  compared: Compared;
+}
 
 export const number = (fields: Fields | undefined, path: string): number | undefined => valueOf(fields?.[path]);
 
@@ -14,8 +18,19 @@ export function impliedDuration(fields: Fields | undefined): number | undefined 
 }
 
 /** The container as it is called by either. */
-export const containerOf = ({ comparison }: Context): string => String(comparison.ffprobe?.container['format'] ?? comparison.mediainfo?.container['format'] ?? 'unknown');
-export const codecOf = ({ part }: Context): string => String(part.ffprobe?.['codec.name'] ?? part.mediainfo?.['codec.name'] ?? 'none');
-export const hasSign = ({ comparison }: Context, code: string): boolean => [comparison.ffprobe, comparison.mediainfo].some((side) => side?.signs.some((sign) => sign.code === code));
-export const closer = (a: number | undefined, b: number | undefined, to: number | undefined): 'ffprobe' | 'mediainfo' | undefined =>
-  (a === undefined || b === undefined || to === undefined || Math.abs(a - to) === Math.abs(b - to) ? undefined : Math.abs(a - to) < Math.abs(b - to) ? 'ffprobe' : 'mediainfo');
+export const containerOf = ({ comparison }: Context): string =>
+  String(comparison.ffprobe?.container['format'] ?? comparison.mediainfo?.container['format'] ?? 'unknown');
+export const codecOf = ({ part }: Context): string =>
+  String(part.ffprobe?.['codec.name'] ?? part.mediainfo?.['codec.name'] ?? 'none');
+export const hasSign = ({ comparison }: Context, code: string): boolean =>
+  [comparison.ffprobe, comparison.mediainfo].some((side) => side?.signs.some((sign) => sign.code === code));
+export const closer = (
+  a: number | undefined,
+  b: number | undefined,
+  to: number | undefined,
+): 'ffprobe' | 'mediainfo' | undefined =>
+  a === undefined || b === undefined || to === undefined || Math.abs(a - to) === Math.abs(b - to)
+    ? undefined
+    : Math.abs(a - to) < Math.abs(b - to)
+      ? 'ffprobe'
+      : 'mediainfo';

@@ -1,16 +1,38 @@
-/** A field and what stands around it, as the model sees it: words that are there or not, and numbers that may be unknown. */
+/**
+ * A field and what stands around it, as the model sees it: words that are there or not, and numbers that may be
+ * unknown.
+ */
 import type { Part } from './compare.ts';
 import { codecOf, containerOf, hasSign, impliedDuration, number, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
 import { versionNumber } from './version.ts';
 
 /** `shared`: the words that all fields of a part have, in one list for all of them. */
-export interface Features { shared: readonly string[]; words: readonly string[]; /** In the order of NUMBERS; NaN where unknown. */ numbers: readonly number[] }
+export interface Features {
+  shared: readonly string[];
+  words: readonly string[];
+  /** In the order of NUMBERS; NaN where unknown. */ numbers: readonly number[];
+}
 
 /** Names of the numbers, in the order of the weights file. */
 export const NUMBERS = [
-  'ffprobe.version', 'mediainfo.version', 'ratio', 'difference', 'implied.ffprobe', 'implied.mediainfo', 'container.ffprobe', 'container.mediainfo', 'whole.ffprobe', 'whole.mediainfo',
-  'frames.ffprobe', 'frames.mediainfo', 'round.ffprobe', 'round.mediainfo', 'disputes', 'bytes', 'rate',
+  'ffprobe.version',
+  'mediainfo.version',
+  'ratio',
+  'difference',
+  'implied.ffprobe',
+  'implied.mediainfo',
+  'container.ffprobe',
+  'container.mediainfo',
+  'whole.ffprobe',
+  'whole.mediainfo',
+  'frames.ffprobe',
+  'frames.mediainfo',
+  'round.ffprobe',
+  'round.mediainfo',
+  'disputes',
+  'bytes',
+  'rate',
 ] as const;
 
 const log = (a: number | undefined, b: number | undefined): number | undefined => {
@@ -26,11 +48,18 @@ const roundness = (value: number | undefined): number | undefined => {
 };
 
 interface Surroundings {
-  container: string; codec: string; shared: readonly string[]; disputed: readonly string[];
+  container: string;
+  codec: string;
+  shared: readonly string[];
+  disputed: readonly string[];
   versions: readonly [number | undefined, number | undefined];
   /** Seconds and bits per second of the whole file, as each tool tells and as the first that tells. */
-  spans: readonly [number | undefined, number | undefined]; whole: number | undefined; span: number | undefined;
-  implied: number | undefined; size: number | undefined; rate: number | undefined;
+  spans: readonly [number | undefined, number | undefined];
+  whole: number | undefined;
+  span: number | undefined;
+  implied: number | undefined;
+  size: number | undefined;
+  rate: number | undefined;
 }
 /** The same for all fields of a part: put together once. */
 const known = new WeakMap<Part, Surroundings>();
@@ -42,17 +71,25 @@ function surroundings(context: Context): Surroundings {
   const [container, codec] = [containerOf(context), codecOf(context)];
   const [one, other] = [comparison.ffprobe?.container, comparison.mediainfo?.container];
   const shared = [
-    `container=${container}`, `codec=${codec}`, `type=${part.kind}`,
+    `container=${container}`,
+    `codec=${codec}`,
+    `type=${part.kind}`,
     ...(hasSign(context, 'truncated') ? ['truncated'] : []),
     ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
     ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
     ...(part.mediainfo?.['bitrate.nominal'] !== undefined ? ['nominal'] : []),
-    ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced' ? ['interlaced'] : []),
+    ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced'
+      ? ['interlaced']
+      : []),
     ...(other?.['streamable'] === true ? ['streamable'] : []),
   ];
   const spans = [number(one, 'duration'), number(other, 'duration')] as const;
   const found: Surroundings = {
-    container, codec, shared, spans, span: spans[0] ?? spans[1],
+    container,
+    codec,
+    shared,
+    spans,
+    span: spans[0] ?? spans[1],
     disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field),
     versions: [versionNumber(comparison.ffprobe?.version), versionNumber(comparison.mediainfo?.version)],
     whole: number(one, 'bitrate.average') ?? number(other, 'bitrate.average'),
@@ -68,25 +105,43 @@ export function features(context: Context): Features {
   const { part, compared } = context;
   const { field } = compared;
   const [a, b] = [valueOf(compared.ffprobe), valueOf(compared.mediainfo)];
-  const { container, codec, shared, disputed, versions, spans, whole, span, implied, size, rate } = surroundings(context);
+  const { container, codec, shared, disputed, versions, spans, whole, span, implied, size, rate } =
+    surroundings(context);
   const words = [`field=${part.kind}.${field}`, `${field}|${container}`, `${field}|${codec}`];
-  if (a === undefined && b === undefined) words.push(`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`);
+  if (a === undefined && b === undefined)
+    words.push(`${field}:${String(compared.ffprobe)}>${String(compared.mediainfo)}`);
   if (typeof compared.ffprobe === 'string' && a === undefined) words.push(`${field}:f=${compared.ffprobe}`);
   if (typeof compared.mediainfo === 'string' && b === undefined) words.push(`${field}:m=${compared.mediainfo}`);
   for (const other of disputed) if (other !== field) words.push(`also=${other}`);
   if (compared.ffprobe === undefined) words.push('only-mediainfo');
   else if (compared.mediainfo === undefined) words.push('only-ffprobe');
   const numbers = NUMBERS.map(() => NaN);
-  const set = (at: number, value: number | undefined): void => { if (value !== undefined) numbers[at] = value; };
+  const set = (at: number, value: number | undefined): void => {
+    if (value !== undefined) numbers[at] = value;
+  };
   set(0, versions[0]);
   set(1, versions[1]);
   set(2, log(a, b));
   if (a !== undefined && b !== undefined && Math.abs(a - b) < 1e6) set(3, a - b);
-  if (field === 'duration') for (const [at, [value, against]] of ([[a, implied], [b, implied], [a, spans[0]], [b, spans[1]]] as const).entries()) set(4 + at, log(value, against));
+  if (field === 'duration')
+    for (const [at, [value, against]] of (
+      [
+        [a, implied],
+        [b, implied],
+        [a, spans[0]],
+        [b, spans[1]],
+      ] as const
+    ).entries())
+      set(4 + at, log(value, against));
   if (field === 'bitrate.average') for (const [at, value] of [a, b].entries()) set(8 + at, log(value, whole));
-  if (field === 'frame_rate') for (const [at, value] of [a, b].entries()) set(10 + at, log(value, frameRate(at === 0 ? part.ffprobe : part.mediainfo, span)));
-  if (field === 'frames_count') for (const [at, value] of [a, b].entries()) set(10 + at, log(value, frames(at === 0 ? part.ffprobe : part.mediainfo, span)));
-  if (field === 'bitrate.average' || field === 'frame_rate') for (const [at, value] of [a, b].entries()) set(12 + at, roundness(value));
+  if (field === 'frame_rate')
+    for (const [at, value] of [a, b].entries())
+      set(10 + at, log(value, frameRate(at === 0 ? part.ffprobe : part.mediainfo, span)));
+  if (field === 'frames_count')
+    for (const [at, value] of [a, b].entries())
+      set(10 + at, log(value, frames(at === 0 ? part.ffprobe : part.mediainfo, span)));
+  if (field === 'bitrate.average' || field === 'frame_rate')
+    for (const [at, value] of [a, b].entries()) set(12 + at, roundness(value));
   set(14, disputed.length);
   set(15, size);
   set(16, rate);

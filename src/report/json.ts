@@ -2,8 +2,10 @@
 export type Json = unknown;
 export type JsonObject = { readonly [key: string]: unknown };
 
-export const objectOf = (value: Json): JsonObject => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {});
-export const listOf = (value: Json): readonly unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
+export const objectOf = (value: Json): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+export const listOf = (value: Json): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 
 const LONGEST = 1000;
 export function textOf(value: Json): string | undefined {
@@ -16,7 +18,8 @@ export function textOf(value: Json): string | undefined {
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
 const LARGEST = 1e18;
 export function numberOf(value: Json): number | undefined {
-  const number = typeof value === 'number' ? value : typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : NaN;
+  const number =
+    typeof value === 'number' ? value : typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : NaN;
   return Number.isFinite(number) && Math.abs(number) < LARGEST ? number : undefined;
 }
 export const wholeOf = (value: Json): number | undefined => {

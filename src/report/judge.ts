@@ -13,18 +13,24 @@ export interface Judgement {
 }
 
 /**
- * Fields in which the rule was right more often than the model in the held-out files (docs/report.md), with the share of
- * all disputes there in which the tool that the rule chooses, and the other one, was right. `make report-tables` fails
- * where a field belongs here and does not stand here.
+ * Fields in which the rule was right more often than the model in the held-out files (docs/report.md), with the share
+ * of all disputes there in which the tool that the rule chooses, and the other one, was right. `make report-tables`
+ * fails where a field belongs here and does not stand here.
  */
 const RULED: Readonly<Record<string, { chosen: number; other: number }>> = {
   'container.duration': { chosen: 0.76, other: 0.21 },
   'container.bitrate.average': { chosen: 0.86, other: 0.14 },
 };
 
-export interface Decision { chosen: ReportTool; right: Readonly<Record<ReportTool, number>> }
+export interface Decision {
+  chosen: ReportTool;
+  right: Readonly<Record<ReportTool, number>>;
+}
 
-/** The tool that is likelier right in a dispute of `field` (`container.duration`), given what the rule and the model say. */
+/**
+ * The tool that is likelier right in a dispute of `field` (`container.duration`), given what the rule and the model
+ * say.
+ */
 export function decide(field: string, ruled: ReportTool, model: Readonly<Record<ReportTool, number>>): Decision {
   const shares = RULED[field];
   if (shares) {
@@ -41,7 +47,9 @@ export function decide(field: string, ruled: ReportTool, model: Readonly<Record<
 const UNLEARNED = 0.5;
 
 /** Read once, when the module is loaded: the one file that this folder reads. */
-export const learned: Model = new Model(JSON.parse(readFileSync(new URL('weights.json', import.meta.url), 'utf8')) as Weights);
+export const learned: Model = new Model(
+  JSON.parse(readFileSync(new URL('weights.json', import.meta.url), 'utf8')) as Weights,
+);
 
 const percent = (of: number): string => `${Math.round(of * 100)} of 100`;
 
@@ -50,7 +58,12 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
   const field = `${context.part.kind}.${context.compared.field}`;
   const model = { ffprobe: by.ask('ffprobe', row), mediainfo: by.ask('mediainfo', row) };
   const { chosen: better, right: sure } = decide(field, rule(context).chosen, model);
-  if (prefer !== null) return { chosen: prefer, confidence: sure[prefer], reason: `preferred by the caller${prefer === better ? '' : `; without that ${better} would be chosen (${percent(sure[better])})`}` };
+  if (prefer !== null)
+    return {
+      chosen: prefer,
+      confidence: sure[prefer],
+      reason: `preferred by the caller${prefer === better ? '' : `; without that ${better} would be chosen (${percent(sure[better])})`}`,
+    };
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }
 

@@ -10,7 +10,10 @@ import { containerView, flatView, streamView, valueView } from './view.ts';
 import { warningsOf, type Warning } from './warnings.ts';
 
 /** One tool's output; undefined where it did not run, failed, or printed nothing that can be read. */
-export interface Told { version: string; output: unknown }
+export interface Told {
+  version: string;
+  output: unknown;
+}
 
 export interface Input {
   ffprobe: Told | undefined;
@@ -21,12 +24,30 @@ export interface Input {
   extension?: string | undefined;
 }
 
-export interface Difference { path: string; ffprobe: unknown; mediainfo: unknown; chosen: ReportTool; reason: string; confidence: number }
-export type Report = Record<string, unknown> & { container: object; streams: object[]; confidence: Record<string, number>; warnings: Warning[]; diff?: Difference[] };
+export interface Difference {
+  path: string;
+  ffprobe: unknown;
+  mediainfo: unknown;
+  chosen: ReportTool;
+  reason: string;
+  confidence: number;
+}
+export type Report = Record<string, unknown> & {
+  container: object;
+  streams: object[];
+  confidence: Record<string, number>;
+  warnings: Warning[];
+  diff?: Difference[];
+};
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
-interface Chosen { part: Part; fields: Fields; confidence: Record<string, number>; differences: Difference[] }
+interface Chosen {
+  part: Part;
+  fields: Fields;
+  confidence: Record<string, number>;
+  differences: Difference[];
+}
 
 /** Undefined where neither tool said anything of a file. */
 export function report(input: Input): Report | undefined {
@@ -39,14 +60,26 @@ export function report(input: Input): Report | undefined {
   const firstVideo = videoOf(streams);
   const warnings = [
     ...singleSource(ffprobe, mediainfo, input),
-    ...warningsOf({ comparison, container: container.fields, streams: streams.map(({ part, fields }) => ({ part, fields })), extension: input.extension }),
+    ...warningsOf({
+      comparison,
+      container: container.fields,
+      streams: streams.map(({ part, fields }) => ({ part, fields })),
+      extension: input.extension,
+    }),
   ];
   const confidence: Record<string, number> = {};
-  if (firstVideo) for (const [field, value] of Object.entries(firstVideo.confidence)) confidence[field] = rounded(value);
-  for (const { part, confidence: own } of chosen) for (const [field, value] of Object.entries(own)) confidence[`${part.path}.${field}`] = rounded(value);
+  if (firstVideo)
+    for (const [field, value] of Object.entries(firstVideo.confidence)) confidence[field] = rounded(value);
+  for (const { part, confidence: own } of chosen)
+    for (const [field, value] of Object.entries(own)) confidence[`${part.path}.${field}`] = rounded(value);
   return {
     ...(firstVideo ? flatView(firstVideo.fields) : {}),
-    container: containerView(container.fields, ffprobe?.chapters ?? [], mediainfo?.chapters ?? [], streams.map(({ part }) => part)),
+    container: containerView(
+      container.fields,
+      ffprobe?.chapters ?? [],
+      mediainfo?.chapters ?? [],
+      streams.map(({ part }) => part),
+    ),
     streams: streams.map(({ part, fields }, index) => streamView(index, part, fields)),
     confidence,
     warnings,
@@ -66,7 +99,14 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
   const differences: Difference[] = [];
   if (part.onlyBy) {
     const here = { type: part.kind, codec: part[part.onlyBy]?.['codec.name'] ?? null };
-    differences.push({ path: part.path, ffprobe: part.onlyBy === 'ffprobe' ? here : null, mediainfo: part.onlyBy === 'mediainfo' ? here : null, chosen: part.onlyBy, reason: 'only one tool sees the stream; it is shown, because what is shown can be looked at', confidence: 0.5 });
+    differences.push({
+      path: part.path,
+      ffprobe: part.onlyBy === 'ffprobe' ? here : null,
+      mediainfo: part.onlyBy === 'mediainfo' ? here : null,
+      chosen: part.onlyBy,
+      reason: 'only one tool sees the stream; it is shown, because what is shown can be looked at',
+      confidence: 0.5,
+    });
   }
   for (const compared of part.fields) {
     const { field, ffprobe, mediainfo, agreement } = compared;
@@ -75,7 +115,14 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
       const judgement = judge(context, prefer);
       fields[field] = (judgement.chosen === 'ffprobe' ? ffprobe : mediainfo)!;
       confidence[field] = judgement.confidence;
-      differences.push({ path: compared.path, ffprobe: valueView(field, ffprobe!), mediainfo: valueView(field, mediainfo!), chosen: judgement.chosen, reason: judgement.reason, confidence: rounded(judgement.confidence) });
+      differences.push({
+        path: compared.path,
+        ffprobe: valueView(field, ffprobe!),
+        mediainfo: valueView(field, mediainfo!),
+        chosen: judgement.chosen,
+        reason: judgement.reason,
+        confidence: rounded(judgement.confidence),
+      });
       continue;
     }
     fields[field] = settled(field, ffprobe, mediainfo, prefer);
@@ -85,11 +132,19 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
 }
 
 /** Within the tolerance: the finer of the two. */
-function settled(field: string, ffprobe: Field | undefined, mediainfo: Field | undefined, prefer: ReportTool | null): Field {
+function settled(
+  field: string,
+  ffprobe: Field | undefined,
+  mediainfo: Field | undefined,
+  prefer: ReportTool | null,
+): Field {
   if (ffprobe === undefined || mediainfo === undefined) return (ffprobe ?? mediainfo)!;
   if (prefer !== null) return prefer === 'ffprobe' ? ffprobe : mediainfo;
   if (field === 'format') return finerContainer(String(ffprobe), String(mediainfo));
-  if (field === 'codec.name') return String(mediainfo).length > String(ffprobe).length && String(mediainfo).startsWith(`${String(ffprobe)}_`) ? mediainfo : ffprobe;
+  if (field === 'codec.name')
+    return String(mediainfo).length > String(ffprobe).length && String(mediainfo).startsWith(`${String(ffprobe)}_`)
+      ? mediainfo
+      : ffprobe;
   return ffprobe;
 }
 

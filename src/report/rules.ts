@@ -1,12 +1,19 @@
-/** The rules by hand: what one would say of a dispute without having measured. The model has to be better than these. */
+/**
+ * The rules by hand: what one would say of a dispute without having measured. The model has to be better than these.
+ */
 import { closer, codecOf, containerOf, hasSign, impliedDuration, number, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
 import type { ReportTool } from './side.ts';
 
-export interface Ruling { chosen: ReportTool; why: string }
+export interface Ruling {
+  chosen: ReportTool;
+  why: string;
+}
 type Rule = (context: Context) => Ruling | undefined;
 
-const always = (chosen: ReportTool, why: string): Rule => () => ({ chosen, why });
+const always =
+  (chosen: ReportTool, why: string): Rule =>
+  () => ({ chosen, why });
 const ISO = new Set(['mp4', 'mov', '3gp']);
 
 const byFrames: Rule = ({ part, compared }) => {
@@ -16,25 +23,36 @@ const byFrames: Rule = ({ part, compared }) => {
 };
 
 const byStandardRate: Rule = ({ compared, part }) => {
-  if (part.mediainfo?.['frame_rate_mode'] === 'variable') return { chosen: 'ffprobe', why: 'of a variable rate the average counts' };
+  if (part.mediainfo?.['frame_rate_mode'] === 'variable')
+    return { chosen: 'ffprobe', why: 'of a variable rate the average counts' };
   const standard = (value: unknown) => {
     const rate = valueOf(value) ?? 0;
-    return [24, 25, 30, 48, 50, 60, 24_000 / 1001, 30_000 / 1001, 60_000 / 1001].some((one) => Math.abs(rate / one - 1) < 0.0002);
+    return [24, 25, 30, 48, 50, 60, 24_000 / 1001, 30_000 / 1001, 60_000 / 1001].some(
+      (one) => Math.abs(rate / one - 1) < 0.0002,
+    );
   };
   const [a, b] = [standard(compared.ffprobe), standard(compared.mediainfo)];
   if (a !== b) return { chosen: a ? 'ffprobe' : 'mediainfo', why: 'it is a usual rate' };
   return undefined;
 };
 
-/** The size over the length; a tool that tells another rate took it from a header. 100 % right in the held-out files. */
-const ofContainer: Rule = ({ part }) => (part.kind === 'container' ? { chosen: 'ffprobe', why: 'it divides the size by the duration' } : undefined);
+/**
+ * The size over the length; a tool that tells another rate took it from a header. 100 % right in the held-out files.
+ */
+const ofContainer: Rule = ({ part }) =>
+  part.kind === 'container' ? { chosen: 'ffprobe', why: 'it divides the size by the duration' } : undefined;
 
 const bySizeOfFile: Rule = (context) => {
   const { comparison, compared } = context;
-  const whole = number(comparison.ffprobe?.container, 'bitrate.average') ?? number(comparison.mediainfo?.container, 'bitrate.average');
+  const whole =
+    number(comparison.ffprobe?.container, 'bitrate.average') ??
+    number(comparison.mediainfo?.container, 'bitrate.average');
   const [a, b] = [Number(compared.ffprobe), Number(compared.mediainfo)];
-  if (whole !== undefined && a > whole * 1.02 !== b > whole * 1.02) return { chosen: a > b ? 'mediainfo' : 'ffprobe', why: 'the other is more than the whole file has' };
-  return ISO.has(containerOf(context)) ? { chosen: 'ffprobe', why: 'it adds up the sizes in the index' } : { chosen: 'mediainfo', why: 'it counts the bytes of the stream' };
+  if (whole !== undefined && a > whole * 1.02 !== b > whole * 1.02)
+    return { chosen: a > b ? 'mediainfo' : 'ffprobe', why: 'the other is more than the whole file has' };
+  return ISO.has(containerOf(context))
+    ? { chosen: 'ffprobe', why: 'it adds up the sizes in the index' }
+    : { chosen: 'mediainfo', why: 'it counts the bytes of the stream' };
 };
 
 const RULES: Readonly<Record<string, Rule[]>> = {
@@ -44,7 +62,10 @@ const RULES: Readonly<Record<string, Rule[]>> = {
   'size.sample_aspect_ratio': [always('ffprobe', 'it keeps the fraction')],
   'size.display_aspect_ratio': [always('ffprobe', 'it keeps the fraction')],
   frame_rate: [byStandardRate, always('mediainfo', 'it takes the rate that the stream tells')],
-  frames_count: [(context) => (ISO.has(containerOf(context)) ? { chosen: 'ffprobe', why: 'it counts the index' } : undefined), always('mediainfo', 'it counts frames, not packets')],
+  frames_count: [
+    (context) => (ISO.has(containerOf(context)) ? { chosen: 'ffprobe', why: 'it counts the index' } : undefined),
+    always('mediainfo', 'it counts frames, not packets'),
+  ],
   scan_type: [always('mediainfo', 'it looks at the pictures')],
   scan_order: [always('mediainfo', 'it looks at the pictures')],
   'pixel_format.bit_depth': [always('ffprobe', 'it opens the decoder')],
@@ -53,12 +74,22 @@ const RULES: Readonly<Record<string, Rule[]>> = {
   'color.matrix': [always('mediainfo', 'it tells the container and the stream apart')],
   'color.range': [always('ffprobe', 'it opens the decoder')],
   duration: [
-    (context) => (hasSign(context, 'truncated') ? { chosen: Number(context.compared.ffprobe) < Number(context.compared.mediainfo) ? 'ffprobe' : 'mediainfo', why: 'of a file that is cut off the shorter one' } : undefined),
-    byFrames, always('ffprobe', 'it reads to the last time stamp'),
+    (context) =>
+      hasSign(context, 'truncated')
+        ? {
+            chosen: Number(context.compared.ffprobe) < Number(context.compared.mediainfo) ? 'ffprobe' : 'mediainfo',
+            why: 'of a file that is cut off the shorter one',
+          }
+        : undefined,
+    byFrames,
+    always('ffprobe', 'it reads to the last time stamp'),
   ],
   'bitrate.average': [ofContainer, bySizeOfFile],
   start_time: [always('ffprobe', 'it applies edit lists')],
-  channels: [(context) => (codecOf(context) === 'aac' ? { chosen: 'ffprobe', why: 'it decodes a frame' } : undefined), always('ffprobe', 'it decodes a frame')],
+  channels: [
+    (context) => (codecOf(context) === 'aac' ? { chosen: 'ffprobe', why: 'it decodes a frame' } : undefined),
+    always('ffprobe', 'it decodes a frame'),
+  ],
 };
 
 export function rule(context: Context): Ruling {

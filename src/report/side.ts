@@ -31,4 +31,8 @@ export interface Side {
 }
 
 /** Evidence for warnings: kept apart from fields, because the other tool need not have it. */
-export interface Sign { code: string; detail: string; stream?: SideStream }
+export interface Sign {
+  code: string;
+  detail: string;
+  stream?: SideStream;
+}

@@ -4,10 +4,15 @@ import { valueOf } from './normalise/ratio.ts';
 import type { Field, Fields } from './side.ts';
 
 /**
- * exact: the same value. percent: relative. frame: seconds, one frame of the stream (or as many samples as the longest usual frame of sound has), at least
- * a millisecond. bits: relative, and as much more as a frame makes of the duration that the bits are divided by. text: the same word. family: the same codec, or one name is the other's family (pcm, pcm_s16le).
+ * exact: the same value. percent: relative. frame: seconds, one frame of the stream (or as many samples as the longest
+ * usual frame of sound has), at least a millisecond. bits: relative, and as much more as a frame makes of the duration
+ * that the bits are divided by. text: the same word. family: the same codec, or one name is the other's family (pcm,
+ * pcm_s16le).
  */
-export type Tolerance = { kind: 'exact' | 'text' | 'family' | 'container' | 'fourcc' | 'matrix' | 'layout' } | { kind: 'percent' | 'bits'; percent: number } | { kind: 'frame'; frames: number };
+export type Tolerance =
+  | { kind: 'exact' | 'text' | 'family' | 'container' | 'fourcc' | 'matrix' | 'layout' }
+  | { kind: 'percent' | 'bits'; percent: number }
+  | { kind: 'frame'; frames: number };
 
 const exact = { kind: 'exact' } as const;
 const text = { kind: 'text' } as const;
@@ -75,21 +80,40 @@ export function same(one: Field, other: Field, tolerance: Tolerance, frame: numb
     case 'bits':
     case 'percent': {
       const [a, b] = [valueOf(one) ?? Number.NaN, valueOf(other) ?? Number.NaN];
-      const more = tolerance.kind === 'bits' && duration !== undefined && duration > 0 ? Math.min(0.5, (1.05 * frame) / duration) : 0;
+      const more =
+        tolerance.kind === 'bits' && duration !== undefined && duration > 0
+          ? Math.min(0.5, (1.05 * frame) / duration)
+          : 0;
       return Math.abs(a - b) <= Math.max(Math.abs(a), Math.abs(b)) * (tolerance.percent / 100 + more);
     }
-    case 'frame': return typeof one === 'number' && typeof other === 'number' && Math.abs(one - other) <= Math.max(MILLISECOND * 1.01, tolerance.frames * frame);
-    case 'container': return sameContainer(String(one), String(other));
-    case 'family': return sameFamily(String(one), String(other));
-    case 'fourcc': return String(one).toLowerCase() === String(other).toLowerCase();
+    case 'frame':
+      return (
+        typeof one === 'number' &&
+        typeof other === 'number' &&
+        Math.abs(one - other) <= Math.max(MILLISECOND * 1.01, tolerance.frames * frame)
+      );
+    case 'container':
+      return sameContainer(String(one), String(other));
+    case 'family':
+      return sameFamily(String(one), String(other));
+    case 'fourcc':
+      return String(one).toLowerCase() === String(other).toLowerCase();
     // The two have the same coefficients.
-    case 'matrix': return ['bt470bg', 'smpte170m'].includes(String(one)) && ['bt470bg', 'smpte170m'].includes(String(other));
-    case 'layout': return bare(one) === bare(other);
-    default: return false;
+    case 'matrix':
+      return ['bt470bg', 'smpte170m'].includes(String(one)) && ['bt470bg', 'smpte170m'].includes(String(other));
+    case 'layout':
+      return bare(one) === bare(other);
+    default:
+      return false;
   }
 }
 
 const bare = (layout: Field): string => String(layout).replace(/\(.*\)$/, '');
 const FAMILIES = ['pcm', 'adpcm', 'dsd'];
 const sameFamily = (one: string, other: string): boolean =>
-  FAMILIES.some((family) => (one === family && other.startsWith(`${family}_`)) || (other === family && one.startsWith(`${family}_`))) || (one === 'huffyuv' && other === 'ffvhuff') || (one === 'ffvhuff' && other === 'huffyuv');
+  FAMILIES.some(
+    (family) =>
+      (one === family && other.startsWith(`${family}_`)) || (other === family && one.startsWith(`${family}_`)),
+  ) ||
+  (one === 'huffyuv' && other === 'ffvhuff') ||
+  (one === 'ffvhuff' && other === 'huffyuv');

@@ -2,11 +2,16 @@
 import { NUMBERS, type Features } from './features.ts';
 
 /**
- * One tree as a flat list of nodes. A leaf is `[value]`. An inner node is `[feature, threshold, yes, no]`: a word (feature ≥ 0, by its place in `words`) leads to `yes` where
- * it is there; a number (feature < 0, -1 being the first) leads to `yes` where it is known and at most the threshold.
+ * One tree as a flat list of nodes. A leaf is `[value]`. An inner node is `[feature, threshold, yes, no]`: a word
+ * (feature ≥ 0, by its place in `words`) leads to `yes` where it is there; a number (feature < 0, -1 being the first)
+ * leads to `yes` where it is known and at most the threshold.
  */
 export type Tree = readonly (readonly [number] | readonly [number, number, number, number])[];
-export interface Ensemble { base: number; /** Divides the sum: what makes the answer a probability that holds. */ temperature: number; trees: readonly Tree[] }
+export interface Ensemble {
+  base: number;
+  /** Divides the sum: what makes the answer a probability that holds. */ temperature: number;
+  trees: readonly Tree[];
+}
 export interface Weights {
   words: readonly string[];
   numbers: readonly string[];
@@ -14,7 +19,10 @@ export interface Weights {
 }
 
 /** `words`: one for each word of the weights that is there. */
-export interface Row { words: Uint8Array; numbers: readonly number[] }
+export interface Row {
+  words: Uint8Array;
+  numbers: readonly number[];
+}
 
 export class Model {
   readonly #places: ReadonlyMap<string, number>;
@@ -24,10 +32,16 @@ export class Model {
   readonly #compiled: Readonly<Record<keyof Weights['ensembles'], Compiled>>;
 
   constructor(weights: Weights) {
-    if (weights.numbers.join() !== NUMBERS.join()) throw new Error('the weights were trained on other numbers: train again');
+    if (weights.numbers.join() !== NUMBERS.join())
+      throw new Error('the weights were trained on other numbers: train again');
     this.weights = weights;
     const { ffprobe, mediainfo, single, agreed } = weights.ensembles;
-    this.#compiled = { ffprobe: compile(ffprobe), mediainfo: compile(mediainfo), single: compile(single), agreed: compile(agreed) };
+    this.#compiled = {
+      ffprobe: compile(ffprobe),
+      mediainfo: compile(mediainfo),
+      single: compile(single),
+      agreed: compile(agreed),
+    };
     this.#places = new Map(weights.words.map((word, index) => [word, index]));
   }
 
@@ -51,13 +65,32 @@ export class Model {
   }
 }
 
-/** The trees of an ensemble in flat arrays: read a thousand times for one report, four times as fast as the lists of the file. */
-interface Compiled { base: number; temperature: number; roots: number[]; feature: Int32Array; value: Float64Array; yes: Int32Array; no: Int32Array }
+/**
+ * The trees of an ensemble in flat arrays: read a thousand times for one report, four times as fast as the lists of the
+ * file.
+ */
+interface Compiled {
+  base: number;
+  temperature: number;
+  roots: number[];
+  feature: Int32Array;
+  value: Float64Array;
+  yes: Int32Array;
+  no: Int32Array;
+}
 const LEAF = 0x7fff_ffff;
 
 function compile({ base, temperature, trees }: Ensemble): Compiled {
   const nodes = trees.flat();
-  const compiled: Compiled = { base, temperature, roots: [], feature: new Int32Array(nodes.length), value: new Float64Array(nodes.length), yes: new Int32Array(nodes.length), no: new Int32Array(nodes.length) };
+  const compiled: Compiled = {
+    base,
+    temperature,
+    roots: [],
+    feature: new Int32Array(nodes.length),
+    value: new Float64Array(nodes.length),
+    yes: new Int32Array(nodes.length),
+    no: new Int32Array(nodes.length),
+  };
   let first = 0;
   for (const tree of trees) {
     compiled.roots.push(first);
@@ -76,7 +109,8 @@ function compile({ base, temperature, trees }: Ensemble): Compiled {
 function probability({ base, temperature, roots, feature, value, yes, no }: Compiled, { words, numbers }: Row): number {
   let sum = base;
   for (let at of roots) {
-    for (let asked = feature[at]!; asked !== LEAF; asked = feature[at]!) at = (asked >= 0 ? words[asked] === 1 : numbers[-1 - asked]! <= value[at]!) ? yes[at]! : no[at]!;
+    for (let asked = feature[at]!; asked !== LEAF; asked = feature[at]!)
+      at = (asked >= 0 ? words[asked] === 1 : numbers[-1 - asked]! <= value[at]!) ? yes[at]! : no[at]!;
     sum += value[at]!;
   }
   return 1 / (1 + Math.exp(-sum / temperature));

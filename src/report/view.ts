@@ -6,7 +6,15 @@ import type { Field, Fields, Side } from './side.ts';
 type Nested = Record<string, unknown>;
 
 const ROUNDED = new Set(['duration', 'start_time', 'size.sample_aspect_ratio', 'size.display_aspect_ratio']);
-const WHOLE = new Set(['bitrate.average', 'bitrate.nominal', 'bitrate.minimum', 'bitrate.maximum', 'frames_count', 'size.width', 'size.height']);
+const WHOLE = new Set([
+  'bitrate.average',
+  'bitrate.nominal',
+  'bitrate.minimum',
+  'bitrate.maximum',
+  'frames_count',
+  'size.width',
+  'size.height',
+]);
 
 /** One value, as it is written wherever it stands. */
 export function valueView(field: string, value: Field): unknown {
@@ -26,7 +34,8 @@ function nested(fields: Fields, skip: (field: string) => boolean): Nested {
   return view;
 }
 
-const FLAT = /^(?:codec\.(?:id|four_cc|name)|size\.|frame_rate$|pixel_format\.|start_time$|duration$|frames_count$|bitrate\.|color\.)/;
+const FLAT =
+  /^(?:codec\.(?:id|four_cc|name)|size\.|frame_rate$|pixel_format\.|start_time$|duration$|frames_count$|bitrate\.|color\.)/;
 
 /** Of the first video stream, at the top. Ids, rate and average are always there. */
 export function flatView(fields: Fields): Nested {
@@ -42,12 +51,25 @@ export function flatView(fields: Fields): Nested {
   };
 }
 
-const pick = (view: Nested, names: string[]): Nested => Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
+const pick = (view: Nested, names: string[]): Nested =>
+  Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
 
-export function containerView(fields: Fields, ffprobe: Side['chapters'], mediainfo: Side['chapters'], parts: readonly Part[]): Nested {
+export function containerView(
+  fields: Fields,
+  ffprobe: Side['chapters'],
+  mediainfo: Side['chapters'],
+  parts: readonly Part[],
+): Nested {
   const count = (kind: Part['kind']) => parts.filter((part) => part.kind === kind).length;
   const chapters = ffprobe.length >= mediainfo.length ? ffprobe : mediainfo;
-  const streams = { total: parts.length, video: count('video'), audio: count('audio'), subtitle: count('subtitle'), data: count('data'), attachment: count('attachment') };
+  const streams = {
+    total: parts.length,
+    video: count('video'),
+    audio: count('audio'),
+    subtitle: count('subtitle'),
+    data: count('data'),
+    attachment: count('attachment'),
+  };
   return { ...nested(fields, (field) => field === 'chapters'), streams, ...(chapters.length > 0 ? { chapters } : {}) };
 }
 
@@ -57,7 +79,10 @@ export function streamView(index: number, { kind, pair }: Part, fields: Fields):
   const view = nested(fields, () => false);
   if (formats.length > 0) view['hdr'] = { formats, ...(view['hdr'] as Nested | undefined) };
   return {
-    index, type: kind, ...(id === undefined ? {} : { id }), ...view,
+    index,
+    type: kind,
+    ...(id === undefined ? {} : { id }),
+    ...view,
     ...(pair?.ffprobe?.picture === true ? { attached_picture: true } : {}),
     ...(pair?.mediainfo?.embedded === true && pair.ffprobe === undefined ? { embedded: true } : {}),
   };

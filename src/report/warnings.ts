@@ -5,7 +5,11 @@ import { extensionFits } from './normalise/container.ts';
 import type { Field, Fields } from './side.ts';
 import { frameOf } from './tolerances.ts';
 
-export interface Warning { code: string; message: string; path: string }
+export interface Warning {
+  code: string;
+  message: string;
+  path: string;
+}
 
 export interface Seen {
   comparison: Comparison;
@@ -17,7 +21,12 @@ export interface Seen {
 }
 
 export function warningsOf(seen: Seen): Warning[] {
-  return [...signs(seen), ...ofContainer(seen), ...seen.streams.flatMap((stream) => ofStream(stream, seen)), ...presence(seen)].filter(first());
+  return [
+    ...signs(seen),
+    ...ofContainer(seen),
+    ...seen.streams.flatMap((stream) => ofStream(stream, seen)),
+    ...presence(seen),
+  ].filter(first());
 }
 
 /** One warning of a kind for each part. */
@@ -30,8 +39,14 @@ function signs({ comparison, container }: Seen): Warning[] {
   const found: Warning[] = [];
   for (const side of [comparison.mediainfo, comparison.ffprobe]) {
     for (const { code, detail, stream } of side?.signs ?? []) {
-      const part = comparison.parts.find(({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream));
-      if (code === 'variable-frame-rate' && (stream?.picture === true || !variesFor(side!.tool, part, String(container['format'] ?? '')))) continue;
+      const part = comparison.parts.find(
+        ({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream),
+      );
+      if (
+        code === 'variable-frame-rate' &&
+        (stream?.picture === true || !variesFor(side!.tool, part, String(container['format'] ?? '')))
+      )
+        continue;
       found.push({ code, message: detail, path: part?.path ?? 'container' });
     }
   }
@@ -44,8 +59,9 @@ const MATROSKA = new Set(['matroska', 'webm']);
 const APART = 0.1;
 
 /**
- * Time stamps of a millisecond make 60 frames a second seem to vary: what one tool says so weakly, the other has to say too. In Matroska, where ffprobe
- * tells the rate that is declared, mediainfo's word counts where it counted another one, or none at all.
+ * Time stamps of a millisecond make 60 frames a second seem to vary: what one tool says so weakly, the other has to say
+ * too. In Matroska, where ffprobe tells the rate that is declared, mediainfo's word counts where it counted another
+ * one, or none at all.
  */
 function variesFor(tool: 'ffprobe' | 'mediainfo', part: Part | undefined, format: string): boolean {
   if (UNTIMED.has(format)) return false;
@@ -53,36 +69,87 @@ function variesFor(tool: 'ffprobe' | 'mediainfo', part: Part | undefined, format
   if (tool === 'ffprobe') return part?.mediainfo === undefined || varies('mediainfo') !== undefined;
   if (varies('mediainfo') === 'widely' || part?.ffprobe === undefined || varies('ffprobe') !== undefined) return true;
   const [declared, counted] = [number(part.ffprobe, 'frame_rate'), number(part.mediainfo, 'frame_rate')];
-  return MATROSKA.has(format) && declared !== undefined && (counted === undefined || Math.abs(counted / declared - 1) > APART);
+  return (
+    MATROSKA.has(format) &&
+    declared !== undefined &&
+    (counted === undefined || Math.abs(counted / declared - 1) > APART)
+  );
 }
 
 /** Less than this of the file missing is a matter of padding and of times that are rounded. */
 const MISSING = 0.04;
-const CONTAINED = new Set(['mp4', 'mov', '3gp', 'matroska', 'webm', 'avi', 'flv', 'asf', 'mxf', 'wav', 'ogg', 'flac', 'mp3', 'aiff']);
+const CONTAINED = new Set([
+  'mp4',
+  'mov',
+  '3gp',
+  'matroska',
+  'webm',
+  'avi',
+  'flv',
+  'asf',
+  'mxf',
+  'wav',
+  'ogg',
+  'flac',
+  'mp3',
+  'aiff',
+]);
 
 function ofContainer({ comparison, container, streams, extension }: Seen): Warning[] {
   const found: Warning[] = [];
   const warn = (code: string, message: string) => found.push({ code, message, path: 'container' });
   const format = String(container['format'] ?? '');
-  if (extension !== undefined && extensionFits(format, extension) === false) warn('extension-mismatch', `the name ends in .${extension}, the file is ${format}`);
-  if (container['duration'] === undefined && CONTAINED.has(format)) warn('no-duration', 'neither tool found how long it lasts');
+  if (extension !== undefined && extensionFits(format, extension) === false)
+    warn('extension-mismatch', `the name ends in .${extension}, the file is ${format}`);
+  if (container['duration'] === undefined && CONTAINED.has(format))
+    warn('no-duration', 'neither tool found how long it lasts');
   const size = number(container, 'size');
   const side = comparison.mediainfo?.container ?? {};
   const [header, data] = [number(side, 'header_size'), number(side, 'data_size')];
-  if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8) warn('truncated', `the header tells of ${Math.round(header + data)} bytes, there are ${size}`);
+  if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8)
+    warn('truncated', `the header tells of ${Math.round(header + data)} bytes, there are ${size}`);
   // The lower of the two where they do not agree: nobody is to be alarmed by a rate that one of them only guessed.
   const told = streams.reduce((sum, { part, fields }) => {
-    const rates = [number(part.ffprobe, 'bitrate.average'), number(part.mediainfo, 'bitrate.average')].filter((one) => one !== undefined);
-    const [rate, seconds] = [rates.length > 0 ? Math.min(...rates) : undefined, number(fields, 'duration') ?? number(container, 'duration')];
+    const rates = [number(part.ffprobe, 'bitrate.average'), number(part.mediainfo, 'bitrate.average')].filter(
+      (one) => one !== undefined,
+    );
+    const [rate, seconds] = [
+      rates.length > 0 ? Math.min(...rates) : undefined,
+      number(fields, 'duration') ?? number(container, 'duration'),
+    ];
     return sum + (rate !== undefined && seconds !== undefined ? (rate * seconds) / 8 : 0);
   }, 0);
   // Matroska's rates may be tags of another file; of pictures that vary, a rate by time says little of their bytes.
-  const steady = !streams.some(({ part }) => part.mediainfo?.['varies'] !== undefined || part.ffprobe?.['varies'] !== undefined);
-  if (steady && size !== undefined && told > size * (1 + MISSING) + 2000 && ['mp4', 'mov', '3gp', 'avi', 'wav'].includes(format)) warn('truncated', `its streams should take ${Math.round(told)} bytes, the file has ${size}`);
-  const ends = streams.filter(({ part, fields }) => (part.kind === 'video' || part.kind === 'audio') && fields['duration'] !== undefined && part.pair?.ffprobe?.picture !== true).map(({ fields }) => Number(fields['duration']) + Math.max(0, number(fields, 'start_time') ?? 0) - Math.max(0, number(container, 'start_time') ?? 0));
+  const steady = !streams.some(
+    ({ part }) => part.mediainfo?.['varies'] !== undefined || part.ffprobe?.['varies'] !== undefined,
+  );
+  if (
+    steady &&
+    size !== undefined &&
+    told > size * (1 + MISSING) + 2000 &&
+    ['mp4', 'mov', '3gp', 'avi', 'wav'].includes(format)
+  )
+    warn('truncated', `its streams should take ${Math.round(told)} bytes, the file has ${size}`);
+  const ends = streams
+    .filter(
+      ({ part, fields }) =>
+        (part.kind === 'video' || part.kind === 'audio') &&
+        fields['duration'] !== undefined &&
+        part.pair?.ffprobe?.picture !== true,
+    )
+    .map(
+      ({ fields }) =>
+        Number(fields['duration']) +
+        Math.max(0, number(fields, 'start_time') ?? 0) -
+        Math.max(0, number(container, 'start_time') ?? 0),
+    );
   const duration = number(container, 'duration');
   const longest = ends.length > 0 ? Math.max(...ends) : undefined;
-  if (duration !== undefined && longest !== undefined && Math.abs(duration - longest) > Math.max(0.5, longest * 0.05)) warn('wrong-duration', `the container tells of ${duration.toFixed(3)} s, its longest stream ends at ${longest.toFixed(3)} s`);
+  if (duration !== undefined && longest !== undefined && Math.abs(duration - longest) > Math.max(0.5, longest * 0.05))
+    warn(
+      'wrong-duration',
+      `the container tells of ${duration.toFixed(3)} s, its longest stream ends at ${longest.toFixed(3)} s`,
+    );
   return found;
 }
 
@@ -93,25 +160,53 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
     const [a, b] = [part.ffprobe?.[path], part.mediainfo?.[path]];
     return a === undefined || b === undefined || a === b ? undefined : [a, b];
   };
-  if (fields['encrypted'] === true) warn('encrypted', 'the stream is encrypted: what its pictures or sounds are cannot be checked');
+  if (fields['encrypted'] === true)
+    warn('encrypted', 'the stream is encrypted: what its pictures or sounds are cannot be checked');
   if (part.kind === 'video') {
-    const colours = ['color.primaries', 'color.transfer', 'color.matrix', 'color.range'].filter((path) => part.fields.some((one) => one.field === path && one.agreement === 'disputed'));
-    if (colours.length > 0) warn('color-mismatch', `the tools read different ${colours.map((path) => path.slice(6)).join(', ')}: container and stream may be tagged differently`);
+    const colours = ['color.primaries', 'color.transfer', 'color.matrix', 'color.range'].filter((path) =>
+      part.fields.some((one) => one.field === path && one.agreement === 'disputed'),
+    );
+    if (colours.length > 0)
+      warn(
+        'color-mismatch',
+        `the tools read different ${colours.map((path) => path.slice(6)).join(', ')}: container and stream may be tagged differently`,
+      );
     const wide = fields['color.primaries'] === 'bt2020' || fields['color.matrix'] === 'bt2020nc';
-    if (['smpte2084', 'arib-std-b67'].includes(String(fields['color.transfer'])) && !wide && fields['color.primaries'] !== undefined) warn('odd-color', `an HDR transfer with primaries ${String(fields['color.primaries'])}`);
-    const [frames, rate, seconds] = [number(fields, 'frames_count'), number(fields, 'frame_rate'), number(fields, 'duration')];
+    if (
+      ['smpte2084', 'arib-std-b67'].includes(String(fields['color.transfer'])) &&
+      !wide &&
+      fields['color.primaries'] !== undefined
+    )
+      warn('odd-color', `an HDR transfer with primaries ${String(fields['color.primaries'])}`);
+    const [frames, rate, seconds] = [
+      number(fields, 'frames_count'),
+      number(fields, 'frame_rate'),
+      number(fields, 'duration'),
+    ];
     if (frames !== undefined && rate !== undefined && rate > 0 && seconds !== undefined && frames > 5) {
       const off = Math.abs(frames / rate - seconds);
-      if (off > Math.max(0.5, seconds * 0.1, 2.5 * frameOf(fields)) && fields['frame_rate_mode'] !== 'variable') warn('broken-timestamps', `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, the stream lasts ${seconds.toFixed(3)} s`);
+      if (off > Math.max(0.5, seconds * 0.1, 2.5 * frameOf(fields)) && fields['frame_rate_mode'] !== 'variable')
+        warn(
+          'broken-timestamps',
+          `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, the stream lasts ${seconds.toFixed(3)} s`,
+        );
     }
-    if (both('size.width') || both('size.height')) warn('size-mismatch', 'container and stream may tell of different picture sizes');
+    if (both('size.width') || both('size.height'))
+      warn('size-mismatch', 'container and stream may tell of different picture sizes');
   }
   const start = number(fields, 'start_time');
   const zero = Math.max(0, number(container, 'start_time') ?? 0);
-  if (start !== undefined && part.kind !== 'subtitle' && part.kind !== 'data' && start - zero > 0.5) warn('late-start', `it starts ${(start - zero).toFixed(3)} s after the file`);
+  if (start !== undefined && part.kind !== 'subtitle' && part.kind !== 'data' && start - zero > 0.5)
+    warn('late-start', `it starts ${(start - zero).toFixed(3)} s after the file`);
   return found;
 }
 
 function presence({ comparison }: Seen): Warning[] {
-  return comparison.parts.filter(({ onlyBy }) => onlyBy !== undefined).map(({ path, onlyBy, kind }) => ({ code: 'stream-seen-by-one', message: `only ${onlyBy!} sees this ${kind} stream`, path }));
+  return comparison.parts
+    .filter(({ onlyBy }) => onlyBy !== undefined)
+    .map(({ path, onlyBy, kind }) => ({
+      code: 'stream-seen-by-one',
+      message: `only ${onlyBy!} sees this ${kind} stream`,
+      path,
+    }));
 }

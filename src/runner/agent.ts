@@ -1,15 +1,42 @@
 /**
- * The agent of one runner pod: takes orders over NATS, runs the tools through the launcher, publishes results until they are
- * collected. It holds the pod's NATS identity and the sources in clear, and has no tools.
+ * The agent of one runner pod: takes orders over NATS, runs the tools through the launcher, publishes results until
+ * they are collected. It holds the pod's NATS identity and the sources in clear, and has no tools.
  */
 import { isCancel, isGo, isPrepare } from '../bus/claims.ts';
 import type { Bus } from '../bus/connect.ts';
-import { type Cancel, type Collected, type Go, type Order, type OrderAnswer, type Prepare, SUBJECT, type Walls } from '../bus/messages.ts';
+import {
+  type Cancel,
+  type Collected,
+  type Go,
+  type Order,
+  type OrderAnswer,
+  type Prepare,
+  SUBJECT,
+  type Walls,
+} from '../bus/messages.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { startHeartbeats } from './heartbeat.ts';
 import { type RunSettings, runJob } from './job.ts';
 import type { Launcher } from './launcher.ts';
-import { type Decision, type Effect, heartbeatOf, type Identity, initialState, isFinished, isNews, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, settle, type State } from './orders.ts';
+import {
+  type Decision,
+  type Effect,
+  heartbeatOf,
+  type Identity,
+  initialState,
+  isFinished,
+  isNews,
+  onCancel,
+  onDrain,
+  onGo,
+  onLease,
+  onLeaseLost,
+  onPrepare,
+  onRan,
+  onTime,
+  settle,
+  type State,
+} from './orders.ts';
 import { packBody, type RawBody } from './output.ts';
 import { publishUntilCollected } from './publish.ts';
 import type { JobSource, OpenSource } from './source.ts';
@@ -31,7 +58,10 @@ export interface Agent {
   drain(why: string): Promise<void>;
   /** At once, whatever runs. */
   close(): Promise<void>;
-  /** Resolves when the agent itself has come to an end: drained by the leader, worn out, or with a tools' container that is not clean. */
+  /**
+   * Resolves when the agent itself has come to an end: drained by the leader, worn out, or with a tools' container that
+   * is not clean.
+   */
   ended: Promise<void>;
 }
 
@@ -43,7 +73,16 @@ const LAUNCHER_GONE_MS = 5_000;
 /** A leader of an older version does not say which request a job is of. */
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
-export function startAgent({ bus, launcher, openSource, identity, settings, log, walls, heartbeatMs }: AgentOptions): Agent {
+export function startAgent({
+  bus,
+  launcher,
+  openSource,
+  identity,
+  settings,
+  log,
+  walls,
+  heartbeatMs,
+}: AgentOptions): Agent {
   const readyAt = performance.now();
   let state = initialState(readyAt);
   let source: { key: string; open: JobSource } | undefined;
@@ -131,8 +170,17 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     release();
     const sent = publish(order, body, open.redact);
     change(onRan(state, performance.now()));
-    const tools = body.tools.map(({ name, version, success, failure, durationMs }) => ({ name, version, success, failure, ms: Math.round(durationMs) }));
-    log.info({ ...namesOf(order), attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools }, 'job done');
+    const tools = body.tools.map(({ name, version, success, failure, durationMs }) => ({
+      name,
+      version,
+      success,
+      failure,
+      ms: Math.round(durationMs),
+    }));
+    log.info(
+      { ...namesOf(order), attempt: order.attempt, ms: Math.round(performance.now() - begun), io: body.ioUsage, tools },
+      'job done',
+    );
     await sent;
   };
 
@@ -142,7 +190,12 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     publications.set(key, stop);
     const late = setTimeout(() => collected(order, false), GIVE_UP_MS);
     try {
-      const packed = await packBody(body, redact, { job: order.job, attempt: order.attempt, epoch: order.epoch, podUid: identity.uid });
+      const packed = await packBody(body, redact, {
+        job: order.job,
+        attempt: order.attempt,
+        epoch: order.epoch,
+        podUid: identity.uid,
+      });
       await publishUntilCollected(bus, packed, stop.signal, (error) => {
         log.warn({ err: error, ...namesOf(order) }, 'result not published, trying again');
       });
@@ -169,7 +222,10 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     bus,
     podUid: identity.uid,
     ...(heartbeatMs === undefined ? {} : { everyMs: heartbeatMs }),
-    state: () => ({ ...heartbeatOf(state, identity, readyAt, performance.now()), ...(walls ? { walls: walls() } : {}) }),
+    state: () => ({
+      ...heartbeatOf(state, identity, readyAt, performance.now()),
+      ...(walls ? { walls: walls() } : {}),
+    }),
     onLease(lease) {
       const decision = onLease(state, lease, performance.now());
       take(decision);
@@ -185,7 +241,11 @@ export function startAgent({ bus, launcher, openSource, identity, settings, log,
     },
   });
 
-  const ordered = <T extends Prepare | Cancel>(isOne: (message: unknown) => message is T, decide: (state: State, order: T, now: number) => Decision) =>
+  const ordered =
+    <T extends Prepare | Cancel>(
+      isOne: (message: unknown) => message is T,
+      decide: (state: State, order: T, now: number) => Decision,
+    ) =>
     ({ message }: { message: T }): OrderAnswer | undefined => {
       if (!isOne(message)) {
         log.warn('an order without the form of one was dropped');

@@ -1,4 +1,6 @@
-/** What the kubelet asks: whether this process still turns. Whether it serves is told to the leader by heartbeats alone. */
+/**
+ * What the kubelet asks: whether this process still turns. Whether it serves is told to the leader by heartbeats alone.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 

@@ -1,4 +1,7 @@
-/** Tells the leader what the agent does, every two seconds and when it has news; the answers renew the lease of the running job. */
+/**
+ * Tells the leader what the agent does, every two seconds and when it has news; the answers renew the lease of the
+ * running job.
+ */
 import type { Bus } from '../bus/connect.ts';
 import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from '../bus/messages.ts';
 
@@ -25,7 +28,14 @@ export interface HeartbeatOptions {
   everyMs?: number;
 }
 
-export function startHeartbeats({ bus, podUid, state, onLease, onTick, everyMs = HEARTBEAT_MS }: HeartbeatOptions): Heartbeats {
+export function startHeartbeats({
+  bus,
+  podUid,
+  state,
+  onLease,
+  onTick,
+  everyMs = HEARTBEAT_MS,
+}: HeartbeatOptions): Heartbeats {
   let renewedAt = performance.now();
   let leaseMs = TASK_LEASE_MS;
   const beat = async () => {
@@ -47,7 +57,9 @@ export function startHeartbeats({ bus, podUid, state, onLease, onTick, everyMs =
   void beat();
   return {
     beat: () => void beat(),
-    renew: () => { renewedAt = performance.now(); },
+    renew: () => {
+      renewedAt = performance.now();
+    },
     held: () => performance.now() - renewedAt < leaseMs,
     stop: () => clearInterval(timer),
   };

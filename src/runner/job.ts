@@ -19,7 +19,13 @@ export interface RunSettings {
   memoryBytes: number;
 }
 
-export interface Running { assignment: Assignment; remainingMs: number; launcher: Launcher; source: JobSource; settings: RunSettings }
+export interface Running {
+  assignment: Assignment;
+  remainingMs: number;
+  launcher: Launcher;
+  source: JobSource;
+  settings: RunSettings;
+}
 
 export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
@@ -28,10 +34,18 @@ export async function runJob(running: Running): Promise<RawBody> {
   const tools = asTheReaders(ran, source);
   const report = reportOf(assignment, tools, own, source.redact);
   const { decisive: _, ...failure } = source.failure() ?? {};
-  return { tools, ioUsage: source.ioUsage(), ...(report ? { report } : {}), ...('failure' in failure ? { source: failure as SourceFailure } : {}) };
+  return {
+    tools,
+    ioUsage: source.ioUsage(),
+    ...(report ? { report } : {}),
+    ...('failure' in failure ? { source: failure as SourceFailure } : {}),
+  };
 }
 
-/** Where no tool that reads this kind of source could reach the origin, that is how the request ends: the others have nothing to add. */
+/**
+ * Where no tool that reads this kind of source could reach the origin, that is how the request ends: the others have
+ * nothing to add.
+ */
 function asTheReaders(tools: RawToolResult[], source: JobSource): RawToolResult[] {
   const reads = ({ name }: RawToolResult): boolean => source.cannotRead(name) === undefined;
   const readers = tools.filter(reads);
@@ -40,7 +54,10 @@ function asTheReaders(tools: RawToolResult[], source: JobSource): RawToolResult[
 }
 
 const STDERR_BYTES = 64 * 1024;
-/** A decoder starts a thread per core, and process limits are counted per user id: over all runners of a node where no user namespace parts them. */
+/**
+ * A decoder starts a thread per core, and process limits are counted per user id: over all runners of a node where no
+ * user namespace parts them.
+ */
 const PROCESSES = 8192;
 const OPEN_FILES = 256;
 const FILE_BYTES = 64 * 1024 * 1024;
@@ -64,7 +81,18 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   const begun = performance.now();
   const end = (more: Partial<RawToolResult>): RawToolResult => {
     const ms = performance.now() - begun;
-    return { name: asked.name, version: asked.version, success: false, durationMs: ms, usageMs: ms, exitCode: null, signal: null, format: 'text', output: null, ...more };
+    return {
+      name: asked.name,
+      version: asked.version,
+      success: false,
+      durationMs: ms,
+      usageMs: ms,
+      exitCode: null,
+      signal: null,
+      format: 'text',
+      output: null,
+      ...more,
+    };
   };
   const fail = (failure: FailureCode, message: string, exit?: Exit, more: Partial<RawToolResult> = {}) =>
     end({ failure, error: source.redact(`${message}${exit ? ` (exit code ${exitCode(exit)})` : ''}`), ...more });
@@ -85,19 +113,27 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
   }
   const environment = { HOME: '/tmp', LC_ALL: 'C.UTF-8', ...source.environment(asked.name) };
   try {
-    const { exit, stdout, stderr } = await launcher.start({ argv, env: environment, limits: limitsOf(wallMs, settings), ports: portsOf(address, environment) }).finished;
+    const { exit, stdout, stderr } = await launcher.start({
+      argv,
+      env: environment,
+      limits: limitsOf(wallMs, settings),
+      ports: portsOf(address, environment),
+    }).finished;
     return judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end });
   } catch (error) {
     if (!(error instanceof LauncherError)) throw error;
     // The container of the tools is gone: on cgroup v2 running out of memory takes all of it.
     if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
-    if (error.code === 'late') return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
+    if (error.code === 'late')
+      return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
     return fail('unavailable', `${asked.name} ${asked.version} could not be started`);
   }
 }
 
 /** Where the source is, and the proxy for whatever the tool opens beside it. */
-const portsOf = (address: string, { http_proxy: proxy = address }: Record<string, string>): number[] => [...new Set([address, proxy].map((text) => Number(new URL(text).port)))];
+const portsOf = (address: string, { http_proxy: proxy = address }: Record<string, string>): number[] => [
+  ...new Set([address, proxy].map((text) => Number(new URL(text).port))),
+];
 
 interface Ended {
   asked: AssignedTool;
@@ -117,21 +153,37 @@ const JUDGED = 128 * 1024;
 function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: Ended): RawToolResult {
   const ms = exit.wallUs / 1000;
   const format = tool.format(asked.options);
-  const facts: Partial<RawToolResult> = { durationMs: ms, usageMs: ms, exitCode: exit.code, signal: signalName(exit.signal), format };
-  if (exit.timedOut || exit.signal === constants.signals.SIGXCPU) return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
+  const facts: Partial<RawToolResult> = {
+    durationMs: ms,
+    usageMs: ms,
+    exitCode: exit.code,
+    signal: signalName(exit.signal),
+    format,
+  };
+  if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
+    return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
   if (exit.capped) return fail('output-too-large', `${asked.name} printed more than is kept`, exit, facts);
   // Neither we nor a limit sent it: the kernel did, where it takes one process and not the container.
-  if (exit.signal === constants.signals.SIGKILL && !exit.killed) return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
-  if (exit.signal !== null) return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, exit, facts);
+  if (exit.signal === constants.signals.SIGKILL && !exit.killed)
+    return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
+  if (exit.signal !== null)
+    return fail('crashed', `${asked.name} was ended by ${signalName(exit.signal)}`, exit, facts);
 
   const text = source.redact(stdout.toString('utf8', 0, JUDGED));
   const output = stdout.length > JUDGED || text.trim() !== '' ? stdout : null;
   const own = tool.failure({ code: exit.code, stdout: text, stderr: source.redact(stderr.toString()), format });
   const broken = source.failure(asked.name);
-  if (broken?.decisive) return fail(broken.failure, broken.message, exit, { ...facts, ...(format === 'json' && !isJson(stdout) ? { format: 'text' } : {}), output });
+  if (broken?.decisive)
+    return fail(broken.failure, broken.message, exit, {
+      ...facts,
+      ...(format === 'json' && !isJson(stdout) ? { format: 'text' } : {}),
+      output,
+    });
   if (own !== undefined) return fail(broken?.failure ?? 'failed', own, exit, { ...facts, output });
-  if (output === null && format === 'json') return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
-  if (format === 'json' && !isJson(stdout)) return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
+  if (output === null && format === 'json')
+    return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
+  if (format === 'json' && !isJson(stdout))
+    return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
   const verdict = tool.verdict?.(text);
   if (verdict !== undefined) return end({ ...facts, failure: 'failed', error: source.redact(verdict), output });
   return end({ ...facts, success: true, output });
@@ -141,13 +193,24 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
 const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
 
 const signalName = (signal: number | null): string | null =>
-  (signal === null ? null : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`));
+  signal === null
+    ? null
+    : (Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `signal ${signal}`);
 
 /** The product's sources: the tools' container is of the same image. */
 const APP = join(import.meta.dirname, '..');
 
 /** Each part is one argument, whatever is in it; placeholders stand anywhere in a part. */
-export function commandOf({ name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>, { toolsDir, nodePath }: Pick<RunSettings, 'toolsDir' | 'nodePath'>): string[] {
+export function commandOf(
+  { name, version, command }: Pick<AssignedTool, 'name' | 'version' | 'command'>,
+  { toolsDir, nodePath }: Pick<RunSettings, 'toolsDir' | 'nodePath'>,
+): string[] {
   const root = `${toolsDir}/${name}/${version}`;
-  return command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', nodePath).replaceAll('{tools}', toolsDir).replaceAll('{app}', APP));
+  return command.map((part) =>
+    part
+      .replaceAll('{root}', root)
+      .replaceAll('{node}', nodePath)
+      .replaceAll('{tools}', toolsDir)
+      .replaceAll('{app}', APP),
+  );
 }

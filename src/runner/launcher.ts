@@ -1,10 +1,19 @@
 /**
- * The agent's side of the launcher: starts tools over its unix socket and collects what they print. The connection is made
- * again for ever: where the tools' container dies (out of memory takes it as a whole), its launcher comes back.
+ * The agent's side of the launcher: starts tools over its unix socket and collects what they print. The connection is
+ * made again for ever: where the tools' container dies (out of memory takes it as a whole), its launcher comes back.
  */
 import { connect, type Socket } from 'node:net';
 import { constants } from 'node:os';
-import { type Event, type Exit, encodeNumber, encodeStart, frameReader, type Spawn, TYPE, type Wall } from './launcher_frames.ts';
+import {
+  type Event,
+  type Exit,
+  encodeNumber,
+  encodeStart,
+  frameReader,
+  type Spawn,
+  TYPE,
+  type Wall,
+} from './launcher_frames.ts';
 
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
@@ -18,7 +27,11 @@ export class LauncherError extends Error {
   }
 }
 
-export interface Finished { exit: Exit; stdout: Buffer; stderr: Buffer }
+export interface Finished {
+  exit: Exit;
+  stdout: Buffer;
+  stderr: Buffer;
+}
 export interface Running {
   started: Promise<{ pid: number; spawnUs: number }>;
   /** Rejects with a LauncherError where there is no exit to tell of. */
@@ -32,7 +45,10 @@ export interface Launcher {
   wall(): Wall | undefined;
   whenConnected(deadlineMs: number): Promise<void>;
   start(spawn: Spawn): Running;
-  /** Ends everything in the tools' container and empties its directories. False where something would not go, or nobody answers for it. */
+  /**
+   * Ends everything in the tools' container and empties its directories. False where something would not go, or nobody
+   * answers for it.
+   */
   killAll(): Promise<boolean>;
   ping(): Promise<void>;
   close(): void;
@@ -97,7 +113,12 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     else if (event.type === 'out') tool.stdout.push(event.bytes);
     else if (event.type === 'err') tool.stderr.push(event.bytes);
     else if (event.type === 'failed') fail(event.id, execError(event.errno, event.stage));
-    else end(event.id)?.finished.resolve({ exit: event.exit, stdout: Buffer.concat(tool.stdout), stderr: Buffer.concat(tool.stderr) });
+    else
+      end(event.id)?.finished.resolve({
+        exit: event.exit,
+        stdout: Buffer.concat(tool.stdout),
+        stderr: Buffer.concat(tool.stderr),
+      });
   };
 
   const lost = () => {
@@ -161,7 +182,13 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       tools.set(id, { stdout: [], stderr: [], started, finished, timer });
       if (!socket || !ready) fail(id, new LauncherError('not-connected', 'the launcher does not answer'));
       else socket.write(encodeStart(id, spawn));
-      return { started: started.promise, finished: finished.promise, kill: () => { if (ready) socket?.write(encodeNumber(TYPE.kill, id)); } };
+      return {
+        started: started.promise,
+        finished: finished.promise,
+        kill: () => {
+          if (ready) socket?.write(encodeNumber(TYPE.kill, id));
+        },
+      };
     },
     async killAll() {
       const clean = Promise.withResolvers<boolean>();
@@ -180,7 +207,9 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       const pong = Promise.withResolvers<void>();
       pings.set(id, pong.resolve);
       socket.write(encodeNumber(TYPE.ping, id));
-      await within(answerMs, pong.promise, new LauncherError('late', 'the launcher does not answer')).finally(() => pings.delete(id));
+      await within(answerMs, pong.promise, new LauncherError('late', 'the launcher does not answer')).finally(() =>
+        pings.delete(id),
+      );
     },
     close() {
       closed = true;
@@ -195,9 +224,12 @@ function execError(errno: number, stage: number): LauncherError {
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
   const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;
   if (stage === 0) return new LauncherError('exec-failed', `no process could be made: ${name}`);
-  if (errno === ENOENT || errno === ENOTDIR) return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);
-  if (errno === EACCES || errno === EPERM) return new LauncherError('exec-refused', `the program may not be executed: ${name}`);
-  if (errno === ENOEXEC) return new LauncherError('exec-format', `the program is of another format or architecture: ${name}`);
+  if (errno === ENOENT || errno === ENOTDIR)
+    return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);
+  if (errno === EACCES || errno === EPERM)
+    return new LauncherError('exec-refused', `the program may not be executed: ${name}`);
+  if (errno === ENOEXEC)
+    return new LauncherError('exec-format', `the program is of another format or architecture: ${name}`);
   return new LauncherError('exec-failed', `the program could not be executed: ${name}`);
 }
 

@@ -1,6 +1,18 @@
 /** The launcher's frames in bytes: see images/probeyard/launcher/launcher.c, which describes them. */
 
-export const TYPE = { start: 1, kill: 2, killAll: 3, ping: 4, started: 16, out: 17, err: 18, exit: 19, failed: 20, clean: 21, pong: 22 } as const;
+export const TYPE = {
+  start: 1,
+  kill: 2,
+  killAll: 3,
+  ping: 4,
+  started: 16,
+  out: 17,
+  err: 18,
+  exit: 19,
+  failed: 20,
+  clean: 21,
+  pong: 22,
+} as const;
 const FLAG = { timedOut: 1, capped: 2, killed: 4 } as const;
 
 /** 0 leaves a limit as it is. */
@@ -70,8 +82,12 @@ export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn
   head.writeUInt32BE(1 + 64 + strings.length, 0);
   head[4] = TYPE.start;
   let at = 5;
-  const u32 = (value: number) => { at = head.writeUInt32BE(Math.min(Math.ceil(value), 0xffff_ffff), at); };
-  const u64 = (value: number) => { at = head.writeBigUInt64BE(BigInt(Math.ceil(value)), at); };
+  const u32 = (value: number) => {
+    at = head.writeUInt32BE(Math.min(Math.ceil(value), 0xffff_ffff), at);
+  };
+  const u64 = (value: number) => {
+    at = head.writeBigUInt64BE(BigInt(Math.ceil(value)), at);
+  };
   u32(id);
   u32(limits.wallMs);
   u32(limits.cpuSeconds);
@@ -114,8 +130,7 @@ function decode(type: number, body: Buffer): Event {
     }
     case TYPE.failed:
       return { type: 'failed', id, errno: body.readUInt32BE(4), stage: body.readUInt32BE(8) };
-    case TYPE.clean:
-    {
+    case TYPE.clean: {
       // A launcher of an older image, as in a bundle of its own, does not say.
       const wall = body.length >= 8 ? WALLS[body.readUInt32BE(4) - 1] : undefined;
       return { type: 'clean', clean: id === 1, ...(wall ? { wall } : {}) };
@@ -131,8 +146,8 @@ function decode(type: number, body: Buffer): Event {
 const OUTPUT_HEAD = 9;
 
 /**
- * Gives events out of a byte stream. An output comes in the pieces in which it arrived, without a copy: put together and copied
- * out first, each byte of a large output cost three bytes of garbage. Throws where the bytes are no frames.
+ * Gives events out of a byte stream. An output comes in the pieces in which it arrived, without a copy: put together
+ * and copied out first, each byte of a large output cost three bytes of garbage. Throws where the bytes are no frames.
  */
 export function frameReader(onEvent: (event: Event) => void): (bytes: Buffer) => void {
   /** The begun frame, as far as it is needed whole. */

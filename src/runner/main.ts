@@ -21,8 +21,12 @@ export async function run(): Promise<void> {
   const asked = Promise.withResolvers<string>();
   // As PID 1 a signal without a handler does nothing: before the agent is up there is nothing to drain.
   let starting = true;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (starting ? process.exit(0) : asked.resolve(signal)));
-  const health = await serveHealth({ host: config.listen.host ?? (config.podIp || undefined), port: config.listen.port });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => (starting ? process.exit(0) : asked.resolve(signal)));
+  const health = await serveHealth({
+    host: config.listen.host ?? (config.podIp || undefined),
+    port: config.listen.port,
+  });
   const launcher = openLauncher(config.launcherSocket, {
     onConnect: () => log.info('launcher connected'),
     onLost: () => log.warn('launcher lost'),
@@ -41,9 +45,14 @@ export async function run(): Promise<void> {
       allow: config.allowSources,
       denyExtra: config.denyCidrs,
       pace: { minBytes: config.minBytesPerMinute },
-      s3: { ...(config.s3Endpoint ? { endpoint: config.s3Endpoint } : {}), ...(config.s3Region ? { region: config.s3Region } : {}) },
+      s3: {
+        ...(config.s3Endpoint ? { endpoint: config.s3Endpoint } : {}),
+        ...(config.s3Region ? { region: config.s3Region } : {}),
+      },
       ...(config.sourceCaFile ? { ca: readFileSync(config.sourceCaFile, 'utf8') } : {}),
-      ...(config.egressProxy ? { egress: { url: config.egressProxy, noProxy: config.noProxy, resolve: config.egressResolve } } : {}),
+      ...(config.egressProxy
+        ? { egress: { url: config.egressProxy, noProxy: config.noProxy, resolve: config.egressResolve } }
+        : {}),
     }),
     launcher.whenConnected(LAUNCHER_WITHIN_MS),
   ]);
@@ -54,8 +63,21 @@ export async function run(): Promise<void> {
     bus,
     launcher,
     openSource: sourceOpener(proxy, { s3Hosts: config.s3Hosts }),
-    identity: { protocol: RUNNER_PROTOCOL, pod: config.podName, uid: config.podUid, namespace: config.namespace, pool: config.pool, generation: config.generation },
-    settings: { toolsDir: config.toolsDir, nodePath: config.nodePath, outputBytes: config.outputBytes, memoryBytes: config.toolMemoryBytes, maxJobs: config.maxJobs },
+    identity: {
+      protocol: RUNNER_PROTOCOL,
+      pod: config.podName,
+      uid: config.podUid,
+      namespace: config.namespace,
+      pool: config.pool,
+      generation: config.generation,
+    },
+    settings: {
+      toolsDir: config.toolsDir,
+      nodePath: config.nodePath,
+      outputBytes: config.outputBytes,
+      memoryBytes: config.toolMemoryBytes,
+      maxJobs: config.maxJobs,
+    },
     log,
     walls: watchWalls({ toolWall: () => launcher.wall() }),
   });

@@ -1,10 +1,23 @@
 /**
- * What an agent does with an order. Pure: from the state and the order to the answer, the next state and what is to be done.
- * The state is small on purpose: an agent that starts anew knows nothing, and a leader that starts anew asks.
+ * What an agent does with an order. Pure: from the state and the order to the answer, the next state and what is to be
+ * done. The state is small on purpose: an agent that starts anew knows nothing, and a leader that starts anew asks.
  */
-import { type Cancel, type Go, type Heartbeat, type OrderAnswer, PREPARE_TTL_MS, type Prepare, type RunnerPhase } from '../bus/messages.ts';
+import {
+  type Cancel,
+  type Go,
+  type Heartbeat,
+  type OrderAnswer,
+  PREPARE_TTL_MS,
+  type Prepare,
+  type RunnerPhase,
+} from '../bus/messages.ts';
 
-export interface Task { job: string; attempt: number; stage: 'prepared' | 'running'; since: number }
+export interface Task {
+  job: string;
+  attempt: number;
+  stage: 'prepared' | 'running';
+  since: number;
+}
 
 export interface State {
   /** The newest leader's term that was seen: orders of older ones are refused. */
@@ -31,20 +44,36 @@ export type Effect =
   /** The tools are ended, and nothing is published. */
   | { do: 'abandon'; why: string };
 
-export interface Decision { state: State; answer: OrderAnswer; effects: Effect[] }
+export interface Decision {
+  state: State;
+  answer: OrderAnswer;
+  effects: Effect[];
+}
 
 const RECENT = 16;
 /** Results in the agent's memory beside a running job. */
 const MOST_PUBLISHING = 2;
 
 export const initialState = (now: number): State => ({
-  epoch: 0, tenant: undefined, draining: false, task: undefined, publishing: [], recent: [], jobsDone: 0, idleSince: now,
+  epoch: 0,
+  tenant: undefined,
+  draining: false,
+  task: undefined,
+  publishing: [],
+  recent: [],
+  jobsDone: 0,
+  idleSince: now,
 });
 
 const key = ({ job, attempt }: { job: string; attempt: number }): string => `${job}/${attempt}`;
-const same = (a: { job: string; attempt: number } | undefined, b: { job: string; attempt: number }): boolean => a !== undefined && a.job === b.job && a.attempt === b.attempt;
+const same = (a: { job: string; attempt: number } | undefined, b: { job: string; attempt: number }): boolean =>
+  a !== undefined && a.job === b.job && a.attempt === b.attempt;
 
-const refuse = (state: State, why: Extract<OrderAnswer, { ok: false }>['why']): Decision => ({ state, answer: { ok: false, why }, effects: [] });
+const refuse = (state: State, why: Extract<OrderAnswer, { ok: false }>['why']): Decision => ({
+  state,
+  answer: { ok: false, why },
+  effects: [],
+});
 const accept = (state: State, ...effects: Effect[]): Decision => ({ state, answer: { ok: true }, effects });
 
 export function phaseOf(state: State): RunnerPhase {
@@ -54,8 +83,9 @@ export function phaseOf(state: State): RunnerPhase {
 }
 
 /**
- * What the leader has to hear at once, because no order of its own says so: that the pod can take a job again, or will take none.
- * Beats at a prepare, a go and a publication told it what it knew, and each was a round trip over the same threads as the job's own way.
+ * What the leader has to hear at once, because no order of its own says so: that the pod can take a job again, or will
+ * take none. Beats at a prepare, a go and a publication told it what it knew, and each was a round trip over the same
+ * threads as the job's own way.
  */
 export const isNews = (before: State, after: State): boolean =>
   before.draining !== after.draining || (phaseOf(after) === 'idle' && phaseOf(before) !== 'idle');
@@ -81,7 +111,11 @@ export function onPrepare(before: State, order: Prepare, now: number): Decision 
   if (busy(state)) return refuse(state, 'busy');
   // What was prepared for another job gives way: the leader knows best which comes next.
   const release: Effect[] = state.task ? [{ do: 'release' }] : [];
-  return accept({ ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'prepared', since: now } }, ...release, { do: 'prepare', order });
+  return accept(
+    { ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'prepared', since: now } },
+    ...release,
+    { do: 'prepare', order },
+  );
 }
 
 export function onGo(before: State, order: Go, now: number): Decision {
@@ -93,23 +127,36 @@ export function onGo(before: State, order: Go, now: number): Decision {
   if (state.draining && !same(state.task, order)) return refuse(state, 'draining');
   if (busy(state)) return refuse(state, 'busy');
   const release: Effect[] = state.task && !same(state.task, order) ? [{ do: 'release' }] : [];
-  return accept({ ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'running', since: now } }, ...release, { do: 'run', order });
+  return accept(
+    { ...state, tenant: order.tenant, task: { job: order.job, attempt: order.attempt, stage: 'running', since: now } },
+    ...release,
+    { do: 'run', order },
+  );
 }
 
 export function onCancel(before: State, order: Cancel, now: number): Decision {
   if (order.epoch < before.epoch) return refuse(before, 'epoch');
   const state = { ...before, epoch: order.epoch };
-  if (same(state.task, order)) return accept({ ...state, task: undefined, idleSince: now }, state.task?.stage === 'running' ? { do: 'abandon', why: order.why } : { do: 'release' });
+  if (same(state.task, order))
+    return accept(
+      { ...state, task: undefined, idleSince: now },
+      state.task?.stage === 'running' ? { do: 'abandon', why: order.why } : { do: 'release' },
+    );
   // The end of a job that is cancelled is written already: its result is of no use to anyone.
   return accept(settle(state, order, now, false));
 }
 
 /** The answer to a heartbeat. An older leader's says nothing. */
-export function onLease(before: State, lease: { epoch: number; drain?: boolean; cancel?: { job: string; attempt: number } }, now: number): { state: State; effects: Effect[]; renews: boolean; drain: boolean } {
+export function onLease(
+  before: State,
+  lease: { epoch: number; drain?: boolean; cancel?: { job: string; attempt: number } },
+  now: number,
+): { state: State; effects: Effect[]; renews: boolean; drain: boolean } {
   if (lease.epoch < before.epoch) return { state: before, effects: [], renews: false, drain: false };
   let state: State = { ...before, epoch: lease.epoch };
   let effects: Effect[] = [];
-  if (lease.cancel) ({ state, effects } = onCancel(state, { ...lease.cancel, epoch: lease.epoch, why: 'cancelled' }, now));
+  if (lease.cancel)
+    ({ state, effects } = onCancel(state, { ...lease.cancel, epoch: lease.epoch, why: 'cancelled' }, now));
   return { state, effects, renews: true, drain: lease.drain === true };
 }
 
@@ -146,7 +193,8 @@ export function settle(state: State, of: { job: string; attempt: number }, now: 
 }
 
 export const onDrain = (state: State): State => ({ ...state, draining: true });
-export const isFinished = (state: State): boolean => state.draining && state.task?.stage !== 'running' && state.publishing.length === 0;
+export const isFinished = (state: State): boolean =>
+  state.draining && state.task?.stage !== 'running' && state.publishing.length === 0;
 
 export type Identity = Pick<Heartbeat, 'protocol' | 'pod' | 'uid' | 'namespace' | 'pool' | 'generation'>;
 

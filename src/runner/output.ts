@@ -1,23 +1,36 @@
 /**
- * What tools printed, on its way out: outputs reach tens of megabytes each, so they are decoded, redacted, put into the JSON of
- * the result and compressed piece by piece. As whole texts two outputs of 38 MB made the agent peak at 600 MB.
+ * What tools printed, on its way out: outputs reach tens of megabytes each, so they are decoded, redacted, put into the
+ * JSON of the result and compressed piece by piece. As whole texts two outputs of 38 MB made the agent peak at 600 MB.
  */
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
-import { CHUNK_BYTES, type ReportResult, type Result, type ResultBody, RUNNER_PROTOCOL, type ToolResult } from '../bus/messages.ts';
+import {
+  CHUNK_BYTES,
+  type ReportResult,
+  type Result,
+  type ResultBody,
+  RUNNER_PROTOCOL,
+  type ToolResult,
+} from '../bus/messages.ts';
 import type { PackedResult } from '../bus/packing.ts';
 
 /** A tool's result, its output still as bytes and not yet redacted. */
 export type RawToolResult = Omit<ToolResult, 'output'> & { output: Buffer | null };
-export type RawBody = Omit<ResultBody, 'tools' | 'report'> & { tools: RawToolResult[]; report?: Omit<ReportResult, 'output'> & { output: Buffer | null } };
+export type RawBody = Omit<ResultBody, 'tools' | 'report'> & {
+  tools: RawToolResult[];
+  report?: Omit<ReportResult, 'output'> & { output: Buffer | null };
+};
 
 const PIECE = 1024 * 1024;
 const LONGEST_LINE = 8 * PIECE;
 /** Below this one call is quicker than a stream. */
 const SMALL = 256 * 1024;
-/** Compressed at once, in some tenths of a millisecond: a turn of the thread pool takes longer, above all on a busy node. */
+/**
+ * Compressed at once, in some tenths of a millisecond: a turn of the thread pool takes longer, above all on a busy
+ * node.
+ */
 const TINY = 64 * 1024;
 const LINE_END = 10;
 
@@ -28,7 +41,10 @@ const AROUND = 64 * 1024;
 const BACK = 4099;
 const MOST_TRIES = 32;
 
-/** Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut where nothing is redacted. */
+/**
+ * Cut at line ends, so that no address is cut in two; a line that is longer than any tool prints is cut where nothing
+ * is redacted.
+ */
 export function* pieces(bytes: Buffer, redact: Redact): Generator<string> {
   const decoder = new StringDecoder('utf8');
   for (let at = 0; at < bytes.length;) {
@@ -93,12 +109,28 @@ function* resultText({ output, ...result }: { output: Buffer | null }, redact: R
 
 const compress = promisify(zstdCompress);
 
-export async function packBody(body: RawBody, redact: Redact, of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>): Promise<PackedResult> {
-  const bytes = [...body.tools, ...(body.report ? [body.report] : [])].reduce((sum, { output }) => sum + (output?.length ?? 0), 0);
-  const { packed, size } = bytes < SMALL ? await packSmall(bodyText(body, redact)) : await packLarge(bodyText(body, redact));
+export async function packBody(
+  body: RawBody,
+  redact: Redact,
+  of: Pick<Result, 'job' | 'attempt' | 'epoch' | 'podUid'>,
+): Promise<PackedResult> {
+  const bytes = [...body.tools, ...(body.report ? [body.report] : [])].reduce(
+    (sum, { output }) => sum + (output?.length ?? 0),
+    0,
+  );
+  const { packed, size } =
+    bytes < SMALL ? await packSmall(bodyText(body, redact)) : await packLarge(bodyText(body, redact));
   const chunks: Buffer[] = [];
-  if (packed.length > CHUNK_BYTES) for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
-  const header: Result = { protocol: RUNNER_PROTOCOL, ...of, encoding: 'zstd', size, sha256: createHash('sha256').update(packed).digest('hex'), chunks: chunks.length };
+  if (packed.length > CHUNK_BYTES)
+    for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
+  const header: Result = {
+    protocol: RUNNER_PROTOCOL,
+    ...of,
+    encoding: 'zstd',
+    size,
+    sha256: createHash('sha256').update(packed).digest('hex'),
+    chunks: chunks.length,
+  };
   if (chunks.length === 0) header.inline = packed.toString('base64');
   return { header, chunks };
 }
@@ -119,7 +151,9 @@ async function packLarge(texts: Iterable<string>): Promise<{ packed: Buffer; siz
     const bytes = Buffer.from(text);
     size += bytes.length;
     // Each piece is compressed before the next is made; heartbeats go out in between.
-    await new Promise<void>((resolve, reject) => { stream.write(bytes, (error) => (error ? reject(error) : resolve())); });
+    await new Promise<void>((resolve, reject) => {
+      stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
   }
   stream.end();
   await ended.promise;

@@ -5,37 +5,86 @@ import type { RawToolResult } from './output.ts';
 
 export type RawReport = Omit<ReportResult, 'output'> & { output: Buffer | null };
 
-/** What changes the form of the output, or leaves out what a report needs, away from its default. Frames and packets make it too large to be read twice. */
+/**
+ * What changes the form of the output, or leaves out what a report needs, away from its default. Frames and packets
+ * make it too large to be read twice.
+ */
 const SHAPING: Readonly<Record<string, ReadonlySet<string>>> = {
   ffprobe: new Set([
-    'output_format', 'show_format', 'show_streams', 'show_entries', 'select_streams', 'read_intervals', 'unit', 'prefix', 'byte_binary_prefix', 'sexagesimal', 'show_frames', 'show_packets', 'show_data', 'show_optional_fields', 'show_private_data', 'show_pixel_formats', 'max_streams',
+    'output_format',
+    'show_format',
+    'show_streams',
+    'show_entries',
+    'select_streams',
+    'read_intervals',
+    'unit',
+    'prefix',
+    'byte_binary_prefix',
+    'sexagesimal',
+    'show_frames',
+    'show_packets',
+    'show_data',
+    'show_optional_fields',
+    'show_private_data',
+    'show_pixel_formats',
+    'max_streams',
   ]),
   mediainfo: new Set(['output', 'language', 'read_by_human']),
 };
 /** Small enough to be parsed beside everything else that the agent does. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** Tools whose own output is of no use to the report: they run once more, with what the caller set for the analysis alone. */
+/**
+ * Tools whose own output is of no use to the report: they run once more, with what the caller set for the analysis
+ * alone.
+ */
 export function runsForReport({ kind, report: { enabled }, tools }: Assignment): AssignedTool[] {
   if (!enabled || kind !== 'file') return [];
   return tools.flatMap((tool) => {
     const shaping = SHAPING[tool.name];
     if (!shaping || !Object.keys(tool.options).some((name) => shaping.has(name))) return [];
-    return [{ ...tool, options: Object.fromEntries(Object.entries(tool.options).filter(([name]) => !shaping.has(name))) }];
+    return [
+      { ...tool, options: Object.fromEntries(Object.entries(tool.options).filter(([name]) => !shaping.has(name))) },
+    ];
   });
 }
 
 /** `own`: the runs that were for the report alone; their time is what the report costs. */
-export function reportOf(assignment: Assignment, tools: readonly RawToolResult[], own: readonly RawToolResult[], redact: (text: string) => string): RawReport | undefined {
+export function reportOf(
+  assignment: Assignment,
+  tools: readonly RawToolResult[],
+  own: readonly RawToolResult[],
+  redact: (text: string) => string,
+): RawReport | undefined {
   const { diff, enabled, prefer } = assignment.report;
   if (!enabled || assignment.kind !== 'file') return undefined;
   const begun = performance.now();
   const told = (name: 'ffprobe' | 'mediainfo') => toldBy([...own, ...tools].find((tool) => tool.name === name));
-  const made = report({ ffprobe: told('ffprobe'), mediainfo: told('mediainfo'), diff, prefer, extension: extensionOf(assignment.source) });
+  const made = report({
+    ffprobe: told('ffprobe'),
+    mediainfo: told('mediainfo'),
+    diff,
+    prefer,
+    extension: extensionOf(assignment.source),
+  });
   const longest = own.reduce((most, { durationMs }) => Math.max(most, durationMs), 0);
-  const result = { name: 'probe_report', version: '1', exitCode: null, signal: null, format: 'json', durationMs: longest + performance.now() - begun, usageMs: own.reduce((sum, { usageMs }) => sum + usageMs, 0) } as const;
+  const result = {
+    name: 'probe_report',
+    version: '1',
+    exitCode: null,
+    signal: null,
+    format: 'json',
+    durationMs: longest + performance.now() - begun,
+    usageMs: own.reduce((sum, { usageMs }) => sum + usageMs, 0),
+  } as const;
   if (made) return { ...result, success: true, output: Buffer.from(redact(JSON.stringify(made))) };
-  return { ...result, success: false, failure: 'failed', error: 'neither ffprobe nor mediainfo gave a result to report on', output: null };
+  return {
+    ...result,
+    success: false,
+    failure: 'failed',
+    error: 'neither ffprobe nor mediainfo gave a result to report on',
+    output: null,
+  };
 }
 
 function toldBy(result: RawToolResult | undefined): Told | undefined {

@@ -19,7 +19,10 @@ export interface JobSource {
   address(tool: ToolName): string;
   /** The guard as HTTP proxy, for whatever the tool opens beside that address. */
   environment(tool: ToolName): Record<string, string>;
-  /** Resolves, connects, reads what every tool will want first. Never rejects: what fails, fails again when the tool asks. */
+  /**
+   * Resolves, connects, reads what every tool will want first. Never rejects: what fails, fails again when the tool
+   * asks.
+   */
   prepare(): Promise<unknown>;
   /** Puts the caller's redacted address back, and takes secrets out. */
   redact: (text: string) => string;
@@ -33,28 +36,49 @@ export interface JobSource {
   close(): void;
 }
 
-/** Never throws: where the address cannot be read, the tools fail with what is wrong with it, and the request ends like any other. */
+/**
+ * Never throws: where the address cannot be read, the tools fail with what is wrong with it, and the request ends like
+ * any other.
+ */
 export type OpenSource = (assignment: Assignment) => JobSource;
 
-export const sourceOpener = (proxy: SourceProxy, settings: ParseOptions = {}): OpenSource => (assignment) => {
-  try {
-    return openSource(proxy, assignment, settings);
-  } catch (error) {
-    return unreadable(error);
-  }
-};
+export const sourceOpener =
+  (proxy: SourceProxy, settings: ParseOptions = {}): OpenSource =>
+  (assignment) => {
+    try {
+      return openSource(proxy, assignment, settings);
+    } catch (error) {
+      return unreadable(error);
+    }
+  };
 
-function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }: Assignment, settings: ParseOptions): JobSource {
+function openSource(
+  proxy: SourceProxy,
+  { source: text, tools, allow, maxBytes }: Assignment,
+  settings: ParseOptions,
+): JobSource {
   const source = parseSource(text, settings);
-  const verify = Object.fromEntries(tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]));
-  const open = proxy.open({ source, allow, limits: { maxBytes }, tls: { verify }, live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name) });
+  const verify = Object.fromEntries(
+    tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]),
+  );
+  const open = proxy.open({
+    source,
+    allow,
+    limits: { maxBytes },
+    tls: { verify },
+    live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name),
+  });
   const redact = open.redact;
   return {
     address: (tool) => open.address(tool),
     environment: (tool) => open.environment(tool),
     prepare: () => open.prepare(),
-    // RTSP is relayed to tools that speak it. To make a file of it for the others would take an RTP reader and a muxer here.
-    cannotRead: (tool) => (source.scheme.startsWith('rtsp') && TOOL_TABLE[tool]?.readsStreams !== true ? `${tool} cannot read RTSP` : undefined),
+    // RTSP is relayed to tools that speak it. To make a file of it for the others would take an RTP reader and a muxer
+    // here.
+    cannotRead: (tool) =>
+      source.scheme.startsWith('rtsp') && TOOL_TABLE[tool]?.readsStreams !== true
+        ? `${tool} cannot read RTSP`
+        : undefined,
     // Without its object: the last of an output is redacted when the source is closed already.
     redact: (output) => redact(output),
     ioUsage: () => open.stats().ioUsage,
@@ -69,16 +93,32 @@ function openSource(proxy: SourceProxy, { source: text, tools, allow, maxBytes }
 
 const CODES: Readonly<Record<Failure['code'], FailureCode>> = {
   // An address that cannot be read or is not offered is the caller's mistake, as one that is refused.
-  'source-invalid': 'source-forbidden', 'source-scheme': 'source-forbidden', 'source-too-long': 'source-forbidden', refused: 'source-forbidden',
-  'origin-unreachable': 'origin-unreachable', 'too-large': 'source-too-large', cut: 'source-cut',
+  'source-invalid': 'source-forbidden',
+  'source-scheme': 'source-forbidden',
+  'source-too-long': 'source-forbidden',
+  refused: 'source-forbidden',
+  'origin-unreachable': 'origin-unreachable',
+  'too-large': 'source-too-large',
+  cut: 'source-cut',
 };
 
-function failureOf({ code, status, message, reason }: Pick<Failure, 'code' | 'message'> & { status?: number | undefined; reason?: SourceError['reason'] }): SourceFailure {
-  return { failure: CODES[code], message, ...(status === undefined ? {} : { status }), ...(isDecisive({ reason }) ? { decisive: true } : {}) };
+function failureOf({
+  code,
+  status,
+  message,
+  reason,
+}: Pick<Failure, 'code' | 'message'> & { status?: number | undefined; reason?: SourceError['reason'] }): SourceFailure {
+  return {
+    failure: CODES[code],
+    message,
+    ...(status === undefined ? {} : { status }),
+    ...(isDecisive({ reason }) ? { decisive: true } : {}),
+  };
 }
 
 function unreadable(error: unknown): JobSource {
-  const failure: SourceFailure = error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source could not be opened' };
+  const failure: SourceFailure =
+    error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source could not be opened' };
   return {
     // Port 9 discards: no tool gets anything from it.
     address: () => 'http://127.0.0.1:9/',

@@ -26,9 +26,19 @@ export async function serveSample(): Promise<{ address: string; close(): void }>
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const from = Number(range?.[1] ?? 0);
     const to = Math.min(range?.[2] ? Number(range[2]) : sample.length - 1, sample.length - 1);
-    const headers = { 'content-type': 'audio/wav', 'accept-ranges': 'bytes', 'content-length': Math.max(0, to - from + 1) };
+    const headers = {
+      'content-type': 'audio/wav',
+      'accept-ranges': 'bytes',
+      'content-length': Math.max(0, to - from + 1),
+    };
     if (range && from >= sample.length) response.writeHead(416, { 'content-range': `bytes */${sample.length}` }).end();
-    else response.writeHead(range ? 206 : 200, range ? { ...headers, 'content-range': `bytes ${from}-${to}/${sample.length}` } : headers).end(request.method === 'HEAD' ? undefined : sample.subarray(from, to + 1));
+    else
+      response
+        .writeHead(
+          range ? 206 : 200,
+          range ? { ...headers, 'content-range': `bytes ${from}-${to}/${sample.length}` } : headers,
+        )
+        .end(request.method === 'HEAD' ? undefined : sample.subarray(from, to + 1));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

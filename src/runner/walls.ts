@@ -20,10 +20,20 @@ function reaches(host: string, port: number, ms = CONNECT_MS): Promise<boolean> 
   return promise.finally(() => socket.destroy());
 }
 
-export interface WallsOptions { toolWall: () => ToolWall | undefined; env?: NodeJS.ProcessEnv; uidMapFile?: string; settleMs?: number }
+export interface WallsOptions {
+  toolWall: () => ToolWall | undefined;
+  env?: NodeJS.ProcessEnv;
+  uidMapFile?: string;
+  settleMs?: number;
+}
 
 /** The API server's service is the address that every pod knows and that no policy of the chart lets a runner reach. */
-export function watchWalls({ toolWall, env = process.env, uidMapFile = '/proc/self/uid_map', settleMs = SETTLE_MS }: WallsOptions): () => Walls {
+export function watchWalls({
+  toolWall,
+  env = process.env,
+  uidMapFile = '/proc/self/uid_map',
+  settleMs = SETTLE_MS,
+}: WallsOptions): () => Walls {
   const walls: Walls = {};
   try {
     walls.UserNamespace = isUserNamespace(readFileSync(uidMapFile, 'utf8'));
@@ -31,7 +41,14 @@ export function watchWalls({ toolWall, env = process.env, uidMapFile = '/proc/se
     // Not known then, which a pool that requires it takes for missing.
   }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
-  if (host && port) setTimeout(() => void reaches(host, Number(port)).then((open) => { walls.NetworkEnforced = !open; }), settleMs).unref();
+  if (host && port)
+    setTimeout(
+      () =>
+        void reaches(host, Number(port)).then((open) => {
+          walls.NetworkEnforced = !open;
+        }),
+      settleMs,
+    ).unref();
   return () => {
     const tools = toolWall();
     return { ...walls, ...(tools ? { SyscallFilter: tools === 'watched' } : {}) };

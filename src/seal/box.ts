@@ -1,6 +1,6 @@
 /**
- * Keeps a secret that must be shown again: sealed with the installation's own symmetric key, bound to what it is for, so that what was
- * sealed as one thing does not open as another.
+ * Keeps a secret that must be shown again: sealed with the installation's own symmetric key, bound to what it is for,
+ * so that what was sealed as one thing does not open as another.
  */
 import { base64url, CompactEncrypt, compactDecrypt, type JSONWebKeySet, type JWK } from 'jose';
 import { SealError } from './errors.ts';
@@ -14,27 +14,40 @@ const bytesOf = ({ k = '' }: JWK): Uint8Array => base64url.decode(k);
 
 /** Rotation appends: the last key seals, the earlier ones still open. */
 export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
-  const key = keys.keys.findLast((one) => one.kty === 'oct' && one.kid !== undefined && bytesOf(one).length === KEY_BYTES);
-  if (!key) throw new SealError('seal-no-key', 'the key set has no key for what is kept: an oct key of 256 bits with a kid is needed');
+  const key = keys.keys.findLast(
+    (one) => one.kty === 'oct' && one.kid !== undefined && bytesOf(one).length === KEY_BYTES,
+  );
+  if (!key)
+    throw new SealError(
+      'seal-no-key',
+      'the key set has no key for what is kept: an oct key of 256 bits with a kid is needed',
+    );
   return key as JWK & { kid: string };
 }
 
 /** `purpose` is given again at opening: `token:17`. */
 export async function sealInBox(text: string, purpose: string, keys: JSONWebKeySet): Promise<Buffer> {
   const key = boxKey(keys);
-  const sealed = await new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: ALGORITHM, enc: ENCRYPTION, kid: key.kid, for: purpose }).encrypt(bytesOf(key));
+  const sealed = await new CompactEncrypt(new TextEncoder().encode(text))
+    .setProtectedHeader({ alg: ALGORITHM, enc: ENCRYPTION, kid: key.kid, for: purpose })
+    .encrypt(bytesOf(key));
   return Buffer.from(sealed, 'latin1');
 }
 
 export async function openBox(sealed: Uint8Array, purpose: string, keys: JSONWebKeySet): Promise<string> {
-  const opened = await compactDecrypt(Buffer.from(sealed).toString('latin1'), ({ kid }) => {
-    const key = keys.keys.find((one) => one.kty === 'oct' && one.kid === kid);
-    if (!key) throw new SealError('seal-unknown-key', 'this was sealed with a key that is not here');
-    return bytesOf(key);
-  }, { keyManagementAlgorithms: [ALGORITHM], contentEncryptionAlgorithms: [ENCRYPTION] }).catch((error: unknown) => {
+  const opened = await compactDecrypt(
+    Buffer.from(sealed).toString('latin1'),
+    ({ kid }) => {
+      const key = keys.keys.find((one) => one.kty === 'oct' && one.kid === kid);
+      if (!key) throw new SealError('seal-unknown-key', 'this was sealed with a key that is not here');
+      return bytesOf(key);
+    },
+    { keyManagementAlgorithms: [ALGORITHM], contentEncryptionAlgorithms: [ENCRYPTION] },
+  ).catch((error: unknown) => {
     if (error instanceof SealError) throw error;
     throw new SealError('seal-unreadable', 'what is kept sealed cannot be opened', { cause: error });
   });
-  if ((opened.protectedHeader as { for?: unknown }).for !== purpose) throw new SealError('seal-other-request', 'this was sealed for something else');
+  if ((opened.protectedHeader as { for?: unknown }).for !== purpose)
+    throw new SealError('seal-other-request', 'this was sealed for something else');
   return new TextDecoder().decode(opened.plaintext);
 }

@@ -8,7 +8,11 @@ const OPTIONS = { keyManagementAlgorithms: ALGORITHMS, contentEncryptionAlgorith
 /** Throws where the set opens nothing. */
 export function openingKey(keys: JSONWebKeySet): JWK {
   const key = keys.keys.find((one) => one.kid !== undefined && one.d !== undefined);
-  if (!key) throw new SealError('seal-no-key', 'the key set has no private key to open with: an EC or OKP key with d and a kid is needed');
+  if (!key)
+    throw new SealError(
+      'seal-no-key',
+      'the key set has no private key to open with: an EC or OKP key with d and a kid is needed',
+    );
   return key;
 }
 

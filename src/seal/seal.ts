@@ -10,12 +10,16 @@ export const ALGORITHMS = ['ECDH-ES', 'ECDH-ES+A256KW'];
 export const ENCRYPTION = 'A256GCM';
 
 /** What a sealed source is tied to: a copy in another job does not open. Jobs without a token have tokenId 0. */
-export interface Binding { requestId: string; tokenId: number }
+export interface Binding {
+  requestId: string;
+  tokenId: number;
+}
 
 /** Rotation appends: the last key seals, the earlier ones still open what is on its way. */
 export function sealingKey(keys: JSONWebKeySet): JWK & { kid: string } {
   const key = keys.keys.findLast((one) => one.kid !== undefined && (one.kty === 'EC' || one.kty === 'OKP'));
-  if (!key) throw new SealError('seal-no-key', 'the key set has no key to seal with: an EC or OKP key with a kid is needed');
+  if (!key)
+    throw new SealError('seal-no-key', 'the key set has no key to seal with: an EC or OKP key with a kid is needed');
   return key as JWK & { kid: string };
 }
 
@@ -23,6 +27,12 @@ export function sealingKey(keys: JSONWebKeySet): JWK & { kid: string } {
 export async function sealSource(text: string, binding: Binding, publicKeys: JSONWebKeySet): Promise<string> {
   const key = sealingKey(publicKeys);
   return new CompactEncrypt(new TextEncoder().encode(text))
-    .setProtectedHeader({ alg: key.alg ?? ALGORITHMS[0]!, enc: ENCRYPTION, kid: key.kid, rid: binding.requestId, tid: binding.tokenId })
+    .setProtectedHeader({
+      alg: key.alg ?? ALGORITHMS[0]!,
+      enc: ENCRYPTION,
+      kid: key.kid,
+      rid: binding.requestId,
+      tid: binding.tokenId,
+    })
     .encrypt(key);
 }

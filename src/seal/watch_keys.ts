@@ -6,9 +6,15 @@ import { sealingKey } from './seal.ts';
 
 const CHECK_MS = 10_000;
 
-/** One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once there was one, that goes on. */
+/**
+ * One object per content: jose imports a key once per object. `check` throws where the file has no key to use; once
+ * there was one, that goes on.
+ */
 export function watchKeys(
-  file: string, check: (keys: JSONWebKeySet) => unknown, onError: (error: unknown) => void = () => {}, checkMs = CHECK_MS,
+  file: string,
+  check: (keys: JSONWebKeySet) => unknown,
+  onError: (error: unknown) => void = () => {},
+  checkMs = CHECK_MS,
 ): () => JSONWebKeySet {
   const read = (): JSONWebKeySet => {
     const keys = JSON.parse(readFileSync(file, 'utf8')) as JSONWebKeySet;
@@ -31,9 +37,16 @@ export function watchKeys(
   };
 }
 
-/** The private keys that open them: any one that can. A rotation adds a key here first, and to the public ones when every controller has it. */
-export const watchOpeningKeys = (file: string, onError?: (error: unknown) => void, checkMs?: number): (() => JSONWebKeySet) =>
-  watchKeys(file, openingKey, onError, checkMs);
+/**
+ * The private keys that open them: any one that can. A rotation adds a key here first, and to the public ones when
+ * every controller has it.
+ */
+export const watchOpeningKeys = (
+  file: string,
+  onError?: (error: unknown) => void,
+  checkMs?: number,
+): (() => JSONWebKeySet) => watchKeys(file, openingKey, onError, checkMs);
 
 /** The public keys that sources are sealed with. */
-export const watchSealKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) => watchKeys(file, sealingKey, onError);
+export const watchSealKeys = (file: string, onError?: (error: unknown) => void): (() => JSONWebKeySet) =>
+  watchKeys(file, sealingKey, onError);

@@ -27,9 +27,11 @@ async function api(url: string): Promise<boolean> {
 /** Runs in a pod that a policy forbids every way out but DNS: whoever gets through is not held. */
 async function network(url: string, required: boolean): Promise<boolean> {
   const held = (await answers(url, TRY_MS)) !== undefined;
-  console.log(held
-    ? 'NetworkPolicy is enforced: a pod that may not reach the API does not'
-    : 'NetworkPolicy is NOT enforced by this cluster: runners are held by their source proxy alone, not by the network as well');
+  console.log(
+    held
+      ? 'NetworkPolicy is enforced: a pod that may not reach the API does not'
+      : 'NetworkPolicy is NOT enforced by this cluster: runners are held by their source proxy alone, not by the network as well',
+  );
   return held || !required;
 }
 

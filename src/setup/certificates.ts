@@ -15,9 +15,15 @@ x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoPro
 
 const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 const serial = (): string => `01${Buffer.from(webcrypto.getRandomValues(new Uint8Array(15))).toString('hex')}`;
-const pemOf = async (key: webcrypto.CryptoKey): Promise<string> => x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+const pemOf = async (key: webcrypto.CryptoKey): Promise<string> =>
+  x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 
-async function serverBy(ca: x509.X509Certificate, caKey: webcrypto.CryptoKey, hosts: string[], now: Date): Promise<{ crt: string; key: string }> {
+async function serverBy(
+  ca: x509.X509Certificate,
+  caKey: webcrypto.CryptoKey,
+  hosts: string[],
+  now: Date,
+): Promise<{ crt: string; key: string }> {
   // Clients refuse a certificate whose authority has ended, whatever its own end says.
   const end = Math.min(now.getTime() + SERVER_DAYS * DAY_MS, ca.notAfter.getTime());
   const keys = await newKeys();
@@ -57,18 +63,32 @@ export async function natsTls(hosts: string[], now = new Date()): Promise<Secret
     ],
   });
   const server = await serverBy(ca, keys.privateKey, hosts, now);
-  return { 'ca.crt': ca.toString('pem'), 'ca.key': await pemOf(keys.privateKey), 'tls.crt': server.crt, 'tls.key': server.key };
+  return {
+    'ca.crt': ca.toString('pem'),
+    'ca.key': await pemOf(keys.privateKey),
+    'tls.crt': server.crt,
+    'tls.key': server.key,
+  };
 }
 
-/** The renewed parts, or nothing: when it is good for long and for all hosts, or when its CA is not ours (a given Secret). */
+/**
+ * The renewed parts, or nothing: when it is good for long and for all hosts, or when its CA is not ours (a given
+ * Secret).
+ */
 export async function renewed(data: SecretData, hosts: string[], now = new Date()): Promise<SecretData | undefined> {
   const { 'tls.crt': current, 'ca.crt': caPem, 'ca.key': caKey } = data;
   if (!current || !caPem || !caKey) return undefined;
   const certificate = new NodeCertificate(current);
   const end = Date.parse(certificate.validTo);
   const left = end - now.getTime();
-  if (left > (end - Date.parse(certificate.validFrom)) * RENEW_FROM && hosts.every((host) => certificate.checkHost(host) !== undefined)) return undefined;
-  const key = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(caKey), ALGORITHM, false, ['sign']);
+  if (
+    left > (end - Date.parse(certificate.validFrom)) * RENEW_FROM &&
+    hosts.every((host) => certificate.checkHost(host) !== undefined)
+  )
+    return undefined;
+  const key = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(caKey), ALGORITHM, false, [
+    'sign',
+  ]);
   const server = await serverBy(new x509.X509Certificate(caPem), key, hosts, now);
   return { 'tls.crt': server.crt, 'tls.key': server.key };
 }

@@ -1,4 +1,7 @@
-/** The role `setup`, a hook of the chart: makes the installation's Secrets that are not there. What is there is kept, whoever made it. */
+/**
+ * The role `setup`, a hook of the chart: makes the installation's Secrets that are not there. What is there is kept,
+ * whoever made it.
+ */
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { loadConfig } from '../config.ts';
 import { SECRETS, isKubeError, makeClient, type KubeClient, type ResourceType, type Secret } from '../kube/client.ts';
@@ -7,7 +10,13 @@ import { makeLog } from '../log.ts';
 import { natsTls, renewed } from './certificates.ts';
 import { admin, boxKeys, natsAuth, natsAuthConf, postgres, sealKeys, type SecretData } from './secrets.ts';
 
-const read = (secret: Secret): SecretData => Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]));
+const read = (secret: Secret): SecretData =>
+  Object.fromEntries(
+    Object.entries(secret.data ?? {}).map(([key, value]) => [
+      key,
+      Buffer.from(String(value), 'base64').toString('utf8'),
+    ]),
+  );
 
 async function find(kube: KubeClient, name: string): Promise<SecretData | undefined> {
   try {
@@ -21,7 +30,14 @@ async function find(kube: KubeClient, name: string): Promise<SecretData | undefi
 /** False where somebody else made it in the meantime. */
 async function make(kube: KubeClient, name: string, stringData: SecretData): Promise<boolean> {
   try {
-    await kube.create(SECRETS, { metadata: { name, labels: { 'app.kubernetes.io/name': 'probeyard', 'app.kubernetes.io/managed-by': 'probeyard' } }, type: 'Opaque', stringData } as Secret);
+    await kube.create(SECRETS, {
+      metadata: {
+        name,
+        labels: { 'app.kubernetes.io/name': 'probeyard', 'app.kubernetes.io/managed-by': 'probeyard' },
+      },
+      type: 'Opaque',
+      stringData,
+    } as Secret);
     return true;
   } catch (error) {
     if (isKubeError(error, 'already-exists')) return false;
@@ -29,7 +45,13 @@ async function make(kube: KubeClient, name: string, stringData: SecretData): Pro
   }
 }
 
-export const PERSISTENT_VOLUME_CLAIMS: ResourceType<{ metadata: Meta; spec?: object }> = { group: '', version: 'v1', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim', namespaced: true };
+export const PERSISTENT_VOLUME_CLAIMS: ResourceType<{ metadata: Meta; spec?: object }> = {
+  group: '',
+  version: 'v1',
+  plural: 'persistentvolumeclaims',
+  kind: 'PersistentVolumeClaim',
+  namespaced: true,
+};
 
 /** A new password would be one that the data does not know, so the product would be down after its next restart. */
 async function refuseNewPassword(kube: KubeClient, name: string, claim: string): Promise<void> {
@@ -40,7 +62,9 @@ async function refuseNewPassword(kube: KubeClient, name: string, claim: string):
     if (isKubeError(error, 'not-found')) return;
     throw error;
   }
-  throw new Error(`the Secret ${name} is missing, but the claim ${claim} holds a database: create the Secret again (docs/operating.md, "Change secrets") or delete the claim`);
+  throw new Error(
+    `the Secret ${name} is missing, but the claim ${claim} holds a database: create the Secret again (docs/operating.md, "Change secrets") or delete the claim`,
+  );
 }
 
 /** Whether each public key has its private one: the API must seal with nothing that no controller can open. */
@@ -71,14 +95,21 @@ export interface SetupSettings {
   adminEmail: string;
 }
 
-export async function setup(kube: KubeClient, settings: SetupSettings): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
+export async function setup(
+  kube: KubeClient,
+  settings: SetupSettings,
+): Promise<{ made: string[]; renewed: string[]; kept: string[] }> {
   const { natsHosts, postgresHost, postgresClaim = '', adminEmail } = settings;
   const nameOf = (key: string, fallback: string) => settings.names[key] ?? fallback;
   const report = { made: [] as string[], renewed: [] as string[], kept: [] as string[] };
-  const ensure = async (name: string, content: () => SecretData | Promise<SecretData>, refresh: (data: SecretData) => SecretData | undefined | Promise<SecretData | undefined> = () => undefined) => {
+  const ensure = async (
+    name: string,
+    content: () => SecretData | Promise<SecretData>,
+    refresh: (data: SecretData) => SecretData | undefined | Promise<SecretData | undefined> = () => undefined,
+  ) => {
     const there = await find(kube, name);
     if (!there) {
-      (await make(kube, name, await content()) ? report.made : report.kept).push(name);
+      ((await make(kube, name, await content())) ? report.made : report.kept).push(name);
       return;
     }
     const changes = await refresh(there);
@@ -87,7 +118,12 @@ export async function setup(kube: KubeClient, settings: SetupSettings): Promise<
   };
 
   // Of an external NATS the CA is its own: one made here would be trusted instead.
-  if (natsHosts.length > 0) await ensure(nameOf('natsTls', 'probeyard-nats-tls'), () => natsTls(natsHosts), (data) => renewed(data, natsHosts));
+  if (natsHosts.length > 0)
+    await ensure(
+      nameOf('natsTls', 'probeyard-nats-tls'),
+      () => natsTls(natsHosts),
+      (data) => renewed(data, natsHosts),
+    );
   await ensure(nameOf('natsAuth', 'probeyard-nats-auth'), natsAuth, (data) => {
     // A given Secret without the public keys has a server of its own.
     if (!data['api.pub'] || !data['controller.pub'] || !data['issuer.pub']) return undefined;
@@ -101,20 +137,31 @@ export async function setup(kube: KubeClient, settings: SetupSettings): Promise<
       return postgres(postgresHost);
     });
     // The server takes these at its next start, so they may also be made for data that is there.
-    const { database = 'probeyard' } = await find(kube, owner) ?? {};
-    await ensure(nameOf('postgresApi', 'probeyard-postgres-api'), () => postgres(postgresHost, 'probeyard_api', database));
-    await ensure(nameOf('postgresController', 'probeyard-postgres-controller'), () => postgres(postgresHost, 'probeyard_controller', database));
+    const { database = 'probeyard' } = (await find(kube, owner)) ?? {};
+    await ensure(nameOf('postgresApi', 'probeyard-postgres-api'), () =>
+      postgres(postgresHost, 'probeyard_api', database),
+    );
+    await ensure(nameOf('postgresController', 'probeyard-postgres-controller'), () =>
+      postgres(postgresHost, 'probeyard_controller', database),
+    );
   }
   await ensure(nameOf('admin', 'probeyard-admin'), () => admin(adminEmail));
   await ensure(nameOf('box', 'probeyard-box'), boxKeys);
 
   // Two Secrets that only fit together: the private one is made first, and the public one can always be made from it.
-  const [publicName, privateName] = [nameOf('sealPublic', 'probeyard-seal-public'), nameOf('sealPrivate', 'probeyard-seal-private')];
+  const [publicName, privateName] = [
+    nameOf('sealPublic', 'probeyard-seal-public'),
+    nameOf('sealPrivate', 'probeyard-seal-private'),
+  ];
   const keys = await sealKeys();
   await ensure(privateName, () => keys.private);
-  const held = JSON.parse((await find(kube, privateName))?.['private.jwks'] ?? '{"keys":[]}') as { keys: Record<string, unknown>[] };
+  const held = JSON.parse((await find(kube, privateName))?.['private.jwks'] ?? '{"keys":[]}') as {
+    keys: Record<string, unknown>[];
+  };
   const halves = () => ({ 'public.jwks': JSON.stringify({ keys: held.keys.map(openHalf) }) });
-  await ensure(publicName, halves, async (data) => (held.keys.length === 0 || await fits(data['public.jwks'], held.keys) ? undefined : halves()));
+  await ensure(publicName, halves, async (data) =>
+    held.keys.length === 0 || (await fits(data['public.jwks'], held.keys)) ? undefined : halves(),
+  );
   return report;
 }
 
@@ -123,7 +170,13 @@ export async function run(): Promise<void> {
   const log = makeLog('setup', config);
   const kube = await makeClient({ namespace: config.namespace });
   try {
-    const report = await setup(kube, { names: config.secretNames, natsHosts: config.natsHosts.split(',').filter(Boolean), postgresHost: config.postgresHost, postgresClaim: config.postgresClaim, adminEmail: config.adminEmail });
+    const report = await setup(kube, {
+      names: config.secretNames,
+      natsHosts: config.natsHosts.split(',').filter(Boolean),
+      postgresHost: config.postgresHost,
+      postgresClaim: config.postgresClaim,
+      adminEmail: config.adminEmail,
+    });
     log.info(report, 'the Secrets are there');
   } finally {
     await kube.close();

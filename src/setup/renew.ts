@@ -1,4 +1,7 @@
-/** The role `renew`, a CronJob of the chart: renews NATS' server certificate in its Secret. It may read and patch that Secret only. */
+/**
+ * The role `renew`, a CronJob of the chart: renews NATS' server certificate in its Secret. It may read and patch that
+ * Secret only.
+ */
 import { loadConfig } from '../config.ts';
 import { type KubeClient, makeClient, SECRETS, type Secret } from '../kube/client.ts';
 import { makeLog } from '../log.ts';
@@ -7,11 +10,16 @@ import { renewed } from './certificates.ts';
 /** Whether it was time. A Secret without the authority's key is renewed by whoever made it. */
 export async function renew(kube: KubeClient, name: string, hosts: string[], now = new Date()): Promise<boolean> {
   const { metadata, data = {} } = await kube.get<Secret>(SECRETS, name);
-  const held = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]));
+  const held = Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString('utf8')]),
+  );
   const changes = await renewed(held, hosts, now);
   if (!changes) return false;
   // Only over what was read: a certificate and a key of two renewals do not fit together.
-  await kube.mergePatch(SECRETS, name, { metadata: { resourceVersion: metadata.resourceVersion }, stringData: changes });
+  await kube.mergePatch(SECRETS, name, {
+    metadata: { resourceVersion: metadata.resourceVersion },
+    stringData: changes,
+  });
   return true;
 }
 

@@ -7,11 +7,14 @@ import { natsServerConfig } from '../bus/server_config.ts';
 export type SecretData = Record<string, string>;
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-export const randomText = (length: number): string => Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+export const randomText = (length: number): string =>
+  Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
 const seedText = (seed: Uint8Array): string => new TextDecoder().decode(seed);
 
-/** Static users of API and controllers, the account key that signs runners, and what the server must be told of them. */
+/**
+ * Static users of API and controllers, the account key that signs runners, and what the server must be told of them.
+ */
 export function natsAuth(): SecretData {
   const api = createUser();
   const controller = createUser();
@@ -28,8 +31,16 @@ export function natsAuth(): SecretData {
   };
 }
 
-/** A newer product may need other permissions on NATS: they follow from the keys, so they are written anew at each upgrade. */
-export const natsAuthConf = (data: SecretData): string => natsServerConfig({ api: data['api.pub'] ?? '', controller: data['controller.pub'] ?? '', issuer: data['issuer.pub'] ?? '' });
+/**
+ * A newer product may need other permissions on NATS: they follow from the keys, so they are written anew at each
+ * upgrade.
+ */
+export const natsAuthConf = (data: SecretData): string =>
+  natsServerConfig({
+    api: data['api.pub'] ?? '',
+    controller: data['controller.pub'] ?? '',
+    issuer: data['issuer.pub'] ?? '',
+  });
 
 /** Of the owner of the database, or of a role beside it. */
 export function postgres(host: string, username = 'probeyard', database = 'probeyard'): SecretData {
@@ -54,6 +65,12 @@ export const admin = (email: string): SecretData => ({ email, password: randomTe
 
 /** Seals what is kept and must be shown again: tokens, webhook secrets, signing keys. */
 export function boxKeys(): SecretData {
-  const key = { kty: 'oct', k: randomBytes(32).toString('base64url'), kid: randomBytes(8).toString('hex'), use: 'enc', alg: 'A256GCM' };
+  const key = {
+    kty: 'oct',
+    k: randomBytes(32).toString('base64url'),
+    kid: randomBytes(8).toString('hex'),
+    use: 'enc',
+    alg: 'A256GCM',
+  };
   return { 'box.jwks': JSON.stringify({ keys: [key] }) };
 }

@@ -1,8 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** What an origin answers, over whatever protocol: the part of an HTTP response that is looked at. Node's own responses are of this shape. */
-export type OriginAnswer = Readable & { statusCode?: number | undefined; headers: IncomingHttpHeaders; complete: boolean };
+/**
+ * What an origin answers, over whatever protocol: the part of an HTTP response that is looked at. Node's own responses
+ * are of this shape.
+ */
+export type OriginAnswer = Readable & {
+  statusCode?: number | undefined;
+  headers: IncomingHttpHeaders;
+  complete: boolean;
+};
 
 /** The answer of an origin that does not speak HTTP. */
 export class RelayedAnswer extends Readable implements OriginAnswer {
@@ -11,7 +18,11 @@ export class RelayedAnswer extends Readable implements OriginAnswer {
   complete = false;
   readonly #hooks: { resume?: () => void; gone?: () => void };
 
-  constructor(statusCode: number, headers: IncomingHttpHeaders, hooks: { resume?: () => void; gone?: () => void } = {}) {
+  constructor(
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    hooks: { resume?: () => void; gone?: () => void } = {},
+  ) {
     super({ highWaterMark: 1 << 18 });
     this.statusCode = statusCode;
     this.headers = headers;

@@ -1,6 +1,6 @@
 /**
- * Bytes that are not whole yet. Appending takes time in proportion to what is appended, whatever pieces it comes in. Bytes that were
- * given out are never written over.
+ * Bytes that are not whole yet. Appending takes time in proportion to what is appended, whatever pieces it comes in.
+ * Bytes that were given out are never written over.
  */
 export class Backlog {
   #store: Buffer = Buffer.alloc(0);

@@ -1,4 +1,7 @@
-/** Pages of what origins sent, shared by a job's tools. Bounded: the least recently used page goes first, and is fetched again when missed. */
+/**
+ * Pages of what origins sent, shared by a job's tools. Bounded: the least recently used page goes first, and is fetched
+ * again when missed.
+ */
 
 /** Small enough that a seek fetches little, large enough that a thousand of them are nothing to keep track of. */
 export const pageSize = 65536;

@@ -51,10 +51,15 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
       return;
     }
     const base = open.at(-2)?.base ?? place.final;
-    if (!isNatural(reference) || (away && open.length <= 1)) replace(from, to, escape(toProxy(reference, base, root())));
+    if (!isNatural(reference) || (away && open.length <= 1))
+      replace(from, to, escape(toProxy(reference, base, root())));
     // Of several, which are alternatives, the first says where relative addresses belong.
-    const own = parent === undefined || parent.ownBase || reference.length > longest ? undefined : resolveReference(base, reference);
-    if (parent !== undefined && own !== undefined && own.length <= longest) Object.assign(parent, { base: own, ownBase: true });
+    const own =
+      parent === undefined || parent.ownBase || reference.length > longest
+        ? undefined
+        : resolveReference(base, reference);
+    if (parent !== undefined && own !== undefined && own.length <= longest)
+      Object.assign(parent, { base: own, ownBase: true });
     below = true;
   };
 
@@ -65,7 +70,12 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     const reference = unescape(value);
     // A time server's value may be a time, too.
     if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
-    if (reference === '' || reference === 'urn:mpeg:dash:resolve-to-zero:2013' || (isNatural(reference) && !(link && away))) return undefined;
+    if (
+      reference === '' ||
+      reference === 'urn:mpeg:dash:resolve-to-zero:2013' ||
+      (isNatural(reference) && !(link && away))
+    )
+      return undefined;
     return link ? escape(toProxy(reference, place.final, near)) : escape(toProxy(reference, top(), root()));
   };
 
@@ -81,7 +91,11 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
     // Without a BaseURL of its own the manifest stands for its base, which is then another place than the tool sees.
     if (!based && name === 'Period') {
       based = true;
-      replace(tag.from, tag.from, `<BaseURL>${escape(`${full}${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`);
+      replace(
+        tag.from,
+        tag.from,
+        `<BaseURL>${escape(`${full}${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`,
+      );
     }
     if (attributes[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
       for (const { name: attribute, from, to } of tag.attributes()) {
@@ -102,12 +116,20 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
   return result + text.slice(done);
 }
 
-const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;');
+const escape = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&apos;');
 
 function unescape(text: string): string {
   const bare = text.trim();
   if (bare.startsWith('<![CDATA[') && bare.endsWith(']]>')) return bare.slice(9, -3).trim();
-  return bare.replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name)).trim();
+  return bare
+    .replace(/&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});/gi, (_all, name: string) => entity(name))
+    .trim();
 }
 
 function entity(name: string): string {

@@ -10,7 +10,17 @@ export type SourceErrorCode =
 
 /** Where `origin-unreachable` and `cut` come from, finer than the code. */
 export type FailureReason =
-  | 'dns' | 'connect' | 'tls' | 'certificate' | 'status' | 'redirects' | 'timeout' | 'protocol' | 'changed' | 'limit' | 'closed'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'certificate'
+  | 'status'
+  | 'redirects'
+  | 'timeout'
+  | 'protocol'
+  | 'changed'
+  | 'limit'
+  | 'closed'
   /** More work than a playlist may make. */
   | 'complex'
   /** Fewer bytes in a minute than the installation asks for. */
@@ -37,5 +47,8 @@ export class SourceError extends Error {
 
 export const isSourceError = (value: unknown): value is SourceError => value instanceof SourceError;
 
-/** What ends a read for a reason of ours: the tool sees a broken connection only, so this is what its result has to say. */
-export const isDecisive = ({ reason }: { reason?: FailureReason | undefined }): boolean => reason === 'complex' || reason === 'slow';
+/**
+ * What ends a read for a reason of ours: the tool sees a broken connection only, so this is what its result has to say.
+ */
+export const isDecisive = ({ reason }: { reason?: FailureReason | undefined }): boolean =>
+  reason === 'complex' || reason === 'slow';

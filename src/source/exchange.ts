@@ -7,7 +7,13 @@ import { signS3, type S3Keys } from './sign.ts';
 import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from './target.ts';
 
 /** What a source's credentials are good for: the authority that the caller named, and no other. */
-export type Access = { home: Target; basic?: string; keys?: S3Keys; /** S3 keys are for this one alone */ bucket?: Bucket; region: string };
+export type Access = {
+  home: Target;
+  basic?: string;
+  keys?: S3Keys;
+  /** S3 keys are for this one alone */ bucket?: Bucket;
+  region: string;
+};
 /** How a bucket is named in an address: by its host, or by the beginning of its path (decoded). */
 export type Bucket = { name: string; path: string | undefined; /** The path of the source itself. */ file: string };
 
@@ -19,7 +25,10 @@ export type Exchange = {
   count: { request(fresh: boolean): void; bytes(count: number): void };
 };
 
-export type Exchanged = { response: IncomingMessage; /** where the answer came from, after redirects */ target: Target };
+export type Exchanged = {
+  response: IncomingMessage;
+  /** where the answer came from, after redirects */ target: Target;
+};
 
 const mostRedirects = 10;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -29,10 +38,19 @@ export async function exchange(context: Exchange, first: Target, headers: Record
   let target = first;
   let learned = false;
   for (let hop = 0; hop <= mostRedirects; hop++) {
-    const { response, fresh } = await send(context, target, { ...plain, ...headers, ...authorization(context.access, target) });
+    const { response, fresh } = await send(context, target, {
+      ...plain,
+      ...headers,
+      ...authorization(context.access, target),
+    });
     context.count.request(fresh);
     const status = response.statusCode ?? 0;
-    if (!learned && context.access?.keys !== undefined && isSigned(context.access, target) && (status === 301 || status === 307 || status === 400)) {
+    if (
+      !learned &&
+      context.access?.keys !== undefined &&
+      isSigned(context.access, target) &&
+      (status === 301 || status === 307 || status === 400)
+    ) {
       const region = await regionOf(response, context);
       if (region !== undefined && region !== context.access.region) {
         learned = true;
@@ -48,10 +66,15 @@ export async function exchange(context: Exchange, first: Target, headers: Record
     drop(response, context);
     // A redirect's text is the origin's: a header is Latin-1 to Node, most origins mean UTF-8.
     const next = resolveReference(urlOf(target), Buffer.from(location, 'latin1').toString('utf8'));
-    if (next === undefined) throw new SourceError('refused', 'The host redirects to an address that is not http or https.', { reason: 'redirects' });
+    if (next === undefined)
+      throw new SourceError('refused', 'The host redirects to an address that is not http or https.', {
+        reason: 'redirects',
+      });
     target = targetOf(next);
   }
-  throw new SourceError('origin-unreachable', `The host redirects more than ${mostRedirects} times.`, { reason: 'redirects' });
+  throw new SourceError('origin-unreachable', `The host redirects more than ${mostRedirects} times.`, {
+    reason: 'redirects',
+  });
 }
 
 const plain = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
@@ -66,7 +89,10 @@ async function send({ pool, signal }: Exchange, target: Target, headers: Record<
   }
 }
 
-/** A list names what it likes: the caller's keys read the bucket that the caller named, and no other one that they are good for. */
+/**
+ * A list names what it likes: the caller's keys read the bucket that the caller named, and no other one that they are
+ * good for.
+ */
 export function isSigned(access: Access, target: Target): boolean {
   const { home, bucket } = access;
   if (bucket === undefined) return false;
@@ -77,7 +103,10 @@ export function isSigned(access: Access, target: Target): boolean {
   if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
   // Amazon answers for a bucket of another region from another name.
   const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
-  return named !== undefined && (named.bucket === undefined ? path.startsWith(`/${bucket.name}/`) : named.bucket === bucket.name.toLowerCase());
+  return (
+    named !== undefined &&
+    (named.bucket === undefined ? path.startsWith(`/${bucket.name}/`) : named.bucket === bucket.name.toLowerCase())
+  );
 }
 
 function authorization(access: Access | undefined, target: Target): Record<string, string> {

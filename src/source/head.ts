@@ -19,22 +19,31 @@ export function readHead(response: OriginAnswer, url: string, context: Pick<Exch
   const status = response.statusCode ?? 0;
   const { headers } = response;
   const given = contentRange(response);
-  const common = { url, headers: keptHeaders(response), type: (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase() };
+  const common = {
+    url,
+    headers: keptHeaders(response),
+    type: (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase(),
+  };
   if (status === 416 && (given?.size ?? 0) === 0) return { ...common, headers: {}, size: 0, ranged: true };
-  if (status === 206 && given?.from === 0 && given.size !== undefined) return { ...common, size: given.size, ranged: true };
+  if (status === 206 && given?.from === 0 && given.size !== undefined)
+    return { ...common, size: given.size, ranged: true };
   if (status === 200) {
     const length = headers['content-length'];
     return { ...common, size: length === undefined ? undefined : Number(length), ranged: false };
   }
   drop(response, context);
   if (status >= 400) throw refusedStatus(status);
-  throw new SourceError('cut', 'The host answered a request for a part of the file with another part.', { reason: 'protocol', detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}` });
+  throw new SourceError('cut', 'The host answered a request for a part of the file with another part.', {
+    reason: 'protocol',
+    detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}`,
+  });
 }
 
 function keptHeaders(response: OriginAnswer): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers)) {
-    if (typeof value === 'string' && (kept.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint'))) result[name] = value;
+    if (typeof value === 'string' && (kept.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint')))
+      result[name] = value;
   }
   return result;
 }
@@ -46,7 +55,12 @@ export function markOf(response: OriginAnswer): string {
 }
 
 export function contentRange(response: OriginAnswer): { from?: number; size?: number } | undefined {
-  const match = /^bytes\s+(?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/.exec(response.headers['content-range'] ?? '');
+  const match = /^bytes\s+(?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/.exec(
+    response.headers['content-range'] ?? '',
+  );
   if (match === null) return undefined;
-  return { ...(match[1] === undefined ? {} : { from: Number(match[1]) }), ...(match[3] === undefined ? {} : { size: Number(match[3]) }) };
+  return {
+    ...(match[1] === undefined ? {} : { from: Number(match[1]) }),
+    ...(match[3] === undefined ? {} : { size: Number(match[3]) }),
+  };
 }

@@ -17,7 +17,10 @@ export function rewriteHls(text: string, place: Place, { near }: Roots): string 
 /** Attributes that hold an address, by the ends of their names: URI, X-ASSET-URI, X-ASSET-LIST. */
 const addressed = /(?:URI|URL|ASSET-LIST)$/;
 
-/** Goes through `#EXT-X-TAG:NAME=value,NAME="value"` once, from left to right: a pattern over a whole line can take its time squared. */
+/**
+ * Goes through `#EXT-X-TAG:NAME=value,NAME="value"` once, from left to right: a pattern over a whole line can take its
+ * time squared.
+ */
 function rewriteAttributes(line: string, rewrite: (reference: string) => string): string {
   let at = line.indexOf(':') + 1;
   if (at === 0) return line;
@@ -48,4 +51,5 @@ function rewriteAttributes(line: string, rewrite: (reference: string) => string)
 }
 
 /** A playlist that will not change: a master, or one that has ended. */
-export const isFinalHls = (text: string): boolean => /^#EXT-X-(?:ENDLIST|STREAM-INF|I-FRAME-STREAM-INF|PLAYLIST-TYPE:VOD)/m.test(text);
+export const isFinalHls = (text: string): boolean =>
+  /^#EXT-X-(?:ENDLIST|STREAM-INF|I-FRAME-STREAM-INF|PLAYLIST-TYPE:VOD)/m.test(text);

@@ -4,7 +4,9 @@ import type { Login } from './job.ts';
 import { refuse, serveUrl } from './serve.ts';
 import { hostText, resolveReference } from './target.ts';
 
-/** The proxy as tools know it from http_proxy: for addresses that were not rewritten. Same checks, never a credential. */
+/**
+ * The proxy as tools know it from http_proxy: for addresses that were not rewritten. Same checks, never a credential.
+ */
 
 /** The job and tool whose secret is presented as the proxy's user name. */
 export function loginOf(header: string | undefined, logins: ReadonlyMap<string, Login>): Login | undefined {
@@ -18,16 +20,21 @@ export function loginOf(header: string | undefined, logins: ReadonlyMap<string, 
 export const challenge = { 'proxy-authenticate': 'Basic realm="source"' };
 
 /** `GET http://host/path` */
-export async function serveAbsolute({ job, tool }: Login, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function serveAbsolute(
+  { job, tool }: Login,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = resolveReference('http://invalid/', request.url ?? '');
   if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'Not an http address.');
-  else if (request.method !== 'GET' && request.method !== 'HEAD') refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
+  else if (request.method !== 'GET' && request.method !== 'HEAD')
+    refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
   else await serveUrl(job, tool, url, request, response);
 }
 
 /**
- * `CONNECT host:443`: refused, whatever the host. A tool that was taken over could send anything anywhere through it. No tool needs it:
- * addresses in playlists are rewritten to this proxy, which speaks TLS itself.
+ * `CONNECT host:443`: refused, whatever the host. A tool that was taken over could send anything anywhere through it.
+ * No tool needs it: addresses in playlists are rewritten to this proxy, which speaks TLS itself.
  */
 export function refuseTunnel({ job }: Login, target: string, socket: Duplex): void {
   const [, text = '', port] = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]{1,255}):(\d{1,5})$/i.exec(target) ?? [];
@@ -49,7 +56,9 @@ function hostOf(text: string): string | undefined {
 }
 
 export function answer(socket: Duplex, status: number, reason: string, headers: Record<string, string> = {}): void {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   socket.on('error', () => {});
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines}content-length: 0\r\nconnection: close\r\n\r\n`);
 }

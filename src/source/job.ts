@@ -34,7 +34,10 @@ export type JobOptions = {
   limits: Limits;
   /** Whether a tool wants the origin's certificate to be good. A tool that is not named does. */
   tls?: { verify?: Readonly<Record<string, boolean>> };
-  /** Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a file, and no RTSP. */
+  /**
+   * Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a
+   * file, and no RTSP.
+   */
   live?: readonly string[];
 };
 
@@ -75,7 +78,13 @@ export type JobSettings = {
   idleMs: number;
   maxFetches: number;
   pool(guard: Guard, verify: boolean): Pool;
-  dial(guard: Guard, verify: boolean, host: string, port: number, options: { secure: boolean; address?: string | undefined }): Promise<Socket>;
+  dial(
+    guard: Guard,
+    verify: boolean,
+    host: string,
+    port: number,
+    options: { secure: boolean; address?: string | undefined },
+  ): Promise<Socket>;
   throughEgress(host: string): boolean;
   offlineMs: number;
   rewriter: Rewriter;
@@ -131,9 +140,18 @@ export class Job {
     this.#access = accessOf(options.source, this.main, settings.s3);
     this.#hasParts = options.source.class !== 'file' || 'msv' in this.#verify || /\.(?:xml|isml?)$/i.test(this.name);
     // A live stream comes at its own pace.
-    this.#pace = new Pace({ ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) }, (error) => this.#tooSlow(error));
+    this.#pace = new Pace(
+      { ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) },
+      (error) => this.#tooSlow(error),
+    );
     this.#cache = new PageCache(settings.cacheBytes);
-    this.redact = outputRedactor(options.source, { port: settings.port, rtspPort: settings.rtspPort, id: this.#id, main: this.main, name: this.name });
+    this.redact = outputRedactor(options.source, {
+      port: settings.port,
+      rtspPort: settings.rtspPort,
+      id: this.#id,
+      main: this.main,
+      name: this.name,
+    });
   }
 
   get rewriter(): Rewriter {
@@ -167,8 +185,10 @@ export class Job {
 
   /** The address that a tool is started with. */
   address(tool: string): string {
-    if (this.source.scheme.startsWith('rtsp')) return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.#secret(tool)}/${tool}/${this.name}`;
-    const kind = this.source.class === 'stream' && !this.#live.includes(tool) ? recordedAs[this.source.scheme] : undefined;
+    if (this.source.scheme.startsWith('rtsp'))
+      return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.#secret(tool)}/${tool}/${this.name}`;
+    const kind =
+      this.source.class === 'stream' && !this.#live.includes(tool) ? recordedAs[this.source.scheme] : undefined;
     return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
   }
 
@@ -183,13 +203,19 @@ export class Job {
     return { http_proxy: proxy, https_proxy: proxy, HTTPS_PROXY: proxy, no_proxy: '127.0.0.1', NO_PROXY: '127.0.0.1' };
   }
 
-  /** Resolves, connects and reads the head ahead of the tools. Never rejects: what fails here fails again, cached, when a tool reads. */
+  /**
+   * Resolves, connects and reads the head ahead of the tools. Never rejects: what fails here fails again, cached, when
+   * a tool reads.
+   */
   async prepare(tools: readonly string[] = Object.keys(this.#verify)): Promise<Prepared> {
     const wanted = tools.length === 0 ? [''] : tools;
     // RTSP is spoken by the tool; a stream that is opened too early runs past it.
     if (this.source.class === 'stream') return { ok: true, size: undefined, type: '' };
     // A playlist is read by one; a file is read ahead over several, which take two or three round trips to open.
-    if (isWeb(this.main)) this.#settings.pool(this.guard, true).warm(targetOf(this.main), this.source.class === 'file' ? this.#settings.maxFetches : 2);
+    if (isWeb(this.main))
+      this.#settings
+        .pool(this.guard, true)
+        .warm(targetOf(this.main), this.source.class === 'file' ? this.#settings.maxFetches : 2);
     let failure: Failure | undefined;
     for (const tool of wanted) {
       try {
@@ -235,15 +261,28 @@ export class Job {
 
   /** Notes why an address could not be read. */
   failed(error: unknown, url: string, tool: string): Failure {
-    const known = isSourceError(error) ? error : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
-    if (!isSourceError(error)) this.#settings.log?.warn({ error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool }, 'reading a source failed in an unexpected way');
-    else if (known.reason !== 'closed') this.#settings.log?.debug({ code: known.code, reason: known.reason, status: known.status, detail: known.detail, tool }, 'a source could not be read');
+    const known = isSourceError(error)
+      ? error
+      : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+    if (!isSourceError(error))
+      this.#settings.log?.warn(
+        { error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
+        'reading a source failed in an unexpected way',
+      );
+    else if (known.reason !== 'closed')
+      this.#settings.log?.debug(
+        { code: known.code, reason: known.reason, status: known.status, detail: known.detail, tool },
+        'a source could not be read',
+      );
     const failure: Failure = {
-      code: known.code, message: known.message,
-      ...(known.reason === undefined ? {} : { reason: known.reason }), ...(known.status === undefined ? {} : { status: known.status }),
+      code: known.code,
+      message: known.message,
+      ...(known.reason === undefined ? {} : { reason: known.reason }),
+      ...(known.status === undefined ? {} : { status: known.status }),
     };
     if (known.code === 'refused') this.refuse(url);
-    const whole = known.code === 'too-large' || (known.code === 'cut' && (known.reason === 'limit' || isDecisive(known)));
+    const whole =
+      known.code === 'too-large' || (known.code === 'cut' && (known.reason === 'limit' || isDecisive(known)));
     if ((url === this.main || whole) && known.reason !== 'closed') {
       this.#stats.failure ??= failure;
       this.#stats.failures[tool] ??= failure;
@@ -263,7 +302,12 @@ export class Job {
 
   relay(verify: boolean): RelayContext {
     return {
-      source: this.source, guard: this.guard, signal: this.#abort.signal, count: this.count, idleMs: this.#settings.idleMs, offlineMs: this.#settings.offlineMs,
+      source: this.source,
+      guard: this.guard,
+      signal: this.#abort.signal,
+      count: this.count,
+      idleMs: this.#settings.idleMs,
+      offlineMs: this.#settings.offlineMs,
       dial: (host, port, options) => this.#settings.dial(this.guard, verify, host, port, options),
       throughEgress: this.#settings.throughEgress,
     };
@@ -309,22 +353,36 @@ export class Job {
     if (known !== undefined) return known;
     if (this.#files.size >= mostFiles) this.#files.delete(this.#files.keys().next().value!);
     const context: FileContext = {
-      pool: this.#settings.pool(this.guard, verify), access: anonymous ? undefined : this.#access, signal: this.#reads.signal, count: this.count, pace: this.#pace,
-      cache: this.#cache, maxBytes: this.#limits.maxBytes, idleMs: this.#settings.idleMs, maxFetches: this.#settings.maxFetches,
+      pool: this.#settings.pool(this.guard, verify),
+      access: anonymous ? undefined : this.#access,
+      signal: this.#reads.signal,
+      count: this.count,
+      pace: this.#pace,
+      cache: this.#cache,
+      maxBytes: this.#limits.maxBytes,
+      idleMs: this.#settings.idleMs,
+      maxFetches: this.#settings.maxFetches,
     };
     // A session counts all that comes over its socket, which is more than the media in it.
     const live = this.source.class === 'stream' && !isWeb(url);
     const file = recorded
-      // What is read of a recording was counted when it was recorded.
-      ? new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), { ...context, ...uncounted })
-      : new OriginFile(isWeb(url) ? webTransport(url, context) : relayTransport(this.relay(verify)), live ? { ...context, ...uncounted } : context);
+      ? // What is read of a recording was counted when it was recorded.
+        new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), {
+          ...context,
+          ...uncounted,
+        })
+      : new OriginFile(
+          isWeb(url) ? webTransport(url, context) : relayTransport(this.relay(verify)),
+          live ? { ...context, ...uncounted } : context,
+        );
     this.#files.set(key, file);
     return file;
   }
 }
 
 function bucketOf(source: Source, { bucket, style }: S3Object, home: Target, { endpoint }: S3Settings): Bucket {
-  const byHost = source.scheme === 's3' ? endpoint === undefined && s3Host(home.host)?.bucket !== undefined : style === 'host';
+  const byHost =
+    source.scheme === 's3' ? endpoint === undefined && s3Host(home.host)?.bucket !== undefined : style === 'host';
   const root = source.scheme === 's3' && endpoint !== undefined ? targetOf(endpoint).path.replace(/\/+$/, '') : '';
   return { name: bucket, path: byHost ? undefined : decodeLoosely(`${root}/${bucket}/`), file: home.path };
 }
@@ -333,9 +391,14 @@ export function accessOf(source: Source, url: string, settings: S3Settings): Acc
   if (!isWeb(url)) return undefined;
   const home = targetOf(url);
   const region = source.s3?.region ?? settings.region ?? 'us-east-1';
-  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined) return { home, keys: { accessKey: source.s3.accessKey, secret: source.s3.secret }, bucket: bucketOf(source, source.s3, home, settings), region };
+  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined)
+    return {
+      home,
+      keys: { accessKey: source.s3.accessKey, secret: source.s3.secret },
+      bucket: bucketOf(source, source.s3, home, settings),
+      region,
+    };
   if (source.credentials === undefined) return undefined;
   const { user, password } = source.credentials;
   return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region };
 }
-

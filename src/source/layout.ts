@@ -1,8 +1,8 @@
 import type { Wanted } from './read_ahead.ts';
 
 /**
- * What a tool will read of a file, told from the file's own structure while its head arrives. A guess only ever costs or
- * saves time: what a tool asks for is fetched anyway.
+ * What a tool will read of a file, told from the file's own structure while its head arrives. A guess only ever costs
+ * or saves time: what a tool asks for is fetched anyway.
  */
 
 export type Peek = (offset: number, length: number) => Buffer | undefined;
@@ -16,7 +16,10 @@ const header = 16;
 /** As much of a box as is worth fetching at once, and of fragments as can matter for a probe. */
 const longest = 8 << 20;
 const mostFragments = 64;
-/** Files that lie well have some ten before `moov`; a file of nothing but empty boxes would be walked as long as it is read. */
+/**
+ * Files that lie well have some ten before `moov`; a file of nothing but empty boxes would be walked as long as it is
+ * read.
+ */
 const mostBoxes = 1024;
 
 export function layoutOf(head: Buffer, size: number): Layout | undefined {
@@ -113,13 +116,17 @@ function fragmentIndex(peek: Peek, size: number): Wanted[] | undefined {
   const index = peek(size - length, length);
   if (index === undefined) return [{ from: size - length, to: size }];
   const offsets = new Set<number>();
-  for (let at = 8; at + 24 <= index.length; ) {
+  for (let at = 8; at + 24 <= index.length;) {
     const boxLength = index.readUInt32BE(at);
     if (boxLength < 24 || at + boxLength > index.length) break;
     if (index.toString('latin1', at + 4, at + 8) === 'tfra') readTrack(index.subarray(at, at + boxLength), offsets);
     at += boxLength;
   }
-  return [...offsets].filter((offset) => offset < size).sort((a, b) => a - b).slice(0, mostFragments).map((offset) => ({ from: offset, to: Math.min(size, offset + 8192) }));
+  return [...offsets]
+    .filter((offset) => offset < size)
+    .sort((a, b) => a - b)
+    .slice(0, mostFragments)
+    .map((offset) => ({ from: offset, to: Math.min(size, offset + 8192) }));
 }
 
 function readTrack(box: Buffer, offsets: Set<number>): void {
@@ -143,7 +150,7 @@ function matroskaLayout(size: number): Layout {
     const first = elementOf(head, 0);
     const segment = first && elementOf(head, first.body + first.length);
     if (segment?.id !== 0x18538067) return [];
-    for (let at = segment.body; ; ) {
+    for (let at = segment.body; ;) {
       const element = elementOf(head, at);
       if (element === undefined) return [];
       if (element.id === 0x114d9b74) return placesOf(head, element, segment.body, size);
@@ -170,11 +177,11 @@ function elementOf(bytes: Buffer, at: number): Element | undefined {
 function placesOf(head: Buffer, seekHead: Element, base: number, size: number): Wanted[] {
   const wanted: Wanted[] = [];
   const end = Math.min(head.length, seekHead.body + seekHead.length);
-  for (let at = seekHead.body; at < end && wanted.length < 8; ) {
+  for (let at = seekHead.body; at < end && wanted.length < 8;) {
     const seek = elementOf(head, at);
     if (seek === undefined) break;
     at = seek.body + seek.length;
-    for (let inner = seek.body; seek.id === 0x4dbb && inner < at; ) {
+    for (let inner = seek.body; seek.id === 0x4dbb && inner < at;) {
       const part = elementOf(head, inner);
       if (part === undefined) break;
       inner = part.body + part.length;

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Address } from './resolver.ts';
 
-/** What the machine itself says of names: the hosts file (a pod's hostAliases), and the search domains of resolv.conf. */
+/**
+ * What the machine itself says of names: the hosts file (a pod's hostAliases), and the search domains of resolv.conf.
+ */
 export type LocalNames = { hosts: ReadonlyMap<string, readonly Address[]>; search: readonly string[] };
 
 const mostDomains = 6;
@@ -12,19 +14,33 @@ export function readLocalNames(hostsFile: string, resolvConf: string): LocalName
   for (const [address = '', ...names] of wordsOf(hostsFile)) {
     const family = isIP(address);
     if (family === 0) continue;
-    for (const name of names) hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), { address, family: family as 4 | 6 }]);
+    for (const name of names)
+      hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), { address, family: family as 4 | 6 }]);
   }
   // The last one counts.
   const [, ...domains] = wordsOf(resolvConf).findLast(([key]) => key === 'search' || key === 'domain') ?? [];
-  return { hosts, search: domains.map((domain) => domain.toLowerCase().replace(/\.$/, '')).filter((domain) => domain !== '').slice(0, mostDomains) };
+  return {
+    hosts,
+    search: domains
+      .map((domain) => domain.toLowerCase().replace(/\.$/, ''))
+      .filter((domain) => domain !== '')
+      .slice(0, mostDomains),
+  };
 }
 
-const wordsOf = (text: string): string[][] => text.split('\n').map((line) => line.replace(/[#;].*/, '').trim().split(/\s+/));
+const wordsOf = (text: string): string[][] =>
+  text.split('\n').map((line) =>
+    line
+      .replace(/[#;].*/, '')
+      .trim()
+      .split(/\s+/),
+  );
 
 let known: LocalNames | undefined;
 
 /** Read once: Kubernetes writes both files before the container starts. */
-export const localNames = (): LocalNames => (known ??= readLocalNames(textOf('/etc/hosts'), textOf('/etc/resolv.conf')));
+export const localNames = (): LocalNames =>
+  (known ??= readLocalNames(textOf('/etc/hosts'), textOf('/etc/resolv.conf')));
 
 function textOf(path: string): string {
   try {

@@ -47,8 +47,9 @@ export function nameOf(url: string): string {
 }
 
 /**
- * What goes before a path of the proxy in a text. `near` is relative to the text itself: not every tool follows an absolute
- * address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports stays true.
+ * What goes before a path of the proxy in a text. `near` is relative to the text itself: not every tool follows an
+ * absolute address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports
+ * stays true.
  */
 export type Roots = { near: string; full: string };
 
@@ -65,9 +66,17 @@ function directory(url: string): string {
 }
 export const moved = ({ requested, final }: Place): boolean => directory(requested) !== directory(final);
 
-/** A reference that leads to the right place with nothing done to it: below where it stands. Left alone because not every tool follows an absolute one. */
+/**
+ * A reference that leads to the right place with nothing done to it: below where it stands. Left alone because not
+ * every tool follows an absolute one.
+ */
 export function isNatural(reference: string): boolean {
-  return reference !== '' && !/^(?:[a-z][a-z0-9+.-]*:|[/?#\\]|x\/|refused\/)/i.test(reference) && !/(?:^|[/\\])(?:\.|%2e){2}(?:[/\\?#]|$)/i.test(reference) && !reference.includes('\\');
+  return (
+    reference !== '' &&
+    !/^(?:[a-z][a-z0-9+.-]*:|[/?#\\]|x\/|refused\/)/i.test(reference) &&
+    !/(?:^|[/\\])(?:\.|%2e){2}(?:[/\\?#]|$)/i.test(reference) &&
+    !reference.includes('\\')
+  );
 }
 
 const longestReference = 8192;
@@ -92,7 +101,8 @@ export function referenceRewriter(): (reference: string, base: string, root: str
   };
 }
 
-const tooMany = (): SourceError => new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
+const tooMany = (): SourceError =>
+  new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
 
 /** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
 export function rewriteReference(reference: string, base: string, root: string): string {

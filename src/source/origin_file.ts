@@ -138,12 +138,19 @@ export class OriginFile {
       this.#mark = markOf(response);
       if (head.size !== undefined && head.size > this.#context.maxBytes) {
         response.destroy();
-        throw new SourceError('too-large', `The file is larger than ${this.#context.maxBytes} bytes.`, { reason: 'limit', detail: String(head.size) });
+        throw new SourceError('too-large', `The file is larger than ${this.#context.maxBytes} bytes.`, {
+          reason: 'limit',
+          detail: String(head.size),
+        });
       }
       // A large file will be read over several connections: they take two or three round trips each to open.
       if (head.ranged && (head.size ?? 0) > large) this.#transport.warm(this.#context.maxFetches);
       if (head.size === 0) drop(response, this.#context);
-      else if (head.ranged) this.#fetch({ first: 0, count: Math.min(run.count, Math.ceil(head.size! / pageSize)) }, { demanded: true, opened: response });
+      else if (head.ranged)
+        this.#fetch(
+          { first: 0, count: Math.min(run.count, Math.ceil(head.size! / pageSize)) },
+          { demanded: true, opened: response },
+        );
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
       return head;
     } catch (error) {
@@ -155,8 +162,12 @@ export class OriginFile {
     if (this.#error) throw this.#error;
     if (this.#head?.size === 0) return { next: () => Promise.resolve(undefined), close: () => {} };
     if (this.#stream?.complete() !== true) {
-      // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for ever.
-      if (++this.#restarts > mostTries) throw new SourceError('cut', 'The host cannot send parts of the file, and it was read too often.', { reason: 'limit' });
+      // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for
+      // ever.
+      if (++this.#restarts > mostTries)
+        throw new SourceError('cut', 'The host cannot send parts of the file, and it was read too often.', {
+          reason: 'limit',
+        });
       const { response } = await this.#transport.ask({});
       if (response.statusCode !== 200) {
         drop(response, this.#context);
@@ -171,7 +182,8 @@ export class OriginFile {
     const { cache } = this.#context;
     const size = this.#head!.size!;
     const pages: Page[] = [];
-    for (let i = run.first; i < run.first + run.count; i++) pages.push(cache.add(this.#id + i, Math.min(pageSize, size - i * pageSize)));
+    for (let i = run.first; i < run.first + run.count; i++)
+      pages.push(cache.add(this.#id + i, Math.min(pageSize, size - i * pageSize)));
     this.#running++;
     for (const page of pages) this.#loading.add(page);
     void this.#load(run, pages, opened)
@@ -222,7 +234,13 @@ export class OriginFile {
       if (at > before) tries = Math.min(tries, 1);
       else await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries).unref());
     }
-    throw failed ?? new SourceError('cut', 'The host sent less of the file than it announced.', { reason: 'protocol', detail: `at ${at} of ${this.#head!.size}` });
+    throw (
+      failed ??
+      new SourceError('cut', 'The host sent less of the file than it announced.', {
+        reason: 'protocol',
+        detail: `at ${at} of ${this.#head!.size}`,
+      })
+    );
   }
 
   async #ask(at: number, end: number): Promise<OriginAnswer> {
@@ -235,10 +253,19 @@ export class OriginFile {
     }
     const status = response.statusCode ?? 0;
     const given = contentRange(response);
-    if (status === 206 && given?.from === at && (given.size === undefined || given.size === this.#head!.size) && markOf(response) === this.#mark) return response;
+    if (
+      status === 206 &&
+      given?.from === at &&
+      (given.size === undefined || given.size === this.#head!.size) &&
+      markOf(response) === this.#mark
+    )
+      return response;
     drop(response, this.#context);
     if (status >= 400 && status !== 416) throw refusedStatus(status);
-    throw new SourceError('cut', 'The file changed while it was read.', { reason: 'changed', detail: `status ${status}, content-range ${response.headers['content-range'] ?? 'none'}` });
+    throw new SourceError('cut', 'The file changed while it was read.', {
+      reason: 'changed',
+      detail: `status ${status}, content-range ${response.headers['content-range'] ?? 'none'}`,
+    });
   }
 
   #look(): void {
@@ -250,14 +277,18 @@ export class OriginFile {
       this.#layout = layoutOf(head, size) ?? { step: () => [] };
     }
     // A damaged file points past its own end.
-    this.#wanted.push(...this.#layout.step((offset, length) => this.#peek(offset, length)).flatMap(({ from, to }) => (from < size ? [{ from: Math.max(0, from), to: Math.min(to, size) }] : [])));
+    this.#wanted.push(
+      ...this.#layout
+        .step((offset, length) => this.#peek(offset, length))
+        .flatMap(({ from, to }) => (from < size ? [{ from: Math.max(0, from), to: Math.min(to, size) }] : [])),
+    );
     if (this.#wanted.length > 0) this.ahead();
   }
 
   #peek(offset: number, length: number): Buffer | undefined {
     if (offset < 0) return undefined;
     const parts: Buffer[] = [];
-    for (let at = offset; at < offset + length; ) {
+    for (let at = offset; at < offset + length;) {
       const page = this.#context.cache.peek(this.#id + Math.floor(at / pageSize));
       const from = at % pageSize;
       const to = Math.min(from + offset + length - at, pageSize);
@@ -269,7 +300,10 @@ export class OriginFile {
   }
 
   #fail(error: unknown): SourceError {
-    const known = error instanceof SourceError ? error : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+    const known =
+      error instanceof SourceError
+        ? error
+        : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
     this.#error ??= known;
     return this.#error;
   }
@@ -323,6 +357,9 @@ class PageReader implements Reader, Reading {
 
 function worthAnotherTry(error: unknown): boolean {
   if (!(error instanceof SourceError)) return true;
-  if (error.code === 'origin-unreachable') return error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429;
+  if (error.code === 'origin-unreachable')
+    return (
+      error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429
+    );
   return error.code === 'cut' && error.reason === 'protocol';
 }

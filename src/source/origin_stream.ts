@@ -4,12 +4,20 @@ import { isSourceError, SourceError } from './error.ts';
 import type { Pace } from './pace.ts';
 import type { Reader } from './origin_file.ts';
 
-export type StreamContext = { cache: PageCache; idleMs: number; count: { bytes(count: number): void }; pace: Pick<Pace, 'begin' | 'end'> };
+export type StreamContext = {
+  cache: PageCache;
+  idleMs: number;
+  count: { bytes(count: number): void };
+  pace: Pick<Pace, 'begin' | 'end'>;
+};
 
 /** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
 const ahead = 1 << 20;
 
-/** A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read one transfer. */
+/**
+ * A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read
+ * one transfer.
+ */
 export class OriginStream {
   readonly #response: OriginAnswer;
   readonly #context: StreamContext;
@@ -30,9 +38,19 @@ export class OriginStream {
     this.#watch();
     const broken = (error?: Error | null): void => {
       const short = !response.complete || (size !== undefined && this.#at < size);
-      this.#end(isSourceError(error) ? error : short ? new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' }) : undefined);
+      this.#end(
+        isSourceError(error)
+          ? error
+          : short
+            ? new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' })
+            : undefined,
+      );
     };
-    response.on('data', (chunk: Buffer) => this.#take(chunk)).on('end', () => broken()).on('close', () => broken()).on('error', broken);
+    response
+      .on('data', (chunk: Buffer) => this.#take(chunk))
+      .on('end', () => broken())
+      .on('close', () => broken())
+      .on('error', broken);
   }
 
   /** Whether everything from the first byte on is still there for a new reader. */
@@ -48,7 +66,8 @@ export class OriginStream {
         if (place.at < this.#at) {
           const index = Math.floor(place.at / pageSize);
           const page = this.#context.cache.get(this.#key + index);
-          if (page === undefined) throw new SourceError('cut', 'The file is read too unevenly to be kept.', { reason: 'limit' });
+          if (page === undefined)
+            throw new SourceError('cut', 'The file is read too unevenly to be kept.', { reason: 'limit' });
           const piece = page.bytes.subarray(place.at % pageSize, page.filled);
           place.at += piece.length;
           this.#flow();
@@ -82,7 +101,7 @@ export class OriginStream {
       this.#end(error as SourceError);
       return;
     }
-    for (let rest = chunk; rest.length > 0; ) {
+    for (let rest = chunk; rest.length > 0;) {
       if (this.#page === undefined || this.#page.filled === pageSize) {
         if (this.#page) this.#page.loading = false;
         this.#page = this.#context.cache.add(this.#key + Math.floor(this.#at / pageSize), pageSize);
@@ -99,7 +118,9 @@ export class OriginStream {
   #flow(): void {
     if (this.#ended) return;
     const places = [...this.#readers].map(({ at }) => at);
-    const full = this.#at - Math.max(0, ...places) >= ahead || (places.length > 0 && this.#at - Math.min(...places) >= this.#context.cache.maxBytes * 0.75);
+    const full =
+      this.#at - Math.max(0, ...places) >= ahead ||
+      (places.length > 0 && this.#at - Math.min(...places) >= this.#context.cache.maxBytes * 0.75);
     if (full && !this.#response.isPaused()) {
       this.#response.pause();
       clearTimeout(this.#idle);
@@ -121,7 +142,10 @@ export class OriginStream {
 
   /** Silence counts only while something is asked of the host. */
   #watch(): void {
-    this.#idle = setTimeout(() => this.#end(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })), this.#context.idleMs);
+    this.#idle = setTimeout(
+      () => this.#end(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })),
+      this.#context.idleMs,
+    );
   }
 
   #end(error: SourceError | undefined): void {

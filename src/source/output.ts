@@ -2,21 +2,34 @@ import { fromPath } from './mapping.ts';
 import { escapePattern, escapeXml, hideQuery, redactor, redactUrl } from './redact.ts';
 import type { Source } from './source.ts';
 
-export type ProxyPlace = { port: number; rtspPort: number; /** what each secret of the job begins with */ id: string; /** the web address */ main: string; name: string };
+export type ProxyPlace = {
+  port: number;
+  rtspPort: number;
+  /** what each secret of the job begins with */ id: string;
+  /** the web address */ main: string;
+  name: string;
+};
 
 /**
- * What tools print names the proxy's addresses: the caller's go back in, as they may be shown. Each output format escapes
- * in its own way (`http\://` in ini, `http:\/\/` in JSON, `&amp;` in XML), and the answer keeps to it.
+ * What tools print names the proxy's addresses: the caller's go back in, as they may be shown. Each output format
+ * escapes in its own way (`http\://` in ini, `http:\/\/` in JSON, `&amp;` in XML), and the answer keeps to it.
  */
-export function outputRedactor(source: Source, { port, rtspPort, id, main, name }: ProxyPlace): (text: string) => string {
+export function outputRedactor(
+  source: Source,
+  { port, rtspPort, id, main, name }: ProxyPlace,
+): (text: string) => string {
   const strike = redactor(source);
   const shown = hideQuery(source.url);
   const folder = shown.split('?')[0]!.replace(/\/[^/]*$/, '');
-  const loose = (text: string): string => [...text].map((c) => (/[a-z0-9]/i.test(c) ? c : `\\\\?${escapePattern(c)}`)).join('');
+  const loose = (text: string): string =>
+    [...text].map((c) => (/[a-z0-9]/i.test(c) ? c : `\\\\?${escapePattern(c)}`)).join('');
   const prefix = `(?:${loose(`http://127.0.0.1:${port}/${id}`)}|${loose(`rtsp://127.0.0.1:${rtspPort}/${id}`)})[0-9a-f]{16}`;
   const slash = '\\\\?/';
   // The source's own address by its name, for it may stand among commas; any other up to where an address must end.
-  const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}${source.class === 'stream' ? '(?:\\\\?\\.[a-z]+)?' : ''}(?![\\w%/?\\-]|\\.\\w)`, 'g');
+  const own = new RegExp(
+    `${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}${source.class === 'stream' ? '(?:\\\\?\\.[a-z]+)?' : ''}(?![\\w%/?\\-]|\\.\\w)`,
+    'g',
+  );
   const any = new RegExp(`${prefix}(?:${slash}[A-Za-z0-9_-]+((?:${slash}[^\\s"'<>|]*)?))?`, 'g');
   // Some tools print a reference as it stands in the playlist that we wrote.
   const written = new RegExp(`(?<![\\w/.-])(?:\\.\\.${slash})*x${slash}https?${slash}[^\\s"'<>|]+`, 'g');
@@ -40,7 +53,17 @@ export function outputRedactor(source: Source, { port, rtspPort, id, main, name 
         while (end > 0 && ':.,;)'.includes(plain[end - 1]!)) end--;
         return escapedAs(found, original(plain.slice(0, end))) + plain.slice(end);
       })
-      .replace(written, (found: string) => escapedAs(found, original(found.replaceAll('\\', '').replaceAll('&amp;', '&').replace(/^(?:\.\.\/)+/, ''))));
+      .replace(written, (found: string) =>
+        escapedAs(
+          found,
+          original(
+            found
+              .replaceAll('\\', '')
+              .replaceAll('&amp;', '&')
+              .replace(/^(?:\.\.\/)+/, ''),
+          ),
+        ),
+      );
     return strike(back.replace(leftover, 'REDACTED').replace(listener, host));
   };
 }

@@ -1,8 +1,8 @@
 import { SourceError } from './error.ts';
 
 /**
- * Notices a source that trickles: by bytes in each minute that is spent in waiting for it. The time in which a tool does
- * something else, or holds its own connection back, does not count.
+ * Notices a source that trickles: by bytes in each minute that is spent in waiting for it. The time in which a tool
+ * does something else, or holds its own connection back, does not count.
  */
 export type PaceOptions = {
   /** Bytes for each window; 0: any pace will do. */
@@ -89,6 +89,7 @@ export class Pace {
 
   #rest(): void {
     clearTimeout(this.#late);
-    if (this.#late !== undefined) this.#waitedMs = Math.min(this.#windowMs, this.#waitedMs + performance.now() - this.#since);
+    if (this.#late !== undefined)
+      this.#waitedMs = Math.min(this.#windowMs, this.#waitedMs + performance.now() - this.#since);
   }
 }

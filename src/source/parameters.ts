@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { resolveReference, sameAuthority, targetOf, type Target } from './target.ts';
 
 /**
- * Parameters of a playlist's own query, for the HLS validator: `#EXT-X-DEFINE:QUERYPARAM="name"`. The validator gets them for names that
- * the playlist declares. What may be a credential it gets as a stand-in, whose place the value takes where the address leads to the
- * playlist's own host: it never holds what signs an address.
+ * Parameters of a playlist's own query, for the HLS validator: `#EXT-X-DEFINE:QUERYPARAM="name"`. The validator gets
+ * them for names that the playlist declares. What may be a credential it gets as a stand-in, whose place the value
+ * takes where the address leads to the playlist's own host: it never holds what signs an address.
  */
 
 const mostNames = 16;
@@ -12,11 +12,15 @@ const mostNames = 16;
 const shortest = 6;
 
 export const declaredParameters = (text: string): string[] =>
-  [...text.matchAll(/^#EXT-X-DEFINE:[^\r\n]{0,2000}?QUERYPARAM="([^"\r\n]{1,200})"/gm)].slice(0, mostNames).map(([, name]) => name!);
+  [...text.matchAll(/^#EXT-X-DEFINE:[^\r\n]{0,2000}?QUERYPARAM="([^"\r\n]{1,200})"/gm)]
+    .slice(0, mostNames)
+    .map(([, name]) => name!);
 
 /** By name, because a value does not tell: the parts of signed addresses, and what services call their tokens. */
 export const isCredential = (name: string): boolean =>
-  /^(?:x-(?:amz|goog|oss|cos|obs|ms|bce)-|q-)|token|(?<!de)sign|sig$|secret|credential|passw|auth|hmac|jwt|policy|session|key|accessid|hdn(?:ts|ea|tl)|^(?:pass|pwd|md5|hash|verify|code|st|e|exp|expires)$/i.test(name);
+  /^(?:x-(?:amz|goog|oss|cos|obs|ms|bce)-|q-)|token|(?<!de)sign|sig$|secret|credential|passw|auth|hmac|jwt|policy|session|key|accessid|hdn(?:ts|ea|tl)|^(?:pass|pwd|md5|hash|verify|code|st|e|exp|expires)$/i.test(
+    name,
+  );
 
 export type Parameters = {
   /** As the tool gets them, of the query of `url`. */
@@ -42,7 +46,14 @@ export function makeParameters(): Parameters {
   };
 
   const hide = (path: string): string =>
-    standIns.reduce((text, { text: standIn, value }) => [value, encodeURI(value), encodeURIComponent(value)].reduce((left, form) => left.replaceAll(form, standIn), text), path);
+    standIns.reduce(
+      (text, { text: standIn, value }) =>
+        [value, encodeURI(value), encodeURIComponent(value)].reduce(
+          (left, form) => left.replaceAll(form, standIn),
+          text,
+        ),
+      path,
+    );
 
   return {
     told(url, names) {
@@ -51,7 +62,9 @@ export function makeParameters(): Parameters {
       const home = targetOf(url);
       return names.flatMap((name): [string, string][] => {
         const value = given.get(name);
-        return value === null ? [] : [[name, isCredential(name) && value.length >= shortest ? standInFor(value, home) : value]];
+        return value === null
+          ? []
+          : [[name, isCredential(name) && value.length >= shortest ? standInFor(value, home) : value]];
       });
     },
     meant(url) {

@@ -16,7 +16,8 @@ const known: ReadonlySet<string> = new Set(schemes);
 /** Reads an address in any of the offered spellings. No message of an error here repeats any part of the text. */
 export function parseSource(text: string, options: ParseOptions = {}): Source {
   if (typeof text !== 'string') throw invalid('url must be a string');
-  if (text.length > longestSource) throw new SourceError('source-too-long', `url must have at most ${longestSource} characters`);
+  if (text.length > longestSource)
+    throw new SourceError('source-too-long', `url must have at most ${longestSource} characters`);
   const trimmed = withoutBlanks(text);
   if (trimmed === '') throw invalid('url must not be empty');
   // The URL parser would silently drop tabs and line ends.
@@ -47,7 +48,8 @@ function parseS3(text: string): Source {
   const slash = rest.search(/[/?#@]/);
   const bucket = slash === -1 ? rest : rest.slice(0, slash);
   if (slash === -1 || rest[slash] !== '/') throw invalid('url must name a bucket and a path: s3://BUCKET/PATH');
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(bucket) || bucket.includes('..')) throw invalid('url does not name a valid bucket');
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(bucket) || bucket.includes('..'))
+    throw invalid('url does not name a valid bucket');
   const [path, query] = cutAt(rest.slice(slash + 1), '?');
   const key = decodeLoosely(path);
   if (key === '') throw invalid('url must name a path in the bucket');
@@ -68,7 +70,13 @@ function parseWeb(scheme: 'http' | 'https', text: string, s3Hosts: readonly stri
   return { scheme, url: url.href, ...(credentials === undefined ? {} : { credentials }), class: classOf(url.pathname) };
 }
 
-function parseS3OverHttp(scheme: 'http' | 'https', user: string, password: string, rest: string, s3Hosts: readonly string[]): Source {
+function parseS3OverHttp(
+  scheme: 'http' | 'https',
+  user: string,
+  password: string,
+  rest: string,
+  s3Hosts: readonly string[],
+): Source {
   const url = webUrl(scheme, rest);
   const host = s3Host(url.host, s3Hosts) ?? s3Host(url.hostname, s3Hosts);
   if (host === undefined) throw invalid('url does not name a valid host');
@@ -94,7 +102,8 @@ function parseOther(scheme: Scheme, text: string): Source {
   const { credentials, rest } = splitUserInfo(text);
   const end = endOfAuthority(rest);
   const { host, port } = hostAndPort(rest.slice(0, end));
-  // http only lends its rules for a path; the name and the port are read above, so that no default port of http's is lost.
+  // http only lends its rules for a path; the name and the port are read above, so that no default port of http's is
+  // lost.
   const tail = webUrl('http', `h${rest.slice(end)}`);
   if (/%0[ad]|%00/i.test(tail.pathname)) throw invalid('url must not hold control characters');
   if (scheme === 'srt') {
@@ -104,7 +113,12 @@ function parseOther(scheme: Scheme, text: string): Source {
   }
   const path = scheme === 'srt' && tail.pathname === '/' ? '' : tail.pathname;
   const url = `${scheme}://${host}${port === undefined ? '' : `:${port}`}${path}${tail.search}`;
-  return { scheme, url, ...(credentials === undefined ? {} : { credentials }), class: scheme === 'ftp' ? classOf(tail.pathname) : 'stream' };
+  return {
+    scheme,
+    url,
+    ...(credentials === undefined ? {} : { credentials }),
+    class: scheme === 'ftp' ? classOf(tail.pathname) : 'stream',
+  };
 }
 
 function splitUserInfo(text: string): { credentials?: Credentials; rest: string } {
@@ -146,7 +160,10 @@ function webUrl(scheme: 'http' | 'https', rest: string): URL {
   return url;
 }
 
-/** The URL standard takes a backslash for a slash, other parsers do not: the two would see different hosts. In a query it is harmless. */
+/**
+ * The URL standard takes a backslash for a slash, other parsers do not: the two would see different hosts. In a query
+ * it is harmless.
+ */
 function refuseBackslash(text: string): void {
   if (/^[^?#]*\\/.test(text)) throw invalid('url must not hold a backslash');
 }
@@ -154,7 +171,8 @@ function refuseBackslash(text: string): void {
 function keysOf(user: string, secret: string): { accessKey: string; secret: string } {
   const keys = { accessKey: decodeLoosely(user), secret: decodeLoosely(secret) };
   // The key is written into a header with commas and slashes around it.
-  if (!/^[\x21-\x7e]+$/.test(keys.accessKey) || /[,/\s]/.test(keys.accessKey)) throw invalid('url does not hold a valid access key');
+  if (!/^[\x21-\x7e]+$/.test(keys.accessKey) || /[,/\s]/.test(keys.accessKey))
+    throw invalid('url does not hold a valid access key');
   if (keys.secret === '') throw invalid('url holds an access key without a secret');
   refuseControl(keys.secret, 'secret');
   return keys;

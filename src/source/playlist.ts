@@ -25,7 +25,11 @@ export async function playlistKind(file: OriginFile, head: Head): Promise<Playli
   return /<(?:\w+:)?MPD[\s>]/.test((await file.first(16384)).toString('latin1')) ? 'dash' : undefined;
 }
 
-const textStart = (bytes: Buffer): string => bytes.toString('utf8').replace(/^\ufeff/, '').trimStart();
+const textStart = (bytes: Buffer): string =>
+  bytes
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart();
 
 function claimedKind({ type, url }: Head): PlaylistKind | undefined {
   const path = url.split(/[?#]/)[0]!.toLowerCase();
@@ -41,9 +45,11 @@ async function readText(file: OriginFile, head: Head): Promise<Buffer> {
   if (bytes.length > longestPlaylist) throw tooLong();
   const decode = decoders[head.headers['content-encoding'] as keyof typeof decoders];
   if (decode !== undefined) {
-    bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: longestPlaylist }).catch((cause: unknown) => {
-      throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
-    });
+    bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: longestPlaylist }).catch(
+      (cause: unknown) => {
+        throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
+      },
+    );
   }
   return bytes;
 }
@@ -54,7 +60,14 @@ export async function parametersOf(file: OriginFile, head: Head): Promise<string
   return declaredParameters((await readText(file, head)).toString('utf8', 0, 1 << 20));
 }
 
-export async function readPlaylist(file: OriginFile, head: Head, kind: PlaylistKind, place: Place, roots: Roots, rewriter: Rewriter): Promise<Playlist> {
+export async function readPlaylist(
+  file: OriginFile,
+  head: Head,
+  kind: PlaylistKind,
+  place: Place,
+  roots: Roots,
+  rewriter: Rewriter,
+): Promise<Playlist> {
   const bytes = await readText(file, head);
   const { body, final } = await rewriter.rewrite({ kind, bytes, place, roots });
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };

@@ -16,9 +16,9 @@ export type PoolOptions = ConnectOptions & {
 export type Answer = { response: IncomingMessage; /** made for this request */ fresh: boolean };
 
 /**
- * Connections to origins that stay open between requests and jobs: a seek then costs a round trip, not the two or three of
- * a new connection. Everything in one pool was checked by the same guard and trusts the same certificates.
- * Node's own agents, not undici's: that package costs 13 MB of memory in every warm pod (61 to 74 MB of RSS).
+ * Connections to origins that stay open between requests and jobs: a seek then costs a round trip, not the two or three
+ * of a new connection. Everything in one pool was checked by the same guard and trusts the same certificates. Node's
+ * own agents, not undici's: that package costs 13 MB of memory in every warm pod (61 to 74 MB of RSS).
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -31,7 +31,13 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    const settings = { keepAlive: true, maxSockets: options.maxPerHost, maxFreeSockets: options.maxPerHost, scheduling: 'lifo' as const, timeout: options.idleMs };
+    const settings = {
+      keepAlive: true,
+      maxSockets: options.maxPerHost,
+      maxFreeSockets: options.maxPerHost,
+      scheduling: 'lifo' as const,
+      timeout: options.idleMs,
+    };
     this.#plain = new Agent(settings);
     this.#secure = new SecureAgent({ ...settings, maxCachedSessions: 0 });
     this.#plain.createConnection = this.#connector(false) as Agent['createConnection'];
@@ -90,7 +96,14 @@ export class Pool {
     if (this.#closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
     const { egress } = this.#options;
     const secure = target.scheme === 'https';
-    const options: RequestOptions = { agent: secure ? this.#secure : this.#plain, host: target.host, port: target.port, path: target.path, headers: { host: authority(target), ...headers }, signal };
+    const options: RequestOptions = {
+      agent: secure ? this.#secure : this.#plain,
+      host: target.host,
+      port: target.port,
+      path: target.path,
+      headers: { host: authority(target), ...headers },
+      signal,
+    };
     if (!secure && egress?.resolve === 'proxy' && egress.applies(target.host)) {
       // Many proxies tunnel to port 443 alone, so plain HTTP is asked of the proxy itself.
       await checkForEgress(this.#options.guard, target.host, target.port);
@@ -98,12 +111,15 @@ export class Pool {
       options.agent = undefined;
       options.createConnection = () => socket;
       options.path = urlOf(target);
-      if (egress.authorization !== undefined) options.headers = { ...options.headers as object, 'proxy-authorization': egress.authorization };
+      if (egress.authorization !== undefined)
+        options.headers = { ...(options.headers as object), 'proxy-authorization': egress.authorization };
     }
     const request = secure ? httpsRequest(options) : httpRequest(options);
     return new Promise<Answer>((resolve, reject) => {
       const late = setTimeout(() => {
-        request.destroy(new SourceError('origin-unreachable', 'The host did not answer in time.', { reason: 'timeout' }));
+        request.destroy(
+          new SourceError('origin-unreachable', 'The host did not answer in time.', { reason: 'timeout' }),
+        );
       }, this.#options.headersTimeoutMs);
       request.on('error', (error: Error) => {
         clearTimeout(late);
@@ -123,12 +139,16 @@ export class Pool {
     this.#closed = true;
     this.#plain.destroy();
     this.#secure.destroy();
-    for (const list of this.#waiting.values()) for (const opening of list) void opening.then((socket) => socket?.destroy());
+    for (const list of this.#waiting.values())
+      for (const opening of list) void opening.then((socket) => socket?.destroy());
     this.#waiting.clear();
   }
 
   #connector(secure: boolean) {
-    return (options: { host: string; port: number }, done: (error: Error | null, socket?: Socket) => void): undefined => {
+    return (
+      options: { host: string; port: number },
+      done: (error: Error | null, socket?: Socket) => void,
+    ): undefined => {
       const host = options.host;
       const port = Number(options.port);
       const key = keyOf(host, port, secure);
@@ -174,7 +194,13 @@ function failed(error: Error, reused: boolean, signal: AbortSignal): Error {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (reused && (code === 'ECONNRESET' || code === 'EPIPE')) return new StaleConnection(code);
   const protocol = code.startsWith('HPE_');
-  return new SourceError('origin-unreachable', protocol ? 'The host does not answer with HTTP.' : 'The host closed the connection without an answer.', {
-    reason: protocol ? 'protocol' : 'connect', detail: code, cause: error,
-  });
+  return new SourceError(
+    'origin-unreachable',
+    protocol ? 'The host does not answer with HTTP.' : 'The host closed the connection without an answer.',
+    {
+      reason: protocol ? 'protocol' : 'connect',
+      detail: code,
+      cause: error,
+    },
+  );
 }

@@ -74,14 +74,26 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   context();
   const egress = options.egress === undefined ? undefined : egressRoute(options.egress);
   const ownHosts = options.s3?.endpoint === undefined ? [] : [new URL(options.s3.endpoint).hostname];
-  const connecting = (guard: Guard, verify: boolean, alpn?: readonly string[]): ConnectOptions => ({ guard, verify, context, egress, alpn, timeoutMs: options.connectTimeoutMs ?? 10_000 });
+  const connecting = (guard: Guard, verify: boolean, alpn?: readonly string[]): ConnectOptions => ({
+    guard,
+    verify,
+    context,
+    egress,
+    alpn,
+    timeoutMs: options.connectTimeoutMs ?? 10_000,
+  });
 
   // Connections are shared only among jobs for which the guard decides alike.
   const pool = (guard: Guard, verify: boolean): Pool => {
     const key = `${verify} ${guard.key}`;
     const known = pools.get(key);
     if (known !== undefined) return known;
-    const made = new Pool({ ...connecting(guard, verify, ['http/1.1']), maxPerHost: options.maxPerHost ?? 6, idleMs: options.keepAliveMs ?? 15_000, headersTimeoutMs: options.headersTimeoutMs ?? 20_000 });
+    const made = new Pool({
+      ...connecting(guard, verify, ['http/1.1']),
+      maxPerHost: options.maxPerHost ?? 6,
+      idleMs: options.keepAliveMs ?? 15_000,
+      headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
+    });
     pools.set(key, made);
     return made;
   };
@@ -114,11 +126,20 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
     open(job) {
       const made = new Job(job, {
         admit: (secret, login) => void logins.set(secret, login),
-        port, rtspPort: rtsp.port, pool, log: options.log, guard: { ...options, ownHosts }, s3: options.s3 ?? {}, cacheBytes: options.cacheBytes ?? 32 << 20,
-        idleMs: options.idleTimeoutMs ?? 20_000, maxFetches: options.maxPerHost ?? 6,
-        dial: (guard, verify, host, at, { secure, address }) => openSocket(host, at, secure, { ...connecting(guard, verify), address }),
+        port,
+        rtspPort: rtsp.port,
+        pool,
+        log: options.log,
+        guard: { ...options, ownHosts },
+        s3: options.s3 ?? {},
+        cacheBytes: options.cacheBytes ?? 32 << 20,
+        idleMs: options.idleTimeoutMs ?? 20_000,
+        maxFetches: options.maxPerHost ?? 6,
+        dial: (guard, verify, host, at, { secure, address }) =>
+          openSocket(host, at, secure, { ...connecting(guard, verify), address }),
         throughEgress: (host) => egress?.applies(host) ?? false,
-        rewriter, pace: options.pace ?? { minBytes: 0 },
+        rewriter,
+        pace: options.pace ?? { minBytes: 0 },
         offlineMs: options.offlineMs ?? 10_000,
         recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },
       });
@@ -150,7 +171,12 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   };
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, logins: ReadonlyMap<string, Login>, port: number): Promise<void> {
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  logins: ReadonlyMap<string, Login>,
+  port: number,
+): Promise<void> {
   response.on('error', () => {});
   let path = request.url ?? '/';
   const own = `http://127.0.0.1:${port}/`;
@@ -169,4 +195,3 @@ async function handle(request: IncomingMessage, response: ServerResponse, logins
   }
   await serveTool(login.job, login.tool, match[3]!, request, response);
 }
-

@@ -4,9 +4,24 @@ import { BlockList, isIP } from 'node:net';
 
 /** IPv4 that is not public: IANA's special-purpose registry, and what clouds keep their metadata on. */
 const privateIPv4 = [
-  '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24',
-  '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24', '198.18.0.0/15', '198.51.100.0/24',
-  '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
   '168.63.129.16/32', // one cloud's host agent, on a public address
 ];
 
@@ -14,8 +29,10 @@ const privateIPv4 = [
 const publicIPv6 = ['2000::/3'];
 const privateIPv6 = [
   '2001::/23', // Teredo, ORCHID, benchmarks
-  '2001:db8::/32', '2002::/16', // documentation; 6to4
-  '2620:4f:8000::/48', '3fff::/20',
+  '2001:db8::/32',
+  '2002::/16', // documentation; 6to4
+  '2620:4f:8000::/48',
+  '3fff::/20',
 ];
 
 export function blockList(cidrs: readonly string[]): BlockList {
@@ -29,7 +46,8 @@ export function addCidr(list: BlockList, cidr: string): void {
   const family = isIP(address);
   const most = family === 6 ? 128 : 32;
   const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : NaN;
-  if (family === 0 || address.includes('%') || !(prefix >= 0 && prefix <= most)) throw new TypeError(`not a CIDR: ${cidr}`);
+  if (family === 0 || address.includes('%') || !(prefix >= 0 && prefix <= most))
+    throw new TypeError(`not a CIDR: ${cidr}`);
   list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
 }
 
@@ -38,7 +56,8 @@ const public6 = blockList(publicIPv6);
 const notPublic6 = blockList(privateIPv6);
 
 export const isPublic4 = (address: string): boolean => !notPublic4.check(address, 'ipv4');
-export const isPublic6 = (address: string): boolean => public6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
+export const isPublic6 = (address: string): boolean =>
+  public6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
 
 /** The IPv4 address inside an IPv4-mapped or NAT64 one: such an address is judged by what it leads to. */
 export function embeddedIPv4(address: string): { kind: 'mapped' | 'nat64'; address: string } | undefined {

@@ -5,13 +5,18 @@ import { pageSize } from './cache.ts';
 export type Run = { first: number; count: number };
 export type Reading = {
   /** where the tool began to read, and where it is */
-  start: number; at: number; end: number;
+  start: number;
+  at: number;
+  end: number;
   /** how many pages are fetched ahead of it */
   window: number;
 };
 export type Wanted = { from: number; to: number };
 
-/** The first fetch of a reader that begins somewhere: four pages, 256 KB, are 20 ms of a 100 Mbit/s line, half a round trip to a far origin. */
+/**
+ * The first fetch of a reader that begins somewhere: four pages, 256 KB, are 20 ms of a 100 Mbit/s line, half a round
+ * trip to a far origin.
+ */
 const firstRun = 4;
 /** The longest single request: several at once fill a line that one connection does not. */
 const longestRun = 8;
@@ -20,8 +25,8 @@ export const firstWindow = 20;
 const glance = 2;
 
 /**
- * The window after a tool had to wait: wider, up to three megabytes, which is six requests side by side. A tool that parses
- * more slowly than the line sends never gets there, so little is wasted when it stops.
+ * The window after a tool had to wait: wider, up to three megabytes, which is six requests side by side. A tool that
+ * parses more slowly than the line sends never gets there, so little is wasted when it stops.
  */
 const widest = 48;
 export const widened = (window: number): number => Math.min(widest, window * 3);
@@ -35,8 +40,15 @@ export function demandedRun(reading: Reading, has: (page: number) => boolean): R
   return { first, count: clip(first, Math.min(longestRun, Math.max(firstRun, read)), pagesOf(reading.end), has) };
 }
 
-/** The next run worth fetching before anybody waits for it: what the format says will be read, then what follows each reader. */
-export function nextRun(readings: Iterable<Reading>, wanted: Iterable<Wanted>, has: (page: number) => boolean): Run | undefined {
+/**
+ * The next run worth fetching before anybody waits for it: what the format says will be read, then what follows each
+ * reader.
+ */
+export function nextRun(
+  readings: Iterable<Reading>,
+  wanted: Iterable<Wanted>,
+  has: (page: number) => boolean,
+): Run | undefined {
   for (const { from, to } of wanted) {
     const run = missing(Math.floor(from / pageSize), pagesOf(to), has, longestRun);
     if (run !== undefined) return run;
@@ -49,7 +61,8 @@ export function nextRun(readings: Iterable<Reading>, wanted: Iterable<Wanted>, h
     const end = pagesOf(reading.end);
     const run = missing(first, Math.min(first + reading.window, end), has, length);
     // The edge moves page by page as the tool reads: a request for each page would be mostly headers and round trips.
-    if (run !== undefined && (run.count === length || run.first + run.count === end || has(run.first + run.count))) return run;
+    if (run !== undefined && (run.count === length || run.first + run.count === end || has(run.first + run.count)))
+      return run;
   }
   return undefined;
 }

@@ -8,12 +8,16 @@ const hidden = 'REDACTED';
 export function displaySource(source: Source): string {
   const [, scheme = '', host = '', path = ''] = /^([a-z0-9]+):\/\/([^/?#]*)([^?#]*)/.exec(source.url) ?? [];
   const segments = path.split('/').filter((segment) => segment !== '');
-  if (scheme === 'rtmp' || scheme === 'rtmps') return `${scheme}://${host}${segments[0] === undefined ? '' : `/${segments[0]}`}`;
+  if (scheme === 'rtmp' || scheme === 'rtmps')
+    return `${scheme}://${host}${segments[0] === undefined ? '' : `/${segments[0]}`}`;
   const last = segments.at(-1);
   return `${scheme}://${host}${segments.length > 1 ? '/…' : ''}${last === undefined ? '' : `/${last}`}`;
 }
 
-/** An address as it may be shown: no user info, no fragment, every query value hidden. Text that is no address is not shown at all. */
+/**
+ * An address as it may be shown: no user info, no fragment, every query value hidden. Text that is no address is not
+ * shown at all.
+ */
 export function redactUrl(text: string): string {
   try {
     return hideQuery(parseSource(text).url);
@@ -40,7 +44,8 @@ function hideValue(pair: string): string {
 /** The source's own secrets in the forms in which they can come back in a text. */
 function secretsOf(source: Source): string[] {
   const raw: string[] = [];
-  // A short word would be struck out of the tools' own output too, and a tool never holds a credential: only an origin could echo it.
+  // A short word would be struck out of the tools' own output too, and a tool never holds a credential: only an origin
+  // could echo it.
   const add = (value: string | undefined, least: number): void => {
     if (value !== undefined && value.length >= least) raw.push(value);
   };
@@ -61,7 +66,15 @@ function secretsOf(source: Source): string[] {
   const forms = new Set<string>();
   for (const value of raw) {
     const encoded = encodeURIComponent(value);
-    for (const form of [value, encoded, encodeURI(value), encoded.replace(/%[0-9A-F]{2}/g, (c) => c.toLowerCase()), JSON.stringify(value).slice(1, -1), value.replaceAll('/', '\\/'), escapeXml(value)]) {
+    for (const form of [
+      value,
+      encoded,
+      encodeURI(value),
+      encoded.replace(/%[0-9A-F]{2}/g, (c) => c.toLowerCase()),
+      JSON.stringify(value).slice(1, -1),
+      value.replaceAll('/', '\\/'),
+      escapeXml(value),
+    ]) {
       forms.add(form);
     }
   }

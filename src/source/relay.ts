@@ -28,7 +28,12 @@ const usual: Readonly<Record<string, number>> = { ftp: 21, rtmp: 1935, rtmps: 44
 export function placeOf(url: string): Place {
   const match = /^([a-z0-9]+):\/\/(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?(.*)$/s.exec(url);
   if (match === null) throw new TypeError('not an address');
-  return { host: match[2]!.replace(/^\[|\]$/g, ''), port: match[3] === undefined ? (usual[match[1]!] ?? 0) : Number(match[3]), path: match[4]! };
+  return {
+    host: match[2]!.replace(/^\[|\]$/g, ''),
+    port: match[3] === undefined ? (usual[match[1]!] ?? 0) : Number(match[3]),
+    path: match[4]!,
+  };
 }
 
-export const authorityOf = ({ host, port }: Place, scheme: string): string => (port === usual[scheme] ? hostText(host) : `${hostText(host)}:${port}`);
+export const authorityOf = ({ host, port }: Place, scheme: string): string =>
+  port === usual[scheme] ? hostText(host) : `${hostText(host)}:${port}`;

@@ -4,8 +4,9 @@ import { SourceError } from './error.ts';
 import { localNames, type LocalNames } from './local_names.ts';
 
 /**
- * Host names of sources and webhooks. They are asked of DNS by c-ares and not by getaddrinfo(), which holds a thread for as
- * long as a name server is silent. libuv gives it two of its four: with 32 silent names those of Postgres and NATS wait behind.
+ * Host names of sources and webhooks. They are asked of DNS by c-ares and not by getaddrinfo(), which holds a thread
+ * for as long as a name server is silent. libuv gives it two of its four: with 32 silent names those of Postgres and
+ * NATS wait behind.
  */
 
 export type Address = { address: string; family: 4 | 6 };
@@ -31,7 +32,12 @@ const mostPerFamily = 8;
 /** One of several candidates for a name of the operator's. */
 const candidateMs = 2000;
 
-export function makeResolver({ servers, deadlineMs = 5000, mostAtOnce = 64, local = localNames }: ResolverOptions = {}): Lookup {
+export function makeResolver({
+  servers,
+  deadlineMs = 5000,
+  mostAtOnce = 64,
+  local = localNames,
+}: ResolverOptions = {}): Lookup {
   const places = makePlaces(mostAtOnce);
   const asked = new Map<string, Promise<Address[]>>();
   const ask = (name: string, limitMs: number): Promise<Address[]> => query(name, { servers, limitMs });
@@ -52,8 +58,13 @@ export function makeResolver({ servers, deadlineMs = 5000, mostAtOnce = 64, loca
     const family = isIP(bare);
     if (family !== 0) return Promise.resolve([{ address: bare, family: family as 4 | 6 }]);
     // RFC 6761: never a question for DNS.
-    if (bare === 'localhost' || bare.endsWith('.localhost')) return Promise.resolve([{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }]);
-    if (bare.length > 253 || !bare.split('.').every((label) => label.length >= 1 && label.length <= 63)) return Promise.reject(unresolved(bare.slice(0, 64), 'not a valid host name'));
+    if (bare === 'localhost' || bare.endsWith('.localhost'))
+      return Promise.resolve([
+        { address: '127.0.0.1', family: 4 },
+        { address: '::1', family: 6 },
+      ]);
+    if (bare.length > 253 || !bare.split('.').every((label) => label.length >= 1 && label.length <= 63))
+      return Promise.reject(unresolved(bare.slice(0, 64), 'not a valid host name'));
     // Several connections to one host are opened at once.
     const key = `${ours ? 'o' : 'c'} ${ours ? name : bare}`;
     const known = asked.get(key);
@@ -88,42 +99,70 @@ async function findOurs(name: string, { hosts, search }: LocalNames, until: numb
   throw failure ?? unresolved(bare, 'no answer in time');
 }
 
-/** Both families side by side. Settles only when c-ares has ended both questions, so that what is counted is what there is. */
-async function query(name: string, { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number }): Promise<Address[]> {
+/**
+ * Both families side by side. Settles only when c-ares has ended both questions, so that what is counted is what there
+ * is.
+ */
+async function query(
+  name: string,
+  { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number },
+): Promise<Address[]> {
   const resolver = new Resolver({ timeout: tryMs, tries });
   if (servers !== undefined) resolver.setServers(servers);
   let late = false;
-  const deadline = setTimeout(() => {
-    late = true;
-    resolver.cancel();
-  }, Math.max(0, limitMs));
+  const deadline = setTimeout(
+    () => {
+      late = true;
+      resolver.cancel();
+    },
+    Math.max(0, limitMs),
+  );
   let patience: NodeJS.Timeout | undefined;
   const impatient = (found: string[]): string[] => {
     if (found.length > 0) patience ??= setTimeout(() => resolver.cancel(), otherFamilyMs);
     return found;
   };
-  const answers = await Promise.allSettled([resolver.resolve4(name).then(impatient), resolver.resolve6(name).then(impatient)]);
+  const answers = await Promise.allSettled([
+    resolver.resolve4(name).then(impatient),
+    resolver.resolve6(name).then(impatient),
+  ]);
   clearTimeout(deadline);
   clearTimeout(patience);
-  const found = answers.flatMap((answer, at) => (answer.status === 'fulfilled' ? addressesOf(answer.value, at === 0 ? 4 : 6) : []));
+  const found = answers.flatMap((answer, at) =>
+    answer.status === 'fulfilled' ? addressesOf(answer.value, at === 0 ? 4 : 6) : [],
+  );
   if (found.length > 0) return found;
-  const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? [String((answer.reason as NodeJS.ErrnoException).code)] : []));
+  const codes = answers.flatMap((answer) =>
+    answer.status === 'rejected' ? [String((answer.reason as NodeJS.ErrnoException).code)] : [],
+  );
   throw unresolved(name, late ? 'no answer in time' : reasonOf(codes));
 }
 
 const addressesOf = (found: readonly string[], family: 4 | 6): Address[] =>
-  [...new Set(found)].filter((address) => isIP(address) === family).slice(0, mostPerFamily).map((address) => ({ address, family }));
+  [...new Set(found)]
+    .filter((address) => isIP(address) === family)
+    .slice(0, mostPerFamily)
+    .map((address) => ({ address, family }));
 
-const permanent: ReadonlyMap<string, string> = new Map([['ENOTFOUND', 'it does not exist (NXDOMAIN)'], ['ENODATA', 'it has no address'], ['EBADNAME', 'not a valid host name']]);
+const permanent: ReadonlyMap<string, string> = new Map([
+  ['ENOTFOUND', 'it does not exist (NXDOMAIN)'],
+  ['ENODATA', 'it has no address'],
+  ['EBADNAME', 'not a valid host name'],
+]);
 const passing: ReadonlyMap<string, string> = new Map([
-  ['ETIMEOUT', 'no answer in time'], ['ESERVFAIL', 'the name server failed (SERVFAIL)'], ['EREFUSED', 'the name server refused to answer (REFUSED)'],
+  ['ETIMEOUT', 'no answer in time'],
+  ['ESERVFAIL', 'the name server failed (SERVFAIL)'],
+  ['EREFUSED', 'the name server refused to answer (REFUSED)'],
   ['ECONNREFUSED', 'the name server cannot be reached'],
 ]);
 
 /** What may be over in a moment is told before what is so. */
 function reasonOf(codes: readonly string[]): string {
-  const code = codes.find((one) => passing.has(one)) ?? codes.find((one) => !permanent.has(one)) ?? codes[0] ?? 'ENODATA';
-  return passing.get(code) ?? permanent.get(code) ?? `the name server sent an invalid answer (${code.replace(/^E/, '')})`;
+  const code =
+    codes.find((one) => passing.has(one)) ?? codes.find((one) => !permanent.has(one)) ?? codes[0] ?? 'ENODATA';
+  return (
+    passing.get(code) ?? permanent.get(code) ?? `the name server sent an invalid answer (${code.replace(/^E/, '')})`
+  );
 }
 
 const unresolved = (name: string, why: string): SourceError =>

@@ -4,8 +4,8 @@ import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 import type { Answer } from './rewrite_thread.ts';
 
 /**
- * Rewrites playlists: short ones where they are, long ones in a thread of its own, because the worst of 8 MB takes seconds
- * and heartbeats have to go on meanwhile. One thread for the agent, started when it is first needed.
+ * Rewrites playlists: short ones where they are, long ones in a thread of its own, because the worst of 8 MB takes
+ * seconds and heartbeats have to go on meanwhile. One thread for the agent, started when it is first needed.
  */
 export type Rewriter = { rewrite(asked: Rewriting): Promise<Rewritten>; close(): void };
 
@@ -17,15 +17,16 @@ export type RewriterOptions = {
 };
 
 /**
- * Measured: the worst text takes 0.3 µs for each character, and reading a base takes as long again for each 500 characters that
- * it has. This much takes some 20 ms.
+ * Measured: the worst text takes 0.3 µs for each character, and reading a base takes as long again for each 500
+ * characters that it has. This much takes some 20 ms.
  */
 const mostHere = 48 << 10;
 const baseStep = 512;
 /** 8 MB of text, what is made of it, and both as bytes. */
 const heapMb = 192;
 
-const isShort = ({ bytes, place }: Rewriting): boolean => bytes.byteLength * (1 + place.final.length / baseStep) <= mostHere;
+const isShort = ({ bytes, place }: Rewriting): boolean =>
+  bytes.byteLength * (1 + place.final.length / baseStep) <= mostHere;
 
 const tooComplex = (): SourceError => new SourceError('cut', 'the manifest is too complex', { reason: 'complex' });
 
@@ -39,7 +40,10 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
   let closed = false;
 
   const start = (): Worker => {
-    const made = new Worker(new URL('./rewrite_thread.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: heapMb }, env: {} });
+    const made = new Worker(new URL('./rewrite_thread.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+      env: {},
+    });
     made.unref();
     made.on('message', (answer: Answer) => {
       if (made !== thread) return;
@@ -91,7 +95,8 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
     },
     close() {
       closed = true;
-      for (const { reject } of waiting.splice(0)) reject(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+      for (const { reject } of waiting.splice(0))
+        reject(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
       giveUp();
     },
   };

@@ -10,18 +10,25 @@ const amazon =
 
 export type S3Host = { bucket?: string; region?: string };
 
-/** An S3 name: Amazon's, or one that the operator listed (`name` or `.name` for buckets as its labels, each with an optional port). */
+/**
+ * An S3 name: Amazon's, or one that the operator listed (`name` or `.name` for buckets as its labels, each with an
+ * optional port).
+ */
 export function s3Host(host: string, listed: readonly string[] = []): S3Host | undefined {
   const match = amazon.exec(host);
   if (match?.groups) {
     const { bucket, region } = match.groups;
-    return { ...(bucket === undefined ? {} : { bucket: bucket.toLowerCase() }), ...(region === undefined ? {} : { region: region.toLowerCase() }) };
+    return {
+      ...(bucket === undefined ? {} : { bucket: bucket.toLowerCase() }),
+      ...(region === undefined ? {} : { region: region.toLowerCase() }),
+    };
   }
   const name = host.toLowerCase();
   for (const entry of listed) {
     const wanted = entry.toLowerCase();
     if (name === wanted) return {};
-    if (wanted.startsWith('.') && name.endsWith(wanted) && name.length > wanted.length) return { bucket: name.slice(0, -wanted.length) };
+    if (wanted.startsWith('.') && name.endsWith(wanted) && name.length > wanted.length)
+      return { bucket: name.slice(0, -wanted.length) };
   }
   return undefined;
 }
@@ -46,7 +53,8 @@ export function splitS3OverHttp(afterScheme: string, listed: readonly string[] =
   if (colon <= 0) return undefined;
   const user = afterScheme.slice(0, colon);
   if (/[/?#@[\]]/.test(user)) return undefined;
-  // A host holds no `@`: of several before a slash only the last can be where it begins. So each part is looked at once.
+  // A host holds no `@`: of several before a slash only the last can be where it begins. So each part is looked at
+  // once.
   for (let from = colon; from < afterScheme.length;) {
     const part = afterScheme.slice(from, from + endOfAuthority(afterScheme.slice(from)));
     const at = from + part.lastIndexOf('@');
@@ -69,7 +77,9 @@ export function endOfAuthority(text: string): number {
 
 /** Amazon's own rule for a path: everything but the unreserved characters is encoded, slashes stay. */
 export function encodeKey(key: string): string {
-  return encodeURIComponent(key).replace(/%2F/g, '/').replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(key)
+    .replace(/%2F/g, '/')
+    .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Percent-decodes what can be decoded; a lone `%` stays what it is. */
@@ -87,6 +97,18 @@ export function decodeLoosely(text: string): string {
   }
 }
 
-export function s3Object(bucket: string, key: string, keys: { accessKey: string; secret: string } | undefined, host?: S3Host, style?: 'path' | 'host'): S3Object {
-  return { bucket, key, ...(host?.region === undefined ? {} : { region: host.region }), ...keys, ...(style === undefined ? {} : { style }) };
+export function s3Object(
+  bucket: string,
+  key: string,
+  keys: { accessKey: string; secret: string } | undefined,
+  host?: S3Host,
+  style?: 'path' | 'host',
+): S3Object {
+  return {
+    bucket,
+    key,
+    ...(host?.region === undefined ? {} : { region: host.region }),
+    ...keys,
+    ...(style === undefined ? {} : { style }),
+  };
 }

@@ -5,8 +5,17 @@ import type { Head } from './head.ts';
 import type { OriginFile } from './origin_file.ts';
 import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist.ts';
 
-/** Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the agent lives. */
-export async function serveTool(job: Job, tool: string, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/**
+ * Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the
+ * agent lives.
+ */
+export async function serveTool(
+  job: Job,
+  tool: string,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
     return;
@@ -25,13 +34,24 @@ export async function serveTool(job: Job, tool: string, path: string, request: I
   await serveUrl(job, tool, isPlain(tool) ? job.parameters.meant(url) : url, request, response, path);
 }
 
-/** With the path that was asked for, playlists are rewritten; without one the address was asked for as it is, and gets no credential. */
-export async function serveUrl(job: Job, tool: string, url: string, request: IncomingMessage, response: ServerResponse, path?: string): Promise<void> {
+/**
+ * With the path that was asked for, playlists are rewritten; without one the address was asked for as it is, and gets
+ * no credential.
+ */
+export async function serveUrl(
+  job: Job,
+  tool: string,
+  url: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  path?: string,
+): Promise<void> {
   try {
     if (isPlain(tool) && request.headers['cache-control'] === 'no-cache') job.forgetUrl(url);
     const { file, head } = await job.file(url, tool, path === undefined);
     if (isPlain(tool)) await tell(job, url, file, head, request, response);
-    const playlist = path === undefined || isPlain(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
+    const playlist =
+      path === undefined || isPlain(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
     else await send(file, head, request, response);
   } catch (error) {
@@ -44,11 +64,26 @@ export async function serveUrl(job: Job, tool: string, url: string, request: Inc
 /** It judges playlists as they are: nothing in them is rewritten, and what it asks for with `no-cache` is read anew. */
 const isPlain = (tool: string): boolean => tool === 'msv';
 
-/** Where the text came from, for its references: without the query, but for the parameters that the source itself declares. */
-async function tell(job: Job, url: string, file: OriginFile, head: Head, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/**
+ * Where the text came from, for its references: without the query, but for the parameters that the source itself
+ * declares.
+ */
+async function tell(
+  job: Job,
+  url: string,
+  file: OriginFile,
+  head: Head,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const place = job.parameters.shown(head.url.split('?')[0]!);
-  response.setHeader('x-source-place', place.replace(/[^\x21-\x7e]/gu, (letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : '')));
-  const wanted = String(request.headers['x-source-parameters'] ?? '').split(',').filter((name) => name !== '');
+  response.setHeader(
+    'x-source-place',
+    place.replace(/[^\x21-\x7e]/gu, (letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : '')),
+  );
+  const wanted = String(request.headers['x-source-parameters'] ?? '')
+    .split(',')
+    .filter((name) => name !== '');
   if (wanted.length === 0 || url !== job.main) return;
   const names = (await parametersOf(file, head)).filter((name) => wanted.includes(name));
   response.setHeader('x-source-parameters', new URLSearchParams(job.parameters.told(head.url, names)).toString());
@@ -57,14 +92,28 @@ async function tell(job: Job, url: string, file: OriginFile, head: Head, request
 /** How long a playlist that may change is good for both tools. */
 const freshMs = 1000;
 
-async function playlistOf(job: Job, tool: string, url: string, path: string, file: OriginFile, head: Head): Promise<Playlist | undefined> {
+async function playlistOf(
+  job: Job,
+  tool: string,
+  url: string,
+  path: string,
+  file: OriginFile,
+  head: Head,
+): Promise<Playlist | undefined> {
   const kind = await playlistKind(file, head);
   if (kind === undefined) return undefined;
   job.isPlaylist(url);
   const key = `${tool} ${path}`;
   const known = job.playlists.get(key);
   if (known !== undefined && (await known.playlist).final) return known.playlist;
-  const playlist = readPlaylist(file, head, kind, { requested: url, final: head.url }, rootsOf(path, job.prefix(tool)), job.rewriter);
+  const playlist = readPlaylist(
+    file,
+    head,
+    kind,
+    { requested: url, final: head.url },
+    rootsOf(path, job.prefix(tool)),
+    job.rewriter,
+  );
   if (job.playlists.size > 256) job.playlists.clear();
   job.playlists.set(key, { playlist, at: performance.now() });
   playlist.then(
@@ -143,7 +192,8 @@ function sendWhole(body: Buffer, head: Head, request: IncomingMessage, response:
     return;
   }
   const part = range === undefined || range === 'none' ? body : body.subarray(range.from, range.to);
-  if (range !== undefined && range !== 'none') headers['content-range'] = `bytes ${range.from}-${range.to - 1}/${body.length}`;
+  if (range !== undefined && range !== 'none')
+    headers['content-range'] = `bytes ${range.from}-${range.to - 1}/${body.length}`;
   headers['content-length'] = part.length;
   response.writeHead(headers['content-range'] === undefined ? 200 : 206, headers);
   response.end(request.method === 'HEAD' ? undefined : part);
@@ -156,11 +206,20 @@ function statusOf({ code, status, reason }: Failure): number {
 }
 
 /** A short answer in words, which are ours alone. */
-export function refuse(response: ServerResponse, status: number, text: string, headers: Record<string, string> = {}): void {
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text), ...headers });
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
   response.end(text);
 }

@@ -13,10 +13,23 @@ export function signS3(target: Target, keys: S3Keys, region: string, now = new D
   const content = emptyBody;
   const [path = '/', query = ''] = splitOnce(target.path, '?');
   const signed = 'host;x-amz-content-sha256;x-amz-date';
-  const canonical = ['GET', path, canonicalQuery(query), `host:${authority(target)}`, `x-amz-content-sha256:${content}`, `x-amz-date:${time}`, '', signed, content].join('\n');
+  const canonical = [
+    'GET',
+    path,
+    canonicalQuery(query),
+    `host:${authority(target)}`,
+    `x-amz-content-sha256:${content}`,
+    `x-amz-date:${time}`,
+    '',
+    signed,
+    content,
+  ].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
-  const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>((from, part) => hmac(from, part), `AWS4${keys.secret}`);
+  const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(
+    (from, part) => hmac(from, part),
+    `AWS4${keys.secret}`,
+  );
   return {
     'x-amz-date': time,
     'x-amz-content-sha256': content,
@@ -33,7 +46,8 @@ const splitOnce = (text: string, mark: string): string[] => {
 
 function canonicalQuery(query: string): string {
   if (query === '') return '';
-  const encode = (text: string): string => encodeURIComponent(decode(text)).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encode = (text: string): string =>
+    encodeURIComponent(decode(text)).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return query
     .split('&')
     .map((pair) => splitOnce(pair, '='))

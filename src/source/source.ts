@@ -15,7 +15,10 @@ export type S3Object = {
   region?: string;
   accessKey?: string;
   secret?: string;
-  /** `path`: the bucket is the first segment; `host`: it is the first label of the name. Absent for s3://, where the installation's endpoint decides. */
+  /**
+   * `path`: the bucket is the first segment; `host`: it is the first label of the name. Absent for s3://, where the
+   * installation's endpoint decides.
+   */
   style?: 'path' | 'host';
 };
 

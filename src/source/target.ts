@@ -3,10 +3,18 @@ import { encodeKey } from './s3_address.ts';
 import type { Source } from './source.ts';
 
 /** Where one HTTP request goes. The path is kept as text: an S3 object's name may hold what a URL would fold away. */
-export type Target = { scheme: 'http' | 'https'; /** IPv6 without brackets */ host: string; port: number; /** with its query */ path: string };
+export type Target = {
+  scheme: 'http' | 'https';
+  /** IPv6 without brackets */ host: string;
+  port: number;
+  /** with its query */ path: string;
+};
 
 export type S3Settings = {
-  /** An S3 service of the operator's own, for s3:// addresses: `https://minio.example.com`, buckets as the first path segment. */
+  /**
+   * An S3 service of the operator's own, for s3:// addresses: `https://minio.example.com`, buckets as the first path
+   * segment.
+   */
   endpoint?: string;
   region?: string;
 };
@@ -33,7 +41,8 @@ export function authority(target: Target): string {
 
 export const urlOf = (target: Target): string => `${target.scheme}://${authority(target)}${target.path}`;
 
-export const sameAuthority = (a: Target, b: Target): boolean => a.scheme === b.scheme && a.host === b.host && a.port === b.port;
+export const sameAuthority = (a: Target, b: Target): boolean =>
+  a.scheme === b.scheme && a.host === b.host && a.port === b.port;
 
 /** A reference as the URL standard resolves it; undefined where it leads to something else than http(s). */
 export function resolveReference(base: string, reference: string): string | undefined {

@@ -2,13 +2,22 @@ import type { OriginAnswer } from './answer.ts';
 import { SourceError } from './error.ts';
 import type { Pace } from './pace.ts';
 
-export type Transfer = { idleMs: number; count: { bytes(count: number): void }; pace: Pick<Pace, 'whole'>; signal: AbortSignal };
+export type Transfer = {
+  idleMs: number;
+  count: { bytes(count: number): void };
+  pace: Pick<Pace, 'whole'>;
+  signal: AbortSignal;
+};
 
 /**
- * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks or
- * stays silent too long. A body that is left early costs its connection.
+ * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks
+ * or stays silent too long. A body that is left early costs its connection.
  */
-export function pipeBody(response: OriginAnswer, { idleMs, count, pace, signal }: Transfer, take: (chunk: Buffer) => boolean): Promise<void> {
+export function pipeBody(
+  response: OriginAnswer,
+  { idleMs, count, pace, signal }: Transfer,
+  take: (chunk: Buffer) => boolean,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (error?: Error): void => {
       clearTimeout(idle);
@@ -18,10 +27,12 @@ export function pipeBody(response: OriginAnswer, { idleMs, count, pace, signal }
       if (error === undefined) {
         if (response.complete) pace.whole(received);
         resolve();
-      }
-      else reject(error);
+      } else reject(error);
     };
-    const idle = setTimeout(() => finish(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })), idleMs);
+    const idle = setTimeout(
+      () => finish(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })),
+      idleMs,
+    );
     let received = 0;
     const left = (): number => Number(response.headers['content-length'] ?? NaN) - received;
     const onData = (chunk: Buffer): void => {

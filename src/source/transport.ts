@@ -7,7 +7,9 @@ export type Transport = {
   /** Where it leads, before any redirect. */
   readonly url: string;
   /** A GET of the file, or of the part that a `range` header names. */
-  ask(headers: { range?: string }): Promise<{ response: OriginAnswer; /** where the answer came from, after redirects */ url: string }>;
+  ask(headers: {
+    range?: string;
+  }): Promise<{ response: OriginAnswer; /** where the answer came from, after redirects */ url: string }>;
   /** Forgets what a redirect led to; false where there was none. */
   forget(): boolean;
   /** Opens connections ahead of their use. */

@@ -1,7 +1,16 @@
-/** Finds the tags of an XML text, each byte looked at once. Not a parser: it checks nothing, and stops where a construct does not end. */
+/**
+ * Finds the tags of an XML text, each byte looked at once. Not a parser: it checks nothing, and stops where a construct
+ * does not end.
+ */
 
 export type Attribute = { name: string; /** of the value, without its quotes */ from: number; to: number };
-export type Tag = { kind: 'open' | 'close' | 'empty'; name: string; from: number; /** past the `>` */ to: number; attributes(): Attribute[] };
+export type Tag = {
+  kind: 'open' | 'close' | 'empty';
+  name: string;
+  from: number;
+  /** past the `>` */ to: number;
+  attributes(): Attribute[];
+};
 
 export function* xmlTags(text: string): Generator<Tag> {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
@@ -20,14 +29,27 @@ export function* xmlTags(text: string): Generator<Tag> {
     const to = endOfTag(text, at + 1);
     if (to === -1) return;
     const from = at;
-    yield { kind: close ? 'close' : text[to - 2] === '/' ? 'empty' : 'open', name, from, to, attributes: () => attributesOf(text.slice(from, to), from) };
+    yield {
+      kind: close ? 'close' : text[to - 2] === '/' ? 'empty' : 'open',
+      name,
+      from,
+      to,
+      attributes: () => attributesOf(text.slice(from, to), from),
+    };
     at = to;
   }
 }
 
-/** Past a remark, a CDATA section, an instruction or a document type; `at` itself for a tag; -1 for one that does not end. */
+/**
+ * Past a remark, a CDATA section, an instruction or a document type; `at` itself for a tag; -1 for one that does not
+ * end.
+ */
 function skip(text: string, at: number): number {
-  for (const [start, end] of [['<!--', '-->'], ['<![CDATA[', ']]>'], ['<?', '?>']] as const) {
+  for (const [start, end] of [
+    ['<!--', '-->'],
+    ['<![CDATA[', ']]>'],
+    ['<?', '?>'],
+  ] as const) {
     if (!text.startsWith(start, at)) continue;
     const found = text.indexOf(end, at + start.length);
     return found === -1 ? -1 : found + end.length;
@@ -62,7 +84,10 @@ function endOfTag(text: string, from: number): number {
   return -1;
 }
 
-/** In a tag's own text, which begins at `offset`. Once a name begins nothing after it is required: the scan never goes back. */
+/**
+ * In a tag's own text, which begins at `offset`. Once a name begins nothing after it is required: the scan never goes
+ * back.
+ */
 function attributesOf(tag: string, offset: number): Attribute[] {
   const found: Attribute[] = [];
   const mark = /["']|([\w:.-]+)\s*(?:=\s*(["'])?)?/g;

@@ -1,10 +1,21 @@
 /** What may be asked of a range, and which rollups answer it. */
 import type { Grain } from './cover.ts';
 
-export const AGGREGATIONS = ['no-aggregation', 'yearly', 'monthly', 'weekly', 'daily', 'hourly', 'minutely', 'secondly'] as const;
+export const AGGREGATIONS = [
+  'no-aggregation',
+  'yearly',
+  'monthly',
+  'weekly',
+  'daily',
+  'hourly',
+  'minutely',
+  'secondly',
+] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
-/** `unit`: as Postgres truncates to it (UTC, ISO weeks); null: one bucket. `coarsest`: null is the requests themselves. */
+/**
+ * `unit`: as Postgres truncates to it (UTC, ISO weeks); null: one bucket. `coarsest`: null is the requests themselves.
+ */
 export const BUCKET: Record<Aggregation, { unit: string | null; coarsest: Grain | null }> = {
   'no-aggregation': { unit: null, coarsest: 'day' },
   yearly: { unit: 'year', coarsest: 'day' },
@@ -23,7 +34,10 @@ const LONGEST: Partial<Record<Aggregation, { ms: number; words: string }>> = {
 };
 
 /** Why this cannot be asked; null: it can. */
-export function rangeProblem(aggregation: Aggregation, { from, to }: { from: Date; to: Date }): { field: string; text: string } | null {
+export function rangeProblem(
+  aggregation: Aggregation,
+  { from, to }: { from: Date; to: Date },
+): { field: string; text: string } | null {
   if (from.getTime() > to.getTime()) return { field: 'date.from', text: 'must not be after date.to' };
   const longest = LONGEST[aggregation];
   if (!longest || to.getTime() - from.getTime() <= longest.ms) return null;
@@ -46,9 +60,13 @@ function monthBefore(time: Date): Date {
 }
 
 /** A month of UTC; of a year alone the whole of it; of a month alone this year's. */
-export function summaryPeriod(asked: { month: number | null; year: number | null }, now: Date): { from: Date; to: Date } {
+export function summaryPeriod(
+  asked: { month: number | null; year: number | null },
+  now: Date,
+): { from: Date; to: Date } {
   const year = asked.year ?? now.getUTCFullYear();
-  if (asked.year !== null && asked.month === null) return { from: new Date(Date.UTC(year, 0)), to: new Date(Date.UTC(year + 1, 0)) };
+  if (asked.year !== null && asked.month === null)
+    return { from: new Date(Date.UTC(year, 0)), to: new Date(Date.UTC(year + 1, 0)) };
   const month = asked.month ?? now.getUTCMonth() + 1;
   return { from: new Date(Date.UTC(year, month - 1)), to: new Date(Date.UTC(year, month)) };
 }

@@ -1,9 +1,12 @@
 /**
- * A range of time as pieces of the coarsest rollups that fill it, down to the requests themselves at its two ends: so a figure over
- * any range is exact, and two years of days cost 730 rows, not ten thousand.
+ * A range of time as pieces of the coarsest rollups that fill it, down to the requests themselves at its two ends: so a
+ * figure over any range is exact, and two years of days cost 730 rows, not ten thousand.
  */
 export type Grain = 'day' | 'hour' | 'minute';
-export interface Range { from: number; to: number }
+export interface Range {
+  from: number;
+  to: number;
+}
 
 export const SIZE: Record<Grain, number> = { day: 86_400_000, hour: 3_600_000, minute: 60_000 };
 const GRAINS = ['day', 'hour', 'minute'] as const;
@@ -33,7 +36,10 @@ export function cover({ from, to }: Range, coarsest: Grain): Cover {
       const whole = { from: ceil(range.from, size), to: floor(range.to, size) };
       if (whole.from >= whole.to) return [range];
       out[grain].push(whole);
-      return some([{ from: range.from, to: whole.from }, { from: whole.to, to: range.to }]);
+      return some([
+        { from: range.from, to: whole.from },
+        { from: whole.to, to: range.to },
+      ]);
     });
   }
   out.raw = open;
@@ -42,7 +48,12 @@ export function cover({ from, to }: Range, coarsest: Grain): Cover {
   return out;
 }
 
-/** Where the requests are kept no longer, the ends of a range are widened to whole minutes: the rollups know no more. */
+/**
+ * Where the requests are kept no longer, the ends of a range are widened to whole minutes: the rollups know no more.
+ */
 export function widened({ from, to }: Range, requestsSince: number): Range {
-  return { from: from < requestsSince ? floor(from, SIZE.minute) : from, to: to < requestsSince ? ceil(to, SIZE.minute) : to };
+  return {
+    from: from < requestsSince ? floor(from, SIZE.minute) : from,
+    to: to < requestsSince ? ceil(to, SIZE.minute) : to,
+  };
 }

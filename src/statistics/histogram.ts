@@ -1,7 +1,7 @@
 /**
- * Queue times are counted in buckets a quarter of an octave wide (queue_bucket() in the record), because a p95 cannot be summed and
- * counts can. What is read out is the middle of the bucket that holds the exact p95: at most 9.1 % away from it (2^(1/8)), or half
- * a millisecond where that is more; never more than the longest of them.
+ * Queue times are counted in buckets a quarter of an octave wide (queue_bucket() in the record), because a p95 cannot
+ * be summed and counts can. What is read out is the middle of the bucket that holds the exact p95: at most 9.1 % away
+ * from it (2^(1/8)), or half a millisecond where that is more; never more than the longest of them.
  */
 const BUCKETS = 67;
 const COUNT = 2 ** 32;
@@ -13,7 +13,7 @@ export function readHistogram(text: string): Float64Array {
     if (part === '') continue;
     const code = Number(part);
     const bucket = Math.floor(code / COUNT);
-    counts[bucket] = (counts[bucket] ?? 0) + code % COUNT;
+    counts[bucket] = (counts[bucket] ?? 0) + (code % COUNT);
   }
   return counts;
 }

@@ -14,7 +14,13 @@ const rounded = (value: number) => Math.round(value * 1000) / 1000;
 /** Of the queue: how many, their time in all, the longest, how many were too late, the histogram. */
 function queue([count, total, longest, late, histogram]: readonly (number | string)[]): number[] {
   const most = Number(longest);
-  return [Number(count), rounded(Number(total) / Number(count)), quantileOf(readHistogram(String(histogram)), 0.95, most), most, Number(late)];
+  return [
+    Number(count),
+    rounded(Number(total) / Number(count)),
+    quantileOf(readHistogram(String(histogram)), 0.95, most),
+    most,
+    Number(late),
+  ];
 }
 
 function resourcesOf(statistic: Statistic, values: readonly (number | string)[]): Record<string, number> {
@@ -25,8 +31,15 @@ function resourcesOf(statistic: Statistic, values: readonly (number | string)[])
   return resources;
 }
 
-export interface Bucket { userId: number; at: Date | null; values: readonly (number | string)[] }
-export interface UserUsage { 'user-id': number; 'aggregated-usage': { 'aggregation-time': string; resources: Record<string, number> }[] }
+export interface Bucket {
+  userId: number;
+  at: Date | null;
+  values: readonly (number | string)[];
+}
+export interface UserUsage {
+  'user-id': number;
+  'aggregated-usage': { 'aggregation-time': string; resources: Record<string, number> }[];
+}
 
 /** Buckets come in the order of users and time. `from`: the time of the one bucket, where there is one. */
 export function usersUsage(statistic: Statistic, buckets: readonly Bucket[], from: Date): UserUsage[] {
@@ -34,14 +47,24 @@ export function usersUsage(statistic: Statistic, buckets: readonly Bucket[], fro
   const whole = from.toISOString();
   for (const { userId, at, values } of buckets) {
     let user = users.at(-1);
-    if (user?.['user-id'] !== userId) users.push(user = { 'user-id': userId, 'aggregated-usage': [] });
-    user['aggregated-usage'].push({ 'aggregation-time': at === null ? whole : at.toISOString(), resources: resourcesOf(statistic, values) });
+    if (user?.['user-id'] !== userId) users.push((user = { 'user-id': userId, 'aggregated-usage': [] }));
+    user['aggregated-usage'].push({
+      'aggregation-time': at === null ? whole : at.toISOString(),
+      resources: resourcesOf(statistic, values),
+    });
   }
   return users;
 }
 
 export type ValueType = 'ms' | 'request' | 'byte';
-export interface SummaryResource { name: string; title: string; value: number; 'value-type': ValueType | null; amount: number; price: number }
+export interface SummaryResource {
+  name: string;
+  title: string;
+  value: number;
+  'value-type': ValueType | null;
+  amount: number;
+  price: number;
+}
 
 const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueType }[] = [
   { name: 'request-count', title: 'Requests', type: 'request' },
@@ -53,5 +76,12 @@ const SUMMARY: { name: (typeof NAMES.usage)[number]; title: string; type: ValueT
 /** Nothing is billed here: amount and price are 0. */
 export function summaryOf(values: readonly (number | string)[]): SummaryResource[] {
   const resources = resourcesOf('usage', values);
-  return SUMMARY.map(({ name, title, type }) => ({ name, title, value: resources[name] ?? 0, 'value-type': type, amount: 0, price: 0 }));
+  return SUMMARY.map(({ name, title, type }) => ({
+    name,
+    title,
+    value: resources[name] ?? 0,
+    'value-type': type,
+    amount: 0,
+    price: 0,
+  }));
 }

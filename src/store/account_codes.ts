@@ -16,7 +16,11 @@ export interface SignUp {
   knownMail: Omit<NewMail, 'userId'>;
 }
 
-export interface Redeemed { userId: number; email: string; status: TokenRecord['userStatus'] }
+export interface Redeemed {
+  userId: number;
+  email: string;
+  status: TokenRecord['userStatus'];
+}
 
 export function accountCodeCalls(database: Database) {
   return {
@@ -35,13 +39,27 @@ export function accountCodeCalls(database: Database) {
           insert into mails (id, user_id, recipient, subject, sealed)
             select case when open then $8::uuid else $11::uuid end, id, $1, case when open then $9 else $12 end, case when open then $10::bytea else $13::bytea end from who on conflict do nothing`,
         values: [
-          input.email, input.firstName, input.lastName, input.permissions, input.codeId, input.codeMs, input.passwordHash,
-          input.verifyMail.id, input.verifyMail.subject, input.verifyMail.sealed, input.knownMail.id, input.knownMail.subject, input.knownMail.sealed,
+          input.email,
+          input.firstName,
+          input.lastName,
+          input.permissions,
+          input.codeId,
+          input.codeMs,
+          input.passwordHash,
+          input.verifyMail.id,
+          input.verifyMail.subject,
+          input.verifyMail.sealed,
+          input.knownMail.id,
+          input.knownMail.subject,
+          input.knownMail.sealed,
         ],
       });
     },
 
-    /** Uses the code up; null where it is none that counts. A mailbox that is proven makes a pending account active. Sessions from before end. */
+    /**
+     * Uses the code up; null where it is none that counts. A mailbox that is proven makes a pending account active.
+     * Sessions from before end.
+     */
     async redeemVerify(codeId: string, passwordHash: string | null = null): Promise<Redeemed | null> {
       const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
         name: 'redeem_verify',
@@ -59,8 +77,16 @@ export function accountCodeCalls(database: Database) {
       return row ? { userId: row.id, email: row.email, status: row.status } : null;
     },
 
-    /** A mail to who asks for a new password; where there is no such account, one that nobody gets, so that both cost the same. */
-    async askReset(input: { email: string; codeId: string; codeMs: number; mail: Omit<NewMail, 'userId'> }): Promise<void> {
+    /**
+     * A mail to who asks for a new password; where there is no such account, one that nobody gets, so that both cost
+     * the same.
+     */
+    async askReset(input: {
+      email: string;
+      codeId: string;
+      codeMs: number;
+      mail: Omit<NewMail, 'userId'>;
+    }): Promise<void> {
       await database.rows({
         name: 'ask_reset',
         text: `with who as (select id, email from users where lower(email) = lower($1) and (status = 'active' or (status = 'pending' and parent_id is not null))),
@@ -73,7 +99,8 @@ export function accountCodeCalls(database: Database) {
 
     async addResetCode(userId: number, codeId: string, codeMs: number): Promise<void> {
       await database.rows({
-        name: 'add_reset_code', text: `insert into account_codes (id, user_id, purpose, expires_at) values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
+        name: 'add_reset_code',
+        text: `insert into account_codes (id, user_id, purpose, expires_at) values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
         values: [userId, codeId, codeMs],
       });
     },
@@ -103,7 +130,8 @@ export function accountCodeCalls(database: Database) {
         forget_unverified: `delete from users u where status = 'pending' and parent_id is null and role = 'user' and created_at < now() - interval '7 days'
           and not exists (select from account_codes c where c.user_id = u.id and c.expires_at > now()) and not exists (select from tokens t where t.user_id = u.id)
           and not exists (select from users s where s.parent_id = u.id)`,
-      })) await database.rows({ name, text, values: [] });
+      }))
+        await database.rows({ name, text, values: [] });
     },
   };
 }

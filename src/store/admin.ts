@@ -1,4 +1,7 @@
-/** The first administrator, his token, and the token of jobs made with kubectl: made at install time, found again at every start. */
+/**
+ * The first administrator, his token, and the token of jobs made with kubectl: made at install time, found again at
+ * every start.
+ */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
@@ -6,11 +9,27 @@ import { asStoreError, StoreError } from './errors.ts';
 import { hashPassword } from './password.ts';
 import { parameters } from './storable.ts';
 
-export interface AdminInput { email: string; password?: string | undefined; token: string }
+export interface AdminInput {
+  email: string;
+  password?: string | undefined;
+  token: string;
+}
 
 export const PERMISSIONS = [
-  'read:admin', 'read:billing', 'read:invite', 'read:media', 'read:profile', 'read:statistics', 'read:sub-user', 'read:user',
-  'write:admin', 'write:billing', 'write:invite', 'write:media', 'write:sub-user', 'write:user',
+  'read:admin',
+  'read:billing',
+  'read:invite',
+  'read:media',
+  'read:profile',
+  'read:statistics',
+  'read:sub-user',
+  'read:user',
+  'write:admin',
+  'write:billing',
+  'write:invite',
+  'write:media',
+  'write:sub-user',
+  'write:user',
 ] as const;
 
 export const isToken = (text: string): boolean => /^[A-Za-z0-9]{64}$/.test(text);
@@ -19,9 +38,16 @@ const tokenSha256 = (token: string): Buffer => createHash('sha256').update(token
 const INSTALL_TOKEN = 'install';
 const DEFAULT_TOKEN = 'kubectl';
 
-/** Safe to call again and from several replicas at once. A token other than last time replaces it; a password that was changed since stays. */
-export async function bootstrapAdmin(settings: ConnectionSettings, input: AdminInput): Promise<{ userId: number; tokenId: number }> {
-  if (!isToken(input.token)) throw new StoreError('invalid', 'the admin token must be 64 characters of A-Z, a-z and 0-9');
+/**
+ * Safe to call again and from several replicas at once. A token other than last time replaces it; a password that was
+ * changed since stays.
+ */
+export async function bootstrapAdmin(
+  settings: ConnectionSettings,
+  input: AdminInput,
+): Promise<{ userId: number; tokenId: number }> {
+  if (!isToken(input.token))
+    throw new StoreError('invalid', 'the admin token must be 64 characters of A-Z, a-z and 0-9');
   if (!/^[^\s@]+@[^\s@]+$/.test(input.email)) throw new StoreError('invalid', 'the admin e-mail is no address');
   const passwordHash = input.password ? await hashPassword(input.password) : null;
   const client = new pg.Client(clientConfig({ ...settings, name: 'probeyard-migrate' }));
@@ -71,13 +97,22 @@ async function ensureUser(client: pg.Client, email: string, passwordHash: string
 }
 
 async function keepAdmin(client: pg.Client, id: number): Promise<void> {
-  await client.query(`insert into settings (key, value) values ('admin.user', to_jsonb($1::bigint)) on conflict (key) do update set value = excluded.value`, [id]);
+  await client.query(
+    `insert into settings (key, value) values ('admin.user', to_jsonb($1::bigint)) on conflict (key) do update set value = excluded.value`,
+    [id],
+  );
 }
 
 async function ensureToken(client: pg.Client, userId: number, sha256: Buffer): Promise<number> {
   const known = await client.query<{ id: number }>('select id from tokens where sha256 = $1', [sha256]);
   if (known.rows[0]) return known.rows[0].id;
-  await client.query('update tokens set revoked_at = now(), updated_at = now() where user_id = $1 and name = $2 and revoked_at is null', [userId, INSTALL_TOKEN]);
-  const made = await client.query<{ id: number }>('insert into tokens (user_id, name, sha256) values ($1, $2, $3) returning id', [userId, INSTALL_TOKEN, sha256]);
+  await client.query(
+    'update tokens set revoked_at = now(), updated_at = now() where user_id = $1 and name = $2 and revoked_at is null',
+    [userId, INSTALL_TOKEN],
+  );
+  const made = await client.query<{ id: number }>(
+    'insert into tokens (user_id, name, sha256) values ($1, $2, $3) returning id',
+    [userId, INSTALL_TOKEN, sha256],
+  );
   return made.rows[0]?.id ?? 0;
 }

@@ -33,30 +33,73 @@ export interface NewApiToken extends GivenLimits {
 }
 
 /** The credential that makes a token, where the token ends with it: an API token, a JWT, or the JWT of a token. */
-export interface Maker { tokenId: number | null; sessionId: string | null }
-
-/** What is left out stays; null is a value. */
-export type ApiTokenChange = Partial<Pick<NewApiToken, 'name' | 'sha256' | 'sealed' | 'webhookSecret' | 'permissions' | 'expiresAt' | 'monthlyQuota' | keyof GivenLimits>>;
-
-interface Row {
-  id: number; user_id: number; name: string; permissions: string[] | null; monthly_quota: unknown; sealed: Buffer | null; webhook_secret: Buffer | null; is_default: boolean;
-  requests_per_minute: number | null; concurrency: number | null; queue_timeout_ms: number | null; file_bytes: number | null; expires_at: Date | null; created_at: Date; updated_at: Date;
+export interface Maker {
+  tokenId: number | null;
+  sessionId: string | null;
 }
 
-const COLUMNS = 'id, user_id, name, permissions, monthly_quota, sealed, webhook_secret, is_default, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, expires_at, created_at, updated_at';
+/** What is left out stays; null is a value. */
+export type ApiTokenChange = Partial<
+  Pick<
+    NewApiToken,
+    'name' | 'sha256' | 'sealed' | 'webhookSecret' | 'permissions' | 'expiresAt' | 'monthlyQuota' | keyof GivenLimits
+  >
+>;
+
+interface Row {
+  id: number;
+  user_id: number;
+  name: string;
+  permissions: string[] | null;
+  monthly_quota: unknown;
+  sealed: Buffer | null;
+  webhook_secret: Buffer | null;
+  is_default: boolean;
+  requests_per_minute: number | null;
+  concurrency: number | null;
+  queue_timeout_ms: number | null;
+  file_bytes: number | null;
+  expires_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+const COLUMNS =
+  'id, user_id, name, permissions, monthly_quota, sealed, webhook_secret, is_default, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, expires_at, created_at, updated_at';
 const LIVE = 'revoked_at is null';
 
 const toToken = (row: Row): ApiTokenRecord => ({
-  id: row.id, userId: row.user_id, name: row.name, permissions: row.permissions, monthlyQuota: row.monthly_quota, sealed: row.sealed, webhookSecret: row.webhook_secret, isDefault: row.is_default,
-  requestsPerMinute: row.requests_per_minute, concurrency: row.concurrency, queueTimeoutMs: row.queue_timeout_ms, fileBytes: row.file_bytes,
-  expiresAt: row.expires_at, createdAt: row.created_at, updatedAt: row.updated_at,
+  id: row.id,
+  userId: row.user_id,
+  name: row.name,
+  permissions: row.permissions,
+  monthlyQuota: row.monthly_quota,
+  sealed: row.sealed,
+  webhookSecret: row.webhook_secret,
+  isDefault: row.is_default,
+  requestsPerMinute: row.requests_per_minute,
+  concurrency: row.concurrency,
+  queueTimeoutMs: row.queue_timeout_ms,
+  fileBytes: row.file_bytes,
+  expiresAt: row.expires_at,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
 });
 
 export const TOKEN_SORTS = { id: 'id', name: 'lower(name)', created: 'created_at', updated: 'updated_at' } as const;
 
 const SETTABLE: Record<keyof ApiTokenChange, string> = {
-  name: 'name', sha256: 'sha256', sealed: 'sealed', webhookSecret: 'webhook_secret', permissions: 'permissions', expiresAt: 'expires_at', monthlyQuota: 'monthly_quota',
-  requestsPerMinute: 'requests_per_minute', concurrency: 'concurrency', queueTimeoutMs: 'queue_timeout_ms', fileBytes: 'file_bytes',
+  name: 'name',
+  sha256: 'sha256',
+  sealed: 'sealed',
+  webhookSecret: 'webhook_secret',
+  permissions: 'permissions',
+  expiresAt: 'expires_at',
+  monthlyQuota: 'monthly_quota',
+  requestsPerMinute: 'requests_per_minute',
+  concurrency: 'concurrency',
+  queueTimeoutMs: 'queue_timeout_ms',
+  fileBytes: 'file_bytes',
 };
 
 export function apiTokenCalls(database: Database) {
@@ -67,12 +110,21 @@ export function apiTokenCalls(database: Database) {
   return {
     /** Known before it is made: what is sealed for it is bound to it. */
     async nextTokenId(): Promise<number> {
-      const [row] = await database.rows<{ id: number }>({ name: 'next_token_id', text: `select nextval(pg_get_serial_sequence('tokens', 'id')) id`, values: [] });
+      const [row] = await database.rows<{ id: number }>({
+        name: 'next_token_id',
+        text: `select nextval(pg_get_serial_sequence('tokens', 'id')) id`,
+        values: [],
+      });
       return row!.id;
     },
 
-    /** The rows of its makers are locked: none of them ends unseen, or gets an earlier end, while the token is written. */
-    async makeToken(token: NewApiToken, most: { ofUser: number; ofAccount: number }): Promise<'made' | 'too-many' | 'account-full' | 'maker-ended'> {
+    /**
+     * The rows of its makers are locked: none of them ends unseen, or gets an earlier end, while the token is written.
+     */
+    async makeToken(
+      token: NewApiToken,
+      most: { ofUser: number; ofAccount: number },
+    ): Promise<'made' | 'too-many' | 'account-full' | 'maker-ended'> {
       const { madeBy } = token;
       const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
         name: 'make_token',
@@ -92,8 +144,23 @@ export function apiTokenCalls(database: Database) {
               on conflict (id) do update set updated_at = now() returning id)
           select exists (select from made) made, (select yes from live) live, (select account_full from room) account_full`,
         values: [
-          token.id, token.userId, token.name, token.sha256, token.sealed, token.webhookSecret, token.permissions, token.requestsPerMinute, token.concurrency, token.queueTimeoutMs, token.fileBytes,
-          jsonb(token.monthlyQuota), token.expiresAt, most.ofUser, madeBy.tokenId, madeBy.sessionId, most.ofAccount,
+          token.id,
+          token.userId,
+          token.name,
+          token.sha256,
+          token.sealed,
+          token.webhookSecret,
+          token.permissions,
+          token.requestsPerMinute,
+          token.concurrency,
+          token.queueTimeoutMs,
+          token.fileBytes,
+          jsonb(token.monthlyQuota),
+          token.expiresAt,
+          most.ofUser,
+          madeBy.tokenId,
+          madeBy.sessionId,
+          most.ofAccount,
         ],
       });
       if (row?.made) return 'made';
@@ -102,48 +169,96 @@ export function apiTokenCalls(database: Database) {
     },
 
     /** `owners`: null is everyone. */
-    async listTokens({ owners, sort, offset, limit }: { owners: readonly number[] | null; sort: { field: keyof typeof TOKEN_SORTS; order: 'asc' | 'desc' }; offset: number; limit: number }): Promise<{ tokens: ApiTokenRecord[]; total: number }> {
+    async listTokens({
+      owners,
+      sort,
+      offset,
+      limit,
+    }: {
+      owners: readonly number[] | null;
+      sort: { field: keyof typeof TOKEN_SORTS; order: 'asc' | 'desc' };
+      offset: number;
+      limit: number;
+    }): Promise<{ tokens: ApiTokenRecord[]; total: number }> {
       const where = `${LIVE} and ($1::bigint[] is null or user_id = any($1))`;
       const [[counted], rows] = await Promise.all([
-        database.rows<{ total: number }>({ name: 'count_tokens', text: `select count(*) total from tokens where ${where}`, values: [owners] }),
-        database.rows<Row>({ name: `list_tokens_${sort.field}_${sort.order}`, text: `select ${COLUMNS} from tokens where ${where} order by ${TOKEN_SORTS[sort.field]} ${sort.order}, id ${sort.order} limit $2 offset $3`, values: [owners, limit, offset] }),
+        database.rows<{ total: number }>({
+          name: 'count_tokens',
+          text: `select count(*) total from tokens where ${where}`,
+          values: [owners],
+        }),
+        database.rows<Row>({
+          name: `list_tokens_${sort.field}_${sort.order}`,
+          text: `select ${COLUMNS} from tokens where ${where} order by ${TOKEN_SORTS[sort.field]} ${sort.order}, id ${sort.order} limit $2 offset $3`,
+          values: [owners, limit, offset],
+        }),
       ]);
       return { tokens: rows.map(toToken), total: counted?.total ?? 0 };
     },
 
     /** By its id or by the hash of itself. */
     readToken: (by: { id: number } | { sha256: Buffer }): Promise<ApiTokenRecord | null> =>
-      one('id' in by
-        ? database.rows<Row>({ name: 'read_token_id', text: `select ${COLUMNS} from tokens where id = $1 and ${LIVE}`, values: [by.id] })
-        : database.rows<Row>({ name: 'read_token_sha', text: `select ${COLUMNS} from tokens where sha256 = $1 and ${LIVE}`, values: [by.sha256] })),
+      one(
+        'id' in by
+          ? database.rows<Row>({
+              name: 'read_token_id',
+              text: `select ${COLUMNS} from tokens where id = $1 and ${LIVE}`,
+              values: [by.id],
+            })
+          : database.rows<Row>({
+              name: 'read_token_sha',
+              text: `select ${COLUMNS} from tokens where sha256 = $1 and ${LIVE}`,
+              values: [by.sha256],
+            }),
+      ),
 
     changeToken(id: number, change: ApiTokenChange): Promise<ApiTokenRecord | null> {
       const keys = (Object.keys(SETTABLE) as (keyof ApiTokenChange)[]).filter((key) => change[key] !== undefined);
       const sets = keys.map((key, index) => `${SETTABLE[key]} = $${index + 2}`);
-      return one(database.rows<Row>({
-        name: `change_token_${keys.map((key) => Object.keys(SETTABLE).indexOf(key)).join('_')}`,
-        text: `update tokens set ${[...sets, 'updated_at = now()'].join(', ')} where id = $1 and ${LIVE} returning ${COLUMNS}`,
-        values: [id, ...keys.map((key) => (key === 'monthlyQuota' ? jsonb(change[key]) : change[key]))],
-      }));
+      return one(
+        database.rows<Row>({
+          name: `change_token_${keys.map((key) => Object.keys(SETTABLE).indexOf(key)).join('_')}`,
+          text: `update tokens set ${[...sets, 'updated_at = now()'].join(', ')} where id = $1 and ${LIVE} returning ${COLUMNS}`,
+          values: [id, ...keys.map((key) => (key === 'monthlyQuota' ? jsonb(change[key]) : change[key]))],
+        }),
+      );
     },
 
     async revokeToken(id: number): Promise<boolean> {
-      const rows = await database.rows({ name: 'revoke_token', text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null where id = $1 and revoked_at is null returning id`, values: [id] });
+      const rows = await database.rows({
+        name: 'revoke_token',
+        text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null where id = $1 and revoked_at is null returning id`,
+        values: [id],
+      });
       return rows.length > 0;
     },
 
     /** The user's oldest token that can be shown. */
     firstToken: (userId: number): Promise<ApiTokenRecord | null> =>
-      one(database.rows<Row>({ name: 'first_token', text: `select ${COLUMNS} from tokens where user_id = $1 and ${LIVE} and sealed is not null and (expires_at is null or expires_at > now()) order by id limit 1`, values: [userId] })),
+      one(
+        database.rows<Row>({
+          name: 'first_token',
+          text: `select ${COLUMNS} from tokens where user_id = $1 and ${LIVE} and sealed is not null and (expires_at is null or expires_at > now()) order by id limit 1`,
+          values: [userId],
+        }),
+      ),
 
     async tokensWithoutSecret(limit: number): Promise<number[]> {
-      const rows = await database.rows<{ id: number }>({ name: 'tokens_without_secret', text: `select id from tokens where webhook_secret is null and ${LIVE} order by id limit $1`, values: [limit] });
+      const rows = await database.rows<{ id: number }>({
+        name: 'tokens_without_secret',
+        text: `select id from tokens where webhook_secret is null and ${LIVE} order by id limit $1`,
+        values: [limit],
+      });
       return rows.map(({ id }) => id);
     },
 
     /** Only where there is none: two replicas may both have made one. */
     async giveWebhookSecret(id: number, sealed: Buffer): Promise<void> {
-      await database.rows({ name: 'give_webhook_secret', text: 'update tokens set webhook_secret = $2 where id = $1 and webhook_secret is null', values: [id, sealed] });
+      await database.rows({
+        name: 'give_webhook_secret',
+        text: 'update tokens set webhook_secret = $2 where id = $1 and webhook_secret is null',
+        values: [id, sealed],
+      });
     },
   };
 }

@@ -11,8 +11,8 @@ export interface Above extends GivenToAccount {
 }
 
 /**
- * A column for a query on `users u`. `parent_ids` is the chain, kept by a trigger (0020_accounts.sql), so this is one read by key
- * per account above and no recursion: 0.1 ms for three of them, and once per look-up of a token (cached).
+ * A column for a query on `users u`. `parent_ids` is the chain, kept by a trigger (0020_accounts.sql), so this is one
+ * read by key per account above and no recursion: 0.1 ms for three of them, and once per look-up of a token (cached).
  */
 export const ABOVE = `(select coalesce(jsonb_agg(jsonb_build_object(
       'id', a.id, 'suspended', a.status = 'suspended', 'permissions', array(select p from unnest(a.permissions) p where p <> all(a.restrictions)),

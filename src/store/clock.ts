@@ -1,4 +1,7 @@
-/** The one clock of all persisted times: Postgres'. Each process keeps its offset to it and counts on by its own monotonic clock. */
+/**
+ * The one clock of all persisted times: Postgres'. Each process keeps its offset to it and counts on by its own
+ * monotonic clock.
+ */
 
 export interface StoreClock {
   /** Milliseconds since 1970 by the store's clock. */
@@ -9,7 +12,12 @@ export interface StoreClock {
   stop(): void;
 }
 
-export interface ClockOptions { everyMs?: number; samples?: number; monotonic?: () => number; onError?: (error: unknown) => void }
+export interface ClockOptions {
+  everyMs?: number;
+  samples?: number;
+  monotonic?: () => number;
+  onError?: (error: unknown) => void;
+}
 
 /** `sample` asks Postgres for its time in milliseconds. The first samples are taken before this returns. */
 export async function startClock(sample: () => Promise<number>, options: ClockOptions = {}): Promise<StoreClock> {
@@ -33,5 +41,10 @@ export async function startClock(sample: () => Promise<number>, options: ClockOp
   await refresh();
   const timer = setInterval(() => void refresh().catch(onError), everyMs);
   timer.unref();
-  return { now: () => monotonic() + offset, uncertaintyMs: () => uncertainty, refresh, stop: () => clearInterval(timer) };
+  return {
+    now: () => monotonic() + offset,
+    uncertaintyMs: () => uncertainty,
+    refresh,
+    stop: () => clearInterval(timer),
+  };
 }

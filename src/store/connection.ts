@@ -15,14 +15,22 @@ export interface ConnectionSettings {
 
 // Our bigints (ids, bytes) stay far below 2^53.
 const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text') => (oid === 20 ? Number : pg.types.getTypeParser(oid, format))) as typeof pg.types.getTypeParser,
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === 20 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-// A session whose client went without a word (its node died, a firewall cut it off) is ended by the server after half a minute. Its own
-// time for that is two hours, and until then each holds one of max_connections: some cuts in a row and nobody could connect any more.
-const KEEPALIVE = '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000';
+// A session whose client went without a word (its node died, a firewall cut it off) is ended by the server after half a
+// minute. Its own time for that is two hours, and until then each holds one of max_connections: some cuts in a row and
+// nobody could connect any more.
+const KEEPALIVE =
+  '-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000';
 
-export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 'probeyard' }: ConnectionSettings): pg.ClientConfig {
+export function clientConfig({
+  url,
+  caFile,
+  statementTimeoutMs = 10_000,
+  name = 'probeyard',
+}: ConnectionSettings): pg.ClientConfig {
   const server = reached(url, caFile);
   return {
     connectionString: server.url,
@@ -32,7 +40,9 @@ export function clientConfig({ url, caFile, statementTimeoutMs = 10_000, name = 
     keepAliveInitialDelayMillis: 10_000,
     application_name: name,
     types,
-    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000, options: KEEPALIVE } : {}),
+    ...(statementTimeoutMs > 0
+      ? { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 2_000, options: KEEPALIVE }
+      : {}),
   };
 }
 
@@ -43,18 +53,27 @@ export interface Query {
   name: string;
   text: string;
   values: unknown[];
-  /** False: planned each time, for its values. For queries whose plan depends on them (partitions), or that come in many forms. */
+  /**
+   * False: planned each time, for its values. For queries whose plan depends on them (partitions), or that come in many
+   * forms.
+   */
   prepared?: boolean;
   /** Rows as arrays: two columns of the same name, and less work where they are many. */
   array?: boolean;
 }
 
 const sent = ({ name, text, values, prepared = true, array = false }: Query) => ({
-  ...(prepared ? { name } : {}), text, values: parameters(values), ...(array ? { rowMode: 'array' } : {}),
+  ...(prepared ? { name } : {}),
+  text,
+  values: parameters(values),
+  ...(array ? { rowMode: 'array' } : {}),
 });
 
 export interface Database {
-  /** One round trip as a named prepared statement. Only for calls that may be repeated: it tries again when the connection fails, for as long as `retryMs`. */
+  /**
+   * One round trip as a named prepared statement. Only for calls that may be repeated: it tries again when the
+   * connection fails, for as long as `retryMs`.
+   */
   rows<T>(query: Query): Promise<T[]>;
   /** Once, no retry: for clock samples and health. */
   once<T>(query: Query): Promise<T[]>;
@@ -93,7 +112,8 @@ export function openDatabase(settings: PoolSettings): Database {
         return (await pool.query(sent(query))).rows as T[];
       } catch (error) {
         const wait = pause * (0.5 + Math.random());
-        if (ended || !isConnectionFailure(error) || performance.now() + wait > giveUp) throw asStoreError(error, query.name);
+        if (ended || !isConnectionFailure(error) || performance.now() + wait > giveUp)
+          throw asStoreError(error, query.name);
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }

@@ -1,6 +1,14 @@
 /** Everything that can go wrong with the record, by a stable code. */
 export class StoreError extends Error {
-  readonly code: 'unreachable' | 'timeout' | 'query-failed' | 'bad-data' | 'migration-changed' | 'migration-failed' | 'not-ready' | 'invalid';
+  readonly code:
+    | 'unreachable'
+    | 'timeout'
+    | 'query-failed'
+    | 'bad-data'
+    | 'migration-changed'
+    | 'migration-failed'
+    | 'not-ready'
+    | 'invalid';
   constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'StoreError';
@@ -8,12 +16,24 @@ export class StoreError extends Error {
   }
 }
 
-export const isStoreError = (error: unknown, ...codes: StoreError['code'][]): error is StoreError => error instanceof StoreError && (codes.length === 0 || codes.includes(error.code));
+export const isStoreError = (error: unknown, ...codes: StoreError['code'][]): error is StoreError =>
+  error instanceof StoreError && (codes.length === 0 || codes.includes(error.code));
 
-const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ECONNABORTED']);
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNABORTED',
+]);
 // 57P01-57P05: the server ends or starts; 53300: too many connections; 25006: a standby after a failover.
 const SERVER_CODES = /^(08...|57P0[1-5]|53300|25006)$/;
-const CONNECTION_MESSAGES = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|^timeout expired$/;
+const CONNECTION_MESSAGES =
+  /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|^timeout expired$/;
 
 /** Whether the connection failed, not the query: what was sent may or may not have been done. */
 export function isConnectionFailure(error: unknown): boolean {
@@ -23,19 +43,28 @@ export function isConnectionFailure(error: unknown): boolean {
   return CONNECTION_CODES.has(code) || SERVER_CODES.test(code) || CONNECTION_MESSAGES.test(error.message);
 }
 
-// 22: a value that its column or function does not take; 54000: one too long for its index. The same call fails again for ever.
+// 22: a value that its column or function does not take; 54000: one too long for its index. The same call fails again
+// for ever.
 const DATA_CODES = /^(22...|54000)$/;
 
-/** Queries carry sources and tokens only as parameters, which pg's errors do not repeat (`detail` may: it stays in the cause). */
+/**
+ * Queries carry sources and tokens only as parameters, which pg's errors do not repeat (`detail` may: it stays in the
+ * cause).
+ */
 export function asStoreError(error: unknown, what: string): StoreError {
   if (error instanceof StoreError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  if (isConnectionFailure(error)) return new StoreError('unreachable', `${what}: Postgres cannot be reached (${message})`, { cause: error });
+  if (isConnectionFailure(error))
+    return new StoreError('unreachable', `${what}: Postgres cannot be reached (${message})`, { cause: error });
   const { code } = error as { code?: unknown };
   // Postgres quotes the value in these, and a value may be a secret: neither its message nor its cause goes on.
-  if (typeof code === 'string' && DATA_CODES.test(code)) return new StoreError('bad-data', `${what}: Postgres does not take a value (SQLSTATE ${code})`);
+  if (typeof code === 'string' && DATA_CODES.test(code))
+    return new StoreError('bad-data', `${what}: Postgres does not take a value (SQLSTATE ${code})`);
   // A password that the server does not know yet, or a database that it has not made yet.
-  if (code === '28P01' || code === '3D000') return new StoreError('not-ready', `${what}: Postgres refuses to let this role in (SQLSTATE ${code})`, { cause: error });
+  if (code === '28P01' || code === '3D000')
+    return new StoreError('not-ready', `${what}: Postgres refuses to let this role in (SQLSTATE ${code})`, {
+      cause: error,
+    });
   const late = code === '57014' || /Query read timeout/.test(message);
   return new StoreError(late ? 'timeout' : 'query-failed', `${what}: ${message}`, { cause: error });
 }

@@ -1,25 +1,51 @@
 /** What a token may, from what it, its user and the accounts above were given. */
 import type { DefaultLimits, Limits, TokenRecord } from './records.ts';
 
-export interface GivenLimits { requestsPerMinute: number | null; concurrency: number | null; queueTimeoutMs: number | null; fileBytes: number | null }
+export interface GivenLimits {
+  requestsPerMinute: number | null;
+  concurrency: number | null;
+  queueTimeoutMs: number | null;
+  fileBytes: number | null;
+}
 
-export const NO_GIVEN_LIMITS: GivenLimits = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null };
+export const NO_GIVEN_LIMITS: GivenLimits = {
+  requestsPerMinute: null,
+  concurrency: null,
+  queueTimeoutMs: null,
+  fileBytes: null,
+};
 
-/** Of a user. 0: none; null: the installation's default. It holds for the account, so it counts on a root user alone. */
-export interface GivenToAccount extends GivenLimits { accountConcurrency: number | null }
+/**
+ * Of a user. 0: none; null: the installation's default. It holds for the account, so it counts on a root user alone.
+ */
+export interface GivenToAccount extends GivenLimits {
+  accountConcurrency: number | null;
+}
 
 const TIMES_TOKEN = 4;
 
 const KEYS = ['requestsPerMinute', 'concurrency', 'queueTimeoutMs', 'fileBytes'] as const;
 
 /** What bounds an account over all its tokens; null: nothing does. */
-function accountConcurrency(root: Pick<GivenToAccount, 'concurrency' | 'accountConcurrency'>, defaults: DefaultLimits): number | null {
-  const limit = root.accountConcurrency ?? defaults.accountConcurrency ?? TIMES_TOKEN * (root.concurrency ?? defaults.concurrency);
+function accountConcurrency(
+  root: Pick<GivenToAccount, 'concurrency' | 'accountConcurrency'>,
+  defaults: DefaultLimits,
+): number | null {
+  const limit =
+    root.accountConcurrency ?? defaults.accountConcurrency ?? TIMES_TOKEN * (root.concurrency ?? defaults.concurrency);
   return limit === 0 ? null : limit;
 }
 
-/** A user has the least that they and the accounts above were given, else the default; their token may only narrow that. `above`: the root user first. */
-export function effectiveLimits(token: GivenLimits, user: GivenToAccount, above: readonly GivenToAccount[], defaults: DefaultLimits): Limits {
+/**
+ * A user has the least that they and the accounts above were given, else the default; their token may only narrow that.
+ * `above`: the root user first.
+ */
+export function effectiveLimits(
+  token: GivenLimits,
+  user: GivenToAccount,
+  above: readonly GivenToAccount[],
+  defaults: DefaultLimits,
+): Limits {
   const limits: Limits = { ...defaults, accountConcurrency: accountConcurrency(above[0] ?? user, defaults) };
   for (const key of KEYS) {
     const given = [user, ...above].flatMap((one) => one[key] ?? []);
@@ -31,11 +57,24 @@ export function effectiveLimits(token: GivenLimits, user: GivenToAccount, above:
 }
 
 /** A sub-user never has a permission that an account above lacks. */
-export function effectivePermissions(token: string[] | null, user: string[], restrictions: string[], above: readonly string[][] = []): string[] {
-  return user.filter((name) => !restrictions.includes(name) && (token === null || token.includes(name)) && above.every((may) => may.includes(name)));
+export function effectivePermissions(
+  token: string[] | null,
+  user: string[],
+  restrictions: string[],
+  above: readonly string[][] = [],
+): string[] {
+  return user.filter(
+    (name) =>
+      !restrictions.includes(name) &&
+      (token === null || token.includes(name)) &&
+      above.every((may) => may.includes(name)),
+  );
 }
 
 /** A suspended account takes its sub-users with it. */
-export function effectiveStatus(user: TokenRecord['userStatus'], above: readonly { suspended: boolean }[]): TokenRecord['userStatus'] {
+export function effectiveStatus(
+  user: TokenRecord['userStatus'],
+  above: readonly { suspended: boolean }[],
+): TokenRecord['userStatus'] {
   return above.some(({ suspended }) => suspended) ? 'suspended' : user;
 }

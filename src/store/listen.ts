@@ -1,9 +1,14 @@
-/** Notices of Postgres: of changed tokens and users, so that caches of them hold no longer than the change, and of webhooks that are due. Over a connection of its own: LISTEN does not pass a pooler. */
+/**
+ * Notices of Postgres: of changed tokens and users, so that caches of them hold no longer than the change, and of
+ * webhooks that are due. Over a connection of its own: LISTEN does not pass a pooler.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 
-/** `all`: notices may have been missed, forget everything. `sha256` is in hex. Without `root`, the account is not known. */
+/**
+ * `all`: notices may have been missed, forget everything. `sha256` is in hex. Without `root`, the account is not known.
+ */
 export type TokenChange = { all: true } | { token: number; sha256: string | null } | { user: number; root?: number };
 
 export interface Listener {
@@ -16,7 +21,11 @@ const PING_MS = 2_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
-export function listenTokens(settings: ConnectionSettings, onChange: (change: TokenChange) => void, onError: (error: unknown) => void = () => {}): Listener {
+export function listenTokens(
+  settings: ConnectionSettings,
+  onChange: (change: TokenChange) => void,
+  onError: (error: unknown) => void = () => {},
+): Listener {
   const heard = (payload: string): void => {
     try {
       onChange(JSON.parse(payload) as TokenChange);
@@ -34,7 +43,12 @@ export interface Ears {
   missed(): void;
 }
 
-export function listen(settings: ConnectionSettings, channel: 'py_tokens' | 'py_webhooks', { heard, missed }: Ears, onError: (error: unknown) => void = () => {}): Listener {
+export function listen(
+  settings: ConnectionSettings,
+  channel: 'py_tokens' | 'py_webhooks',
+  { heard, missed }: Ears,
+  onError: (error: unknown) => void = () => {},
+): Listener {
   let listening = false;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -42,7 +56,10 @@ export function listen(settings: ConnectionSettings, channel: 'py_tokens' | 'py_
   const pause = (ms: number) => delay(ms, undefined, { signal }).catch(() => {});
 
   const session = async (): Promise<void> => {
-    const client = new pg.Client({ ...clientConfig({ ...settings, name: 'probeyard-listen' }), query_timeout: PING_MS });
+    const client = new pg.Client({
+      ...clientConfig({ ...settings, name: 'probeyard-listen' }),
+      query_timeout: PING_MS,
+    });
     current = client;
     const lost = new Promise<never>((_, reject) => {
       client.on('error', reject);

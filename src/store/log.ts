@@ -1,6 +1,7 @@
 /**
- * The log: requests that have ended, page by page. A page's ids come from the indexes alone (requests_log_user, requests_log), then its few
- * rows are read. Where only owners, kinds and ends are filtered, the total comes from the rollups, and so does the place of a page (log_place.ts).
+ * The log: requests that have ended, page by page. A page's ids come from the indexes alone (requests_log_user,
+ * requests_log), then its few rows are read. Where only owners, kinds and ends are filtered, the total comes from the
+ * rollups, and so does the place of a page (log_place.ts).
  */
 import type { Kind } from '../kube/resources.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
@@ -30,8 +31,14 @@ export interface LogFilter {
   url: string | null;
   id: string | null;
 }
-export type LogSort = 'send' | 'user-id' | 'url' | 'status' | 'status-ffprobe' | 'status-mediainfo' | 'status-probe-report';
-export interface LogPage { filter: LogFilter; sort: { field: LogSort; order: 'asc' | 'desc' }; offset: number; limit: number }
+export type LogSort =
+  'send' | 'user-id' | 'url' | 'status' | 'status-ffprobe' | 'status-mediainfo' | 'status-probe-report';
+export interface LogPage {
+  filter: LogFilter;
+  sort: { field: LogSort; order: 'asc' | 'desc' };
+  offset: number;
+  limit: number;
+}
 
 export interface LogRow {
   id: string;
@@ -46,9 +53,16 @@ export interface LogRow {
   tokenId: number;
 }
 
-export interface LogDetail extends LogRow { request: unknown; hasBody: boolean; inflatedBytes: number | null }
+export interface LogDetail extends LogRow {
+  request: unknown;
+  hasBody: boolean;
+  inflatedBytes: number | null;
+}
 
-/** Further in than this, or in more days, the rollups say where to look: a look into each month's part of the record costs about a millisecond. */
+/**
+ * Further in than this, or in more days, the rollups say where to look: a look into each month's part of the record
+ * costs about a millisecond.
+ */
 const DEEP = 200;
 const MANY_DAYS = 32;
 /** Longer pages, and those that pass over less, are read as they come. */
@@ -58,11 +72,18 @@ const FEW_USERS = 50;
 
 const tool = (column: string) => `coalesce(${column}, 'skipped')`;
 const COLUMN: Record<LogSort, string> = {
-  send: 'submitted_at', 'user-id': 'user_id', url: 'display', status: 'state',
-  'status-ffprobe': tool('ffprobe_state'), 'status-mediainfo': tool('mediainfo_state'), 'status-probe-report': tool('report_state'),
+  send: 'submitted_at',
+  'user-id': 'user_id',
+  url: 'display',
+  status: 'state',
+  'status-ffprobe': tool('ffprobe_state'),
+  'status-mediainfo': tool('mediainfo_state'),
+  'status-probe-report': tool('report_state'),
 };
 
-const ROW = (alias: string) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe, ${tool(`${alias}.mediainfo_state`)} mediainfo,
+const ROW = (
+  alias: string,
+) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe, ${tool(`${alias}.mediainfo_state`)} mediainfo,
   ${tool(`${alias}.report_state`)} report, ${alias}.display, ${alias}.user_id, ${alias}.token_id`;
 
 /** Values of a statement, in the order in which they are mentioned. */
@@ -73,30 +94,49 @@ function parameters() {
 type Parameters = ReturnType<typeof parameters>;
 
 /** All but the users, who are named where the plan wants them. */
-function conditions({ owners, period, kinds, states, ffprobe, mediainfo, report, url, id }: LogFilter, { add }: Parameters): string[] {
-  const some = (column: string, values: readonly string[]) => (values.length === 0 ? [] : [`${column} = any(${add(values, '::text[]')})`]);
+function conditions(
+  { owners, period, kinds, states, ffprobe, mediainfo, report, url, id }: LogFilter,
+  { add }: Parameters,
+): string[] {
+  const some = (column: string, values: readonly string[]) =>
+    values.length === 0 ? [] : [`${column} = any(${add(values, '::text[]')})`];
   return [
     `submitted_at >= ${add(period.from)} and submitted_at < ${add(period.to)}`,
     // Spelt out: any of them is indexed, `<> 'open'` is not seen to exclude the open ones' index.
     ...some('state', states.length === 0 ? ['success', 'with-errors', 'error'] : states),
     ...(owners.tokenIds === null ? [] : [`token_id = any(${add(owners.tokenIds, '::bigint[]')})`]),
-    ...some('kind', kinds), ...some(tool('ffprobe_state'), ffprobe), ...some(tool('mediainfo_state'), mediainfo), ...some(tool('report_state'), report),
+    ...some('kind', kinds),
+    ...some(tool('ffprobe_state'), ffprobe),
+    ...some(tool('mediainfo_state'), mediainfo),
+    ...some(tool('report_state'), report),
     ...(url === null ? [] : [`display ilike ${add(`%${url.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`)}`]),
     ...(id === null ? [] : [`id = ${add(id, '::uuid')}`]),
   ];
 }
 
 const ofUsers = ({ userIds }: Owners, { add }: Parameters): string[] =>
-  (userIds === 'everyone' ? [] : userIds.length === 1 ? [`user_id = ${add(userIds[0], '::bigint')}`] : [`user_id = any(${add(userIds, '::bigint[]')})`]);
+  userIds === 'everyone'
+    ? []
+    : userIds.length === 1
+      ? [`user_id = ${add(userIds[0], '::bigint')}`]
+      : [`user_id = any(${add(userIds, '::bigint[]')})`];
 
 function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   const given = parameters();
   const { userIds } = filter.owners;
-  const order = sort.field === 'send' ? `submitted_at ${sort.order}, id ${sort.order}` : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
+  const order =
+    sort.field === 'send'
+      ? `submitted_at ${sort.order}, id ${sort.order}`
+      : `${COLUMN[sort.field]} ${sort.order}, submitted_at desc, id desc`;
   // Of each user the first ones in the order of his index: no row beyond them can be on the page.
-  const each = userIds !== 'everyone' && userIds.length > 1 && userIds.length <= FEW_USERS && sort.field === 'send' && offset < DEEP;
-  // Where much is passed over for few rows, the indexes alone say which they are, and only these are looked up. A look-up by key costs some
-  // 0.1 ms (a look into each month's part), so a long page is read as it comes.
+  const each =
+    userIds !== 'everyone' &&
+    userIds.length > 1 &&
+    userIds.length <= FEW_USERS &&
+    sort.field === 'send' &&
+    offset < DEEP;
+  // Where much is passed over for few rows, the indexes alone say which they are, and only these are looked up. A
+  // look-up by key costs some 0.1 ms (a look into each month's part), so a long page is read as it comes.
   const looksUp = limit <= FEW_ROWS && (offset > FEW_ROWS || sort.field !== 'send');
   const columns = (alias: string) => (looksUp ? `${alias}.id, ${alias}.submitted_at` : ROW(alias));
   const found = each
@@ -118,19 +158,44 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
 
 function countQuery(filter: LogFilter): Query {
   const given = parameters();
-  return { name: 'log_count', text: `select count(*)::float8 n from requests where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`, values: given.values, prepared: false };
+  return {
+    name: 'log_count',
+    text: `select count(*)::float8 n from requests where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`,
+    values: given.values,
+    prepared: false,
+  };
 }
 
 /** Whether the rollups know how many these are. */
-const isCounted = ({ ffprobe, mediainfo, report, url, id }: LogFilter): boolean => ffprobe.length + mediainfo.length + report.length === 0 && url === null && id === null;
+const isCounted = ({ ffprobe, mediainfo, report, url, id }: LogFilter): boolean =>
+  ffprobe.length + mediainfo.length + report.length === 0 && url === null && id === null;
 
-interface PageRow { id: string; submitted_at: Date; kind: Kind; state: LogState; ffprobe: ToolState; mediainfo: ToolState; report: ToolState; display: string; user_id: number; token_id: number }
+interface PageRow {
+  id: string;
+  submitted_at: Date;
+  kind: Kind;
+  state: LogState;
+  ffprobe: ToolState;
+  mediainfo: ToolState;
+  report: ToolState;
+  display: string;
+  user_id: number;
+  token_id: number;
+}
 
 export function logCalls(database: Database, requestsSince: () => Promise<number>) {
   /** One count for each of `states`, by day where the page needs it. */
-  const counted = async ({ owners, kinds }: LogFilter, states: readonly LogState[], range: Range, byDay: boolean): Promise<Counted[]> => {
+  const counted = async (
+    { owners, kinds }: LogFilter,
+    states: readonly LogState[],
+    range: Range,
+    byDay: boolean,
+  ): Promise<Counted[]> => {
     const measures = states.map((state) => crossed(kinds, [state]));
-    const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, { unit: byDay ? 'day' : null, coarsest: cover(range, 'day') });
+    const query = usageQuery(`log_${[...kinds].sort().join('')}_${states.join('')}`, measures, owners, range, {
+      unit: byDay ? 'day' : null,
+      coarsest: cover(range, 'day'),
+    });
     if (!query) return [];
     const sums = new Map<number, number[]>();
     for (const [, at, ...counts] of await database.rows<[number, number | null, ...number[]]>(query)) {
@@ -139,14 +204,21 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
     }
     return [...sums].map(([at, counts]) => ({ at, counts })).sort((a, b) => a.at - b.at);
   };
-  const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({ ...row, submittedAt, userId, tokenId });
+  const rowOf = <R extends PageRow>({ submitted_at: submittedAt, user_id: userId, token_id: tokenId, ...row }: R) => ({
+    ...row,
+    submittedAt,
+    userId,
+    tokenId,
+  });
   const read = async (page: LogPage): Promise<LogRow[]> => (await database.rows<PageRow>(pageQuery(page))).map(rowOf);
 
   return {
     /** A request that has ended, of one of these users. */
     async readLog(id: string, userIds: Owners['userIds']): Promise<LogDetail | null> {
       const time = timeOf(id);
-      const [row] = await database.rows<PageRow & { request: unknown; has_body: boolean; inflated_bytes: number | null }>({
+      const [row] = await database.rows<
+        PageRow & { request: unknown; has_body: boolean; inflated_bytes: number | null }
+      >({
         name: time === null ? 'log_untimed' : 'log_timed',
         text: `select ${ROW('r')}, r.request, r.has_body, r.inflated_bytes from requests r where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))${time === null ? '' : ' and r.submitted_at = $3'}`,
         values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
@@ -165,15 +237,21 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
       const range = { from, to: Math.max(from, filter.period.to.getTime()) };
       const kept: LogFilter = { ...filter, period: { from: new Date(range.from), to: new Date(range.to) } };
       if (!isCounted(filter)) {
-        const [rows, count] = await Promise.all([read({ ...page, filter: kept }), database.rows<{ n: number }>(countQuery(kept))]);
+        const [rows, count] = await Promise.all([
+          read({ ...page, filter: kept }),
+          database.rows<{ n: number }>(countQuery(kept)),
+        ]);
         return { rows, total: count[0]?.n ?? 0 };
       }
       // As they stand when they are sorted by it.
       const wanted = STATES.filter((state) => filter.states.length === 0 || filter.states.includes(state));
       const states = sort.order === 'desc' && sort.field === 'status' ? wanted.toReversed() : wanted;
-      const seeks = sort.field === 'status' || (sort.field === 'send' && (offset >= DEEP || range.to - range.from > MANY_DAYS * SIZE.day));
+      const seeks =
+        sort.field === 'status' ||
+        (sort.field === 'send' && (offset >= DEEP || range.to - range.from > MANY_DAYS * SIZE.day));
       const counting = counted(filter, states, range, seeks);
-      const totalOf = (days: readonly Counted[]) => days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
+      const totalOf = (days: readonly Counted[]) =>
+        days.reduce((sum, { counts }) => sum + counts.reduce((a, b) => a + b, 0), 0);
       if (!seeks) {
         const [rows, days] = await Promise.all([read({ ...page, filter: kept }), counting]);
         return { rows, total: totalOf(days) };
@@ -181,11 +259,32 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
       const days = await counting;
       const total = totalOf(days);
       const order = sort.field === 'send' ? sort.order : 'desc';
-      const parts = slices(days, range, { offset, limit, order, byState: sort.field === 'status' ? states.map((_, index) => index) : null });
-      const rows = (await Promise.all(parts.map(({ state, range: part, ...place }) =>
-        read({ ...place, filter: { ...kept, period: { from: new Date(part.from), to: new Date(part.to) }, states: state === null ? filter.states : [states[state]!] }, sort: { field: 'send', order } })))).flat();
+      const parts = slices(days, range, {
+        offset,
+        limit,
+        order,
+        byState: sort.field === 'status' ? states.map((_, index) => index) : null,
+      });
+      const rows = (
+        await Promise.all(
+          parts.map(({ state, range: part, ...place }) =>
+            read({
+              ...place,
+              filter: {
+                ...kept,
+                period: { from: new Date(part.from), to: new Date(part.to) },
+                states: state === null ? filter.states : [states[state]!],
+              },
+              sort: { field: 'send', order },
+            }),
+          ),
+        )
+      ).flat();
       // A user's data that is going is counted for a while after it went.
-      return { rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows, total };
+      return {
+        rows: rows.length < Math.min(limit, total - offset) ? await read({ ...page, filter: kept }) : rows,
+        total,
+      };
     },
   };
 }

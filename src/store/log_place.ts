@@ -1,13 +1,28 @@
-/** Where a page of the log lies, by what the rollups counted: a page of two years is read from the day or two that hold it. */
+/**
+ * Where a page of the log lies, by what the rollups counted: a page of two years is read from the day or two that hold
+ * it.
+ */
 import { SIZE, type Range } from '../statistics/cover.ts';
 
 /** How many requests of each state were sent on a day. */
-export interface Counted { at: number; counts: readonly number[] }
+export interface Counted {
+  at: number;
+  counts: readonly number[];
+}
 /** A part of a page: rows of one state, or of all (null), in the order of time. */
-export interface Slice { state: number | null; range: Range; offset: number; limit: number }
+export interface Slice {
+  state: number | null;
+  range: Range;
+  offset: number;
+  limit: number;
+}
 
 /** The days that hold `limit` rows from `offset` on, and how far in they begin; null: there are none. */
-export function seek(days: readonly { at: number; count: number }[], range: Range, { offset, limit, order }: { offset: number; limit: number; order: 'asc' | 'desc' }): { range: Range; offset: number } | null {
+export function seek(
+  days: readonly { at: number; count: number }[],
+  range: Range,
+  { offset, limit, order }: { offset: number; limit: number; order: 'asc' | 'desc' },
+): { range: Range; offset: number } | null {
   const held = (order === 'asc' ? days : days.toReversed()).filter(({ count }) => count > 0);
   let left = offset;
   const first = held.findIndex(({ count }) => left < count || ((left -= count), false));
@@ -16,17 +31,33 @@ export function seek(days: readonly { at: number; count: number }[], range: Rang
   const last = held.findIndex(({ count }, index) => index >= first && (seen += count) >= limit);
   const [near, far] = [held[first]!.at, last < 0 ? null : held[last]!.at];
   // What ends meanwhile may be of any day, so nothing is cut off where the rows run out.
-  const [from, to] = order === 'asc' ? [near, far === null ? range.to : far + SIZE.day] : [far ?? range.from, near + SIZE.day];
+  const [from, to] =
+    order === 'asc' ? [near, far === null ? range.to : far + SIZE.day] : [far ?? range.from, near + SIZE.day];
   return { range: { from: Math.max(range.from, from), to: Math.min(range.to, to) }, offset: left };
 }
 
-/** A page as slices of few days. `states`: the order in which they stand where the page is sorted by them; else all are one. Pure. */
-export function slices(days: readonly Counted[], range: Range, { offset, limit, order, byState }: { offset: number; limit: number; order: 'asc' | 'desc'; byState: readonly number[] | null }): Slice[] {
+/**
+ * A page as slices of few days. `states`: the order in which they stand where the page is sorted by them; else all are
+ * one. Pure.
+ */
+export function slices(
+  days: readonly Counted[],
+  range: Range,
+  {
+    offset,
+    limit,
+    order,
+    byState,
+  }: { offset: number; limit: number; order: 'asc' | 'desc'; byState: readonly number[] | null },
+): Slice[] {
   const parts = byState ?? [null];
   let skip = offset;
   let left = limit;
   return parts.flatMap((state): Slice[] => {
-    const these = days.map(({ at, counts }) => ({ at, count: state === null ? counts.reduce((sum, count) => sum + count, 0) : counts[state] ?? 0 }));
+    const these = days.map(({ at, counts }) => ({
+      at,
+      count: state === null ? counts.reduce((sum, count) => sum + count, 0) : (counts[state] ?? 0),
+    }));
     const total = these.reduce((sum, { count }) => sum + count, 0);
     const wanted = Math.min(left, Math.max(0, total - skip));
     const place = seek(these, range, { offset: skip, limit: wanted, order });

@@ -1,14 +1,27 @@
 /** Mails that wait: written with what they are about, claimed under a lease, deleted when they are sent. */
 import type { Database } from './connection.ts';
 
-export interface NewMail { id: string; userId: number | null; recipient: string; subject: string; sealed: Buffer }
-export interface DueMail { id: string; recipient: string; subject: string; sealed: Buffer; attempts: number }
+export interface NewMail {
+  id: string;
+  userId: number | null;
+  recipient: string;
+  subject: string;
+  sealed: Buffer;
+}
+export interface DueMail {
+  id: string;
+  recipient: string;
+  subject: string;
+  sealed: Buffer;
+  attempts: number;
+}
 
 export function mailCalls(database: Database) {
   return {
     async addMail(mail: NewMail): Promise<void> {
       await database.rows({
-        name: 'add_mail', text: 'insert into mails (id, user_id, recipient, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing',
+        name: 'add_mail',
+        text: 'insert into mails (id, user_id, recipient, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing',
         values: [mail.id, mail.userId, mail.recipient, mail.subject, mail.sealed],
       });
     },
@@ -28,7 +41,11 @@ export function mailCalls(database: Database) {
     },
 
     async mailLater(id: string, afterMs: number): Promise<void> {
-      await database.rows({ name: 'mail_later', text: `update mails set next_at = now() + $2 * interval '1 millisecond' where id = $1`, values: [id, afterMs] });
+      await database.rows({
+        name: 'mail_later',
+        text: `update mails set next_at = now() + $2 * interval '1 millisecond' where id = $1`,
+        values: [id, afterMs],
+      });
     },
   };
 }

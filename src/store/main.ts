@@ -12,9 +12,15 @@ const PAUSE_MS = 500;
 export async function run(): Promise<void> {
   const config = loadConfig('migrate');
   const log = makeLog('migrate', config);
-  const connection: ConnectionSettings = { url: config.postgresDirectUrl || config.postgresUrl, caFile: config.postgresCaFile || undefined };
+  const connection: ConnectionSettings = {
+    url: config.postgresDirectUrl || config.postgresUrl,
+    caFile: config.postgresCaFile || undefined,
+  };
   // Where they are not given, everything signs in as the owner.
-  const roles = { api: userOf(config.postgresApiUrl || connection.url), controller: userOf(config.postgresControllerUrl || connection.url) };
+  const roles = {
+    api: userOf(config.postgresApiUrl || connection.url),
+    controller: userOf(config.postgresControllerUrl || connection.url),
+  };
   const deadline = performance.now() + config.waitMs;
   let applied: string[];
   for (;;) {
@@ -22,7 +28,8 @@ export async function run(): Promise<void> {
       applied = await migrate({ ...connection, roles });
       break;
     } catch (error) {
-      // Postgres may start after us, or restart under us, and an older one may end before it makes the roles; anything else is for a human.
+      // Postgres may start after us, or restart under us, and an older one may end before it makes the roles; anything
+      // else is for a human.
       if (!isStoreError(error, 'unreachable', 'not-ready') || performance.now() > deadline) throw error;
       log.info({ err: { code: error.code, message: error.message } }, 'waiting for Postgres');
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

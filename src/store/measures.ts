@@ -1,4 +1,7 @@
-/** What a statistic counts, as it reads in each place that holds usage: the rollups, what was not folded yet, the requests themselves. */
+/**
+ * What a statistic counts, as it reads in each place that holds usage: the rollups, what was not folded yet, the
+ * requests themselves.
+ */
 import type { Statistic } from '../statistics/resources.ts';
 
 export interface Measure {
@@ -13,14 +16,29 @@ export interface Measure {
   raw: string;
 }
 
-const sum = (name: string, kept: string, live: string, raw: string): Measure => ({ name, aggregate: 'sum', kept, live, raw });
+const sum = (name: string, kept: string, live: string, raw: string): Measure => ({
+  name,
+  aggregate: 'sum',
+  kept,
+  live,
+  raw,
+});
 const added = (columns: readonly string[]) => columns.map((column) => `coalesce(${column}, 0)`).join(' + ');
 
 const KINDS = ['file', 'msv', 'c2pa'] as const;
-const ENDS = [['success', 'success', 'success'], ['with-errors', 'with_errors', 'with_errors'], ['error', 'error', 'errors']] as const;
+const ENDS = [
+  ['success', 'success', 'success'],
+  ['with-errors', 'with_errors', 'with_errors'],
+  ['error', 'error', 'errors'],
+] as const;
 
 const kind = (name: (typeof KINDS)[number]): Measure =>
-  sum(name, added(ENDS.map(([, column]) => `${name}_${column}`)), `case when kind = '${name}' then requests else 0 end`, `(kind = '${name}')::integer`);
+  sum(
+    name,
+    added(ENDS.map(([, column]) => `${name}_${column}`)),
+    `case when kind = '${name}' then requests else 0 end`,
+    `(kind = '${name}')::integer`,
+  );
 const end = ([state, column, live]: (typeof ENDS)[number]): Measure =>
   sum(state, added(KINDS.map((name) => `${name}_${column}`)), live, `(state = '${state}')::integer`);
 const scheme = (name: string, also: string[] = []): Measure => {
@@ -44,22 +62,40 @@ export const MEASURES = {
     { name: 'longest', aggregate: 'max', kept: 'queue_max_ms', live: 'queue_max_ms', raw: 'queue_time_ms' },
     sum('timed-out', 'timed_out', 'timed_out', `(reason is not distinct from 'QueueTimeout')::integer`),
     {
-      name: 'histogram', aggregate: 'histogram', kept: `array_to_string(queue_histogram, ',')`,
+      name: 'histogram',
+      aggregate: 'histogram',
+      kept: `array_to_string(queue_histogram, ',')`,
       live: `(select string_agg(((bucket << 32) | n)::text, ',') from unnest(queue_histogram) with ordinality h (n, bucket) where n > 0)`,
       raw: '((queue_bucket(queue_time_ms)::bigint << 32) | 1)::text',
     },
   ],
   requests: [...KINDS.map(kind), ...ENDS.map(end)],
-  sources: [scheme('hls'), scheme('dash'), scheme('http'), scheme('https'), scheme('s3'), scheme('ftp'), scheme('rtmp', ['rtmps']), scheme('rtsp', ['rtsps']), scheme('srt')],
+  sources: [
+    scheme('hls'),
+    scheme('dash'),
+    scheme('http'),
+    scheme('https'),
+    scheme('s3'),
+    scheme('ftp'),
+    scheme('rtmp', ['rtmps']),
+    scheme('rtsp', ['rtsps']),
+    scheme('srt'),
+  ],
 } as const satisfies Record<Statistic, readonly Measure[]>;
 
 /** Counted by kind and end, for the log's totals. */
 export const crossed = (kinds: readonly string[], states: readonly string[]): Measure => {
-  const columns = KINDS.filter((name) => kinds.length === 0 || kinds.includes(name)).flatMap((name) => ENDS.filter(([state]) => states.length === 0 || states.includes(state)).map((one) => [name, one] as const));
+  const columns = KINDS.filter((name) => kinds.length === 0 || kinds.includes(name)).flatMap((name) =>
+    ENDS.filter(([state]) => states.length === 0 || states.includes(state)).map((one) => [name, one] as const),
+  );
   return sum(
     'total',
     columns.length === 0 ? '0' : added(columns.map(([name, [, column]]) => `${name}_${column}`)),
-    columns.length === 0 ? '0' : columns.map(([name, [, , live]]) => `case when kind = '${name}' then ${live} else 0 end`).join(' + '),
-    columns.length === 0 ? '0' : `(${columns.map(([name, [state]]) => `kind = '${name}' and state = '${state}'`).join(' or ')})::integer`,
+    columns.length === 0
+      ? '0'
+      : columns.map(([name, [, , live]]) => `case when kind = '${name}' then ${live} else 0 end`).join(' + '),
+    columns.length === 0
+      ? '0'
+      : `(${columns.map(([name, [state]]) => `kind = '${name}' and state = '${state}'`).join(' or ')})::integer`,
   );
 };

@@ -1,8 +1,8 @@
 /**
- * Brings the schema up to this version: the files of migrations/, in order, each once and each in a transaction of its own.
- * Replicas of two versions run side by side during an upgrade, so a migration only adds (expand); what the old version still
- * reads or calls goes in a later release (contract). A function whose arguments change gets the new form beside the old one.
- * A file that was released is never edited: its checksum is kept and compared.
+ * Brings the schema up to this version: the files of migrations/, in order, each once and each in a transaction of its
+ * own. Replicas of two versions run side by side during an upgrade, so a migration only adds (expand); what the old
+ * version still reads or calls goes in a later release (contract). A function whose arguments change gets the new form
+ * beside the old one. A file that was released is never edited: its checksum is kept and compared.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,12 @@ import { clientConfig, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
 import { grantRights, type Roles } from './roles.ts';
 
-export interface Migration { version: number; name: string; sql: string; sha256: string }
+export interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+  sha256: string;
+}
 
 const FOLDER = join(import.meta.dirname, 'migrations');
 // Any number that nobody else uses in this database.
@@ -20,12 +25,18 @@ const LOCK = 7_305_841_902;
 const LOCK_WAIT = '120s';
 
 export function readMigrations(folder = FOLDER): Migration[] {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.sql')).sort();
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
   let last = 0;
   return files.map((name) => {
     const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
     // Gaps are for work side by side: each part has its numbers.
-    if (!(version > last)) throw new StoreError('invalid', `${name}: migrations are named 0001_name.sql, 0002_name.sql and so on, each number once`);
+    if (!(version > last))
+      throw new StoreError(
+        'invalid',
+        `${name}: migrations are named 0001_name.sql, 0002_name.sql and so on, each number once`,
+      );
     last = version;
     const sql = readFileSync(join(folder, name), 'utf8');
     return { version, name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
@@ -33,7 +44,10 @@ export function readMigrations(folder = FOLDER): Migration[] {
 }
 
 /** The names of the migrations that were applied now. Safe to call from several replicas at once, and again. */
-export async function migrate(settings: ConnectionSettings & { roles?: Roles }, migrations = readMigrations()): Promise<string[]> {
+export async function migrate(
+  settings: ConnectionSettings & { roles?: Roles },
+  migrations = readMigrations(),
+): Promise<string[]> {
   // Moving rows may take longer than any request: no statement timeout here.
   const client = new pg.Client(clientConfig({ ...settings, statementTimeoutMs: 0, name: 'probeyard-migrate' }));
   client.on('error', () => {});
@@ -42,7 +56,9 @@ export async function migrate(settings: ConnectionSettings & { roles?: Roles }, 
     await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
     // Held by the session: the end of the connection gives it back, whatever happens.
     await client.query('select pg_advisory_lock($1)', [LOCK]);
-    await client.query('create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())');
+    await client.query(
+      'create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
+    );
     const applied = await applyMissing(client, migrations);
     if (settings.roles) await grantRights(client, settings.roles);
     return applied;
@@ -54,7 +70,9 @@ export async function migrate(settings: ConnectionSettings & { roles?: Roles }, 
 }
 
 async function applyMissing(client: pg.Client, migrations: Migration[]): Promise<string[]> {
-  const { rows } = await client.query<{ version: number; sha256: string }>('select version, sha256 from schema_migrations');
+  const { rows } = await client.query<{ version: number; sha256: string }>(
+    'select version, sha256 from schema_migrations',
+  );
   const applied = new Map(rows.map((row) => [row.version, row.sha256]));
   const done: string[] = [];
   // Versions that this program does not know are a newer release's, running beside us: they only added.
@@ -67,7 +85,11 @@ async function applyMissing(client: pg.Client, migrations: Migration[]): Promise
     try {
       await client.query('begin');
       await client.query(migration.sql);
-      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [migration.version, migration.name, migration.sha256]);
+      await client.query('insert into schema_migrations (version, name, sha256) values ($1, $2, $3)', [
+        migration.version,
+        migration.name,
+        migration.sha256,
+      ]);
       await client.query('commit');
     } catch (error) {
       await client.query('rollback').catch(() => {});

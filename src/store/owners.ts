@@ -4,13 +4,21 @@ import type { Database } from './connection.ts';
 export function ownerCalls(database: Database) {
   return {
     async knownUsers(ids: readonly number[]): Promise<number[]> {
-      const rows = await database.rows<{ id: number }>({ name: 'known_users', text: 'select id from users where id = any($1)', values: [ids] });
+      const rows = await database.rows<{ id: number }>({
+        name: 'known_users',
+        text: 'select id from users where id = any($1)',
+        values: [ids],
+      });
       return rows.map(({ id }) => id);
     },
 
     /** Revoked ones too: what they did stays theirs. */
     async tokenOwners(ids: readonly number[]): Promise<Map<number, number>> {
-      const rows = await database.rows<{ id: number; user_id: number }>({ name: 'token_owners', text: 'select id, user_id from tokens where id = any($1)', values: [ids] });
+      const rows = await database.rows<{ id: number; user_id: number }>({
+        name: 'token_owners',
+        text: 'select id, user_id from tokens where id = any($1)',
+        values: [ids],
+      });
       return new Map(rows.map((row) => [row.id, row.user_id]));
     },
   };

@@ -2,7 +2,8 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-// OWASP's second choice (19 MiB, two passes): about 40 ms here, and small enough for an API pod of 256 MB under a burst of sign-ins.
+// OWASP's second choice (19 MiB, two passes): about 40 ms here, and small enough for an API pod of 256 MB under a burst
+// of sign-ins.
 const MEMORY_KIB = 19_456;
 const PASSES = 2;
 const LANES = 1;
@@ -13,7 +14,14 @@ const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
-  const tag = await derive('argon2id', { message: Buffer.from(password), nonce, parallelism: LANES, memory: MEMORY_KIB, passes: PASSES, tagLength: TAG_BYTES });
+  const tag = await derive('argon2id', {
+    message: Buffer.from(password),
+    nonce,
+    parallelism: LANES,
+    memory: MEMORY_KIB,
+    passes: PASSES,
+    tagLength: TAG_BYTES,
+  });
   return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${base64(nonce)}$${base64(tag)}`;
 }
 
@@ -24,7 +32,12 @@ export async function verifyPassword(password: string, stored: string): Promise<
   if (nonce === undefined || tag === undefined) return false;
   const expected = Buffer.from(tag, 'base64');
   const found = await derive('argon2id', {
-    message: Buffer.from(password), nonce: Buffer.from(nonce, 'base64'), parallelism: Number(parallelism), memory: Number(memory), passes: Number(passes), tagLength: expected.length,
+    message: Buffer.from(password),
+    nonce: Buffer.from(nonce, 'base64'),
+    parallelism: Number(parallelism),
+    memory: Number(memory),
+    passes: Number(passes),
+    tagLength: expected.length,
   });
   return timingSafeEqual(found, expected);
 }

@@ -1,4 +1,7 @@
-/** Which monthly quotas a token's requests count against. Pure; how they are held is in migrations/0032_quota.sql and 0043_quota_chain.sql. */
+/**
+ * Which monthly quotas a token's requests count against. Pure; how they are held is in migrations/0032_quota.sql and
+ * 0043_quota_chain.sql.
+ */
 import type { MonthlyLimits, Quota } from './records.ts';
 
 const KEYS = ['request-count', 'processing-time', 'data-processed'] as const;
@@ -9,12 +12,29 @@ function limitsOf(given: MonthlyLimits | null): MonthlyLimits | null {
   return Object.keys(limits).length === 0 ? null : limits;
 }
 
-interface Given { id: number; monthlyQuota: MonthlyLimits | null }
+interface Given {
+  id: number;
+  monthlyQuota: MonthlyLimits | null;
+}
 
-/** The quota of a user is for them and everyone below together; each holds beside the others. `above`: the root user first. */
-export function quotasOf({ token, user, above }: { token: MonthlyLimits | null; user: Given; above: readonly Given[] }): Quota[] {
+/**
+ * The quota of a user is for them and everyone below together; each holds beside the others. `above`: the root user
+ * first.
+ */
+export function quotasOf({
+  token,
+  user,
+  above,
+}: {
+  token: MonthlyLimits | null;
+  user: Given;
+  above: readonly Given[];
+}): Quota[] {
   const [root = user, ...between] = [...above, user];
-  const users = [...between.toReversed().map(({ id, monthlyQuota }) => ({ scope: 'user' as const, user: id, limits: monthlyQuota })), { scope: 'account' as const, limits: root.monthlyQuota }];
+  const users = [
+    ...between.toReversed().map(({ id, monthlyQuota }) => ({ scope: 'user' as const, user: id, limits: monthlyQuota })),
+    { scope: 'account' as const, limits: root.monthlyQuota },
+  ];
   return [{ scope: 'token' as const, limits: token }, ...users].flatMap(({ limits, ...quota }) => {
     const known = limitsOf(limits);
     return known ? [{ ...quota, limits: known }] : [];

@@ -13,14 +13,34 @@ export interface Limits {
   /** Of its whole account. Null: none. */
   accountConcurrency: number | null;
 }
-/** Of whom nothing was given. Its `accountConcurrency`: 0 is none, null four times the concurrency that the root user has. */
+/**
+ * Of whom nothing was given. Its `accountConcurrency`: 0 is none, null four times the concurrency that the root user
+ * has.
+ */
 export type DefaultLimits = Limits;
-export const DEFAULT_LIMITS: DefaultLimits = { requestsPerMinute: 100, concurrency: 10, queueTimeoutMs: 60_000, fileBytes: 10_000_000_000, accountConcurrency: null };
+export const DEFAULT_LIMITS: DefaultLimits = {
+  requestsPerMinute: 100,
+  concurrency: 10,
+  queueTimeoutMs: 60_000,
+  fileBytes: 10_000_000_000,
+  accountConcurrency: null,
+};
 
 /** In a calendar month of UTC. What is left out has no bound. */
-export interface MonthlyLimits { 'request-count'?: number; 'processing-time'?: number; 'data-processed'?: number }
-/** Of the token alone, of a user with everyone below, or of the whole account. Each holds for itself: none widens another. */
-export interface Quota { scope: 'token' | 'user' | 'account'; /** Of the scope `user`; absent: the token's own user, alone. */ user?: number; limits: MonthlyLimits }
+export interface MonthlyLimits {
+  'request-count'?: number;
+  'processing-time'?: number;
+  'data-processed'?: number;
+}
+/**
+ * Of the token alone, of a user with everyone below, or of the whole account. Each holds for itself: none widens
+ * another.
+ */
+export interface Quota {
+  scope: 'token' | 'user' | 'account';
+  /** Of the scope `user`; absent: the token's own user, alone. */ user?: number;
+  limits: MonthlyLimits;
+}
 
 export interface TokenRecord {
   id: number;
@@ -40,7 +60,11 @@ export interface TokenRecord {
 }
 
 /** State of a rate limit after a call, for RateLimit headers. */
-export interface Rate { limit: number; remaining: number; resetMs: number }
+export interface Rate {
+  limit: number;
+  remaining: number;
+  resetMs: number;
+}
 
 export interface OpenInput {
   /** UUIDv7: its time is the submission time, by the store's clock. */
@@ -73,7 +97,13 @@ export type Opened =
   | { outcome: 'idempotency-conflict'; rate: Rate }
   | { outcome: 'over-quota'; rate: Rate; exceeded: keyof MonthlyLimits };
 
-export interface ToolEnd { name: ToolName; version: string; success: boolean; durationMs: number; usageMs: number }
+export interface ToolEnd {
+  name: ToolName;
+  version: string;
+  success: boolean;
+  durationMs: number;
+  usageMs: number;
+}
 
 /** The one end of a request. Written only if the row is open. */
 export interface CloseInput {
@@ -95,7 +125,11 @@ export interface CloseInput {
   /** What that inflates to, where it is known. */
   inflatedBytes?: number | undefined;
 }
-export interface CloseResult { closed: boolean; waiter: string | null; queueTimeMs: number }
+export interface CloseResult {
+  closed: boolean;
+  waiter: string | null;
+  queueTimeMs: number;
+}
 
 export interface RequestRecord {
   id: string;
@@ -118,4 +152,11 @@ export interface RequestRecord {
 }
 
 /** A row that is still open, for the sweeper and for a new leader. */
-export interface OpenRow { id: string; submittedAt: Date; tokenId: number; queueTimeoutMs: number; timeoutMs: number; waiter: string | null }
+export interface OpenRow {
+  id: string;
+  submittedAt: Date;
+  tokenId: number;
+  queueTimeoutMs: number;
+  timeoutMs: number;
+  waiter: string | null;
+}

@@ -3,28 +3,81 @@ import { randomUUID } from 'node:crypto';
 import type { Kind, Reason } from '../kube/resources.ts';
 import type { Database } from './connection.ts';
 import { StoreError } from './errors.ts';
-import type { CloseInput, CloseResult, MonthlyLimits, Opened, OpenInput, OpenRow, Rate, RequestRecord, RequestState, ToolEnd } from './records.ts';
+import type {
+  CloseInput,
+  CloseResult,
+  MonthlyLimits,
+  Opened,
+  OpenInput,
+  OpenRow,
+  Rate,
+  RequestRecord,
+  RequestState,
+  ToolEnd,
+} from './records.ts';
 import { bigint, integer, jsonb, smallint, timestamp } from './storable.ts';
 import { timeOf } from './uuid.ts';
 
 /** How a request ended, without its body: for whoever waits for it. */
-export interface RecordedEnd { id: string; submittedAt: Date; state: Exclude<RequestState, 'open'>; status: number; reason: Reason; error: string | null; queueTimeMs: number; hasBody: boolean; inflatedBytes: number | null }
-
-interface OpenedRow { outcome: Opened['outcome']; first_id: string | null; remaining: number; reset_ms: number; retry_after_ms: number | null; exceeded?: keyof MonthlyLimits | null }
-interface RateRow { allowed: boolean; remaining: number; reset_ms: number; retry_after_ms: number }
-interface CloseRow { closed: boolean; waiter: string | null; queue_time_ms: number }
-interface RequestRow {
-  id: string; submitted_at: Date; token_id: number; user_id: number; kind: Kind; display: string; state: RequestState;
-  status: number | null; reason: Reason | null; error: string | null; queue_time_ms: number | null; request: unknown; has_body: boolean;
-  inflated_bytes: number | null; io_bytes: number | null; ended_at: Date | null;
+export interface RecordedEnd {
+  id: string;
+  submittedAt: Date;
+  state: Exclude<RequestState, 'open'>;
+  status: number;
+  reason: Reason;
+  error: string | null;
+  queueTimeMs: number;
+  hasBody: boolean;
+  inflatedBytes: number | null;
 }
 
-const parameters = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
+interface OpenedRow {
+  outcome: Opened['outcome'];
+  first_id: string | null;
+  remaining: number;
+  reset_ms: number;
+  retry_after_ms: number | null;
+  exceeded?: keyof MonthlyLimits | null;
+}
+interface RateRow {
+  allowed: boolean;
+  remaining: number;
+  reset_ms: number;
+  retry_after_ms: number;
+}
+interface CloseRow {
+  closed: boolean;
+  waiter: string | null;
+  queue_time_ms: number;
+}
+interface RequestRow {
+  id: string;
+  submitted_at: Date;
+  token_id: number;
+  user_id: number;
+  kind: Kind;
+  display: string;
+  state: RequestState;
+  status: number | null;
+  reason: Reason | null;
+  error: string | null;
+  queue_time_ms: number | null;
+  request: unknown;
+  has_body: boolean;
+  inflated_bytes: number | null;
+  io_bytes: number | null;
+  ended_at: Date | null;
+}
+
+const parameters = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
 const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
 const CLOSE = `select * from close_request(${parameters(1, 17)})`;
-const READ = 'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, inflated_bytes, io_bytes, ended_at from requests';
-const ENDS = 'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body, inflated_bytes from requests';
+const READ =
+  'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, inflated_bytes, io_bytes, ended_at from requests';
+const ENDS =
+  'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body, inflated_bytes from requests';
 
 /** Bodies are stored as they are (storage external), so that a slice costs its own size. */
 const BODY_SLICE = 256 * 1024;
@@ -52,9 +105,22 @@ export function requestCalls(database: Database) {
     const { timed, from, to, untimed } = byPartition(ids);
     const rows: RequestRow[] = [];
     if (timed.length > 0) {
-      rows.push(...await database.rows<RequestRow>({ name: 'closed_timed', text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`, values: [timed, from, to] }));
+      rows.push(
+        ...(await database.rows<RequestRow>({
+          name: 'closed_timed',
+          text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
+          values: [timed, from, to],
+        })),
+      );
     }
-    if (untimed.length > 0) rows.push(...await database.rows<RequestRow>({ name: 'closed_untimed', text: `${ENDS} where id = any($1) and state <> 'open'`, values: [untimed] }));
+    if (untimed.length > 0)
+      rows.push(
+        ...(await database.rows<RequestRow>({
+          name: 'closed_untimed',
+          text: `${ENDS} where id = any($1) and state <> 'open'`,
+          values: [untimed],
+        })),
+      );
     return rows;
   };
 
@@ -62,45 +128,100 @@ export function requestCalls(database: Database) {
     async openRequest(input: OpenInput): Promise<Opened> {
       const { quotas } = input;
       const values = [
-        input.id, input.submittedAt, input.tokenId, input.userId, input.kind, input.display, input.scheme, jsonb(input.request), jsonb(input.tools),
-        integer(input.queueTimeoutMs), integer(input.timeoutMs), input.waiter, input.webhookUrl, input.idempotency?.key ?? null, input.idempotency?.bodySha256 ?? null, input.requestsPerMinute,
+        input.id,
+        input.submittedAt,
+        input.tokenId,
+        input.userId,
+        input.kind,
+        input.display,
+        input.scheme,
+        jsonb(input.request),
+        jsonb(input.tools),
+        integer(input.queueTimeoutMs),
+        integer(input.timeoutMs),
+        input.waiter,
+        input.webhookUrl,
+        input.idempotency?.key ?? null,
+        input.idempotency?.bodySha256 ?? null,
+        input.requestsPerMinute,
       ];
       // Who has no quota pays nothing for it.
-      const [row] = await database.rows<OpenedRow>(quotas === undefined || quotas.of.length === 0
-        ? { name: 'open_request', text: OPEN, values }
-        : { name: 'open_request_within', text: OPEN_WITHIN, values: [jsonb(quotas.of), quotas.rootUserId, ...values] });
+      const [row] = await database.rows<OpenedRow>(
+        quotas === undefined || quotas.of.length === 0
+          ? { name: 'open_request', text: OPEN, values }
+          : {
+              name: 'open_request_within',
+              text: OPEN_WITHIN,
+              values: [jsonb(quotas.of), quotas.rootUserId, ...values],
+            },
+      );
       if (!row) throw new StoreError('query-failed', 'open_request gave no row');
       const rate: Rate = { limit: input.requestsPerMinute, remaining: row.remaining, resetMs: row.reset_ms };
       if (row.outcome === 'rate-limited') return { outcome: row.outcome, rate, retryAfterMs: row.retry_after_ms ?? 0 };
       if (row.outcome === 'repeated') return { outcome: row.outcome, rate, id: row.first_id ?? '' };
       const { outcome } = row;
-      return outcome === 'over-quota' ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' } : { outcome, rate };
+      return outcome === 'over-quota'
+        ? { outcome, rate, exceeded: row.exceeded ?? 'request-count' }
+        : { outcome, rate };
     },
 
     /** The key is free for another request, unless one has taken it since. */
     async releaseKey(tokenId: number, key: string, requestId: string): Promise<void> {
-      await database.rows({ name: 'release_key', text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3', values: [tokenId, key, requestId] });
-    },
-
-    /** Counts a call that opens no request: a bad one at the gateway (scope `token`), one of the management side (scope `user`). */
-    async takeRate(scope: 'token' | 'user', id: number, perMinute: number): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
-      const [row] = await database.rows<RateRow>({ name: 'take_rate', text: 'select * from take_rate($1, $2, $3)', values: [scope, id, perMinute] });
-      if (!row) throw new StoreError('query-failed', 'take_rate gave no row');
-      return { allowed: row.allowed, rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms }, retryAfterMs: row.retry_after_ms };
+      await database.rows({
+        name: 'release_key',
+        text: 'delete from idempotency where token_id = $1 and key = $2 and request_id = $3',
+        values: [tokenId, key, requestId],
+      });
     },
 
     /**
-     * Closed: by this very call, also where its first answer was lost with the connection. Else it had an end already (waiter and
-     * queue time are what that one recorded, so that a lost notice can be sent again), or there is no such request (both empty).
+     * Counts a call that opens no request: a bad one at the gateway (scope `token`), one of the management side (scope
+     * `user`).
+     */
+    async takeRate(
+      scope: 'token' | 'user',
+      id: number,
+      perMinute: number,
+    ): Promise<{ allowed: boolean; rate: Rate; retryAfterMs: number }> {
+      const [row] = await database.rows<RateRow>({
+        name: 'take_rate',
+        text: 'select * from take_rate($1, $2, $3)',
+        values: [scope, id, perMinute],
+      });
+      if (!row) throw new StoreError('query-failed', 'take_rate gave no row');
+      return {
+        allowed: row.allowed,
+        rate: { limit: perMinute, remaining: row.remaining, resetMs: row.reset_ms },
+        retryAfterMs: row.retry_after_ms,
+      };
+    },
+
+    /**
+     * Closed: by this very call, also where its first answer was lost with the connection. Else it had an end already
+     * (waiter and queue time are what that one recorded, so that a lost notice can be sent again), or there is no such
+     * request (both empty).
      */
     async closeRequest(input: CloseInput): Promise<CloseResult> {
       const [row] = await database.rows<CloseRow>({
         name: 'close_request',
         text: CLOSE,
         values: [
-          input.id, input.submittedAt, input.state, smallint(input.status), input.reason, input.error, smallint(input.attempt), timestamp(input.startedAt), jsonb(input.tools),
-          toolState(input.tools, 'ffprobe'), toolState(input.tools, 'mediainfo'), input.report === undefined ? null : input.report.success ? 'success' : 'error',
-          integer(input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0)), bigint(input.ioBytes), input.body, randomUUID(),
+          input.id,
+          input.submittedAt,
+          input.state,
+          smallint(input.status),
+          input.reason,
+          input.error,
+          smallint(input.attempt),
+          timestamp(input.startedAt),
+          jsonb(input.tools),
+          toolState(input.tools, 'ffprobe'),
+          toolState(input.tools, 'mediainfo'),
+          input.report === undefined ? null : input.report.success ? 'success' : 'error',
+          integer(input.tools.reduce((sum, tool) => sum + tool.usageMs, input.report?.usageMs ?? 0)),
+          bigint(input.ioBytes),
+          input.body,
+          randomUUID(),
           input.inflatedBytes === undefined ? null : integer(input.inflatedBytes),
         ],
       });
@@ -111,31 +232,56 @@ export function requestCalls(database: Database) {
     /** With a user: only their own and those of all accounts below, as everywhere (users.ts, usersUnder). */
     async readRequest(id: string, owner: { userId: number | null } = { userId: null }): Promise<RequestRecord | null> {
       const time = timeOf(id);
-      const below = 'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
+      const below =
+        'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
       const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
       const [row] = await database.rows<RequestRow>(
         time === null
           ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
-          : { name: 'read_timed', text: `${READ} where ${where} and submitted_at = $3`, values: [id, owner.userId, time] },
+          : {
+              name: 'read_timed',
+              text: `${READ} where ${where} and submitted_at = $3`,
+              values: [id, owner.userId, time],
+            },
       );
       if (!row) return null;
       return {
-        id: row.id, submittedAt: row.submitted_at, tokenId: row.token_id, userId: row.user_id, kind: row.kind, display: row.display, state: row.state, status: row.status,
-        reason: row.reason, error: row.error, queueTimeMs: row.queue_time_ms, request: row.request, hasBody: row.has_body, inflatedBytes: row.inflated_bytes, ioBytes: row.io_bytes ?? 0, endedAt: row.ended_at,
+        id: row.id,
+        submittedAt: row.submitted_at,
+        tokenId: row.token_id,
+        userId: row.user_id,
+        kind: row.kind,
+        display: row.display,
+        state: row.state,
+        status: row.status,
+        reason: row.reason,
+        error: row.error,
+        queueTimeMs: row.queue_time_ms,
+        request: row.request,
+        hasBody: row.has_body,
+        inflatedBytes: row.inflated_bytes,
+        ioBytes: row.io_bytes ?? 0,
+        endedAt: row.ended_at,
       };
     },
 
     /** The stored ResultBody, zstd, as the runner sent it. */
     async readBody(id: string, submittedAt: Date): Promise<Buffer | null> {
-      const [row] = await database.rows<{ body: Buffer }>({ name: 'read_body', text: 'select body from envelopes where id = $1 and submitted_at = $2', values: [id, submittedAt] });
+      const [row] = await database.rows<{ body: Buffer }>({
+        name: 'read_body',
+        text: 'select body from envelopes where id = $1 and submitted_at = $2',
+        values: [id, submittedAt],
+      });
       return row?.body ?? null;
     },
 
     /** The same, slice by slice: pg holds what it reads five times for a moment. Throws where it is gone. */
-    async* readBodySlices(id: string, submittedAt: Date): AsyncGenerator<Buffer, void, undefined> {
+    async *readBodySlices(id: string, submittedAt: Date): AsyncGenerator<Buffer, void, undefined> {
       for (let from = 1; ; from += BODY_SLICE) {
         const [row] = await database.rows<{ slice: Buffer }>({
-          name: 'read_body_slice', text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2', values: [id, submittedAt, from, BODY_SLICE],
+          name: 'read_body_slice',
+          text: 'select substr(body, $3, $4) slice from envelopes where id = $1 and submitted_at = $2',
+          values: [id, submittedAt, from, BODY_SLICE],
         });
         if (!row) throw new StoreError('not-ready', `read_body_slice: the body of ${id} is gone`);
         if (row.slice.length > 0) yield row.slice;
@@ -145,12 +291,26 @@ export function requestCalls(database: Database) {
 
     /** Requests without an end that were submitted before `before`, oldest first. */
     async openRows(before: Date, limit: number): Promise<OpenRow[]> {
-      const rows = await database.rows<{ id: string; submitted_at: Date; token_id: number; queue_timeout_ms: number; timeout_ms: number; waiter: string | null }>({
+      const rows = await database.rows<{
+        id: string;
+        submitted_at: Date;
+        token_id: number;
+        queue_timeout_ms: number;
+        timeout_ms: number;
+        waiter: string | null;
+      }>({
         name: 'open_rows',
         text: `select id, submitted_at, token_id, queue_timeout_ms, timeout_ms, waiter from requests where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
         values: [before, limit],
       });
-      return rows.map((row) => ({ id: row.id, submittedAt: row.submitted_at, tokenId: row.token_id, queueTimeoutMs: row.queue_timeout_ms, timeoutMs: row.timeout_ms, waiter: row.waiter }));
+      return rows.map((row) => ({
+        id: row.id,
+        submittedAt: row.submitted_at,
+        tokenId: row.token_id,
+        queueTimeoutMs: row.queue_timeout_ms,
+        timeoutMs: row.timeout_ms,
+        waiter: row.waiter,
+      }));
     },
 
     async closedAmong(ids: string[]): Promise<Set<string>> {
@@ -160,8 +320,15 @@ export function requestCalls(database: Database) {
     /** The ends that were recorded among the requests that a replica waits for. */
     async endsFor(ids: string[]): Promise<RecordedEnd[]> {
       return (await closedRows(ids)).map((row) => ({
-        id: row.id, submittedAt: row.submitted_at, state: row.state as RecordedEnd['state'], status: row.status ?? 500, reason: row.reason ?? 'InternalError',
-        error: row.error, queueTimeMs: row.queue_time_ms ?? 0, hasBody: row.has_body, inflatedBytes: row.inflated_bytes,
+        id: row.id,
+        submittedAt: row.submitted_at,
+        state: row.state as RecordedEnd['state'],
+        status: row.status ?? 500,
+        reason: row.reason ?? 'InternalError',
+        error: row.error,
+        queueTimeMs: row.queue_time_ms ?? 0,
+        hasBody: row.has_body,
+        inflatedBytes: row.inflated_bytes,
       }));
     },
   };

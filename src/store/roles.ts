@@ -1,6 +1,7 @@
 /**
- * What API and controllers may do in the database, where they sign in as roles of their own. Rights are only ever added: during an upgrade
- * the migration of an older version may run after that of a newer one. The owner of the tables, who migrates, gives them.
+ * What API and controllers may do in the database, where they sign in as roles of their own. Rights are only ever
+ * added: during an upgrade the migration of an older version may run after that of a newer one. The owner of the
+ * tables, who migrates, gives them.
  */
 import type pg from 'pg';
 import { StoreError } from './errors.ts';
@@ -26,10 +27,24 @@ const ALL: Privilege[] = ['select', 'insert', 'update', 'delete'];
 export const RIGHTS: Record<Part, Rights> = {
   api: {
     tables: {
-      users: ALL, tokens: WRITE, sessions: ALL, signing_keys: ALL, account_codes: ALL, mails: ALL, attempts: ALL, rate_limits: ALL, idempotency: ALL, webhook_outbox: WRITE,
+      users: ALL,
+      tokens: WRITE,
+      sessions: ALL,
+      signing_keys: ALL,
+      account_codes: ALL,
+      mails: ALL,
+      attempts: ALL,
+      rate_limits: ALL,
+      idempotency: ALL,
+      webhook_outbox: WRITE,
       // delete: one over its quota is taken back by the call that opened it.
       requests: ALL,
-      envelopes: ['select', 'insert'], usage_minute: WRITE, rollup_minute: READ, rollup_hour: READ, rollup_day: READ, settings: READ,
+      envelopes: ['select', 'insert'],
+      usage_minute: WRITE,
+      rollup_minute: READ,
+      rollup_hour: READ,
+      rollup_day: READ,
+      settings: READ,
     },
     hidden: {},
     sequences: ['tokens_id_seq'],
@@ -37,23 +52,61 @@ export const RIGHTS: Record<Part, Rights> = {
   },
   controller: {
     tables: {
-      rate_limits: ALL, idempotency: ALL, requests: ALL, envelopes: ['select', 'insert'], usage_minute: ALL, rollup_minute: WRITE, rollup_hour: WRITE, rollup_day: WRITE,
-      settings: READ, erasures: READ, webhook_outbox: ['select', 'insert', 'delete'],
+      rate_limits: ALL,
+      idempotency: ALL,
+      requests: ALL,
+      envelopes: ['select', 'insert'],
+      usage_minute: ALL,
+      rollup_minute: WRITE,
+      rollup_hour: WRITE,
+      rollup_day: WRITE,
+      settings: READ,
+      erasures: READ,
+      webhook_outbox: ['select', 'insert', 'delete'],
     },
     // Whose a token is and what it may, but nothing to sign in with.
-    hidden: { users: ['password_hash', 'email', 'additional_emails', 'first_name', 'last_name'], tokens: ['sha256', 'sealed', 'webhook_secret'] },
+    hidden: {
+      users: ['password_hash', 'email', 'additional_emails', 'first_name', 'last_name'],
+      tokens: ['sha256', 'sealed', 'webhook_secret'],
+    },
     sequences: [],
-    functions: ['ensure_partitions(integer)', 'drop_envelopes(timestamptz, interval)', 'drop_requests(timestamptz)', 'erase_step(bigint, integer)'],
+    functions: [
+      'ensure_partitions(integer)',
+      'drop_envelopes(timestamptz, interval)',
+      'drop_requests(timestamptz)',
+      'erase_step(bigint, integer)',
+    ],
   },
 };
 
 async function missing(client: pg.Client, role: string, schema: string, rights: Rights): Promise<string[]> {
   const wanted: { right: string; object: string; test: string; values: string[] }[] = [
-    { right: 'usage', object: `schema ${client.escapeIdentifier(schema)}`, test: 'has_schema_privilege($1, $2, $3)', values: [schema, 'usage'] },
+    {
+      right: 'usage',
+      object: `schema ${client.escapeIdentifier(schema)}`,
+      test: 'has_schema_privilege($1, $2, $3)',
+      values: [schema, 'usage'],
+    },
     ...Object.entries(rights.tables).flatMap(([table, privileges]) =>
-      privileges.map((right) => ({ right, object: `table ${client.escapeIdentifier(table)}`, test: 'has_table_privilege($1, quote_ident($2), $3)', values: [table, right] }))),
-    ...rights.sequences.map((name) => ({ right: 'usage', object: `sequence ${client.escapeIdentifier(name)}`, test: 'has_sequence_privilege($1, quote_ident($2), $3)', values: [name, 'usage'] })),
-    ...rights.functions.map((name) => ({ right: 'execute', object: `function ${name}`, test: 'has_function_privilege($1, $2, $3)', values: [name, 'execute'] })),
+      privileges.map((right) => ({
+        right,
+        object: `table ${client.escapeIdentifier(table)}`,
+        test: 'has_table_privilege($1, quote_ident($2), $3)',
+        values: [table, right],
+      })),
+    ),
+    ...rights.sequences.map((name) => ({
+      right: 'usage',
+      object: `sequence ${client.escapeIdentifier(name)}`,
+      test: 'has_sequence_privilege($1, quote_ident($2), $3)',
+      values: [name, 'usage'],
+    })),
+    ...rights.functions.map((name) => ({
+      right: 'execute',
+      object: `function ${name}`,
+      test: 'has_function_privilege($1, $2, $3)',
+      values: [name, 'execute'],
+    })),
   ];
   const statements: string[] = [];
   for (const { right, object, test, values } of wanted) {
@@ -65,20 +118,29 @@ async function missing(client: pg.Client, role: string, schema: string, rights: 
       `select attname name from pg_attribute where attrelid = quote_ident($2)::regclass and attnum > 0 and not attisdropped and attname <> all($3) and not has_column_privilege($1, attrelid, attnum, 'select')`,
       [role, table, columns],
     );
-    if (rows.length > 0) statements.push(`grant select (${rows.map(({ name }) => client.escapeIdentifier(name)).join(', ')}) on table ${client.escapeIdentifier(table)} to ${client.escapeIdentifier(role)}`);
+    if (rows.length > 0)
+      statements.push(
+        `grant select (${rows.map(({ name }) => client.escapeIdentifier(name)).join(', ')}) on table ${client.escapeIdentifier(table)} to ${client.escapeIdentifier(role)}`,
+      );
   }
   return statements;
 }
 
 /** How many rights were missing. Called under the migrations' lock. */
 export async function grantRights(client: pg.Client, roles: Roles): Promise<number> {
-  const { rows: [owner] } = await client.query<{ name: string; schema: string }>('select current_user as name, current_schema() as schema');
+  const {
+    rows: [owner],
+  } = await client.query<{ name: string; schema: string }>('select current_user as name, current_schema() as schema');
   let given = 0;
   for (const [part, role] of Object.entries(roles) as [Part, string][]) {
     if (role === owner?.name) continue;
     const { rows } = await client.query('select from pg_roles where rolname = $1', [role]);
     // The installed server makes its roles when it starts: an upgrade may be here before it.
-    if (rows.length === 0) throw new StoreError('not-ready', `the database has no role ${role}, which the ${part} signs in as: see docs/operating.md for the roles that it needs`);
+    if (rows.length === 0)
+      throw new StoreError(
+        'not-ready',
+        `the database has no role ${role}, which the ${part} signs in as: see docs/operating.md for the roles that it needs`,
+      );
     const statements = await missing(client, role, owner?.schema ?? 'public', RIGHTS[part]);
     if (statements.length === 0) continue;
     await client.query('begin');

@@ -18,19 +18,35 @@ export interface NewSession {
   expiresAt: Date;
 }
 
-export interface SessionCaller extends Pick<TokenRecord, 'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'> {
+export interface SessionCaller extends Pick<
+  TokenRecord,
+  'userId' | 'rootUserId' | 'role' | 'userStatus' | 'permissions'
+> {
   expiresAt: Date;
   tokenId: number | null;
   /** Opened by a sign-in with the password, not asked for with another credential. */
   signedIn: boolean;
 }
 
-export interface SessionRecord { id: string; createdAt: Date; expiresAt: Date; remoteIp: string; userAgent: string }
+export interface SessionRecord {
+  id: string;
+  createdAt: Date;
+  expiresAt: Date;
+  remoteIp: string;
+  userAgent: string;
+}
 
 interface CallerRow {
-  user_id: number; role: TokenRecord['role']; status: TokenRecord['userStatus']; session_permissions: string[] | null;
-  permissions: string[]; restrictions: string[]; above: Above[]; expires_at: Date;
-  token_id: number | null; parent_id: string | null;
+  user_id: number;
+  role: TokenRecord['role'];
+  status: TokenRecord['userStatus'];
+  session_permissions: string[] | null;
+  permissions: string[];
+  restrictions: string[];
+  above: Above[];
+  expires_at: Date;
+  token_id: number | null;
+  parent_id: string | null;
 }
 
 /** JWTs made with JWTs, one after the other; the table checks it, too. */
@@ -47,7 +63,16 @@ export function sessionCalls(database: Database) {
             insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id, depth) select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
               from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH} on conflict (id) do nothing returning id)
           select exists (select from made) or exists (select from sessions where id = $1) opened, $8::uuid is null or exists (select from parent) live`,
-        values: [session.id, session.userId, session.tokenId, session.permissions, session.remoteIp, session.userAgent, session.expiresAt, session.parentId],
+        values: [
+          session.id,
+          session.userId,
+          session.tokenId,
+          session.permissions,
+          session.remoteIp,
+          session.userAgent,
+          session.expiresAt,
+          session.parentId,
+        ],
       });
       if (row?.opened) return 'opened';
       return row?.live ? 'too-deep' : 'parent-ended';
@@ -63,33 +88,65 @@ export function sessionCalls(database: Database) {
             and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
         values: [id, userId],
       });
-      return row ? {
-        userId: row.user_id, rootUserId: row.above[0]?.id ?? row.user_id, role: row.role, userStatus: effectiveStatus(row.status, row.above), expiresAt: row.expires_at,
-        tokenId: row.token_id,
-        // The version before kept no parent: it wrote permissions for every JWT that was asked for with another credential.
-        signedIn: row.token_id === null && row.parent_id === null && row.session_permissions === null,
-        permissions: effectivePermissions(row.session_permissions, row.permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
-      } : null;
+      return row
+        ? {
+            userId: row.user_id,
+            rootUserId: row.above[0]?.id ?? row.user_id,
+            role: row.role,
+            userStatus: effectiveStatus(row.status, row.above),
+            expiresAt: row.expires_at,
+            tokenId: row.token_id,
+            // The version before kept no parent: it wrote permissions for every JWT that was asked for with another
+            // credential.
+            signedIn: row.token_id === null && row.parent_id === null && row.session_permissions === null,
+            permissions: effectivePermissions(
+              row.session_permissions,
+              row.permissions,
+              row.restrictions,
+              row.above.map(({ permissions }) => permissions),
+            ),
+          }
+        : null;
     },
 
     async listSessions(userId: number, includeExpired: boolean): Promise<SessionRecord[]> {
-      const rows = await database.rows<{ id: string; created_at: Date; ends_at: Date; remote_ip: string; user_agent: string }>({
+      const rows = await database.rows<{
+        id: string;
+        created_at: Date;
+        ends_at: Date;
+        remote_ip: string;
+        user_agent: string;
+      }>({
         name: 'list_sessions',
         text: `select id, created_at, least(expires_at, ended_at) ends_at, remote_ip, user_agent from sessions
           where user_id = $1 and ($2 or (ended_at is null and expires_at > now())) order by created_at desc, id limit 1000`,
         values: [userId, includeExpired],
       });
-      return rows.map((row) => ({ id: row.id, createdAt: row.created_at, expiresAt: row.ends_at, remoteIp: row.remote_ip, userAgent: row.user_agent }));
+      return rows.map((row) => ({
+        id: row.id,
+        createdAt: row.created_at,
+        expiresAt: row.ends_at,
+        remoteIp: row.remote_ip,
+        userAgent: row.user_agent,
+      }));
     },
 
     /** Whether there was one that went on. */
     async endSession(userId: number, id: string): Promise<boolean> {
-      const rows = await database.rows({ name: 'end_session', text: 'update sessions set ended_at = now() where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id', values: [userId, id] });
+      const rows = await database.rows({
+        name: 'end_session',
+        text: 'update sessions set ended_at = now() where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id',
+        values: [userId, id],
+      });
       return rows.length > 0;
     },
 
     async endSessions(userId: number, except: string | null = null): Promise<void> {
-      await database.rows({ name: 'end_sessions', text: 'update sessions set ended_at = now() where user_id = $1 and ended_at is null and id is distinct from $2::uuid', values: [userId, except] });
+      await database.rows({
+        name: 'end_sessions',
+        text: 'update sessions set ended_at = now() where user_id = $1 and ended_at is null and id is distinct from $2::uuid',
+        values: [userId, except],
+      });
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Figures of usage: one statement each, so that what is folded meanwhile is counted once. It adds up the rollups (in the widest pieces that
- * fit, cover.ts), what was not folded yet, and the requests of the two broken minutes at the ends of the range.
+ * Figures of usage: one statement each, so that what is folded meanwhile is counted once. It adds up the rollups (in
+ * the widest pieces that fit, cover.ts), what was not folded yet, and the requests of the two broken minutes at the
+ * ends of the range.
  */
 import { BUCKET, type Aggregation } from '../statistics/aggregation.ts';
 import { cover, widened, type Cover, type Range } from '../statistics/cover.ts';
@@ -17,11 +18,15 @@ export interface Figures {
 }
 
 /** Null: of all tokens. */
-export interface Owners { userIds: readonly number[] | 'everyone'; tokenIds: readonly number[] | null }
+export interface Owners {
+  userIds: readonly number[] | 'everyone';
+  tokenIds: readonly number[] | null;
+}
 
 const EVERYONE = 0;
 const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
-  // Whole numbers below 2^53 are exact so; sums of bigint are numeric, and turning those into texts takes longer than the sum.
+  // Whole numbers below 2^53 are exact so; sums of bigint are numeric, and turning those into texts takes longer than
+  // the sum.
   sum: (column) => `coalesce(sum((${column})::float8), 0)`,
   max: (column) => `max(${column})`,
   histogram: (column) => `string_agg(${column}, ',')`,
@@ -29,22 +34,34 @@ const SQL_OF: Record<Measure['aggregate'], (column: string) => string> = {
 
 type Place = 'kept' | 'live' | 'raw';
 
-/** The statement for these measures. Times are given as numbers of two per piece: it has the same text for every range, so it is prepared once. */
-function statement(measures: readonly Measure[], unit: string | null, pieces: { day: number; hour: number; minute: number; raw: number; live: boolean }, everyone: boolean): string {
+/**
+ * The statement for these measures. Times are given as numbers of two per piece: it has the same text for every range,
+ * so it is prepared once.
+ */
+function statement(
+  measures: readonly Measure[],
+  unit: string | null,
+  pieces: { day: number; hour: number; minute: number; raw: number; live: boolean },
+  everyone: boolean,
+): string {
   let next = 3;
   // A rollup as wide as the buckets has their times already.
-  const bucket = (grain: string, time: string) => (unit === null ? 'null::timestamptz' : unit === grain ? time : `date_trunc('${unit}', ${time}, 'UTC')`);
+  const bucket = (grain: string, time: string) =>
+    unit === null ? 'null::timestamptz' : unit === grain ? time : `date_trunc('${unit}', ${time}, 'UTC')`;
   const columns = (place: Place) => measures.map((measure, index) => `${measure[place]} m${index}`).join(', ');
   const part = (place: Place, table: string, time: string, grain: string) => {
     const user = everyone ? `${place === 'kept' ? 'user_id' : EVERYONE} user_id` : 'user_id';
     const owner = everyone && place !== 'kept' ? '$1::bigint[] is not null' : 'user_id = any($1::bigint[])';
-    const token = everyone && place === 'kept' ? '$2::bigint[] is null' : '($2::bigint[] is null or token_id = any($2::bigint[]))';
+    const token =
+      everyone && place === 'kept' ? '$2::bigint[] is null' : '($2::bigint[] is null or token_id = any($2::bigint[]))';
     const text = `select ${user}, ${bucket(grain, time)} bucket, ${columns(place)} from ${table} where ${owner} and ${token} and ${time} >= $${next} and ${time} < $${next + 1}${place === 'raw' ? ` and state <> 'open'` : ''}`;
     next += 2;
     return text;
   };
   const parts = [
-    ...(['day', 'hour', 'minute'] as const).flatMap((grain) => Array.from({ length: pieces[grain] }, () => part('kept', `rollup_${grain}`, 'at', grain))),
+    ...(['day', 'hour', 'minute'] as const).flatMap((grain) =>
+      Array.from({ length: pieces[grain] }, () => part('kept', `rollup_${grain}`, 'at', grain)),
+    ),
     ...(pieces.live ? [part('live', 'usage_minute', 'minute', 'minute')] : []),
     ...Array.from({ length: pieces.raw }, () => part('raw', 'requests', 'submitted_at', 'request')),
   ];
@@ -53,16 +70,42 @@ function statement(measures: readonly Measure[], unit: string | null, pieces: { 
 
 const times = (ranges: Range[]) => ranges.flatMap(({ from, to }) => [new Date(from), new Date(to)]);
 
-export function usageQuery(name: string, measures: readonly Measure[], owners: Owners, range: Range, { unit, coarsest }: { unit: string | null; coarsest: Cover | null }): Query | null {
-  const pieces: Cover = coarsest ?? { day: [], hour: [], minute: [], raw: range.from < range.to ? [range] : [], folded: { from: 0, to: 0 } };
+export function usageQuery(
+  name: string,
+  measures: readonly Measure[],
+  owners: Owners,
+  range: Range,
+  { unit, coarsest }: { unit: string | null; coarsest: Cover | null },
+): Query | null {
+  const pieces: Cover = coarsest ?? {
+    day: [],
+    hour: [],
+    minute: [],
+    raw: range.from < range.to ? [range] : [],
+    folded: { from: 0, to: 0 },
+  };
   const live = pieces.folded.from < pieces.folded.to;
-  const counts = { day: pieces.day.length, hour: pieces.hour.length, minute: pieces.minute.length, raw: pieces.raw.length, live };
+  const counts = {
+    day: pieces.day.length,
+    hour: pieces.hour.length,
+    minute: pieces.minute.length,
+    raw: pieces.raw.length,
+    live,
+  };
   if (!live && counts.raw === 0) return null;
   const everyone = owners.userIds === 'everyone';
   return {
     name: `${name}_${unit ?? 'one'}_${counts.day}${counts.hour}${counts.minute}${counts.raw}${everyone ? '_all' : ''}`,
     text: statement(measures, unit, counts, everyone),
-    values: [owners.userIds === 'everyone' ? [EVERYONE] : owners.userIds, owners.tokenIds, ...times(pieces.day), ...times(pieces.hour), ...times(pieces.minute), ...(live ? times([pieces.folded]) : []), ...times(pieces.raw)],
+    values: [
+      owners.userIds === 'everyone' ? [EVERYONE] : owners.userIds,
+      owners.tokenIds,
+      ...times(pieces.day),
+      ...times(pieces.hour),
+      ...times(pieces.minute),
+      ...(live ? times([pieces.folded]) : []),
+      ...times(pieces.raw),
+    ],
     // Their times are in them: a plan that is made for them reads only the partitions it needs.
     ...(counts.raw > 0 ? { prepared: false } : {}),
     array: true,
@@ -72,21 +115,40 @@ export function usageQuery(name: string, measures: readonly Measure[], owners: O
 export function statisticsCalls(database: Database, requestsSince: () => Promise<number>) {
   return {
     /** In the order of users and time; only buckets that hold something. */
-    async usageFigures(statistic: Statistic, owners: Owners, period: { from: Date; to: Date }, aggregation: Aggregation): Promise<Figures[]> {
+    async usageFigures(
+      statistic: Statistic,
+      owners: Owners,
+      period: { from: Date; to: Date },
+      aggregation: Aggregation,
+    ): Promise<Figures[]> {
       const { unit, coarsest } = BUCKET[aggregation];
       const asked = { from: period.from.getTime(), to: period.to.getTime() };
       const range = coarsest === null ? asked : widened(asked, await requestsSince());
-      const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, { unit, coarsest: coarsest && cover(range, coarsest) });
+      const query = usageQuery(`usage_${statistic}`, MEASURES[statistic], owners, range, {
+        unit,
+        coarsest: coarsest && cover(range, coarsest),
+      });
       if (!query) return [];
       const rows = await database.rows<[number, number | null, ...(number | string)[]]>(query);
       return rows.map(([userId, at, ...values]) => ({ userId, at: at === null ? null : new Date(at), values }));
     },
 
-    /** How many requests ended in this range, of these kinds and ends (none given: of all). Like every figure it is exact. */
-    async countEnded(owners: Owners, range: Range, kinds: readonly string[], states: readonly string[]): Promise<number> {
+    /**
+     * How many requests ended in this range, of these kinds and ends (none given: of all). Like every figure it is
+     * exact.
+     */
+    async countEnded(
+      owners: Owners,
+      range: Range,
+      kinds: readonly string[],
+      states: readonly string[],
+    ): Promise<number> {
       const exact = widened(range, await requestsSince());
       const name = `count_${[...kinds].sort().join('')}_${[...states].sort().join('')}`;
-      const query = usageQuery(name, [crossed(kinds, states)], owners, exact, { unit: null, coarsest: cover(exact, 'day') });
+      const query = usageQuery(name, [crossed(kinds, states)], owners, exact, {
+        unit: null,
+        coarsest: cover(exact, 'day'),
+      });
       const rows = query ? await database.rows<[number, null, number]>(query) : [];
       return rows.reduce((total, [, , count]) => total + count, 0);
     },

@@ -31,11 +31,18 @@ export async function openStore(settings: StoreSettings) {
   let clock: StoreClock;
   try {
     const sample = async () => {
-      const [row] = await database.rows<{ ms: number }>({ name: 'clock', text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms', values: [] });
+      const [row] = await database.rows<{ ms: number }>({
+        name: 'clock',
+        text: 'select (extract(epoch from clock_timestamp()) * 1000)::float8 ms',
+        values: [],
+      });
       if (!row) throw new StoreError('query-failed', 'clock gave no row');
       return row.ms;
     };
-    clock = await startClock(sample, settings.onError ? { onError: (error) => settings.onError?.(error as Error) } : {});
+    clock = await startClock(
+      sample,
+      settings.onError ? { onError: (error) => settings.onError?.(error as Error) } : {},
+    );
   } catch (error) {
     await database.end();
     throw error;
@@ -62,39 +69,65 @@ export async function openStore(settings: StoreSettings) {
     },
 
     listenTokens(onChange: (change: TokenChange) => void): Listener {
-      const listener = listenTokens({ ...settings, url: settings.directUrl || settings.url }, onChange, (error) => settings.onError?.(error as Error));
+      const listener = listenTokens({ ...settings, url: settings.directUrl || settings.url }, onChange, (error) =>
+        settings.onError?.(error as Error),
+      );
       listeners.push(listener);
       return listener;
     },
 
     /** Calls when a webhook may be due that was not before. */
     listenWebhooks(onDue: () => void): Listener {
-      const listener = listen({ ...settings, url: settings.directUrl || settings.url }, 'py_webhooks', { heard: onDue, missed: onDue }, (error) => settings.onError?.(error as Error));
+      const listener = listen(
+        { ...settings, url: settings.directUrl || settings.url },
+        'py_webhooks',
+        { heard: onDue, missed: onDue },
+        (error) => settings.onError?.(error as Error),
+      );
       listeners.push(listener);
       return listener;
     },
 
     /** Makes the coming months' partitions; how many were missing. To be called at start and daily, by any replica. */
     async ensurePartitions(): Promise<number> {
-      const [row] = await database.rows<{ made: number }>({ name: 'ensure_partitions', text: 'select ensure_partitions() made', values: [] });
+      const [row] = await database.rows<{ made: number }>({
+        name: 'ensure_partitions',
+        text: 'select ensure_partitions() made',
+        values: [],
+      });
       return row?.made ?? 0;
     },
 
     /** Removes what has served: idempotency keys after a day, rate limits that are whole again. */
     async forgetExpired(): Promise<void> {
-      await database.rows({ name: 'forget_idempotency', text: `delete from idempotency where created_at < now() - interval '24 hours'`, values: [] });
-      await database.rows({ name: 'forget_rates', text: `delete from rate_limits where tat < now() - interval '1 hour'`, values: [] });
+      await database.rows({
+        name: 'forget_idempotency',
+        text: `delete from idempotency where created_at < now() - interval '24 hours'`,
+        values: [],
+      });
+      await database.rows({
+        name: 'forget_rates',
+        text: `delete from rate_limits where tat < now() - interval '1 hour'`,
+        values: [],
+      });
     },
 
     async installId(): Promise<string> {
-      const [row] = await database.rows<{ value: string }>({ name: 'install_id', text: `select value from settings where key = 'install.id'`, values: [] });
+      const [row] = await database.rows<{ value: string }>({
+        name: 'install_id',
+        text: `select value from settings where key = 'install.id'`,
+        values: [],
+      });
       if (!row) throw new StoreError('not-ready', 'the schema is not there: run the role migrate');
       return row.value;
     },
 
     /** Whether Postgres answers a query right now. */
     async healthy(): Promise<boolean> {
-      return database.once({ name: 'healthy', text: 'select 1', values: [] }).then(() => true, () => false);
+      return database.once({ name: 'healthy', text: 'select 1', values: [] }).then(
+        () => true,
+        () => false,
+      );
     },
 
     connections: () => database.idle(),

@@ -1,6 +1,6 @@
 /**
- * Whether and how a connection to Postgres is encrypted. Decided here alone: pg lets `sslmode` in the address replace every other
- * setting, so that a given certificate authority was dropped.
+ * Whether and how a connection to Postgres is encrypted. Decided here alone: pg lets `sslmode` in the address replace
+ * every other setting, so that a given certificate authority was dropped.
  *
  * | sslmode               | no CA given                      | CA given                              |
  * |-----------------------|----------------------------------|---------------------------------------|
@@ -16,7 +16,14 @@ import type { ConnectionOptions } from 'node:tls';
 import { StoreError } from './errors.ts';
 
 type Mode = 'off' | 'full' | 'ca' | 'unverified';
-const MODES: Record<string, Mode> = { disable: 'off', prefer: 'full', require: 'full', 'verify-full': 'full', 'verify-ca': 'ca', 'no-verify': 'unverified' };
+const MODES: Record<string, Mode> = {
+  disable: 'off',
+  prefer: 'full',
+  require: 'full',
+  'verify-full': 'full',
+  'verify-ca': 'ca',
+  'no-verify': 'unverified',
+};
 const OF_TLS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat'];
 
 const refused = (text: string): StoreError => new StoreError('invalid', `the address of Postgres: ${text}`);
@@ -41,9 +48,15 @@ function readPem(file: string, what: string): string {
   }
 }
 
-export interface Reached { url: string; ssl: false | ConnectionOptions }
+export interface Reached {
+  url: string;
+  ssl: false | ConnectionOptions;
+}
 
-/** The address without its settings of TLS, and these as pg takes them. A given CA is never dropped; an empty file name is none. */
+/**
+ * The address without its settings of TLS, and these as pg takes them. A given CA is never dropped; an empty file name
+ * is none.
+ */
 export function reached(address: string, caFile: string | undefined): Reached {
   const [base = '', ...rest] = address.split('?');
   const query = new URLSearchParams(rest.join('?'));
@@ -55,9 +68,12 @@ export function reached(address: string, caFile: string | undefined): Reached {
   for (const name of OF_TLS) query.delete(name);
   const url = query.size > 0 ? `${base}?${query}` : base;
 
-  if (file !== undefined && mode === 'off') throw refused('sslmode=disable contradicts the certificate authority that is given');
-  if (file !== undefined && mode === 'unverified') throw refused('sslmode=no-verify contradicts the certificate authority that is given');
-  if (file === undefined && mode === 'ca') throw refused('sslmode=verify-ca needs a certificate authority; without one take verify-full');
+  if (file !== undefined && mode === 'off')
+    throw refused('sslmode=disable contradicts the certificate authority that is given');
+  if (file !== undefined && mode === 'unverified')
+    throw refused('sslmode=no-verify contradicts the certificate authority that is given');
+  if (file === undefined && mode === 'ca')
+    throw refused('sslmode=verify-ca needs a certificate authority; without one take verify-full');
   if (mode === 'off') return { url, ssl: false };
   return {
     url,

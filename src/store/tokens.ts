@@ -1,11 +1,21 @@
 /** Tokens with all that the gateway and the leader need to know of them. */
 import type { Database } from './connection.ts';
 import { ABOVE, type Above } from './chain.ts';
-import { effectiveLimits, effectivePermissions, effectiveStatus, NO_GIVEN_LIMITS, type GivenLimits, type GivenToAccount } from './limits.ts';
+import {
+  effectiveLimits,
+  effectivePermissions,
+  effectiveStatus,
+  NO_GIVEN_LIMITS,
+  type GivenLimits,
+  type GivenToAccount,
+} from './limits.ts';
 import { quotasOf } from './quota.ts';
 import type { DefaultLimits, Limits, MonthlyLimits, TokenRecord } from './records.ts';
 
-type Prefixed<P extends string> = Record<`${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`, number | null>;
+type Prefixed<P extends string> = Record<
+  `${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`,
+  number | null
+>;
 interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
   id: number;
   user_id: number;
@@ -32,50 +42,82 @@ const SELECT = `select t.id, t.user_id, t.name, u.role, u.status user_status,
   from tokens t join users u on u.id = t.user_id`;
 const LIVE = 't.revoked_at is null';
 
-const givenToToken = (row: Prefixed<'t'>): GivenLimits =>
-  ({ requestsPerMinute: row.t_per_minute, concurrency: row.t_concurrency, queueTimeoutMs: row.t_queue, fileBytes: row.t_bytes });
-const givenToUser = (row: Prefixed<'u'> & Pick<TokenRow, 'u_account'>): GivenToAccount =>
-  ({ requestsPerMinute: row.u_per_minute, concurrency: row.u_concurrency, queueTimeoutMs: row.u_queue, fileBytes: row.u_bytes, accountConcurrency: row.u_account });
-
-const toRecord = (defaults: DefaultLimits) => (row: TokenRow): TokenRecord => ({
-  id: row.id,
-  userId: row.user_id,
-  rootUserId: row.above[0]?.id ?? row.user_id,
-  name: row.name,
-  role: row.role,
-  userStatus: effectiveStatus(row.user_status, row.above),
-  permissions: effectivePermissions(row.token_permissions, row.user_permissions, row.restrictions, row.above.map(({ permissions }) => permissions)),
-  expiresAt: row.expires_at,
-  limits: effectiveLimits(givenToToken(row), givenToUser(row), row.above, defaults),
-  quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
-  allow: row.allow,
+const givenToToken = (row: Prefixed<'t'>): GivenLimits => ({
+  requestsPerMinute: row.t_per_minute,
+  concurrency: row.t_concurrency,
+  queueTimeoutMs: row.t_queue,
+  fileBytes: row.t_bytes,
 });
+const givenToUser = (row: Prefixed<'u'> & Pick<TokenRow, 'u_account'>): GivenToAccount => ({
+  requestsPerMinute: row.u_per_minute,
+  concurrency: row.u_concurrency,
+  queueTimeoutMs: row.u_queue,
+  fileBytes: row.u_bytes,
+  accountConcurrency: row.u_account,
+});
+
+const toRecord =
+  (defaults: DefaultLimits) =>
+  (row: TokenRow): TokenRecord => ({
+    id: row.id,
+    userId: row.user_id,
+    rootUserId: row.above[0]?.id ?? row.user_id,
+    name: row.name,
+    role: row.role,
+    userStatus: effectiveStatus(row.user_status, row.above),
+    permissions: effectivePermissions(
+      row.token_permissions,
+      row.user_permissions,
+      row.restrictions,
+      row.above.map(({ permissions }) => permissions),
+    ),
+    expiresAt: row.expires_at,
+    limits: effectiveLimits(givenToToken(row), givenToUser(row), row.above, defaults),
+    quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
+    allow: row.allow,
+  });
 
 export function tokenCalls(database: Database, defaults: DefaultLimits) {
   const record = toRecord(defaults);
   return {
-    /** Null: unknown or revoked. Expired ones and those of suspended users are found: the caller answers differently. */
+    /**
+     * Null: unknown or revoked. Expired ones and those of suspended users are found: the caller answers differently.
+     */
     async findToken(sha256: Buffer): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({ name: 'find_token', text: `${SELECT} where ${LIVE} and t.sha256 = $1`, values: [sha256] });
+      const rows = await database.rows<TokenRow>({
+        name: 'find_token',
+        text: `${SELECT} where ${LIVE} and t.sha256 = $1`,
+        values: [sha256],
+      });
       return rows[0] ? record(rows[0]) : null;
     },
 
     /** The token of jobs that were made with kubectl. */
     async defaultToken(): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({ name: 'default_token', text: `${SELECT} where ${LIVE} and t.is_default`, values: [] });
+      const rows = await database.rows<TokenRow>({
+        name: 'default_token',
+        text: `${SELECT} where ${LIVE} and t.is_default`,
+        values: [],
+      });
       return rows[0] ? record(rows[0]) : null;
     },
 
     /** Revoked ones, too: what runs for them goes on, within what they had. */
     async tokenEvenRevoked(id: number): Promise<TokenRecord | null> {
-      const rows = await database.rows<TokenRow>({ name: 'token_even_revoked', text: `${SELECT} where t.id = $1`, values: [id] });
+      const rows = await database.rows<TokenRow>({
+        name: 'token_even_revoked',
+        text: `${SELECT} where t.id = $1`,
+        values: [id],
+      });
       return rows[0] ? record(rows[0]) : null;
     },
 
     /** What a user's tokens have that narrow nothing. */
     async userLimitsInForce(userId: number): Promise<Limits | null> {
       const [row] = await database.rows<Prefixed<'u'> & Pick<TokenRow, 'u_account' | 'above'>>({
-        name: 'user_limits_in_force', text: `select ${limitColumns('u')}, u.account_concurrency u_account, ${ABOVE} above from users u where u.id = $1`, values: [userId],
+        name: 'user_limits_in_force',
+        text: `select ${limitColumns('u')}, u.account_concurrency u_account, ${ABOVE} above from users u where u.id = $1`,
+        values: [userId],
       });
       return row ? effectiveLimits(NO_GIVEN_LIMITS, givenToUser(row), row.above, defaults) : null;
     },
@@ -83,7 +125,11 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
     /** The live ones among these tokens, whole. A revoked one is absent. */
     async tokenLimits(ids: number[]): Promise<Map<number, TokenRecord>> {
       if (ids.length === 0) return new Map();
-      const rows = await database.rows<TokenRow>({ name: 'token_limits', text: `${SELECT} where ${LIVE} and t.id = any($1)`, values: [ids] });
+      const rows = await database.rows<TokenRow>({
+        name: 'token_limits',
+        text: `${SELECT} where ${LIVE} and t.id = any($1)`,
+        values: [ids],
+      });
       return new Map(rows.map((row) => [row.id, record(row)]));
     },
   };

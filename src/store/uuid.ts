@@ -1,12 +1,15 @@
-/** Request ids: UUIDv7, whose first 48 bits are the submission time in milliseconds, so that an id alone finds its partition. */
+/**
+ * Request ids: UUIDv7, whose first 48 bits are the submission time in milliseconds, so that an id alone finds its
+ * partition.
+ */
 import { randomFillSync } from 'node:crypto';
 
 export function uuidv7(epochMs: number): string {
   const bytes = Buffer.alloc(16);
   randomFillSync(bytes, 6);
   bytes.writeUIntBE(Math.floor(epochMs), 0, 6);
-  bytes[6] = (bytes[6] ?? 0) & 0x0f | 0x70;
-  bytes[8] = (bytes[8] ?? 0) & 0x3f | 0x80;
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -1,4 +1,7 @@
-/** The webhook outbox: rows are written by the transaction that closes a request, claimed under a lease, and kept with what came of each attempt. */
+/**
+ * The webhook outbox: rows are written by the transaction that closes a request, claimed under a lease, and kept with
+ * what came of each attempt.
+ */
 import type { Database } from './connection.ts';
 import { jsonb } from './storable.ts';
 
@@ -57,9 +60,7 @@ export interface WebhookClaim {
   busy: ReadonlyMap<number, number>;
 }
 
-export type WebhookVerdict =
-  | { state: 'delivered' | 'failed' }
-  | { state: 'pending'; afterMs: number };
+export type WebhookVerdict = { state: 'delivered' | 'failed' } | { state: 'pending'; afterMs: number };
 
 export interface WebhookFilter {
   /** Null: everyone's (an administrator). Else these users' alone. */
@@ -74,8 +75,32 @@ export interface WebhookFilter {
   offset: number;
 }
 
-interface DueRow { id: string; request_id: string; submitted_at: Date; token_id: number; account: number; url: string; step: number; lost: boolean; secret: Buffer | null; token_gone: boolean; allow: DueWebhook['allow'] | null }
-interface Row { id: string; request_id: string; token_id: number; user_id: number; url: string; state: WebhookState; attempts: WebhookAttempt[]; next_at: Date; created_at: Date; ended_at: Date | null; total: number }
+interface DueRow {
+  id: string;
+  request_id: string;
+  submitted_at: Date;
+  token_id: number;
+  account: number;
+  url: string;
+  step: number;
+  lost: boolean;
+  secret: Buffer | null;
+  token_gone: boolean;
+  allow: DueWebhook['allow'] | null;
+}
+interface Row {
+  id: string;
+  request_id: string;
+  token_id: number;
+  user_id: number;
+  url: string;
+  state: WebhookState;
+  attempts: WebhookAttempt[];
+  next_at: Date;
+  created_at: Date;
+  ended_at: Date | null;
+  total: number;
+}
 
 /** Of a webhook that is sent again and again by hand, the last ones are kept. */
 const KEPT_ATTEMPTS = 50;
@@ -83,8 +108,8 @@ const KEPT_ATTEMPTS = 50;
 const LOOK = 2_000;
 
 const SENDABLE = `state = 'pending' and next_at <= now() and (lease_until is null or lease_until < now())`;
-// Chosen first and locked by their keys afterwards: as one join, a table without statistics made it a nested loop of 1,000 × 1,000 rows, 2.7 s.
-// More are chosen than wanted, because other replicas choose the same ones at the same time.
+// Chosen first and locked by their keys afterwards: as one join, a table without statistics made it a nested loop of
+// 1,000 × 1,000 rows, 2.7 s. More are chosen than wanted, because other replicas choose the same ones at the same time.
 // Of a user who is gone, the user is the account.
 const CLAIM = `
   with due as materialized (
@@ -105,17 +130,39 @@ const COLUMNS = 'id, request_id, token_id, user_id, url, state, attempts, next_a
 const SORTS = { created: 'created_at', state: 'state', next: 'next_at' } as const;
 
 const toRecord = (row: Omit<Row, 'total'>): WebhookRecord => ({
-  id: row.id, requestId: row.request_id, tokenId: row.token_id, userId: row.user_id, url: row.url, state: row.state, attempts: row.attempts,
-  nextAt: row.state === 'pending' ? row.next_at : null, createdAt: row.created_at, endedAt: row.ended_at,
+  id: row.id,
+  requestId: row.request_id,
+  tokenId: row.token_id,
+  userId: row.user_id,
+  url: row.url,
+  state: row.state,
+  attempts: row.attempts,
+  nextAt: row.state === 'pending' ? row.next_at : null,
+  createdAt: row.created_at,
+  endedAt: row.ended_at,
 });
 
 export function webhookCalls(database: Database) {
   return {
     async claimWebhooks({ holder, leaseMs, limit, perAccount, busy }: WebhookClaim): Promise<DueWebhook[]> {
       const full = [...busy].filter(([, held]) => held >= perAccount).map(([account]) => account);
-      const rows = await database.rows<DueRow>({ name: 'claim_webhooks', text: CLAIM, values: [holder, leaseMs, limit, perAccount, full, [...busy.keys()], [...busy.values()]] });
+      const rows = await database.rows<DueRow>({
+        name: 'claim_webhooks',
+        text: CLAIM,
+        values: [holder, leaseMs, limit, perAccount, full, [...busy.keys()], [...busy.values()]],
+      });
       return rows.map((row) => ({
-        id: row.id, requestId: row.request_id, submittedAt: row.submitted_at, tokenId: row.token_id, account: row.account, url: row.url, step: row.step, lost: row.lost, secret: row.secret, tokenGone: row.token_gone, allow: row.allow ?? [],
+        id: row.id,
+        requestId: row.request_id,
+        submittedAt: row.submitted_at,
+        tokenId: row.token_id,
+        account: row.account,
+        url: row.url,
+        step: row.step,
+        lost: row.lost,
+        secret: row.secret,
+        tokenGone: row.token_gone,
+        allow: row.allow ?? [],
       }));
     },
 
@@ -129,8 +176,16 @@ export function webhookCalls(database: Database) {
       return row?.ms ?? null;
     },
 
-    /** Writes what came of an attempt, and gives the lease back. False: the lease had run out and the row is another's now; its verdict counts. */
-    async recordWebhook(id: string, holder: string, attempt: WebhookAttempt, verdict: WebhookVerdict): Promise<boolean> {
+    /**
+     * Writes what came of an attempt, and gives the lease back. False: the lease had run out and the row is another's
+     * now; its verdict counts.
+     */
+    async recordWebhook(
+      id: string,
+      holder: string,
+      attempt: WebhookAttempt,
+      verdict: WebhookVerdict,
+    ): Promise<boolean> {
       const again = verdict.state === 'pending';
       const rows = await database.rows<{ id: string }>({
         name: 'record_webhook',
@@ -161,12 +216,19 @@ export function webhookCalls(database: Database) {
           text: `select ${COLUMNS} from webhook_outbox where ${where} order by ${SORTS[sort]} ${order}, id ${order} limit $5 offset $6`,
           values: [...values, filter.limit, filter.offset],
         }),
-        database.rows<{ total: number }>({ name: 'count_webhooks', text: `select count(*) total from webhook_outbox where ${where}`, values }),
+        database.rows<{ total: number }>({
+          name: 'count_webhooks',
+          text: `select count(*) total from webhook_outbox where ${where}`,
+          values,
+        }),
       ]);
       return { webhooks: rows.map(toRecord), total: count?.total ?? 0 };
     },
 
-    /** Due now, its schedule from the beginning where it had ended. Null: there is none, or it is not theirs. One that is being sent stays as it is. */
+    /**
+     * Due now, its schedule from the beginning where it had ended. Null: there is none, or it is not theirs. One that
+     * is being sent stays as it is.
+     */
     async retryWebhook(id: string, userIds: readonly number[] | null): Promise<WebhookRecord | null> {
       const values = [id, userIds];
       const mine = `id = $1 and ($2::bigint[] is null or user_id = any($2))`;
@@ -176,13 +238,21 @@ export function webhookCalls(database: Database) {
           where ${mine} and (lease_until is null or lease_until < now())`,
         values,
       });
-      const [row] = await database.rows<Row>({ name: 'read_webhook', text: `select ${COLUMNS} from webhook_outbox where ${mine}`, values });
+      const [row] = await database.rows<Row>({
+        name: 'read_webhook',
+        text: `select ${COLUMNS} from webhook_outbox where ${mine}`,
+        values,
+      });
       return row ? toRecord(row) : null;
     },
 
     /** Ended ones are forgotten after this; those that wait never are. */
     async forgetWebhooks(olderThanDays: number): Promise<void> {
-      await database.rows({ name: 'forget_webhooks', text: `delete from webhook_outbox where state <> 'pending' and ended_at < now() - make_interval(days => $1)`, values: [olderThanDays] });
+      await database.rows({
+        name: 'forget_webhooks',
+        text: `delete from webhook_outbox where state <> 'pending' and ended_at < now() - make_interval(days => $1)`,
+        values: [olderThanDays],
+      });
     },
   };
 }

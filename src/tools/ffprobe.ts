@@ -1,18 +1,70 @@
 /** The options of ffprobe. Whatever names a file, a log, a format to force or a network address is not among them. */
 import type { OptionSpec } from './option.ts';
 
-const flag = (name: string, byDefault: boolean, description: string): OptionSpec => ({ name, type: 'boolean', default: byDefault, flag: name, description });
-const text = (name: string, description: string): OptionSpec => ({ name, type: 'string', default: null, flag: name, description });
-const size = (name: string, description: string): OptionSpec => ({ name, type: 'integer', default: 0, minimum: 0, maximum: 9_000_000_000_000_000, flag: name, description });
+const flag = (name: string, byDefault: boolean, description: string): OptionSpec => ({
+  name,
+  type: 'boolean',
+  default: byDefault,
+  flag: name,
+  description,
+});
+const text = (name: string, description: string): OptionSpec => ({
+  name,
+  type: 'string',
+  default: null,
+  flag: name,
+  description,
+});
+const size = (name: string, description: string): OptionSpec => ({
+  name,
+  type: 'integer',
+  default: 0,
+  minimum: 0,
+  maximum: 9_000_000_000_000_000,
+  flag: name,
+  description,
+});
 const extraFlag = (name: string): OptionSpec => ({ name, type: 'boolean', default: false, flag: name, extra: true });
-const extraNumber = (name: string, minimum = 0, maximum = 2_147_483_647): OptionSpec => ({ name, type: 'integer', default: null, minimum, maximum, flag: name, extra: true });
-const extraWords = (name: string): OptionSpec => ({ name, type: 'string', default: null, pattern: '[A-Za-z0-9_+-]{1,200}', flag: name, extra: true });
+const extraNumber = (name: string, minimum = 0, maximum = 2_147_483_647): OptionSpec => ({
+  name,
+  type: 'integer',
+  default: null,
+  minimum,
+  maximum,
+  flag: name,
+  extra: true,
+});
+const extraWords = (name: string): OptionSpec => ({
+  name,
+  type: 'string',
+  default: null,
+  pattern: '[A-Za-z0-9_+-]{1,200}',
+  flag: name,
+  extra: true,
+});
 
 /** How much of ffprobe's log is in the result, as the numbers that -show_log takes. */
-export const LOG_LEVELS: Readonly<Record<string, number>> = { quiet: -8, panic: 0, fatal: 8, error: 16, warning: 24, info: 32, verbose: 40, debug: 48, trace: 56 };
+export const LOG_LEVELS: Readonly<Record<string, number>> = {
+  quiet: -8,
+  panic: 0,
+  fatal: 8,
+  error: 16,
+  warning: 24,
+  info: 32,
+  verbose: 40,
+  debug: 48,
+  trace: 56,
+};
 
 export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
-  { name: 'output_format', type: 'enum', values: ['default', 'csv', 'flat', 'ini', 'json', 'xml'], default: 'json', flag: 'of', description: 'Format of the output.' },
+  {
+    name: 'output_format',
+    type: 'enum',
+    values: ['default', 'csv', 'flat', 'ini', 'json', 'xml'],
+    default: 'json',
+    flag: 'of',
+    description: 'Format of the output.',
+  },
   flag('show_format', true, 'The container.'),
   flag('show_streams', true, 'Every stream.'),
   flag('show_programs', true, 'Programs and their streams.'),
@@ -30,12 +82,31 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   flag('byte_binary_prefix', false, 'Binary prefixes for sizes.'),
   flag('sexagesimal', false, 'Times as HH:MM:SS.'),
   flag('skip_estimate_duration_from_pts', false, 'Do not estimate the duration from the last packets.'),
-  { name: 'tls_verify', type: 'boolean', default: false, description: 'Refuse a source whose certificate does not verify.' },
+  {
+    name: 'tls_verify',
+    type: 'boolean',
+    default: false,
+    description: 'Refuse a source whose certificate does not verify.',
+  },
   text('show_entries', 'Only these entries: section=name,name:section=name.'),
   text('select_streams', 'Only streams that this specifier selects.'),
   text('read_intervals', 'Only these parts: start%end, with + for lengths and # for packets.'),
-  { name: 'show_log', type: 'enum', values: Object.keys(LOG_LEVELS), default: null, flag: 'show_log', description: 'Log lines of the decoder up to this level, beside the frames.' },
-  { name: 'skip_frame', type: 'enum', values: ['none', 'default', 'noref', 'bidir', 'nokey', 'nointra', 'all'], default: null, flag: 'skip_frame', description: 'Frames that are not decoded.' },
+  {
+    name: 'show_log',
+    type: 'enum',
+    values: Object.keys(LOG_LEVELS),
+    default: null,
+    flag: 'show_log',
+    description: 'Log lines of the decoder up to this level, beside the frames.',
+  },
+  {
+    name: 'skip_frame',
+    type: 'enum',
+    values: ['none', 'default', 'noref', 'bidir', 'nokey', 'nointra', 'all'],
+    default: null,
+    flag: 'skip_frame',
+    description: 'Frames that are not decoded.',
+  },
   { ...size('probesize', 'Bytes read to find out the format.'), least: 32 },
   size('analyzeduration', 'Microseconds analysed to find out the streams.'),
   { ...size('max_probe_packets', 'Packets buffered while a codec is found out.'), maximum: 2_147_483_647 },
@@ -47,7 +118,14 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   extraFlag('show_pixel_formats'),
   extraFlag('bitexact'),
   extraFlag('analyze_frames'),
-  { name: 'show_optional_fields', type: 'enum', values: ['always', 'never', 'auto'], default: null, flag: 'show_optional_fields', extra: true },
+  {
+    name: 'show_optional_fields',
+    type: 'enum',
+    values: ['always', 'never', 'auto'],
+    default: null,
+    flag: 'show_optional_fields',
+    extra: true,
+  },
   extraWords('fflags'),
   extraWords('err_detect'),
   extraWords('export_side_data'),

@@ -8,4 +8,5 @@ function ofMediainfo(output: string): string {
   return output === 'HTML' ? 'text/html' : 'application/xml';
 }
 
-export const mediaTypeOf = (tool: 'ffprobe' | 'mediainfo', format: string): string => `${tool === 'ffprobe' ? (FFPROBE[format] ?? 'text/plain') : ofMediainfo(format)}; charset=utf-8`;
+export const mediaTypeOf = (tool: 'ffprobe' | 'mediainfo', format: string): string =>
+  `${tool === 'ffprobe' ? (FFPROBE[format] ?? 'text/plain') : ofMediainfo(format)}; charset=utf-8`;

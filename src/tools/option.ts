@@ -1,4 +1,7 @@
-/** What an option of a tool is. One table per tool: the API validates and describes requests by it, the runner makes arguments of it. */
+/**
+ * What an option of a tool is. One table per tool: the API validates and describes requests by it, the runner makes
+ * arguments of it.
+ */
 
 export interface OptionSpec {
   /** As callers write it. */
@@ -6,9 +9,14 @@ export interface OptionSpec {
   type: 'boolean' | 'integer' | 'number' | 'string' | 'enum';
   values?: readonly string[];
   default: string | number | boolean | null;
-  /** The tool's own name for it, without dashes. Absent where nothing of the kind is passed, or the tool does not list it in its help. */
+  /**
+   * The tool's own name for it, without dashes. Absent where nothing of the kind is passed, or the tool does not list
+   * it in its help.
+   */
   flag?: string;
-  /** The name by which a version reports which values it has (`Output=XML`), or that it lacks the option (`!Language`). */
+  /**
+   * The name by which a version reports which values it has (`Output=XML`), or that it lacks the option (`!Language`).
+   */
   reported?: string;
   minimum?: number;
   maximum?: number;
@@ -37,19 +45,28 @@ const DECIMAL = /^-?\d{1,12}(\.\d{1,12})?$/;
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** Every option of the table with its value, from the texts of a job: what a job leaves out has its default. Throws an OptionError. */
-export function readOptions(table: readonly OptionSpec[], texts: Record<string, string>): Map<OptionSpec, string | number | boolean | null> {
+/**
+ * Every option of the table with its value, from the texts of a job: what a job leaves out has its default. Throws an
+ * OptionError.
+ */
+export function readOptions(
+  table: readonly OptionSpec[],
+  texts: Record<string, string>,
+): Map<OptionSpec, string | number | boolean | null> {
   const known = new Set(table.map(({ name }) => name));
   for (const name of Object.keys(texts)) if (!known.has(name)) throw new OptionError(name, 'there is no such option');
-  return new Map(table.map((spec) => {
-    const text = Object.hasOwn(texts, spec.name) ? texts[spec.name] : undefined;
-    return [spec, text === undefined ? spec.default : readOption(spec, text)];
-  }));
+  return new Map(
+    table.map((spec) => {
+      const text = Object.hasOwn(texts, spec.name) ? texts[spec.name] : undefined;
+      return [spec, text === undefined ? spec.default : readOption(spec, text)];
+    }),
+  );
 }
 
 function readOption(spec: OptionSpec, text: string): string | number | boolean {
   const { name } = spec;
-  if (text.length > MAX_TEXT || CONTROL.test(text)) throw new OptionError(name, 'is too long or holds control characters');
+  if (text.length > MAX_TEXT || CONTROL.test(text))
+    throw new OptionError(name, 'is too long or holds control characters');
   switch (spec.type) {
     case 'boolean':
       if (text !== 'true' && text !== 'false') throw new OptionError(name, 'must be true or false');
@@ -58,8 +75,13 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
     case 'number': {
       const value = (spec.type === 'integer' ? WHOLE : DECIMAL).test(text) ? Number(text) : Number.NaN;
       const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
-      if (!(value >= minimum && value <= maximum)) throw new OptionError(name, `must be a${spec.type === 'integer' ? ' whole' : ''} number from ${minimum} to ${maximum}`);
-      if (value !== 0 && value < (spec.least ?? minimum)) throw new OptionError(name, `must be 0, or at least ${spec.least}`);
+      if (!(value >= minimum && value <= maximum))
+        throw new OptionError(
+          name,
+          `must be a${spec.type === 'integer' ? ' whole' : ''} number from ${minimum} to ${maximum}`,
+        );
+      if (value !== 0 && value < (spec.least ?? minimum))
+        throw new OptionError(name, `must be 0, or at least ${spec.least}`);
       return value;
     }
     case 'enum':
@@ -67,7 +89,8 @@ function readOption(spec: OptionSpec, text: string): string | number | boolean {
       return text;
     case 'string':
       if (text === '') throw new OptionError(name, 'must not be empty');
-      if (spec.pattern !== undefined && !new RegExp(`^(?:${spec.pattern})$`).test(text)) throw new OptionError(name, 'is not of the right form');
+      if (spec.pattern !== undefined && !new RegExp(`^(?:${spec.pattern})$`).test(text))
+        throw new OptionError(name, 'is not of the right form');
       return text;
   }
 }

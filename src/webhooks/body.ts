@@ -1,4 +1,7 @@
-/** What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request that ended without one. */
+/**
+ * What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request
+ * that ended without one.
+ */
 import type { Answer } from '../envelope/assemble.ts';
 import type { Packed } from '../envelope/inflate.ts';
 import { bytesOf, lengthOf } from '../envelope/pieces.ts';
@@ -9,19 +12,39 @@ import { answerOf, type About, type Wanted } from '../envelope/wanted.ts';
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
 
-export interface Ended { requestId: string; queueTimeMs: number; ioBytes: number; endedAt: Date; status: number; error: string | null }
+export interface Ended {
+  requestId: string;
+  queueTimeMs: number;
+  ioBytes: number;
+  endedAt: Date;
+  status: number;
+  error: string | null;
+}
 
-const TEXTS: Record<number, string> = { 404: 'the source is not accessible', 429: 'the request waited too long in the queue', 499: 'the request was cancelled' };
+const TEXTS: Record<number, string> = {
+  404: 'the source is not accessible',
+  429: 'the request waited too long in the queue',
+  499: 'the request was cancelled',
+};
 
 function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt }: Ended, error: string): Buffer {
-  return Buffer.from(JSON.stringify({
-    success: false, error, metadata: { request_id: requestId, queue_time: queueTimeMs, io_usage: ioBytes }, type: 'probe.failed', timestamp: endedAt.toISOString(),
-  }));
+  return Buffer.from(
+    JSON.stringify({
+      success: false,
+      error,
+      metadata: { request_id: requestId, queue_time: queueTimeMs, io_usage: ioBytes },
+      type: 'probe.failed',
+      timestamp: endedAt.toISOString(),
+    }),
+  );
 }
 
 /** The envelope's own text is not printed again: members are put behind its last one. */
 function withMembers(envelope: Buffer, members: object): Buffer {
-  return Buffer.concat([envelope.subarray(0, envelope.lastIndexOf('}')), Buffer.from(`,${JSON.stringify(members).slice(1)}`)]);
+  return Buffer.concat([
+    envelope.subarray(0, envelope.lastIndexOf('}')),
+    Buffer.from(`,${JSON.stringify(members).slice(1)}`),
+  ]);
 }
 
 const sizeOf = (body: Answer['body']): number => (typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body));
@@ -44,12 +67,17 @@ export async function webhookBody(ended: Ended, stored: Stored | null, wanted: W
   if (!stored) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
   // What inflates to more is never put together, and its outputs are never held.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
-  const unpacked: Unpacked = tooLarge ? { result: (await skimResult(stored.packed)).body, long: new Map() } : await unpackResult(stored.packed, stored.inflatedBytes);
+  const unpacked: Unpacked = tooLarge
+    ? { result: (await skimResult(stored.packed)).body, long: new Map() }
+    : await unpackResult(stored.packed, stored.inflatedBytes);
   const about: About = { requestId: ended.requestId, queueTimeMs: ended.queueTimeMs };
   const abridged = answerOf(unpacked, { ...about, withoutOutputs: true }, wanted);
   const head = await whole(abridged.body, stored.packed);
   if (abridged.status !== 200) return withoutEnvelope(ended, (JSON.parse(head.toString()) as { error: string }).error);
-  const members = { type: head.toString('latin1', 0, 15) === '{"success":true' ? 'probe.completed' : 'probe.failed', timestamp: ended.endedAt.toISOString() };
+  const members = {
+    type: head.toString('latin1', 0, 15) === '{"success":true' ? 'probe.completed' : 'probe.failed',
+    timestamp: ended.endedAt.toISOString(),
+  };
   if (!tooLarge) {
     const { body } = answerOf(unpacked, about, wanted);
     if (sizeOf(body) <= MAX_BODY_BYTES) {

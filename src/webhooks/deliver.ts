@@ -1,7 +1,8 @@
 /**
- * Delivers webhooks from the outbox. Every API replica does: they, not the controllers, because a process that talks to addresses
- * of callers' own should not hold the keys that open sources. A row is claimed under a lease that is longer than an attempt can take,
- * so another replica takes up what a dead one held. An attempt counts from the claim: a lease that ran out is a failed attempt of the schedule.
+ * Delivers webhooks from the outbox. Every API replica does: they, not the controllers, because a process that talks to
+ * addresses of callers' own should not hold the keys that open sources. A row is claimed under a lease that is longer
+ * than an attempt can take, so another replica takes up what a dead one held. An attempt counts from the claim: a lease
+ * that ran out is a failed attempt of the schedule.
  */
 import { randomUUID } from 'node:crypto';
 import { LiftError } from '../envelope/lift.ts';
@@ -38,14 +39,28 @@ export interface DeliverySettings {
 }
 
 export interface DeliveryDeps {
-  store: Pick<Store, 'claimWebhooks' | 'nextWebhookInMs' | 'recordWebhook' | 'releaseWebhook' | 'listenWebhooks' | 'readRequest' | 'readBody' | 'readBodySlices' | 'clock'>;
+  store: Pick<
+    Store,
+    | 'claimWebhooks'
+    | 'nextWebhookInMs'
+    | 'recordWebhook'
+    | 'releaseWebhook'
+    | 'listenWebhooks'
+    | 'readRequest'
+    | 'readBody'
+    | 'readBodySlices'
+    | 'clock'
+  >;
   memory: MemoryBudget;
   log: Logger;
   metrics: WebhookMetrics;
   settings: DeliverySettings;
 }
 
-export interface Delivery { inHand(): number; stop(): Promise<void> }
+export interface Delivery {
+  inHand(): number;
+  stop(): Promise<void>;
+}
 
 const TIMEOUT_MS = 15_000;
 /** Longer than reading, assembling and sending can take. */
@@ -79,7 +94,10 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       if (woken || stopping.signal.aborted) return resolve();
       const timer = setTimeout(resolve, ms);
       timer.unref();
-      wake = () => { clearTimeout(timer); resolve(); };
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
 
   /** What is sent, and how to give back the memory that it takes. */
@@ -88,8 +106,17 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     // Its user was deleted, and everything of his with him.
     if (!record || record.state === 'open') return null;
     const { id, submittedAt, inflatedBytes } = record;
-    const ended = { requestId: id, queueTimeMs: record.queueTimeMs ?? 0, ioBytes: record.ioBytes, endedAt: record.endedAt ?? submittedAt, status: record.status ?? 500, error: record.error };
-    const stored = record.hasBody ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, stopping.signal) : null;
+    const ended = {
+      requestId: id,
+      queueTimeMs: record.queueTimeMs ?? 0,
+      ioBytes: record.ioBytes,
+      endedAt: record.endedAt ?? submittedAt,
+      status: record.status ?? 500,
+      error: record.error,
+    };
+    const stored = record.hasBody
+      ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, stopping.signal)
+      : null;
     const release = (): void => stored?.place.release();
     try {
       const body = await webhookBody(ended, stored, keptWishes(record));
@@ -112,8 +139,16 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     try {
       const at = new Date(store.clock.now());
       const headers = signedHeaders(await openSecret(webhook.secret, webhook.tokenId), { id: webhook.id, at, body });
-      const guard = makeGuard({ allow: [...settings.allowSources, ...webhook.allow], denyExtra: settings.denyCidrs, ...(settings.lookup ? { lookup: settings.lookup } : {}) });
-      return await send({ url: await openUrl(webhook.url, webhook.requestId), headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
+      const guard = makeGuard({
+        allow: [...settings.allowSources, ...webhook.allow],
+        denyExtra: settings.denyCidrs,
+        ...(settings.lookup ? { lookup: settings.lookup } : {}),
+      });
+      return await send(
+        { url: await openUrl(webhook.url, webhook.requestId), headers, body },
+        { guard, verify: true, context, egress, timeoutMs },
+        timeoutMs,
+      );
     } finally {
       release();
     }
@@ -129,7 +164,10 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       return sent ? judged(sent) : { sent: GONE, verdict: { state: 'failed' } };
     } catch (error) {
       if (!(error instanceof LiftError)) throw error;
-      log.error({ err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) }, 'a stored result cannot be read');
+      log.error(
+        { err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) },
+        'a stored result cannot be read',
+      );
       return { sent: UNREADABLE, verdict: { state: 'failed' } };
     }
   }
@@ -137,12 +175,29 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
   async function deliver(webhook: DueWebhook): Promise<void> {
     const { id, requestId, step } = webhook;
     const began = new Date(store.clock.now());
-    const { sent: { status, error, durationMs }, verdict } = await resultOf(webhook);
-    const counted = await store.recordWebhook(id, holder, { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs }, verdict);
+    const {
+      sent: { status, error, durationMs },
+      verdict,
+    } = await resultOf(webhook);
+    const counted = await store.recordWebhook(
+      id,
+      holder,
+      { at: began.toISOString(), status, ...(error === undefined ? {} : { error }), durationMs },
+      verdict,
+    );
     metrics.attempted(counted ? verdict.state : 'late', durationMs);
-    log.info({
-      webhook: id, ...requestFields({ id: requestId }), step, status, state: verdict.state, ms: durationMs, ...(counted ? {} : { late: true }),
-    }, 'webhook sent');
+    log.info(
+      {
+        webhook: id,
+        ...requestFields({ id: requestId }),
+        step,
+        status,
+        state: verdict.state,
+        ms: durationMs,
+        ...(counted ? {} : { late: true }),
+      },
+      'webhook sent',
+    );
   }
 
   function take(webhook: DueWebhook): void {
@@ -153,7 +208,9 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
         const noRoom = failure instanceof OverBudget;
         const named = { webhook: webhook.id, ...requestFields({ id: webhook.requestId }) };
         log[noRoom ? 'debug' : 'warn']({ err: failure, ...named }, 'a webhook could not be sent');
-        await store.releaseWebhook(webhook.id, holder, noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS).catch(() => {});
+        await store
+          .releaseWebhook(webhook.id, holder, noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS)
+          .catch(() => {});
       })
       .finally(() => {
         inHand.delete(work);
@@ -168,12 +225,19 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
   async function round(): Promise<number> {
     const room = atOnce - inHand.size;
     if (room <= 0) return LONGEST_SLEEP_MS;
-    const due = await store.claimWebhooks({ holder, leaseMs: timeoutMs + LEASE_SLACK_MS, limit: room, perAccount, busy });
+    const due = await store.claimWebhooks({
+      holder,
+      leaseMs: timeoutMs + LEASE_SLACK_MS,
+      limit: room,
+      perAccount,
+      busy,
+    });
     for (const webhook of due) take(webhook);
     // Whatever is free first asks again.
     if (due.length > 0) return 0;
     const next = await store.nextWebhookInMs();
-    // Due, but its account has as many in hand as it may (the end of one of them rouses), or another replica is just taking it.
+    // Due, but its account has as many in hand as it may (the end of one of them rouses), or another replica is just
+    // taking it.
     if (next !== null && next <= 0) return inHand.size > 0 ? LONGEST_SLEEP_MS : AFTER_FAILURE_MS;
     return Math.min(next ?? LONGEST_SLEEP_MS, LONGEST_SLEEP_MS);
   }

@@ -7,9 +7,24 @@ export interface WebhookMetrics {
 
 export function webhookMetrics(registry: Registry, inHand: () => number): WebhookMetrics {
   const registers = [registry];
-  const attempts = new Counter({ name: 'probeyard_webhook_attempts_total', help: 'Attempts to deliver a webhook, by what they led to', labelNames: ['outcome'], registers });
-  const seconds = new Histogram({ name: 'probeyard_webhook_attempt_seconds', help: 'Time of one attempt', buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15], registers });
-  const held: Gauge = new Gauge({ name: 'probeyard_webhooks_in_hand', help: 'Webhooks that are being sent', registers: [], collect: (): void => held.set(inHand()) });
+  const attempts = new Counter({
+    name: 'probeyard_webhook_attempts_total',
+    help: 'Attempts to deliver a webhook, by what they led to',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'probeyard_webhook_attempt_seconds',
+    help: 'Time of one attempt',
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  });
+  const held: Gauge = new Gauge({
+    name: 'probeyard_webhooks_in_hand',
+    help: 'Webhooks that are being sent',
+    registers: [],
+    collect: (): void => held.set(inHand()),
+  });
   registry.registerMetric(held);
   return {
     attempted(outcome, ms) {

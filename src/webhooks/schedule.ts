@@ -4,7 +4,17 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** After the first attempt and after each retry. */
-export const RETRIES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR] as const;
+export const RETRIES_MS = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+] as const;
 /** Never earlier than the schedule says, and up to a fifth later: what failed together does not come back together. */
 const JITTER = 0.2;
 /** A receiver may ask for a longer pause, but not for ever. */
@@ -19,7 +29,12 @@ export interface AttemptResult {
 export type Verdict = { state: 'delivered' | 'failed' } | { state: 'pending'; afterMs: number };
 
 /** `step`: retries that are used up; `now` as the receiver's clock may have it. */
-export function verdictOf({ status, retryAfter }: AttemptResult, step: number, now: number, random: () => number = Math.random): Verdict {
+export function verdictOf(
+  { status, retryAfter }: AttemptResult,
+  step: number,
+  now: number,
+  random: () => number = Math.random,
+): Verdict {
   if (status !== null && status >= 200 && status <= 299) return { state: 'delivered' };
   if (status === 410) return { state: 'failed' };
   const pause = RETRIES_MS[step];
@@ -31,6 +46,10 @@ export function verdictOf({ status, retryAfter }: AttemptResult, step: number, n
 /** Seconds or a date; nonsense asks for nothing. */
 export function retryAfterMs(header: string | undefined, now: number): number {
   const text = header?.trim() ?? '';
-  const asked = /^\d{1,9}$/.test(text) ? Number(text) * SECOND : /^[A-Za-z]{3}, /.test(text) ? Date.parse(text) - now : 0;
+  const asked = /^\d{1,9}$/.test(text)
+    ? Number(text) * SECOND
+    : /^[A-Za-z]{3}, /.test(text)
+      ? Date.parse(text) - now
+      : 0;
   return Number.isFinite(asked) ? Math.min(Math.max(asked, 0), LONGEST_PAUSE_MS) : 0;
 }

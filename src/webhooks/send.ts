@@ -1,4 +1,7 @@
-/** One POST to an address of a caller's own: only to a checked address, never through a redirect, and never for longer than its time. */
+/**
+ * One POST to an address of a caller's own: only to a checked address, never through a redirect, and never for longer
+ * than its time.
+ */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { checkForEgress, openSocket, type ConnectOptions } from '../source/connect.ts';
@@ -16,15 +19,23 @@ export interface Sent {
   durationMs: number;
 }
 
-export interface Message { url: string; headers: Record<string, string>; body: Buffer }
+export interface Message {
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
 
 const AGENT = 'Probeyard-Webhooks/1.0';
 
 export async function send({ url, headers, body }: Message, connect: ConnectOptions, timeoutMs: number): Promise<Sent> {
   const began = performance.now();
   const signal = AbortSignal.timeout(timeoutMs);
-  const end = (status: number | null, error?: string, retryAfter?: string): Sent =>
-    ({ status, durationMs: Math.round(performance.now() - began), ...(error === undefined ? {} : { error }), ...(retryAfter === undefined ? {} : { retryAfter }) });
+  const end = (status: number | null, error?: string, retryAfter?: string): Sent => ({
+    status,
+    durationMs: Math.round(performance.now() - began),
+    ...(error === undefined ? {} : { error }),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
   try {
     // A name that is looked up for ever must not hold the place either.
     const response = await within(signal, post(url, headers, body, connect, signal));
@@ -33,24 +44,49 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
     response.on('error', () => {});
     response.destroy();
     if (status >= 200 && status <= 299) return end(status);
-    const error = status >= 300 && status <= 399 ? `The receiver answered ${status}; redirects are not followed.` : `The receiver answered ${status}.`;
+    const error =
+      status >= 300 && status <= 399
+        ? `The receiver answered ${status}; redirects are not followed.`
+        : `The receiver answered ${status}.`;
     return end(status, error, response.headers['retry-after']);
   } catch (error) {
     if (isSourceError(error)) return end(null, error.message);
     if (signal.aborted) return end(null, `The receiver did not answer within ${timeoutMs / 1000} s.`);
-    return end(null, (error as NodeJS.ErrnoException).code?.startsWith('HPE_') ? 'The receiver does not answer with HTTP.' : 'The receiver closed the connection without an answer.');
+    return end(
+      null,
+      (error as NodeJS.ErrnoException).code?.startsWith('HPE_')
+        ? 'The receiver does not answer with HTTP.'
+        : 'The receiver closed the connection without an answer.',
+    );
   }
 }
 
-async function post(url: string, headers: Record<string, string>, body: Buffer, connect: ConnectOptions, signal: AbortSignal): Promise<IncomingMessage> {
+async function post(
+  url: string,
+  headers: Record<string, string>,
+  body: Buffer,
+  connect: ConnectOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const address = parseSource(url);
   const target = targetOf(address.url);
   const secure = target.scheme === 'https';
   const options: RequestOptions = {
-    method: 'POST', path: target.path, signal,
+    method: 'POST',
+    path: target.path,
+    signal,
     headers: {
-      host: authority(target), 'user-agent': AGENT, accept: '*/*', 'content-type': 'application/json', 'content-length': body.length, connection: 'close',
-      ...(address.credentials ? { authorization: `Basic ${Buffer.from(`${address.credentials.user}:${address.credentials.password}`).toString('base64')}` } : {}),
+      host: authority(target),
+      'user-agent': AGENT,
+      accept: '*/*',
+      'content-type': 'application/json',
+      'content-length': body.length,
+      connection: 'close',
+      ...(address.credentials
+        ? {
+            authorization: `Basic ${Buffer.from(`${address.credentials.user}:${address.credentials.password}`).toString('base64')}`,
+          }
+        : {}),
       ...headers,
     },
   };
@@ -61,7 +97,11 @@ async function post(url: string, headers: Record<string, string>, body: Buffer, 
     socket = await dialEgress(connect.egress, signal);
     socket.on('error', () => {});
     options.path = urlOf(target);
-    if (connect.egress.authorization !== undefined) options.headers = { ...options.headers as Record<string, string>, 'proxy-authorization': connect.egress.authorization };
+    if (connect.egress.authorization !== undefined)
+      options.headers = {
+        ...(options.headers as Record<string, string>),
+        'proxy-authorization': connect.egress.authorization,
+      };
   } else {
     socket = await openSocket(target.host, target.port, secure, connect);
   }

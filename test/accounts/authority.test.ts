@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { mayChange, notToGive, reachesNoFurther, subUserDefaults } from '../../src/accounts/authority.ts';
 import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../src/accounts/caller.ts';
 
-const caller = (role: Caller['role'], permissions: readonly string[] = PERMISSIONS) => ({ userId: 1, role, permissions });
+const caller = (role: Caller['role'], permissions: readonly string[] = PERMISSIONS) => ({
+  userId: 1,
+  role,
+  permissions,
+});
 const target = (role: Caller['role'], parentIds: number[] = []) => ({ id: 2, role, parentIds });
 
 describe('whom a caller may change, and what he may give', () => {
@@ -17,7 +21,8 @@ describe('whom a caller may change, and what he may give', () => {
     ['an administrator by a token that may not', false, caller('admin', USER_PERMISSIONS), target('user')],
     ['a user with the permission of administrators', false, caller('user', PERMISSIONS), target('user')],
   ];
-  for (const [what, expected, by, whom] of changes) it(`${what}: ${expected ? 'yes' : 'no'}`, () => assert.equal(mayChange(by, whom), expected));
+  for (const [what, expected, by, whom] of changes)
+    it(`${what}: ${expected ? 'yes' : 'no'}`, () => assert.equal(mayChange(by, whom), expected));
 
   it('nobody gives what he does not have, and nobody gives what only administrators have', () => {
     const by = caller('user', ['read:media', 'write:media']);
@@ -31,7 +36,11 @@ describe('whom a caller may change, and what he may give', () => {
     const owner = { permissions: ['read:media', 'write:media', 'read:user'], restrictions: ['read:user'] };
     const narrow = caller('user', ['read:media']);
     assert.equal(reachesNoFurther(narrow, owner, ['read:media']), true);
-    assert.equal(reachesNoFurther(narrow, owner, ['read:user', 'read:media']), true, 'what is restricted is not given by a token');
+    assert.equal(
+      reachesNoFurther(narrow, owner, ['read:user', 'read:media']),
+      true,
+      'what is restricted is not given by a token',
+    );
     assert.equal(reachesNoFurther(narrow, owner, null), false);
     assert.equal(reachesNoFurther(narrow, owner, ['write:media']), false);
   });

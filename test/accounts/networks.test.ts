@@ -3,13 +3,55 @@ import { networkOf, siteOf } from '../../src/accounts/networks.ts';
 
 describe('what an address stands for in a limit', () => {
   for (const [what, addresses, site, network] of [
-    ['one IPv4 address, however it is written', ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201', '192.0.2.1:4433', '[::ffff:192.0.2.1]:443', ' 192.0.2.1 '], '192.0.2.1/32', '192.0.2.0/24'],
-    ['a /64 of IPv6', ['2001:db8:1:2::', '2001:db8:1:2::1', '2001:DB8:1:2:ffff:ffff:ffff:ffff', '[2001:db8:1:2::7]', '[2001:db8:1:2::7]:443', '2001:0db8:0001:0002:0:0:0:9'], '2001:db8:1:2::/64', '2001:db8:1:2::/64'],
-    ['a link-local address, whatever its zone', ['fe80::1', 'fe80::2%eth0', 'fe80::3%25eth1', 'fe80::4%\u0000'], 'fe80::/64', 'fe80::/64'],
-    ['what is not an address is one caller', ['', 'unknown', '_hidden', '1.2.3', '1.2.3.4.5', '999.1.1.1', '0x7f.1', '2130706433', '010.0.0.1', '::g', '1::2::3', '192.0.2.1, 192.0.2.2', 'a'.repeat(64)], 'unknown', 'unknown'],
+    [
+      'one IPv4 address, however it is written',
+      ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201', '192.0.2.1:4433', '[::ffff:192.0.2.1]:443', ' 192.0.2.1 '],
+      '192.0.2.1/32',
+      '192.0.2.0/24',
+    ],
+    [
+      'a /64 of IPv6',
+      [
+        '2001:db8:1:2::',
+        '2001:db8:1:2::1',
+        '2001:DB8:1:2:ffff:ffff:ffff:ffff',
+        '[2001:db8:1:2::7]',
+        '[2001:db8:1:2::7]:443',
+        '2001:0db8:0001:0002:0:0:0:9',
+      ],
+      '2001:db8:1:2::/64',
+      '2001:db8:1:2::/64',
+    ],
+    [
+      'a link-local address, whatever its zone',
+      ['fe80::1', 'fe80::2%eth0', 'fe80::3%25eth1', 'fe80::4%\u0000'],
+      'fe80::/64',
+      'fe80::/64',
+    ],
+    [
+      'what is not an address is one caller',
+      [
+        '',
+        'unknown',
+        '_hidden',
+        '1.2.3',
+        '1.2.3.4.5',
+        '999.1.1.1',
+        '0x7f.1',
+        '2130706433',
+        '010.0.0.1',
+        '::g',
+        '1::2::3',
+        '192.0.2.1, 192.0.2.2',
+        'a'.repeat(64),
+      ],
+      'unknown',
+      'unknown',
+    ],
   ] as const) {
     it(what, () => {
-      for (const address of addresses) assert.deepEqual([siteOf(address), networkOf(address)], [site, network], JSON.stringify(address));
+      for (const address of addresses)
+        assert.deepEqual([siteOf(address), networkOf(address)], [site, network], JSON.stringify(address));
     });
   }
 

@@ -22,7 +22,14 @@ describe('passwords', function () {
   it('are right or wrong, and none is right where there is none', async () => {
     const passwords = makePasswords();
     const hash = await passwords.hash('a good password');
-    assert.deepEqual([await passwords.verify('a good password', hash), await passwords.verify('another', hash), await passwords.verify('a password that nobody has', null)], [true, false, false]);
+    assert.deepEqual(
+      [
+        await passwords.verify('a good password', hash),
+        await passwords.verify('another', hash),
+        await passwords.verify('a password that nobody has', null),
+      ],
+      [true, false, false],
+    );
   });
 
   it('too many at once are told to come later', async () => {

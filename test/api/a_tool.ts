@@ -1,13 +1,31 @@
 import { API_VERSION, type ProbeTool, type ToolName } from '../../src/kube/resources.ts';
 
-export interface ToolWishes { latest?: boolean; available?: boolean; options?: string[][] }
+export interface ToolWishes {
+  latest?: boolean;
+  available?: boolean;
+  options?: string[][];
+}
 
-export function aTool(tool: ToolName, version: string, { latest = false, available = true, options = [] }: ToolWishes = {}): ProbeTool {
+export function aTool(
+  tool: ToolName,
+  version: string,
+  { latest = false, available = true, options = [] }: ToolWishes = {},
+): ProbeTool {
   return {
-    apiVersion: API_VERSION, kind: 'ProbeTool', metadata: { name: `${tool}-${version}`, namespace: 'probeyard' },
+    apiVersion: API_VERSION,
+    kind: 'ProbeTool',
+    metadata: { name: `${tool}-${version}`, namespace: 'probeyard' },
     spec: { tool, version, image: 'image', latest, command: ['{root}/bin/tool'] },
     status: {
-      conditions: [{ type: 'Available', status: available ? 'True' : 'False', reason: 'Proven', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+      conditions: [
+        {
+          type: 'Available',
+          status: available ? 'True' : 'False',
+          reason: 'Proven',
+          message: '',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
+      ],
       architectures: options.map((list, index) => ({ arch: `arch${index}`, version, options: list })),
     },
   };

@@ -12,7 +12,8 @@ describe('creating a ProbeJob', function () {
     kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('create') });
   });
   after(() => kube?.close());
-  const job = (name: string, spec: object = { kind: 'file', source: { url: 'https://media.example.org/a.mp4' } }) => ({ metadata: { name }, spec }) as ProbeJob;
+  const job = (name: string, spec: object = { kind: 'file', source: { url: 'https://media.example.org/a.mp4' } }) =>
+    ({ metadata: { name }, spec }) as ProbeJob;
   const options = { withinMs: 5_000, signal: new AbortController().signal };
 
   it('is done where it is there already: the answer to the first try was lost', async () => {
@@ -21,5 +22,6 @@ describe('creating a ProbeJob', function () {
     assert.equal((await kube.listAll(PROBE_JOBS, {})).items.length, 1);
   });
 
-  it('is not tried again where that cannot help', async () => assert.rejects(createJob(kube, job('bad', { kind: 'none', source: {} }), options), { code: 'invalid' }));
+  it('is not tried again where that cannot help', async () =>
+    assert.rejects(createJob(kube, job('bad', { kind: 'none', source: {} }), options), { code: 'invalid' }));
 });

@@ -20,8 +20,22 @@ describe('error handler', () => {
   const lines: { level: number; detail?: string }[] = [];
   before(async () => {
     const app = new Koa<State>();
-    app.use((ctx, next) => { ctx.state.requestId = 'the-id'; return next(); });
-    app.use(errorHandler(pino({ level: 'trace' }, { write: (line: string) => { lines.push(JSON.parse(line)); } })));
+    app.use((ctx, next) => {
+      ctx.state.requestId = 'the-id';
+      return next();
+    });
+    app.use(
+      errorHandler(
+        pino(
+          { level: 'trace' },
+          {
+            write: (line: string) => {
+              lines.push(JSON.parse(line));
+            },
+          },
+        ),
+      ),
+    );
     app.use((ctx) => {
       if (typeof thrown === 'function') thrown(ctx);
       throw thrown;
@@ -29,7 +43,9 @@ describe('error handler', () => {
     server = await listen(app.callback(), { host: '127.0.0.1', port: 0 }, () => 'the-id');
   });
   after(() => server.close(1_000));
-  beforeEach(() => { lines.length = 0; });
+  beforeEach(() => {
+    lines.length = 0;
+  });
 
   const ask = async (path: string, error: unknown) => {
     thrown = error;
@@ -38,43 +54,92 @@ describe('error handler', () => {
   };
 
   for (const error of [
-    new StoreError('unreachable', 'open_request: Postgres cannot be reached (10.1.2.3)'), new StoreError('timeout', 'read_body: Query read timeout'),
-    new BusError('disconnected', 'py.early: CONNECTION_CLOSED'), new BusError('no-responders', 'x'), new BusError('timeout', 'x'),
-    new KubeError('unreachable', 'GET /apis: ECONNREFUSED'), new KubeError('timeout', 'x'), new KubeError('unavailable', 'x', { status: 503 }), new KubeError('too-many-requests', 'x', { status: 429 }),
+    new StoreError('unreachable', 'open_request: Postgres cannot be reached (10.1.2.3)'),
+    new StoreError('timeout', 'read_body: Query read timeout'),
+    new BusError('disconnected', 'py.early: CONNECTION_CLOSED'),
+    new BusError('no-responders', 'x'),
+    new BusError('timeout', 'x'),
+    new KubeError('unreachable', 'GET /apis: ECONNREFUSED'),
+    new KubeError('timeout', 'x'),
+    new KubeError('unavailable', 'x', { status: 503 }),
+    new KubeError('too-many-requests', 'x', { status: 429 }),
   ]) {
     it(`${error.name} ${error.code}: 503 with Retry-After, nothing of the inside, and a warning with the cause`, async () => {
       assert.deepEqual(await ask(GATEWAY, error), { status: 503, retryAfter: '5', body: { error: AWAY } });
-      assert.deepEqual(await ask(MANAGEMENT, error), { status: 503, retryAfter: '5', body: { code: 50300, context: {}, error: AWAY, status: 'Service Unavailable' } });
-      assert.deepEqual(lines.map(({ level, detail }) => [level, detail]), [[40, error.message], [40, error.message]]);
+      assert.deepEqual(await ask(MANAGEMENT, error), {
+        status: 503,
+        retryAfter: '5',
+        body: { code: 50300, context: {}, error: AWAY, status: 'Service Unavailable' },
+      });
+      assert.deepEqual(
+        lines.map(({ level, detail }) => [level, detail]),
+        [
+          [40, error.message],
+          [40, error.message],
+        ],
+      );
     });
   }
 
-  for (const error of [new StoreError('query-failed', 'secret'), new KubeError('forbidden', 'secret', { status: 403 }), new BusError('bad-message', 'secret'), new TypeError('secret')]) {
+  for (const error of [
+    new StoreError('query-failed', 'secret'),
+    new KubeError('forbidden', 'secret', { status: 403 }),
+    new BusError('bad-message', 'secret'),
+    new TypeError('secret'),
+  ]) {
     it(`${error.name}${'code' in error ? ` ${String(error.code)}` : ''}: 500, the request's id and an error in the log`, async () => {
-      assert.deepEqual(await ask(GATEWAY, error), { status: 500, retryAfter: null, body: { error: 'something went wrong on our side' } });
+      assert.deepEqual(await ask(GATEWAY, error), {
+        status: 500,
+        retryAfter: null,
+        body: { error: 'something went wrong on our side' },
+      });
       const { body } = await ask(MANAGEMENT, error);
-      assert.deepEqual(body, { code: 50000, context: { 'request-id': 'the-id' }, error: 'something went wrong on our side', status: 'Internal Server Error' });
-      assert.deepEqual(lines.map(({ level }) => level), [50, 50]);
+      assert.deepEqual(body, {
+        code: 50000,
+        context: { 'request-id': 'the-id' },
+        error: 'something went wrong on our side',
+        status: 'Internal Server Error',
+      });
+      assert.deepEqual(
+        lines.map(({ level }) => level),
+        [50, 50],
+      );
     });
   }
 
   it('unavailable(): 503 with its own text and time', async () => {
-    assert.deepEqual(await ask(GATEWAY, unavailable('full', 7)), { status: 503, retryAfter: '7', body: { error: 'full' } });
+    assert.deepEqual(await ask(GATEWAY, unavailable('full', 7)), {
+      status: 503,
+      retryAfter: '7',
+      body: { error: 'full' },
+    });
   });
 
-  for (const [status, message, text] of [[400, 'Failed to decode param', 'Failed to decode param'], [413, 'too large', 'too large'], [415, '', 'Unsupported Media Type']] as const) {
+  for (const [status, message, text] of [
+    [400, 'Failed to decode param', 'Failed to decode param'],
+    [413, 'too large', 'too large'],
+    [415, '', 'Unsupported Media Type'],
+  ] as const) {
     it(`an error of Koa with the status ${status} keeps it, and is no error of ours`, async () => {
       const error = (ctx: Koa.Context) => ctx.throw(status, ...(message === '' ? [] : [message]));
       assert.deepEqual(await ask(GATEWAY, error), { status, retryAfter: null, body: { error: text } });
       const { body } = await ask(MANAGEMENT, error);
       assert.equal((body as { code: number }).code, status * 100);
-      assert.deepEqual(lines.map(({ level }) => level), [20, 20]);
+      assert.deepEqual(
+        lines.map(({ level }) => level),
+        [20, 20],
+      );
     });
   }
   it('an error with a 4xx status that is not public says the phrase of its status alone', async () => {
-    assert.deepEqual(await ask(GATEWAY, (ctx: Koa.Context) => ctx.throw(403, 'secret', { expose: false })), { status: 403, retryAfter: null, body: { error: 'forbidden' } });
+    assert.deepEqual(await ask(GATEWAY, (ctx: Koa.Context) => ctx.throw(403, 'secret', { expose: false })), {
+      status: 403,
+      retryAfter: null,
+      body: { error: 'forbidden' },
+    });
   });
   it('an error that claims a 5xx status, or a nonsensical one, is 500', async () => {
-    for (const status of [502, 200, 'x']) assert.equal((await ask(GATEWAY, Object.assign(new Error('secret'), { status, expose: true }))).status, 500);
+    for (const status of [502, 200, 'x'])
+      assert.equal((await ask(GATEWAY, Object.assign(new Error('secret'), { status, expose: true }))).status, 500);
   });
 });

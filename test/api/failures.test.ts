@@ -13,12 +13,22 @@ const asked = [{ name: 'ffprobe' as const }];
 describe('a waiting request', function () {
   this.timeout(60_000);
   let api: ApiFixture;
-  before(async () => { api = await startApi({ graceMs: 300 }, { relay: true }); });
+  before(async () => {
+    api = await startApi({ graceMs: 300 }, { relay: true });
+  });
   after(() => api.stop());
 
-  const rows = (host: string) => api.stored.sql<{ id: string; state: string; status: number | null; reason: string | null }>(`select id, state, status, reason from requests where display like $1`, [`%://${host}/%`]);
-  const read = (id: string) => fetch(`${api.url}/v1/probe/${id}`, { headers: { Authorization: `Bearer ${ADMIN.token}` } });
-  const jobs = async (host: string) => (await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace })).items.filter((job) => job.spec.source.display?.includes(`://${host}/`));
+  const rows = (host: string) =>
+    api.stored.sql<{ id: string; state: string; status: number | null; reason: string | null }>(
+      `select id, state, status, reason from requests where display like $1`,
+      [`%://${host}/%`],
+    );
+  const read = (id: string) =>
+    fetch(`${api.url}/v1/probe/${id}`, { headers: { Authorization: `Bearer ${ADMIN.token}` } });
+  const jobs = async (host: string) =>
+    (await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace })).items.filter((job) =>
+      job.spec.source.display?.includes(`://${host}/`),
+    );
 
   it('is created once the API server is back', async () => {
     api.relay!.refuse(true);
@@ -41,13 +51,18 @@ describe('a waiting request', function () {
     const [row] = await rows('never.test');
     assert.deepEqual({ ...row, id: '' }, { id: '', state: 'error', status: 503, reason: 'InternalError' });
     for (const told of [response, await read(row!.id)]) {
-      assert.deepEqual([told.status, told.headers.get('retry-after'), await told.json()], [503, '5', { error: 'the service is not available right now, try again later' }]);
+      assert.deepEqual(
+        [told.status, told.headers.get('retry-after'), await told.json()],
+        [503, '5', { error: 'the service is not available right now, try again later' }],
+      );
     }
   });
 
   it('whose create was done but not answered is one job, and one answer', async () => {
     // The answer of the create is cut off before its first byte: the job is there, and the client does not know.
-    await until('the client is connected', () => api.kube.get(PROBE_JOBS, 'none', { namespace: api.namespace }).catch(() => true));
+    await until('the client is connected', () =>
+      api.kube.get(PROBE_JOBS, 'none', { namespace: api.namespace }).catch(() => true),
+    );
     api.relay!.cutAfter(1);
     const answering = api.get('url=https://torn.test/a&only=ffprobe');
     const job = await api.job('torn.test');
@@ -60,7 +75,10 @@ describe('a waiting request', function () {
     api.relay!.refuse(true);
     api.relay!.cut();
     const caller = new AbortController();
-    const answering = api.get('url=https://early.test/a', { headers: { Authorization: `Bearer ${api.token}` }, signal: caller.signal });
+    const answering = api.get('url=https://early.test/a', {
+      headers: { Authorization: `Bearer ${api.token}` },
+      signal: caller.signal,
+    });
     await until('the request is open', async () => (await rows('early.test')).length === 1);
     caller.abort();
     await assert.rejects(answering);
@@ -89,7 +107,7 @@ describe('a waiting request', function () {
     await until('the job is deleted', async () => (await jobs('overdue.test')).length === 0);
   });
 
-  it('that was ended just then gets that end, not the API\'s own', async () => {
+  it("that was ended just then gets that end, not the API's own", async () => {
     const answering = api.get('url=https://justthen.test/a&only=ffprobe&queue_timeout=300&timeout=300');
     const job = await api.job('justthen.test');
     await api.end(job.metadata.name, { result, asked, tell: false });
@@ -108,14 +126,20 @@ describe('a waiting request', function () {
   it('a failing Postgres: 503 with Retry-After and nothing of the inside, and readiness says why', async () => {
     const ready = async () => {
       const response = await fetch(`${api.url}/readyz`);
-      return { status: response.status, ...(await response.json() as object) };
+      return { status: response.status, ...((await response.json()) as object) };
     };
     assert.deepEqual(await ready(), { status: 200, ready: true });
     await api.stored.server.down();
     const before = api.log.length;
     const response = await api.get('url=https://down.test/a');
-    assert.deepEqual([response.status, response.headers.get('retry-after'), await response.json()], [503, '5', { error: 'the service is not available right now, try again later' }]);
-    assert.ok(!api.log.slice(before).some((line) => line.includes('"level":50')), 'a part that is away is no defect of the API');
+    assert.deepEqual(
+      [response.status, response.headers.get('retry-after'), await response.json()],
+      [503, '5', { error: 'the service is not available right now, try again later' }],
+    );
+    assert.ok(
+      !api.log.slice(before).some((line) => line.includes('"level":50')),
+      'a part that is away is no defect of the API',
+    );
     assert.deepEqual(await ready(), { status: 503, ready: false, reasons: { postgres: 'does not answer' } });
     assert.equal((await fetch(`${api.url}/healthz`)).status, 200);
     await api.stored.server.restart();
@@ -135,7 +159,10 @@ describe('a waiting request', function () {
     // As those look whose connections a load balancer takes away.
     leaving.abort();
     await until('he is gone', () => api.wired.deps.waiting.size() === 2);
-    assert.deepEqual(await (await fetch(`${api.url}/readyz`)).json(), { ready: false, reasons: { drain: 'this replica is shutting down' } });
+    assert.deepEqual(await (await fetch(`${api.url}/readyz`)).json(), {
+      ready: false,
+      reasons: { drain: 'this replica is shutting down' },
+    });
     const closing = api.server.close(20_000);
     await api.end(keptJob.metadata.name, { result, asked });
     const answered = await kept;
@@ -143,7 +170,10 @@ describe('a waiting request', function () {
     await answered.text();
     drain.end();
     const told = await cut;
-    assert.deepEqual([told.status, await told.json()], [500, { error: `this server is shutting down; the result will be at /v1/probe/${cutJob.metadata.name}` }]);
+    assert.deepEqual(
+      [told.status, await told.json()],
+      [500, { error: `this server is shutting down; the result will be at /v1/probe/${cutJob.metadata.name}` }],
+    );
     await closing;
     for (const host of ['cut.test', 'left.test']) {
       assert.equal((await jobs(host)).length, 1, host);

@@ -1,4 +1,7 @@
-/** The API on real servers: Postgres, NATS and an API server. What a controller would do, the tests do, through the same calls. */
+/**
+ * The API on real servers: Postgres, NATS and an API server. What a controller would do, the tests do, through the same
+ * calls.
+ */
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import type { AccountSettings } from '../../src/accounts/settings.ts';
@@ -22,8 +25,40 @@ import { ADMIN, sha256, startStore, type StoreFixture } from '../store/fixture.t
 import { until } from '../until.ts';
 
 const TOOLS: [ToolName, string, { latest?: boolean; options?: string[] }][] = [
-  ['ffprobe', '7.0', { latest: true, options: ['of', 'show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error', 'show_frames', 'select_streams', 'max_probe_packets'] }],
-  ['ffprobe', '3.3', { options: ['of', 'show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error', 'show_frames', 'select_streams'] }],
+  [
+    'ffprobe',
+    '7.0',
+    {
+      latest: true,
+      options: [
+        'of',
+        'show_format',
+        'show_streams',
+        'show_programs',
+        'show_chapters',
+        'show_error',
+        'show_frames',
+        'select_streams',
+        'max_probe_packets',
+      ],
+    },
+  ],
+  [
+    'ffprobe',
+    '3.3',
+    {
+      options: [
+        'of',
+        'show_format',
+        'show_streams',
+        'show_programs',
+        'show_chapters',
+        'show_error',
+        'show_frames',
+        'select_streams',
+      ],
+    },
+  ],
   ['mediainfo', '24.06', { latest: true }],
 ];
 
@@ -52,31 +87,80 @@ export interface ApiFixture {
   /** The next ProbeJob that was created, whose address is of this host. */
   job(host: string): Promise<ProbeJob>;
   /** As a collector: records the end, and tells the API (unless the notice is lost). */
-  end(id: string, end: { result?: ResultBody; close?: Partial<CloseInput>; tell?: boolean; inline?: boolean; asked?: { name: ToolName }[] }): Promise<void>;
+  end(
+    id: string,
+    end: {
+      result?: ResultBody;
+      close?: Partial<CloseInput>;
+      tell?: boolean;
+      inline?: boolean;
+      asked?: { name: ToolName }[];
+    },
+  ): Promise<void>;
   stop(): Promise<void>;
 }
 
 export const tool = (name: ToolName, output: string, change: Partial<ToolResult> = {}): ToolResult => ({
-  name, version: '7.0', success: true, durationMs: 31, usageMs: 31, exitCode: 0, signal: null, format: 'json', output, ...change,
+  name,
+  version: '7.0',
+  success: true,
+  durationMs: 31,
+  usageMs: 31,
+  exitCode: 0,
+  signal: null,
+  format: 'json',
+  output,
+  ...change,
 });
 
 async function createTools(kube: KubeClient, namespace: string): Promise<void> {
   for (const [name, version, { latest = false, options = [] }] of TOOLS) {
-    const object: ProbeTool = { apiVersion: API_VERSION, kind: 'ProbeTool', metadata: { name: `${name}-${version}`, namespace }, spec: { tool: name, version, image: `tools/${name}:${version}`, latest, command: ['{root}/bin/tool'] } };
+    const object: ProbeTool = {
+      apiVersion: API_VERSION,
+      kind: 'ProbeTool',
+      metadata: { name: `${name}-${version}`, namespace },
+      spec: { tool: name, version, image: `tools/${name}:${version}`, latest, command: ['{root}/bin/tool'] },
+    };
     await kube.create(PROBE_TOOLS, object);
-    await kube.mergePatchStatus(PROBE_TOOLS, object.metadata.name, {
-      conditions: [{ type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() }],
-      architectures: [{ arch: 'amd64', version, options }],
-    }, { namespace });
+    await kube.mergePatchStatus(
+      PROBE_TOOLS,
+      object.metadata.name,
+      {
+        conditions: [
+          {
+            type: 'Available',
+            status: 'True',
+            reason: 'Proven',
+            message: '',
+            lastTransitionTime: new Date().toISOString(),
+          },
+        ],
+        architectures: [{ arch: 'amd64', version, options }],
+      },
+      { namespace },
+    );
   }
 }
 
 export const accountSettings = (change: Partial<AccountSettings> = {}): AccountSettings => {
   const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
-  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, mostSubUsers: 1_000, mostTokens: 2_000, trustedHops: 0, ...change };
+  return {
+    boxKeys: () => keys,
+    publicUrl: '',
+    mail: null,
+    tokensViewable: true,
+    signUp: true,
+    mostSubUsers: 1_000,
+    mostTokens: 2_000,
+    trustedHops: 0,
+    ...change,
+  };
 };
 
-export async function startApi(change: Partial<Settings> = {}, options: { relay?: boolean; accounts?: Partial<AccountSettings>; webhooks?: Connections['webhooks'] } = {}): Promise<ApiFixture> {
+export async function startApi(
+  change: Partial<Settings> = {},
+  options: { relay?: boolean; accounts?: Partial<AccountSettings>; webhooks?: Connections['webhooks'] } = {},
+): Promise<ApiFixture> {
   // A control plane of its own: on an installed cluster, only the product's own account may make these jobs.
   const apiServer = await testApiServer({ own: true });
   const [stored, nats] = await Promise.all([startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
@@ -85,24 +169,47 @@ export async function startApi(change: Partial<Settings> = {}, options: { relay?
   await createTools(kube, namespace);
   const replica = `api-${randomBytes(4).toString('hex')}`;
   let reconnected = (): void => {};
-  const bus = await connectBus({ url: nats.url, name: replica, inboxPrefix: '_INBOX_api', onStatus: (status) => { if (status === 'connected') reconnected(); } });
+  const bus = await connectBus({
+    url: nats.url,
+    name: replica,
+    inboxPrefix: '_INBOX_api',
+    onStatus: (status) => {
+      if (status === 'connected') reconnected();
+    },
+  });
   const relay = options.relay ? await startRelay(apiServer.host, apiServer.port) : undefined;
   const ownKube = relay ? await makeClient({ kubeconfig: apiServer.kubeconfigAt(relay.port) }) : kube;
   const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
   const publicKeys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] };
   const log: string[] = [];
   const wired = wire({
-    store: stored.store, bus, kube: ownKube, sealKeys: () => publicKeys,
-    log: pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } }),
+    store: stored.store,
+    bus,
+    kube: ownKube,
+    sealKeys: () => publicKeys,
+    log: pino(
+      { level: 'trace' },
+      {
+        write: (line: string) => {
+          log.push(line);
+        },
+      },
+    ),
     accounts: accountSettings(options.accounts),
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     settings: { ...DEFAULTS, namespace, replica, allowSources: [], denyCidrs: [], ...change },
   });
   const { deps, checks } = wired;
   reconnected = () => void deps.waiting.lookNow();
-  const server = await listen(makeApp(deps, checks).callback(), { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
+  const server = await listen(
+    makeApp(deps, checks).callback(),
+    { host: '127.0.0.1', port: 0 },
+    () => stored.store.newRequest().id,
+  );
   const early: Early[] = [];
-  bus.subscribe<Early>(SUBJECT.early, ({ message }) => { early.push(message); });
+  bus.subscribe<Early>(SUBJECT.early, ({ message }) => {
+    early.push(message);
+  });
   // The administrator's own rate is no matter here; tokens narrow it where it is.
   await stored.sql('update users set requests_per_minute = 1000000');
   await Promise.all([wired.toolsRead, bus.flush()]);
@@ -111,36 +218,77 @@ export async function startApi(change: Partial<Settings> = {}, options: { relay?
   const seen = new Set<string>();
 
   return {
-    url, token: ADMIN.token, tokenId: stored.admin.tokenId, userId: stored.admin.userId, namespace, stored, nats, bus, kube, relay, wired, server, early, log,
+    url,
+    token: ADMIN.token,
+    tokenId: stored.admin.tokenId,
+    userId: stored.admin.userId,
+    namespace,
+    stored,
+    nats,
+    bus,
+    kube,
+    relay,
+    wired,
+    server,
+    early,
+    log,
     privateKeys: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] },
     get: (query, init = {}) => fetch(`${url}/v1/probe/file?${query}`, { headers: authorization, ...init }),
     post: (body, init = {}) =>
-      fetch(`${url}/v1/probe/file`, { method: 'POST', body: JSON.stringify(body), ...init, headers: { ...authorization, 'Content-Type': 'application/json', ...init.headers } }),
+      fetch(`${url}/v1/probe/file`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...init,
+        headers: { ...authorization, 'Content-Type': 'application/json', ...init.headers },
+      }),
     async newToken({ requestsPerMinute } = {}) {
       const token = randomBytes(32).toString('hex');
-      const [row] = await stored.sql<{ id: string }>('insert into tokens (user_id, name, sha256, requests_per_minute) values ($1, $2, $3, $4) returning id', [stored.admin.userId, `test ${token.slice(0, 8)}`, sha256(token), requestsPerMinute ?? null]);
+      const [row] = await stored.sql<{ id: string }>(
+        'insert into tokens (user_id, name, sha256, requests_per_minute) values ($1, $2, $3, $4) returning id',
+        [stored.admin.userId, `test ${token.slice(0, 8)}`, sha256(token), requestsPerMinute ?? null],
+      );
       return { token, id: Number(row!.id) };
     },
     job: (host) =>
       until(`a ProbeJob of ${host}`, async () => {
         const { items } = await kube.listAll(PROBE_JOBS, { namespace });
-        const found = items.find((job) => !seen.has(job.metadata.name) && job.spec.source.display?.includes(`://${host}/`) === true);
+        const found = items.find(
+          (job) => !seen.has(job.metadata.name) && job.spec.source.display?.includes(`://${host}/`) === true,
+        );
         if (found) seen.add(found.metadata.name);
         return found;
       }),
-    async end(id, { result, close = {}, tell = true, inline = true, asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] }) {
+    async end(
+      id,
+      { result, close = {}, tell = true, inline = true, asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] },
+    ) {
       const submittedAt = timeOf(id)!;
       const judged = result ? outcome(result, asked) : undefined;
       const body = result ? zstdCompressSync(JSON.stringify(result)) : null;
       const input: CloseInput = {
-        id, submittedAt, state: judged?.state ?? 'error', status: judged?.status ?? 500, reason: judged?.reason ?? 'InternalError', error: judged?.error ?? null,
-        attempt: 1, startedAt: new Date(submittedAt.getTime() + 7), tools: [], ioBytes: result?.ioUsage ?? 0, body, ...close,
+        id,
+        submittedAt,
+        state: judged?.state ?? 'error',
+        status: judged?.status ?? 500,
+        reason: judged?.reason ?? 'InternalError',
+        error: judged?.error ?? null,
+        attempt: 1,
+        startedAt: new Date(submittedAt.getTime() + 7),
+        tools: [],
+        ioBytes: result?.ioUsage ?? 0,
+        body,
+        ...close,
       };
       const { queueTimeMs } = await stored.store.closeRequest(input);
       if (!tell) return;
       const ended: Ended = {
-        id, status: input.status, reason: input.reason, queueTimeMs, hasBody: body !== null,
-        ...(body && inline ? { body: body.toString('base64') } : {}), ...(input.error === null ? {} : { error: input.error }),
+        id,
+        status: input.status,
+        reason: input.reason,
+        queueTimeMs,
+        hasBody: body !== null,
+        ...(body && inline ? { body: body.toString('base64') } : {}),
+        ...(input.error === null ? {} : { error: input.error }),
       };
       bus.publish(SUBJECT.ended(replica), ended);
     },

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { makeGuessLimit } from '../../src/api/guess_limit.ts';
 
-const refused = (retryAfter: string) => ({ status: 429, code: 'too-many-attempts', headers: { 'Retry-After': retryAfter } });
+const refused = (retryAfter: string) => ({
+  status: 429,
+  code: 'too-many-attempts',
+  headers: { 'Retry-After': retryAfter },
+});
 
 function limitOf(options: { burst: number; everyMs: number }) {
   const world = { time: 5_000 };

@@ -1,30 +1,85 @@
-/** Bodies that were made to confuse: read by the app itself, each refused with a reason, or taken for exactly what it says. */
+/**
+ * Bodies that were made to confuse: read by the app itself, each refused with a reason, or taken for exactly what it
+ * says.
+ */
 import assert from 'node:assert/strict';
 import { gzipSync, deflateSync, brotliCompressSync } from 'node:zlib';
 import { startApi, type ApiFixture } from './fixture.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';
-const part = (name: string, value: string, more = ''): string => `--bOuNdArY\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+const part = (name: string, value: string, more = ''): string =>
+  `--bOuNdArY\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 const multipart = (...parts: string[]): string => `${parts.join('')}--bOuNdArY--\r\n`;
 const MULTI = 'multipart/form-data; boundary=bOuNdArY';
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 const utf16 = (text: string): Buffer<ArrayBuffer> => Buffer.from(text, 'utf16le') as Buffer<ArrayBuffer>;
 
-type Case = [what: string, type: string, body: string | Buffer<ArrayBuffer>, error: string | RegExp, headers?: Record<string, string>];
+type Case = [
+  what: string,
+  type: string,
+  body: string | Buffer<ArrayBuffer>,
+  error: string | RegExp,
+  headers?: Record<string, string>,
+];
 const BAD_URL = /^url must begin with one of /;
 const CASES: Case[] = [
   ['an address twice', JSON_TYPE, '{"url":"https://a.test/","url":"file:///x"}', 'url: is given more than once'],
-  ['an address twice, once in other letters', JSON_TYPE, '{"url":"https://a.test/","\\u0075rl":"file:///x"}', 'url: is given more than once'],
-  ['an option twice', JSON_TYPE, '{"url":"file:///x","ffprobe":{"version":"7.0","version":"3.3"}}', 'version: is given more than once'],
-  ['an option twice in the JSON of a form', FORM, `url=file:///x&ffprobe=${encodeURIComponent('{"version":"7.0","version":"3.3"}')}`, 'ffprobe.version: is given more than once'],
-  ['a prototype', JSON_TYPE, '{"url":"file:///x","__proto__":{"only":"ffprobe"}}', '__proto__: is unknown; the nearest known name is url'],
-  ['a prototype of an object', JSON_TYPE, '{"url":"file:///x","ffprobe":{"__proto__":{"enabled":false}}}', /^ffprobe\.__proto__: is unknown/],
-  ['a constructor', JSON_TYPE, '{"url":"file:///x","constructor":{"prototype":{"only":"ffprobe"}}}', /^constructor: is unknown/],
+  [
+    'an address twice, once in other letters',
+    JSON_TYPE,
+    '{"url":"https://a.test/","\\u0075rl":"file:///x"}',
+    'url: is given more than once',
+  ],
+  [
+    'an option twice',
+    JSON_TYPE,
+    '{"url":"file:///x","ffprobe":{"version":"7.0","version":"3.3"}}',
+    'version: is given more than once',
+  ],
+  [
+    'an option twice in the JSON of a form',
+    FORM,
+    `url=file:///x&ffprobe=${encodeURIComponent('{"version":"7.0","version":"3.3"}')}`,
+    'ffprobe.version: is given more than once',
+  ],
+  [
+    'a prototype',
+    JSON_TYPE,
+    '{"url":"file:///x","__proto__":{"only":"ffprobe"}}',
+    '__proto__: is unknown; the nearest known name is url',
+  ],
+  [
+    'a prototype of an object',
+    JSON_TYPE,
+    '{"url":"file:///x","ffprobe":{"__proto__":{"enabled":false}}}',
+    /^ffprobe\.__proto__: is unknown/,
+  ],
+  [
+    'a constructor',
+    JSON_TYPE,
+    '{"url":"file:///x","constructor":{"prototype":{"only":"ffprobe"}}}',
+    /^constructor: is unknown/,
+  ],
   ['a prototype in a form', FORM, 'url=file:///x&__proto__[only]=ffprobe', /^__proto__: is unknown/],
-  ['a prototype as a name of an object in a form', FORM, 'url=file:///x&ffprobe[__proto__]=1', /^ffprobe\.__proto__: is unknown/],
-  ['a prototype in a multipart form', MULTI, multipart(part('url', 'file:///x'), part('__proto__', '{}')), /^__proto__: is unknown/],
-  ['a prototype in the JSON of a form', FORM, `url=file:///x&ffprobe=${encodeURIComponent('{"__proto__":{"a":1}}')}`, /^ffprobe\.__proto__: is unknown/],
+  [
+    'a prototype as a name of an object in a form',
+    FORM,
+    'url=file:///x&ffprobe[__proto__]=1',
+    /^ffprobe\.__proto__: is unknown/,
+  ],
+  [
+    'a prototype in a multipart form',
+    MULTI,
+    multipart(part('url', 'file:///x'), part('__proto__', '{}')),
+    /^__proto__: is unknown/,
+  ],
+  [
+    'a prototype in the JSON of a form',
+    FORM,
+    `url=file:///x&ffprobe=${encodeURIComponent('{"__proto__":{"a":1}}')}`,
+    /^ffprobe\.__proto__: is unknown/,
+  ],
   ['an object with a length', JSON_TYPE, '{"url":{"length":5}}', 'url: must be a string'],
   ['an object that says how to print it', JSON_TYPE, '{"url":{"toString":"x"}}', 'url: must be a string'],
   ['objects in objects', JSON_TYPE, `{"url":"file:///x","mediastreamvalidator":${nested(150_000)}}`, BAD_URL],
@@ -32,8 +87,18 @@ const CASES: Case[] = [
   ['lists in lists', JSON_TYPE, '['.repeat(500_000) + ']'.repeat(500_000), 'body: must be a JSON object'],
   ['lists that never end', JSON_TYPE, '['.repeat(900_000), 'body: is no JSON'],
   ['objects that never end', JSON_TYPE, '{"a":'.repeat(180_000), 'body: is no JSON'],
-  ['many names', JSON_TYPE, JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`n${index}`, 1]))), /^url: is needed|is unknown/],
-  ['a name of half a megabyte', JSON_TYPE, JSON.stringify({ url: 'x', ['n'.repeat(500_000)]: 1 }), /^n{64}…: is unknown; the nearest known name is /],
+  [
+    'many names',
+    JSON_TYPE,
+    JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`n${index}`, 1]))),
+    /^url: is needed|is unknown/,
+  ],
+  [
+    'a name of half a megabyte',
+    JSON_TYPE,
+    JSON.stringify({ url: 'x', ['n'.repeat(500_000)]: 1 }),
+    /^n{64}…: is unknown; the nearest known name is /,
+  ],
   ['a number that is too large', JSON_TYPE, '{"url":"file:///x","timeout":1e400}', /^timeout: must be/],
   ['a number with many digits', JSON_TYPE, `{"url":"file:///x","timeout":${'9'.repeat(100_000)}}`, /^timeout: must be/],
   ['a number that is none', JSON_TYPE, '{"url":"file:///x","timeout":NaN}', 'body: is no JSON'],
@@ -41,13 +106,33 @@ const CASES: Case[] = [
   ['comments', JSON_TYPE, '{"url":"file:///x"/*,"only":"ffprobe"*/}', 'body: is no JSON'],
   ['a comma too many', JSON_TYPE, '{"url":"file:///x",}', 'body: is no JSON'],
   ['two documents', JSON_TYPE, '{"url":"file:///x"}{"url":"file:///y"}', 'body: is no JSON'],
-  ['NUL in an address', JSON_TYPE, '{"url":"https://a.test/\\u0000"}', 'url: must not contain U+0000 or an unpaired surrogate'],
+  [
+    'NUL in an address',
+    JSON_TYPE,
+    '{"url":"https://a.test/\\u0000"}',
+    'url: must not contain U+0000 or an unpaired surrogate',
+  ],
   ['NUL between the members', JSON_TYPE, '{"url":"file:///x"\u0000}', 'body: is no JSON'],
-  ['half of a pair', JSON_TYPE, '{"url":"https://a.test/\\ud800"}', 'url: must not contain U+0000 or an unpaired surrogate'],
+  [
+    'half of a pair',
+    JSON_TYPE,
+    '{"url":"https://a.test/\\ud800"}',
+    'url: must not contain U+0000 or an unpaired surrogate',
+  ],
   ['UTF-16', JSON_TYPE, utf16('{"url":"file:///x"}'), 'body: is no JSON'],
   ['UTF-16 with a mark', JSON_TYPE, utf16('\ufeff{"url":"file:///x"}'), 'body: is not well-formed UTF-8'],
-  ['Latin-1', JSON_TYPE, Buffer.from('{"url":"https://a.test/\xe4"}', 'latin1') as Buffer<ArrayBuffer>, 'body: is not well-formed UTF-8'],
-  ['a character in too many bytes', JSON_TYPE, Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]), 'body: is not well-formed UTF-8'],
+  [
+    'Latin-1',
+    JSON_TYPE,
+    Buffer.from('{"url":"https://a.test/\xe4"}', 'latin1') as Buffer<ArrayBuffer>,
+    'body: is not well-formed UTF-8',
+  ],
+  [
+    'a character in too many bytes',
+    JSON_TYPE,
+    Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]),
+    'body: is not well-formed UTF-8',
+  ],
   ['UTF-7', `${JSON_TYPE}; charset=utf-7`, '{"url":"file:///x"}', 'body: must be UTF-8'],
   ['a charset that is none', `${JSON_TYPE}; charset=nonsense`, '{"url":"file:///x"}', 'body: must be UTF-8'],
   ['percent signs that lead nowhere', FORM, 'url=%zz', 'url: is not well percent-encoded UTF-8'],
@@ -60,30 +145,100 @@ const CASES: Case[] = [
   ['a list in a form', FORM, 'url[]=https://a.test/', /is no field name/],
   ['JSON that says it is a form', FORM, '{"url":"https://a.test/"}', 'url: is needed'],
   ['a form that says it is JSON', JSON_TYPE, 'url=https://a.test/', 'body: is no JSON'],
-  ['a multipart form with an address twice', MULTI, multipart(part('url', 'https://a.test/'), part('url', 'file:///x')), 'url: is given more than once'],
-  ['a multipart form that does not end', MULTI, part('url', 'file:///x'), /^body: is no multipart\/form-data$|^url must begin/],
-  ['a multipart form without names', MULTI, '--bOuNdArY\r\nContent-Disposition: form-data\r\n\r\na\r\n--bOuNdArY--\r\n', 'body: is no multipart/form-data'],
-  ['a multipart form with a file', MULTI, multipart(part('url', 'file:///x', '; filename="a.txt"')), 'url: is a file; every field here is a text'],
-  ['a multipart form with 300 fields', MULTI, multipart(...Array.from({ length: 300 }, (_, index) => part(`n${index}`, '1'))), 'body: has more than 256 fields'],
-  ['a multipart form with a line end in a name', MULTI, multipart(part('url\r\nX: y', 'file:///x')), /^body: is no multipart|is unknown|is needed/],
-  ['what is not compressed but says so', JSON_TYPE, '{"url":"file:///x"}', 'body: cannot be read', { 'Content-Encoding': 'gzip' }],
-  ['an encoding that is none', JSON_TYPE, '{"url":"file:///x"}', 'body: cannot be read', { 'Content-Encoding': 'nonsense' }],
-  ['a cut gzip', JSON_TYPE, gzipSync('{"url":"file:///x"}').subarray(0, 20), 'body: cannot be read', { 'Content-Encoding': 'gzip' }],
-  ['a bomb of gzip', JSON_TYPE, gzipSync(Buffer.alloc(100_000_000, 0x20)), 'body: must be at most 1 MB', { 'Content-Encoding': 'gzip' }],
-  ['a bomb of deflate', JSON_TYPE, deflateSync(Buffer.alloc(100_000_000, 0x20)), 'body: must be at most 1 MB', { 'Content-Encoding': 'deflate' }],
-  ['a bomb of brotli', JSON_TYPE, brotliCompressSync(Buffer.alloc(100_000_000, 0x20)), /^body: (must be at most 1 MB|cannot be read)$/, { 'Content-Encoding': 'br' }],
+  [
+    'a multipart form with an address twice',
+    MULTI,
+    multipart(part('url', 'https://a.test/'), part('url', 'file:///x')),
+    'url: is given more than once',
+  ],
+  [
+    'a multipart form that does not end',
+    MULTI,
+    part('url', 'file:///x'),
+    /^body: is no multipart\/form-data$|^url must begin/,
+  ],
+  [
+    'a multipart form without names',
+    MULTI,
+    '--bOuNdArY\r\nContent-Disposition: form-data\r\n\r\na\r\n--bOuNdArY--\r\n',
+    'body: is no multipart/form-data',
+  ],
+  [
+    'a multipart form with a file',
+    MULTI,
+    multipart(part('url', 'file:///x', '; filename="a.txt"')),
+    'url: is a file; every field here is a text',
+  ],
+  [
+    'a multipart form with 300 fields',
+    MULTI,
+    multipart(...Array.from({ length: 300 }, (_, index) => part(`n${index}`, '1'))),
+    'body: has more than 256 fields',
+  ],
+  [
+    'a multipart form with a line end in a name',
+    MULTI,
+    multipart(part('url\r\nX: y', 'file:///x')),
+    /^body: is no multipart|is unknown|is needed/,
+  ],
+  [
+    'what is not compressed but says so',
+    JSON_TYPE,
+    '{"url":"file:///x"}',
+    'body: cannot be read',
+    { 'Content-Encoding': 'gzip' },
+  ],
+  [
+    'an encoding that is none',
+    JSON_TYPE,
+    '{"url":"file:///x"}',
+    'body: cannot be read',
+    { 'Content-Encoding': 'nonsense' },
+  ],
+  [
+    'a cut gzip',
+    JSON_TYPE,
+    gzipSync('{"url":"file:///x"}').subarray(0, 20),
+    'body: cannot be read',
+    { 'Content-Encoding': 'gzip' },
+  ],
+  [
+    'a bomb of gzip',
+    JSON_TYPE,
+    gzipSync(Buffer.alloc(100_000_000, 0x20)),
+    'body: must be at most 1 MB',
+    { 'Content-Encoding': 'gzip' },
+  ],
+  [
+    'a bomb of deflate',
+    JSON_TYPE,
+    deflateSync(Buffer.alloc(100_000_000, 0x20)),
+    'body: must be at most 1 MB',
+    { 'Content-Encoding': 'deflate' },
+  ],
+  [
+    'a bomb of brotli',
+    JSON_TYPE,
+    brotliCompressSync(Buffer.alloc(100_000_000, 0x20)),
+    /^body: (must be at most 1 MB|cannot be read)$/,
+    { 'Content-Encoding': 'br' },
+  ],
 ];
 
 describe('hostile bodies', function () {
   this.timeout(60_000);
   let api: ApiFixture;
-  before(async () => { api = await startApi(); });
+  before(async () => {
+    api = await startApi();
+  });
   after(() => api.stop());
 
   for (const [what, type, body, error, headers = {}] of CASES) {
     it(what, async () => {
       const response = await fetch(`${api.url}/v1/probe/file`, {
-        method: 'POST', body: typeof body === 'string' ? Buffer.from(body) : body, headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': type, ...headers },
+        method: 'POST',
+        body: typeof body === 'string' ? Buffer.from(body) : body,
+        headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': type, ...headers },
       });
       const text = await response.text();
       assert.equal(response.status, 400, text.slice(0, 300));
@@ -105,7 +260,9 @@ describe('hostile bodies', function () {
     const { connect } = await import('node:net');
     const socket = connect(api.server.port, '127.0.0.1');
     const head = `POST /v1/probe/file HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api.token}\r\nContent-Type: ${JSON_TYPE}\r\n`;
-    socket.write(`${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /readyz HTTP/1.1\r\nHost: a\r\n\r\n`);
+    socket.write(
+      `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /readyz HTTP/1.1\r\nHost: a\r\n\r\n`,
+    );
     let text = '';
     for await (const piece of socket) {
       text += String(piece);

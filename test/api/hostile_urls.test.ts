@@ -1,4 +1,7 @@
-/** Addresses that were made to be read in two ways. What is refused names no part of the address; what is accepted leads to one host, and shows no secret. */
+/**
+ * Addresses that were made to be read in two ways. What is refused names no part of the address; what is accepted leads
+ * to one host, and shows no secret.
+ */
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/input/read.ts';
@@ -7,7 +10,12 @@ import { readSource } from '../../src/api/source.ts';
 import { displaySource, hideQuery } from '../../src/source/redact.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
-const source = (url: string) => readSource(read({ form: 'json', value: { url } }).url, { allow: [], deny: [], s3Hosts: ['minio.example.com', 'minio.example.com:9000'] });
+const source = (url: string) =>
+  readSource(read({ form: 'json', value: { url } }).url, {
+    allow: [],
+    deny: [],
+    s3Hosts: ['minio.example.com', 'minio.example.com:9000'],
+  });
 const NOT_ALLOWED = 'url: the address is not allowed: it is private, local or reserved';
 const SCHEMES = /^url must begin with one of http:\/\/ /;
 const CONTROL = 'url must not hold control characters';
@@ -103,7 +111,12 @@ const REFUSED: [what: string, url: string, message: string | RegExp][] = [
 const ACCEPTED: [what: string, url: string, address: string, secrets: string[]][] = [
   ['a user that looks like a host', 'http://127.0.0.1@good.test/a.mp4', 'http://good.test/a.mp4', []],
   ['a password with an at sign', 'http://user:pa@ss@good.test/a.mp4', 'http://good.test/a.mp4', ['pa@ss']],
-  ['an encoded password', 'https://user:p%40ss%2Fword@good.test/a.mp4', 'https://good.test/a.mp4', ['p@ss/word', 'p%40ss']],
+  [
+    'an encoded password',
+    'https://user:p%40ss%2Fword@good.test/a.mp4',
+    'https://good.test/a.mp4',
+    ['p@ss/word', 'p%40ss'],
+  ],
   ['an at sign in the path', 'http://good.test/@127.0.0.1/a.mp4', 'http://good.test/@127.0.0.1/a.mp4', []],
   ['an at sign in the query', 'http://good.test/a.mp4?x=@127.0.0.1', 'http://good.test/a.mp4?x=REDACTED', []],
   ['an at sign in the fragment', 'http://good.test/a.mp4#@127.0.0.1/', 'http://good.test/a.mp4', []],
@@ -113,22 +126,45 @@ const ACCEPTED: [what: string, url: string, address: string, secrets: string[]][
   ['a public address of IPv6', 'http://[2606:4700:0:0::1111]/a.mp4', 'http://[2606:4700::1111]/a.mp4', []],
   ['steps out of the path', 'http://good.test/a/../../../etc/passwd', 'http://good.test/etc/passwd', []],
   ['a leading dash in the host', 'http://-good.test/-i', 'http://-good.test/-i', []],
-  ['a query of secrets', 'https://good.test/a.mp4?X-Amz-Signature=s3cret&X-Amz-Credential=key', 'https://good.test/a.mp4?X-Amz-Signature=REDACTED&X-Amz-Credential=REDACTED', ['s3cret', '=key']],
-  ['keys with slashes', 's3://AKIAEXAMPLE:se/cr+et/x@bucket/dir/a.mp4', 's3://bucket/dir/a.mp4', ['se/cr', 'AKIAEXAMPLE']],
-  ['keys with slashes in an address', 'https://AKIAEXAMPLE:12/34/ab@s3.amazonaws.com/bucket/a.mp4', 'https://s3.amazonaws.com/bucket/a.mp4', ['12/34', 'AKIAEXAMPLE']],
-  ['keys with slashes before a host of the operator', 'https://KEYEXAMPLE:9/34/ab@minio.example.com:9000/bucket/a.mp4', 'https://minio.example.com:9000/bucket/a.mp4', ['9/34', 'KEYEXAMPLE']],
+  [
+    'a query of secrets',
+    'https://good.test/a.mp4?X-Amz-Signature=s3cret&X-Amz-Credential=key',
+    'https://good.test/a.mp4?X-Amz-Signature=REDACTED&X-Amz-Credential=REDACTED',
+    ['s3cret', '=key'],
+  ],
+  [
+    'keys with slashes',
+    's3://AKIAEXAMPLE:se/cr+et/x@bucket/dir/a.mp4',
+    's3://bucket/dir/a.mp4',
+    ['se/cr', 'AKIAEXAMPLE'],
+  ],
+  [
+    'keys with slashes in an address',
+    'https://AKIAEXAMPLE:12/34/ab@s3.amazonaws.com/bucket/a.mp4',
+    'https://s3.amazonaws.com/bucket/a.mp4',
+    ['12/34', 'AKIAEXAMPLE'],
+  ],
+  [
+    'keys with slashes before a host of the operator',
+    'https://KEYEXAMPLE:9/34/ab@minio.example.com:9000/bucket/a.mp4',
+    'https://minio.example.com:9000/bucket/a.mp4',
+    ['9/34', 'KEYEXAMPLE'],
+  ],
 ];
 
 describe('hostile addresses', () => {
   for (const [what, url, message] of REFUSED) {
     it(`${what} is refused: ${JSON.stringify(url).slice(0, 60)}`, () => {
-      assert.throws(() => source(url), (error: unknown) => {
-        assert.ok(error instanceof GatewayError, String(error));
-        assert.equal(error.status, 400);
-        if (typeof message === 'string') assert.equal(error.message, message);
-        else assert.match(error.message, message);
-        return true;
-      });
+      assert.throws(
+        () => source(url),
+        (error: unknown) => {
+          assert.ok(error instanceof GatewayError, String(error));
+          assert.equal(error.status, 400);
+          if (typeof message === 'string') assert.equal(error.message, message);
+          else assert.match(error.message, message);
+          return true;
+        },
+      );
     });
   }
   for (const [what, url, address, secrets] of ACCEPTED) {
@@ -136,7 +172,8 @@ describe('hostile addresses', () => {
       const read_ = source(url);
       const shown = hideQuery(read_.url);
       assert.equal(shown, address);
-      for (const secret of secrets) assert.ok(!shown.includes(secret) && !displaySource(read_).includes(secret), secret);
+      for (const secret of secrets)
+        assert.ok(!shown.includes(secret) && !displaySource(read_).includes(secret), secret);
     });
   }
 });

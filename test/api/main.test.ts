@@ -21,38 +21,68 @@ describe('the role api', function () {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-role-api-'));
     const user = createUser();
     const apiServer = await testApiServer({ own: true });
-    const [stored, nats] = await Promise.all([startStore(), startNats({ conf: `authorization { users: [ { nkey: "${user.getPublicKey()}" } ] }` })]);
+    const [stored, nats] = await Promise.all([
+      startStore(),
+      startNats({ conf: `authorization { users: [ { nkey: "${user.getPublicKey()}" } ] }` }),
+    ]);
     const { publicKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
     writeFileSync(join(folder, 'api.nk'), user.getSeed());
-    writeFileSync(join(folder, 'public.jwks'), JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }));
-    writeFileSync(join(folder, 'box.jwks'), JSON.stringify({ keys: [{ kty: 'oct', kid: 'box', k: Buffer.alloc(32, 1).toString('base64url') }] }));
+    writeFileSync(
+      join(folder, 'public.jwks'),
+      JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }),
+    );
+    writeFileSync(
+      join(folder, 'box.jwks'),
+      JSON.stringify({ keys: [{ kty: 'oct', kid: 'box', k: Buffer.alloc(32, 1).toString('base64url') }] }),
+    );
     const [port, metricsPort] = [await freePort(), await freePort()];
     const child = spawn(process.execPath, [main, 'api'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
-        PATH: process.env['PATH'], KUBECONFIG: apiServer.kubeconfig, PY_NAMESPACE: await apiServer.namespace('role'), PY_POSTGRES_URL: stored.server.url, PY_NATS_URL: nats.url,
-        PY_NATS_NKEY_FILE: join(folder, 'api.nk'), PY_SEAL_PUBLIC_FILE: join(folder, 'public.jwks'), PY_BOX_FILE: join(folder, 'box.jwks'), PY_LISTEN: `127.0.0.1:${port}`, PY_METRICS_LISTEN: `127.0.0.1:${metricsPort}`, PY_DRAIN_MS: '1000',
+        PATH: process.env['PATH'],
+        KUBECONFIG: apiServer.kubeconfig,
+        PY_NAMESPACE: await apiServer.namespace('role'),
+        PY_POSTGRES_URL: stored.server.url,
+        PY_NATS_URL: nats.url,
+        PY_NATS_NKEY_FILE: join(folder, 'api.nk'),
+        PY_SEAL_PUBLIC_FILE: join(folder, 'public.jwks'),
+        PY_BOX_FILE: join(folder, 'box.jwks'),
+        PY_LISTEN: `127.0.0.1:${port}`,
+        PY_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+        PY_DRAIN_MS: '1000',
       },
     });
     let log = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => { log += text; });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
     try {
-      const ready = await until('it is ready', async () => {
-        assert.equal(child.exitCode, null, log);
-        const response = await fetch(`http://127.0.0.1:${port}/readyz`);
-        return response.ok ? response.json() : undefined;
-      }, 30_000);
+      const ready = await until(
+        'it is ready',
+        async () => {
+          assert.equal(child.exitCode, null, log);
+          const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+          return response.ok ? response.json() : undefined;
+        },
+        30_000,
+      );
       assert.deepEqual(ready, { ready: true });
       assert.equal((await fetch(`http://127.0.0.1:${port}/v1/probe/file?url=x`)).status, 401);
       const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-      assert.ok(metrics.includes('probeyard_api_requests_total{route="/v1/probe/file",status="4xx"} 1'), metrics.slice(0, 2_000));
+      assert.ok(
+        metrics.includes('probeyard_api_requests_total{route="/v1/probe/file",status="4xx"} 1'),
+        metrics.slice(0, 2_000),
+      );
       assert.ok(metrics.includes('probeyard_api_waiting 0') && metrics.includes('process_resident_memory_bytes'));
       assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 404, 'metrics are no matter of callers');
 
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
-      await until('it is not ready any more', async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 503);
-      const [code] = await exited as [number | null];
+      await until(
+        'it is not ready any more',
+        async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 503,
+      );
+      const [code] = (await exited) as [number | null];
       assert.equal(code, 0, log);
       assert.ok(log.includes('"msg":"drained"') && !log.includes('A'.repeat(64)));
     } finally {

@@ -12,7 +12,9 @@ import { until } from '../until.ts';
 /** An account streams three at once. */
 const BUDGET = 120_000_000;
 const LONG_BYTES = 24_000_000;
-/** Node, its code and what the garbage collector has not looked at yet; the answers asked for are of 10 times as much. */
+/**
+ * Node, its code and what the garbage collector has not looked at yet; the answers asked for are of 10 times as much.
+ */
 const MOST_MB = 330;
 
 describe('memory of the API for large results', function () {
@@ -23,8 +25,10 @@ describe('memory of the API for large results', function () {
   const sockets: Socket[] = [];
   before(async () => {
     fixture = await startStore({ retryMs: 5_000 });
-    child = fork(new URL('result_server.ts', import.meta.url), [fixture.server.url, String(BUDGET)], { execArgv: ['--max-old-space-size=256'] });
-    const [{ port }] = await once(child, 'message') as [{ port: number }];
+    child = fork(new URL('result_server.ts', import.meta.url), [fixture.server.url, String(BUDGET)], {
+      execArgv: ['--max-old-space-size=256'],
+    });
+    const [{ port }] = (await once(child, 'message')) as [{ port: number }];
     url = `http://127.0.0.1:${port}`;
   });
   after(async () => {
@@ -34,13 +38,25 @@ describe('memory of the API for large results', function () {
   });
 
   async function stored(output: string, size: 'recorded' | 'not recorded'): Promise<string> {
-    const open = anOpenInput(fixture.store, { tokenId: fixture.admin.tokenId, userId: fixture.admin.userId, waiter: null, request: { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'] } });
+    const open = anOpenInput(fixture.store, {
+      tokenId: fixture.admin.tokenId,
+      userId: fixture.admin.userId,
+      waiter: null,
+      request: { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'] },
+    });
     const text = JSON.stringify(body([good('ffprobe', output)]));
     await fixture.store.openRequest(open);
-    await fixture.store.closeRequest(aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: size === 'recorded' ? Buffer.byteLength(text) : undefined }));
+    await fixture.store.closeRequest(
+      aCloseInput(open, {
+        body: zstdCompressSync(text),
+        inflatedBytes: size === 'recorded' ? Buffer.byteLength(text) : undefined,
+      }),
+    );
     return open.id;
   }
-  const get = async (path: string): Promise<{ status: number; retryAfter: string | null; bytes: number; text: string }> => {
+  const get = async (
+    path: string,
+  ): Promise<{ status: number; retryAfter: string | null; bytes: number; text: string }> => {
     const response = await fetch(url + path, { headers: { Authorization: `Bearer ${ADMIN.token}` } });
     let [bytes, text] = [0, ''];
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
@@ -49,9 +65,13 @@ describe('memory of the API for large results', function () {
     }
     return { status: response.status, retryAfter: response.headers.get('retry-after'), bytes, text };
   };
-  const peakMb = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024;
+  const peakMb = (): number =>
+    Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024;
 
-  for (const [what, letter, size] of [['ASCII', 'A', 'recorded'], ['text beyond U+00FF', '\u2026', 'not recorded']] as const) {
+  for (const [what, letter, size] of [
+    ['ASCII', 'A', 'recorded'],
+    ['text beyond U+00FF', '\u2026', 'not recorded'],
+  ] as const) {
     it(`ten callers at once, read-backs and log details of ${what}, its size ${size}`, async () => {
       const id = await stored(JSON.stringify({ a: letter.repeat(LONG_BYTES / Buffer.byteLength(letter)) }), size);
       const [read, log] = [`/v1/probe/${id}`, `/frontend/api/v1/media/log/${id}`];
@@ -64,7 +84,10 @@ describe('memory of the API for large results', function () {
       assert.ok(answers.some(({ status }) => status === 200));
       const [one, detail] = [await get(read), await get(log)];
       assert.deepEqual([one.status, detail.status], [200, 200], one.text + detail.text);
-      assert.ok(one.text.includes('"response":{"a":') && detail.text.includes('"ffprobe-response":"{\\"a\\":'), one.text.slice(0, 300) + detail.text.slice(0, 600));
+      assert.ok(
+        one.text.includes('"response":{"a":') && detail.text.includes('"ffprobe-response":"{\\"a\\":'),
+        one.text.slice(0, 300) + detail.text.slice(0, 600),
+      );
       assert.ok(peakMb() < MOST_MB, `${Math.round(peakMb())} MB`);
     });
   }

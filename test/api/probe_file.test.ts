@@ -12,11 +12,18 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 describe('a probe request', function () {
   this.timeout(60_000);
   let api: ApiFixture;
-  before(async () => { api = await startApi({ allowSources: [{ cidr: '10.9.8.7/32', port: 8080 }] }); });
+  before(async () => {
+    api = await startApi({ allowSources: [{ cidr: '10.9.8.7/32', port: 8080 }] });
+  });
   after(() => api.stop());
 
   it('becomes a ProbeJob with a sealed source, and its answer is the envelope with the own text of each tool', async () => {
-    const answering = api.post({ url: 'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret', ffprobe: { show_frames: true, version: '3.3' }, probe_report: { prefer: 'ffprobe' }, timeout: 30_000 });
+    const answering = api.post({
+      url: 'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
+      ffprobe: { show_frames: true, version: '3.3' },
+      probe_report: { prefer: 'ffprobe' },
+      timeout: 30_000,
+    });
     const job = await api.job('one.test');
     const id = job.metadata.name;
 
@@ -24,14 +31,27 @@ describe('a probe request', function () {
     assert.deepEqual(job.metadata.labels, { 'probeyard.dev/token': String(api.tokenId), 'probeyard.dev/kind': 'file' });
     const { source, submittedAt, ...spec } = job.spec;
     assert.deepEqual(spec, {
-      kind: 'file', token: { id: api.tokenId, user: api.userId }, queueTimeoutMs: 60_000, timeoutMs: 30_000,
-      tools: [{ name: 'ffprobe', version: '3.3', timeoutMs: 30_000, options: { show_frames: 'true' } }, { name: 'mediainfo', version: '24.06', timeoutMs: 30_000 }],
+      kind: 'file',
+      token: { id: api.tokenId, user: api.userId },
+      queueTimeoutMs: 60_000,
+      timeoutMs: 30_000,
+      tools: [
+        { name: 'ffprobe', version: '3.3', timeoutMs: 30_000, options: { show_frames: 'true' } },
+        { name: 'mediainfo', version: '24.06', timeoutMs: 30_000 },
+      ],
       report: { enabled: true, diff: true, prefer: 'ffprobe' },
     });
-    assert.equal(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16), Date.parse(submittedAt!), 'the id holds the submission time');
+    assert.equal(
+      Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16),
+      Date.parse(submittedAt!),
+      'the id holds the submission time',
+    );
     assert.equal(source.display, 'https://one.test/…/film.mp4');
     assert.ok(!JSON.stringify(job).includes('pa55word') && !JSON.stringify(job).includes('s3cret'));
-    assert.equal(await openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys), 'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret');
+    assert.equal(
+      await openSealed(source.sealed!, { requestId: id, tokenId: api.tokenId }, api.privateKeys),
+      'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
+    );
     const early = await until('the leader is told early', () => api.early.find((one) => one.job === id));
     assert.deepEqual(early, { job: id, namespace: api.namespace, spec: job.spec });
 
@@ -54,7 +74,12 @@ describe('a probe request', function () {
     form.set('url', 'https://two.test/a.mp4');
     form.set('ffprobe[show_frames]', 'True');
     form.set('mediainfo', '{"enabled": false}');
-    const plain = new URLSearchParams({ url: 'https://two.test/a.mp4', 'ffprobe[show_frames]': 't', 'mediainfo[enabled]': '0', timeout: '' });
+    const plain = new URLSearchParams({
+      url: 'https://two.test/a.mp4',
+      'ffprobe[show_frames]': 't',
+      'mediainfo[enabled]': '0',
+      timeout: '',
+    });
     const headers = { Authorization: `Bearer ${api.token}` };
     const ways: (() => Promise<Response>)[] = [
       () => api.get(plain.toString()),
@@ -65,8 +90,13 @@ describe('a probe request', function () {
     for (const way of ways) {
       const answering = way();
       const job = await api.job('two.test');
-      assert.deepEqual(job.spec.tools, [{ name: 'ffprobe', version: '7.0', timeoutMs: 60_000, options: { show_frames: 'true' } }]);
-      await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', FFPROBE)], ioUsage: 1 }, asked: [{ name: 'ffprobe' }] });
+      assert.deepEqual(job.spec.tools, [
+        { name: 'ffprobe', version: '7.0', timeoutMs: 60_000, options: { show_frames: 'true' } },
+      ]);
+      await api.end(job.metadata.name, {
+        result: { tools: [tool('ffprobe', FFPROBE)], ioUsage: 1 },
+        asked: [{ name: 'ffprobe' }],
+      });
       const response = await answering;
       assert.equal(response.status, 200, await response.clone().text());
     }
@@ -74,14 +104,23 @@ describe('a probe request', function () {
 
   it('for one tool answers with that tool, bare where asked for', async () => {
     for (const [fields, expected] of [
-      ['only=ffprobe', (text: string) => assert.deepEqual(Object.keys(JSON.parse(text)), ['success', 'metadata', 'ffprobe'])],
+      [
+        'only=ffprobe',
+        (text: string) => assert.deepEqual(Object.keys(JSON.parse(text)), ['success', 'metadata', 'ffprobe']),
+      ],
       ['only=ffprobe&inject_output=true', (text: string) => assert.equal(text, FFPROBE)],
     ] as const) {
       const answering = api.get(`url=https://three.test/a.mp4&${fields}`);
       const job = await api.job('three.test');
-      assert.deepEqual(job.spec.tools?.map(({ name }) => name), ['ffprobe']);
+      assert.deepEqual(
+        job.spec.tools?.map(({ name }) => name),
+        ['ffprobe'],
+      );
       assert.deepEqual(job.spec.report, { enabled: false });
-      await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', FFPROBE)], ioUsage: 1 }, asked: [{ name: 'ffprobe' }] });
+      await api.end(job.metadata.name, {
+        result: { tools: [tool('ffprobe', FFPROBE)], ioUsage: 1 },
+        asked: [{ name: 'ffprobe' }],
+      });
       expected(await (await answering).text());
     }
   });
@@ -89,31 +128,52 @@ describe('a probe request', function () {
   it('for the report alone runs both tools and shows neither', async () => {
     const answering = api.get('url=https://report.test/a.mp4&only=probe_report');
     const job = await api.job('report.test');
-    assert.deepEqual(job.spec.tools?.map(({ name }) => name), ['ffprobe', 'mediainfo']);
+    assert.deepEqual(
+      job.spec.tools?.map(({ name }) => name),
+      ['ffprobe', 'mediainfo'],
+    );
     const report = { ...tool('ffprobe', '{"streams":[]}'), usageMs: 62 };
     await api.end(job.metadata.name, { result: { ...bothTools, report } });
-    assert.deepEqual(Object.keys(await (await answering).json() as object), ['success', 'metadata', 'probe_report']);
+    assert.deepEqual(Object.keys((await (await answering).json()) as object), ['success', 'metadata', 'probe_report']);
   });
 
   it('gets its end from Postgres when the notice is lost, and a large envelope too', async () => {
-    const large = JSON.stringify({ frames: Array.from({ length: 30_000 }, (_, index) => ({ index, pts: index * 512 })) });
+    const large = JSON.stringify({
+      frames: Array.from({ length: 30_000 }, (_, index) => ({ index, pts: index * 512 })),
+    });
     for (const way of [{ tell: false }, { inline: false }]) {
       const answering = api.get('url=https://lost.test/a.mp4&only=ffprobe&inject_output=1');
       const job = await api.job('lost.test');
-      await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', large)], ioUsage: 1 }, asked: [{ name: 'ffprobe' }], ...way });
+      await api.end(job.metadata.name, {
+        result: { tools: [tool('ffprobe', large)], ioUsage: 1 },
+        asked: [{ name: 'ffprobe' }],
+        ...way,
+      });
       assert.equal(await (await answering).text(), large);
     }
   });
 
   it('gets a large envelope in pieces, whole and with its length', async () => {
-    const frames = JSON.stringify({ frames: Array.from({ length: 60_000 }, (_, index) => ({ index, 'p"ts': `é\n${index * 512}` })) });
-    for (const [fields, expected] of [['', undefined], ['&inject_output=1', frames]] as const) {
+    const frames = JSON.stringify({
+      frames: Array.from({ length: 60_000 }, (_, index) => ({ index, 'p"ts': `é\n${index * 512}` })),
+    });
+    for (const [fields, expected] of [
+      ['', undefined],
+      ['&inject_output=1', frames],
+    ] as const) {
       const answering = api.get(`url=https://large.test/a.mp4&only=ffprobe${fields}`);
       const job = await api.job('large.test');
-      await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', frames)], ioUsage: 1 }, asked: [{ name: 'ffprobe' }], inline: false });
+      await api.end(job.metadata.name, {
+        result: { tools: [tool('ffprobe', frames)], ioUsage: 1 },
+        asked: [{ name: 'ffprobe' }],
+        inline: false,
+      });
       const response = await answering;
       const text = await response.text();
-      assert.deepEqual([response.status, response.headers.get('content-type'), Number(response.headers.get('content-length'))], [200, 'application/json; charset=utf-8', Buffer.byteLength(text)]);
+      assert.deepEqual(
+        [response.status, response.headers.get('content-type'), Number(response.headers.get('content-length'))],
+        [200, 'application/json; charset=utf-8', Buffer.byteLength(text)],
+      );
       if (expected === undefined) assert.deepEqual(JSON.parse(text).ffprobe.response, JSON.parse(frames));
       else assert.ok(text === expected);
     }
@@ -123,7 +183,11 @@ describe('a probe request', function () {
     const answering = api.get('url=https://back.test/a.mp4&only=ffprobe');
     const job = await api.job('back.test');
     await api.nats.kill();
-    await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', FFPROBE)], ioUsage: 1 }, asked: [{ name: 'ffprobe' }], tell: false });
+    await api.end(job.metadata.name, {
+      result: { tools: [tool('ffprobe', FFPROBE)], ioUsage: 1 },
+      asked: [{ name: 'ffprobe' }],
+      tell: false,
+    });
     await api.nats.restart();
     assert.equal((await answering).status, 200);
     await until('NATS is back', () => api.bus.connected());
@@ -145,22 +209,40 @@ describe('a probe request', function () {
     }
   });
 
-  it('whose origin does not answer is 404 with the tool\'s own message', async () => {
+  it("whose origin does not answer is 404 with the tool's own message", async () => {
     const answering = api.get('url=https://gone.test/a.mp4');
     const job = await api.job('gone.test');
-    const failed = { success: false, failure: 'origin-unreachable', output: null, error: 'Server returned 404 Not Found (exit code 1)' } as const;
-    await api.end(job.metadata.name, { result: { tools: [tool('ffprobe', '', failed), tool('mediainfo', '', failed)], ioUsage: 0 } });
+    const failed = {
+      success: false,
+      failure: 'origin-unreachable',
+      output: null,
+      error: 'Server returned 404 Not Found (exit code 1)',
+    } as const;
+    await api.end(job.metadata.name, {
+      result: { tools: [tool('ffprobe', '', failed), tool('mediainfo', '', failed)], ioUsage: 0 },
+    });
     const response = await answering;
-    assert.deepEqual([response.status, await response.json()], [404, { error: 'Server returned 404 Not Found (exit code 1)' }]);
+    assert.deepEqual(
+      [response.status, await response.json()],
+      [404, { error: 'Server returned 404 Not Found (exit code 1)' }],
+    );
   });
 
   it('is cancelled when its caller hangs up', async () => {
     const caller = new AbortController();
-    const answering = api.get('url=https://hangup.test/a.mp4', { headers: { Authorization: `Bearer ${api.token}` }, signal: caller.signal });
+    const answering = api.get('url=https://hangup.test/a.mp4', {
+      headers: { Authorization: `Bearer ${api.token}` },
+      signal: caller.signal,
+    });
     const job = await api.job('hangup.test');
     caller.abort();
     await assert.rejects(answering, { name: 'AbortError' });
-    await until('the job is deleted', async () => api.kube.get(PROBE_JOBS, job.metadata.name, { namespace: api.namespace }).then(() => false, () => true));
+    await until('the job is deleted', async () =>
+      api.kube.get(PROBE_JOBS, job.metadata.name, { namespace: api.namespace }).then(
+        () => false,
+        () => true,
+      ),
+    );
   });
 
   it('with an Idempotency-Key is made once: the same body gets the first result, another one is refused', async () => {
@@ -177,14 +259,25 @@ describe('a probe request', function () {
     assert.equal(texts[2], texts[0]);
     assert.equal(third.headers.get('x-request-id'), job.metadata.name);
     const other = await api.post({ url: 'https://idem.test/b.mp4' }, { headers });
-    assert.deepEqual([other.status, await other.json()], [400, { error: 'Idempotency-Key: was used with another body' }]);
+    assert.deepEqual(
+      [other.status, await other.json()],
+      [400, { error: 'Idempotency-Key: was used with another body' }],
+    );
     const { items } = await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace });
     assert.equal(items.filter((item) => item.spec.source.display?.includes('idem.test')).length, 1);
   });
 
   it('may read a private address that the installation allows, and no other', async () => {
     const refused = 'url: the address is not allowed: it is private, local or reserved';
-    for (const address of ['http://127.0.0.1/a', 'http://10.9.8.7/a', 'http://10.9.8.7:8081/a', 'http://[::1]:8080/a', 'http://169.254.169.254/latest/meta-data', 'http://0x7f.1/a', 'http://[::ffff:10.0.0.1]/']) {
+    for (const address of [
+      'http://127.0.0.1/a',
+      'http://10.9.8.7/a',
+      'http://10.9.8.7:8081/a',
+      'http://[::1]:8080/a',
+      'http://169.254.169.254/latest/meta-data',
+      'http://0x7f.1/a',
+      'http://[::ffff:10.0.0.1]/',
+    ]) {
       const response = await api.post({ url: address });
       assert.deepEqual([address, response.status, await response.json()], [address, 400, { error: refused }]);
     }
@@ -195,7 +288,10 @@ describe('a probe request', function () {
   });
 
   it('names the fields that are accepted and ignored', async () => {
-    const answering = api.post({ url: 'https://ignored.test/a.mp4', mediastreamvalidator: { enabled: true, anything: [1, 2] } });
+    const answering = api.post({
+      url: 'https://ignored.test/a.mp4',
+      mediastreamvalidator: { enabled: true, anything: [1, 2] },
+    });
     const job = await api.job('ignored.test');
     await api.end(job.metadata.name, { result: bothTools });
     assert.equal((await answering).headers.get('x-ignored-fields'), 'mediastreamvalidator');

@@ -8,11 +8,29 @@ const C2PA = '{"active_manifest":null,"manifests":{}}';
 const MSV = '{"success":true,"cli_output":"fine","messages":[]}';
 
 async function addTool(api: ApiFixture, name: ToolName, version: string): Promise<void> {
-  const object: ProbeTool = { apiVersion: API_VERSION, kind: 'ProbeTool', metadata: { name: `${name}-${version}`, namespace: api.namespace }, spec: { tool: name, version, image: `tools/${name}:${version}`, latest: true, command: ['{root}/bin/tool'] } };
+  const object: ProbeTool = {
+    apiVersion: API_VERSION,
+    kind: 'ProbeTool',
+    metadata: { name: `${name}-${version}`, namespace: api.namespace },
+    spec: { tool: name, version, image: `tools/${name}:${version}`, latest: true, command: ['{root}/bin/tool'] },
+  };
   await api.kube.create(PROBE_TOOLS, object);
-  await api.kube.mergePatchStatus(PROBE_TOOLS, object.metadata.name, {
-    conditions: [{ type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() }],
-  }, { namespace: api.namespace });
+  await api.kube.mergePatchStatus(
+    PROBE_TOOLS,
+    object.metadata.name,
+    {
+      conditions: [
+        {
+          type: 'Available',
+          status: 'True',
+          reason: 'Proven',
+          message: '',
+          lastTransitionTime: new Date().toISOString(),
+        },
+      ],
+    },
+    { namespace: api.namespace },
+  );
   await until(`${name} is known`, () => api.wired.deps.catalog().versions(name).includes(version));
 }
 
@@ -21,14 +39,24 @@ describe('an endpoint of one tool', function () {
   let api: ApiFixture;
   before(async () => {
     api = await startApi();
-    await Promise.all([addTool(api, 'c2pa', '0.90.22'), api.wired.deps.catalog().versions('msv').length > 0 ? undefined : addTool(api, 'msv', '1.0')]);
+    await Promise.all([
+      addTool(api, 'c2pa', '0.90.22'),
+      api.wired.deps.catalog().versions('msv').length > 0 ? undefined : addTool(api, 'msv', '1.0'),
+    ]);
   });
   after(() => api.stop());
 
   const call = (path: string, init: RequestInit = {}) =>
-    fetch(`${api.url}/v1/probe/${path}`, { ...init, headers: { Authorization: `Bearer ${api.token}`, ...init.headers } });
+    fetch(`${api.url}/v1/probe/${path}`, {
+      ...init,
+      headers: { Authorization: `Bearer ${api.token}`, ...init.headers },
+    });
   const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-    call(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } });
+    call(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json', ...headers },
+    });
   const end = (job: ProbeJob, output: string) => {
     const name = job.spec.kind as 'msv' | 'c2pa';
     return api.end(job.metadata.name, { result: { tools: [tool(name, output)], ioUsage: 77 }, asked: [{ name }] });
@@ -37,10 +65,21 @@ describe('an endpoint of one tool', function () {
   it('makes a job of that tool, with its own defaults', async () => {
     for (const [path, spec] of [
       ['c2pa', { kind: 'c2pa', timeoutMs: 65_000, tools: [{ name: 'c2pa', version: '0.90.22', timeoutMs: 65_000 }] }],
-      ['mediastreamvalidator', {
-        kind: 'msv', timeoutMs: 650_000,
-        tools: [{ name: 'msv', version: api.wired.deps.catalog().resolve('msv', 'latest').version, timeoutMs: 650_000, options: { parse_playlist_only: 'true', enable_cli_output: 'false' } }],
-      }],
+      [
+        'mediastreamvalidator',
+        {
+          kind: 'msv',
+          timeoutMs: 650_000,
+          tools: [
+            {
+              name: 'msv',
+              version: api.wired.deps.catalog().resolve('msv', 'latest').version,
+              timeoutMs: 650_000,
+              options: { parse_playlist_only: 'true', enable_cli_output: 'false' },
+            },
+          ],
+        },
+      ],
     ] as const) {
       const answering = call(`${path}?url=https://defaults.test/a.mp4`);
       const job = await api.job('defaults.test');
@@ -59,8 +98,16 @@ describe('an endpoint of one tool', function () {
 
   it('answers bare and enveloped, the output as text and as object, and reads back enveloped', async () => {
     const metadata = (id: string) => ({ request_id: id, queue_time: 7, io_usage: 77, duration: 31, usage: 31 });
-    const envelope = (id: string, kind: string, output: unknown) => ({ success: true, output, ...(kind === 'msv' ? { cli_output: 'fine' } : {}), metadata: metadata(id) });
-    for (const [path, output] of [['c2pa', C2PA], ['mediastreamvalidator', MSV]] as const) {
+    const envelope = (id: string, kind: string, output: unknown) => ({
+      success: true,
+      output,
+      ...(kind === 'msv' ? { cli_output: 'fine' } : {}),
+      metadata: metadata(id),
+    });
+    for (const [path, output] of [
+      ['c2pa', C2PA],
+      ['mediastreamvalidator', MSV],
+    ] as const) {
       for (const [query, bare, object] of [
         ['', true, path !== 'c2pa'],
         ['inject_output=true&inject_json=false', true, false],
@@ -87,9 +134,20 @@ describe('an endpoint of one tool', function () {
     form.set('url', 'https://ways.test/a.m3u8');
     form.set('parse_playlist_only', 'False');
     form.set('enable_cli_output', '1');
-    const fields = { url: 'https://ways.test/a.m3u8', parse_playlist_only: 'f', enable_cli_output: 'T', webhook_url: '' };
+    const fields = {
+      url: 'https://ways.test/a.m3u8',
+      parse_playlist_only: 'f',
+      enable_cli_output: 'T',
+      webhook_url: '',
+    };
     const ways: (() => Promise<Response>)[] = [
-      () => post('mediastreamvalidator', { url: fields.url, parse_playlist_only: false, enable_cli_output: true, webhook_url: null }),
+      () =>
+        post('mediastreamvalidator', {
+          url: fields.url,
+          parse_playlist_only: false,
+          enable_cli_output: true,
+          webhook_url: null,
+        }),
       () => call('mediastreamvalidator', { method: 'POST', body: new URLSearchParams(fields) }),
       () => call('mediastreamvalidator', { method: 'POST', body: form }),
       () => call(`mediastreamvalidator?${new URLSearchParams(fields)}`),
@@ -106,7 +164,10 @@ describe('an endpoint of one tool', function () {
   it('lowers what is too large', async () => {
     const answering = post('c2pa', { url: 'https://lowered.test/a.jpg', timeout: 9_000_000, queue_timeout: 600_000 });
     const job = await api.job('lowered.test');
-    assert.deepEqual([job.spec.timeoutMs, job.spec.queueTimeoutMs, job.spec.tools?.[0]?.timeoutMs], [650_000, 60_000, 650_000]);
+    assert.deepEqual(
+      [job.spec.timeoutMs, job.spec.queueTimeoutMs, job.spec.tools?.[0]?.timeoutMs],
+      [650_000, 60_000, 650_000],
+    );
     await end(job, C2PA);
     assert.equal((await answering).status, 200);
   });
@@ -120,11 +181,19 @@ describe('an endpoint of one tool', function () {
       ['c2pa', { url: 'https://x.test/', inject_json: 'yes' }, 'inject_json: must be true or false'],
       ['c2pa', { url: 'https://x.test/', parse_playlist_only: true }, /^parse_playlist_only: is unknown/],
       ['mediastreamvalidator', { url: 'https://x.test/', version: '1.0' }, /^version: is unknown/],
-      ['mediastreamvalidator', { url: 'https://x.test/', enable_cli_outputs: true }, 'enable_cli_outputs: is unknown; the nearest known name is enable_cli_output'],
-      ['mediastreamvalidator', { url: 'https://x.test/', parse_playlist_only: 1 }, 'parse_playlist_only: must be true or false'],
+      [
+        'mediastreamvalidator',
+        { url: 'https://x.test/', enable_cli_outputs: true },
+        'enable_cli_outputs: is unknown; the nearest known name is enable_cli_output',
+      ],
+      [
+        'mediastreamvalidator',
+        { url: 'https://x.test/', parse_playlist_only: 1 },
+        'parse_playlist_only: must be true or false',
+      ],
     ] as const) {
       const response = await post(path, body);
-      const told = (await response.json() as { error: string }).error;
+      const told = ((await response.json()) as { error: string }).error;
       assert.equal(response.status, 400, told);
       if (typeof error === 'string') assert.equal(told, error);
       else assert.match(told, error);
@@ -145,18 +214,33 @@ describe('an endpoint of one tool', function () {
     const second = await post('c2pa', { url: 'https://once.test/a.jpg' }, headers);
     assert.deepEqual([await second.text(), second.headers.get('x-request-id')], [C2PA, job.metadata.name]);
     const other = await post('mediastreamvalidator', { url: 'https://once.test/a.jpg' }, headers);
-    assert.deepEqual([other.status, await other.json()], [400, { error: 'Idempotency-Key: was used with another body' }]);
+    assert.deepEqual(
+      [other.status, await other.json()],
+      [400, { error: 'Idempotency-Key: was used with another body' }],
+    );
   });
 
   it('is 404 where the origin cannot be reached, 200 with success:false where the tool fails', async () => {
-    const failed = { success: false, failure: 'origin-unreachable', output: null, error: 'the origin answered 404 (exit code 1)' } as const;
+    const failed = {
+      success: false,
+      failure: 'origin-unreachable',
+      output: null,
+      error: 'the origin answered 404 (exit code 1)',
+    } as const;
     for (const [change, status, told] of [
       [failed, 404, { error: failed.error }],
-      [{ ...failed, failure: 'failed', error: 'not a media file (exit code 1)' }, 200, { success: false, error: 'not a media file (exit code 1)' }],
+      [
+        { ...failed, failure: 'failed', error: 'not a media file (exit code 1)' },
+        200,
+        { success: false, error: 'not a media file (exit code 1)' },
+      ],
     ] as const) {
       const answering = call('c2pa?url=https://fails.test/a.jpg');
       const job = await api.job('fails.test');
-      await api.end(job.metadata.name, { result: { tools: [tool('c2pa', '', change)], ioUsage: 0 }, asked: [{ name: 'c2pa' }] });
+      await api.end(job.metadata.name, {
+        result: { tools: [tool('c2pa', '', change)], ioUsage: 0 },
+        asked: [{ name: 'c2pa' }],
+      });
       const response = await answering;
       assert.deepEqual([response.status, await response.json()], [status, told]);
     }
@@ -168,8 +252,13 @@ describe('an endpoint of a tool that the cluster lacks', function () {
   it('says so', async () => {
     const api = await startApi();
     try {
-      const response = await fetch(`${api.url}/v1/probe/c2pa?url=https://x.test/a.jpg`, { headers: { Authorization: `Bearer ${api.token}` } });
-      assert.deepEqual([response.status, await response.json()], [500, { error: 'c2pa: no version of it is ready in this cluster' }]);
+      const response = await fetch(`${api.url}/v1/probe/c2pa?url=https://x.test/a.jpg`, {
+        headers: { Authorization: `Bearer ${api.token}` },
+      });
+      assert.deepEqual(
+        [response.status, await response.json()],
+        [500, { error: 'c2pa: no version of it is ready in this cluster' }],
+      );
     } finally {
       await api.stop();
     }

@@ -6,23 +6,33 @@ import { startApi, type ApiFixture } from './fixture.ts';
 describe('api: a monthly quota that is used up', function () {
   this.timeout(60_000);
   let api: ApiFixture;
-  before(async () => { api = await startApi(); });
+  before(async () => {
+    api = await startApi();
+  });
   after(() => api.stop());
 
-  for (const [quota, words] of [['{"request-count": 1}', /its number of requests/], ['{"processing-time": 41}', /its processing time/], ['{"data-processed": 1000}', /its amount of data/]] as const) {
+  for (const [quota, words] of [
+    ['{"request-count": 1}', /its number of requests/],
+    ['{"processing-time": 41}', /its processing time/],
+    ['{"data-processed": 1000}', /its amount of data/],
+  ] as const) {
     it(`is 403 that says what: ${quota}`, async () => {
       const { token, id } = await api.newToken();
       await api.stored.sql('update tokens set monthly_quota = $2 where id = $1', [id, quota]);
       const used = anOpenInput(api.stored.store, { tokenId: id, userId: api.userId });
       await api.stored.store.openRequest(used);
       await api.stored.store.closeRequest(aCloseInput(used));
-      const response = await api.get('url=https%3A%2F%2Fquota.example.org%2Fa.mp4', { headers: { Authorization: `Bearer ${token}` } });
-      const body = await response.json() as { error: string };
+      const response = await api.get('url=https%3A%2F%2Fquota.example.org%2Fa.mp4', {
+        headers: { Authorization: `Bearer ${token}` },
+      });
+      const body = (await response.json()) as { error: string };
       assert.equal(response.status, 403);
       assert.deepEqual(Object.keys(body), ['error']);
       assert.match(body.error, /^the monthly quota is used up: /);
       assert.match(body.error, words);
-      assert.deepEqual(await api.stored.sql('select count(*)::integer n from requests where token_id = $1', [id]), [{ n: 1 }]);
+      assert.deepEqual(await api.stored.sql('select count(*)::integer n from requests where token_id = $1', [id]), [
+        { n: 1 },
+      ]);
       const { items } = await api.kube.listAll(PROBE_JOBS, { namespace: api.namespace });
       assert.ok(!items.some(({ spec }) => spec.token?.id === id));
     });

@@ -9,7 +9,9 @@ import { startApi, type ApiFixture } from './fixture.ts';
 describe('the gateway refuses', function () {
   this.timeout(60_000);
   let api: ApiFixture;
-  before(async () => { api = await startApi(); });
+  before(async () => {
+    api = await startApi();
+  });
   after(() => api.stop());
 
   const file = (path = '', init: RequestInit = {}) => fetch(`${api.url}/v1/probe/file${path}`, init);
@@ -29,10 +31,20 @@ describe('the gateway refuses', function () {
       ['with an unknown token in the query', {}, `?token=${'B'.repeat(64)}`, BAD],
       ['with a token of the wrong length', { Authorization: 'Bearer abc' }, '', BAD],
       ['with another scheme', { Authorization: `Basic ${good}` }, '', BAD],
-      ['with a bad header beside a good query: nothing falls through', { Authorization: 'Bearer abc' }, `?token=${good}`, BAD],
+      [
+        'with a bad header beside a good query: nothing falls through',
+        { Authorization: 'Bearer abc' },
+        `?token=${good}`,
+        BAD,
+      ],
       ['with two tokens in the query', {}, `?token=${good}&token=${good}`, BAD],
       ['with an empty token', {}, '?token=', BAD],
-      ['with a token that no HTTP client would send', {}, `?token=${encodeURIComponent("' or 1=1 --".padEnd(64, 'A'))}`, BAD],
+      [
+        'with a token that no HTTP client would send',
+        {},
+        `?token=${encodeURIComponent("' or 1=1 --".padEnd(64, 'A'))}`,
+        BAD,
+      ],
       ['without a token, even where the query cannot be read', {}, '?url=%', NONE],
     ];
     for (const [what, headers, query, error] of cases) {
@@ -49,10 +61,14 @@ describe('the gateway refuses', function () {
         const headers = { Authorization: `Bearer ${token}` };
         assert.equal((await file('?url=x', { headers })).status, 400);
         await api.stored.sql(`update tokens set ${change} where id = $1`, [id]);
-        const response = await until('the change is heard of', async () => {
-          const answer = await file('?url=x', { headers });
-          return answer.status === 400 ? undefined : answer;
-        }, 2_000);
+        const response = await until(
+          'the change is heard of',
+          async () => {
+            const answer = await file('?url=x', { headers });
+            return answer.status === 400 ? undefined : answer;
+          },
+          2_000,
+        );
         await refused(response, 401, BAD);
       }
     });
@@ -64,14 +80,21 @@ describe('the gateway refuses', function () {
       await refused(await file('?url=x', { headers }), 403, 'the API token lacks the permission write:media');
       await api.stored.sql(`update users set status = 'suspended' where id = $1`, [api.userId]);
       try {
-        const response = await until('the change is heard of', async () => {
-          const answer = await file('?url=x', { headers: { Authorization: `Bearer ${api.token}` } });
-          return answer.status === 400 ? undefined : answer;
-        }, 2_000);
+        const response = await until(
+          'the change is heard of',
+          async () => {
+            const answer = await file('?url=x', { headers: { Authorization: `Bearer ${api.token}` } });
+            return answer.status === 400 ? undefined : answer;
+          },
+          2_000,
+        );
         await refused(response, 403, 'the account is suspended');
       } finally {
         await api.stored.sql(`update users set status = 'active' where id = $1`, [api.userId]);
-        await until('the change is heard of', async () => (await file('?url=x', { headers: { Authorization: `Bearer ${api.token}` } })).status === 400);
+        await until(
+          'the change is heard of',
+          async () => (await file('?url=x', { headers: { Authorization: `Bearer ${api.token}` } })).status === 400,
+        );
       }
     });
   });
@@ -85,7 +108,16 @@ describe('the gateway refuses', function () {
     }
     const head = await file('?url=https://a.test/', { method: 'HEAD', headers });
     assert.deepEqual([head.status, head.headers.get('allow')], [405, 'GET, POST']);
-    for (const path of ['/', '/v1', '/v1/probe', '/v1/probe/file/x', '/favicon.ico', '/v1/probe/%', '//', '/v1/probe/../../etc/passwd']) {
+    for (const path of [
+      '/',
+      '/v1',
+      '/v1/probe',
+      '/v1/probe/file/x',
+      '/favicon.ico',
+      '/v1/probe/%',
+      '//',
+      '/v1/probe/../../etc/passwd',
+    ]) {
       await refused(await fetch(`${api.url}${path}`, { headers }), 404, 'there is nothing here');
     }
   });
@@ -93,7 +125,12 @@ describe('the gateway refuses', function () {
   describe('bodies', () => {
     const TYPES = 'body: must be application/json, application/x-www-form-urlencoded or multipart/form-data';
     const JSON_TYPE = 'application/json';
-    const cases: [what: string, type: string | undefined, body: string | Uint8Array<ArrayBuffer> | undefined, error: string][] = [
+    const cases: [
+      what: string,
+      type: string | undefined,
+      body: string | Uint8Array<ArrayBuffer> | undefined,
+      error: string,
+    ][] = [
       ['that are none', undefined, undefined, TYPES],
       ['of another type', 'text/plain', 'url=x', TYPES],
       ['of a type like ours', 'application/jsonp', '{}', TYPES],
@@ -101,19 +138,55 @@ describe('the gateway refuses', function () {
       ['that are no JSON', JSON_TYPE, '{"url":', 'body: is no JSON'],
       ['that are empty', JSON_TYPE, '', 'body: is no JSON'],
       ['that are no JSON object', JSON_TYPE, '[1]', 'body: must be a JSON object'],
-      ['that are no UTF-8', JSON_TYPE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'body: is not well-formed UTF-8'],
+      [
+        'that are no UTF-8',
+        JSON_TYPE,
+        Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+        'body: is not well-formed UTF-8',
+      ],
       ['nested deeply', JSON_TYPE, `{"url":${'['.repeat(400_000)}${']'.repeat(400_000)}}`, 'url: must be a string'],
-      ['nested deeply in brackets', 'application/x-www-form-urlencoded', `url${'[a]'.repeat(60)}=1`, `"url${'[a]'.repeat(60).slice(0, 61)}…": is no field name; write name=value or name[option]=value`],
+      [
+        'nested deeply in brackets',
+        'application/x-www-form-urlencoded',
+        `url${'[a]'.repeat(60)}=1`,
+        `"url${'[a]'.repeat(60).slice(0, 61)}…": is no field name; write name=value or name[option]=value`,
+      ],
       ['over a megabyte', JSON_TYPE, JSON.stringify({ url: 'x'.repeat(1_100_000) }), 'body: must be at most 1 MB'],
-      ['with more fields than there can be', 'application/x-www-form-urlencoded', 'a=1&'.repeat(100_000), 'body: has more than 256 fields'],
+      [
+        'with more fields than there can be',
+        'application/x-www-form-urlencoded',
+        'a=1&'.repeat(100_000),
+        'body: has more than 256 fields',
+      ],
       ['that are no multipart form', 'multipart/form-data; boundary=x', 'url=x', 'body: is no multipart/form-data'],
-      ['that are a multipart form without a boundary', 'multipart/form-data', 'url=x', 'body: is no multipart/form-data'],
-      ['with a file in them', 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="url"; filename="a.mp4"\r\n\r\nabc\r\n--x--\r\n', 'url: is a file; every field here is a text'],
+      [
+        'that are a multipart form without a boundary',
+        'multipart/form-data',
+        'url=x',
+        'body: is no multipart/form-data',
+      ],
+      [
+        'with a file in them',
+        'multipart/form-data; boundary=x',
+        '--x\r\nContent-Disposition: form-data; name="url"; filename="a.mp4"\r\n\r\nabc\r\n--x--\r\n',
+        'url: is a file; every field here is a text',
+      ],
     ];
     for (const [what, type, body, error] of cases) {
       it(what, async () => {
-        const headers = { Authorization: `Bearer ${api.token}`, ...(type === undefined ? {} : { 'Content-Type': type }) };
-        await refused(await file('', { method: 'POST', headers, ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : body }) }), 400, error);
+        const headers = {
+          Authorization: `Bearer ${api.token}`,
+          ...(type === undefined ? {} : { 'Content-Type': type }),
+        };
+        await refused(
+          await file('', {
+            method: 'POST',
+            headers,
+            ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : body }),
+          }),
+          400,
+          error,
+        );
       });
     }
 
@@ -121,12 +194,29 @@ describe('the gateway refuses', function () {
       const { gzipSync } = await import('node:zlib');
       const body = gzipSync(JSON.stringify({ url: 'x'.repeat(50_000_000) }));
       assert.ok(body.length < 100_000);
-      await refused(await file('', { method: 'POST', headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }, body }), 400, 'body: must be at most 1 MB');
+      await refused(
+        await file('', {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' },
+          body,
+        }),
+        400,
+        'body: must be at most 1 MB',
+      );
     });
 
     it('beside fields in the query of a POST', async () => {
-      await refused(await api.post({ url: 'x' }, {}).then(() => file('?timeout=5', { method: 'POST', headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': JSON_TYPE }, body: '{"url":"x"}' })), 400,
-        '"timeout": a POST takes its fields from the body; only token may stand in the query');
+      await refused(
+        await api.post({ url: 'x' }, {}).then(() =>
+          file('?timeout=5', {
+            method: 'POST',
+            headers: { Authorization: `Bearer ${api.token}`, 'Content-Type': JSON_TYPE },
+            body: '{"url":"x"}',
+          }),
+        ),
+        400,
+        '"timeout": a POST takes its fields from the body; only token may stand in the query',
+      );
     });
   });
 
@@ -139,7 +229,13 @@ describe('the gateway refuses', function () {
       for await (const chunk of socket) answer += String(chunk);
       return answer;
     };
-    for (const [text, error] of [['rubbish\r\n\r\n', 'this is no HTTP request'], [`GET /v1/probe/file?url=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 'the headers or the query are too long']] as const) {
+    for (const [text, error] of [
+      ['rubbish\r\n\r\n', 'this is no HTTP request'],
+      [
+        `GET /v1/probe/file?url=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+        'the headers or the query are too long',
+      ],
+    ] as const) {
       const answer = await said(text);
       assert.match(answer, /^HTTP\/1\.1 400 /);
       assert.match(answer, /\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
@@ -149,18 +245,24 @@ describe('the gateway refuses', function () {
 
   it('a source of the longest length is not too long for a query', async () => {
     const response = await api.get(`url=${encodeURIComponent(`file:///${'é'.repeat(8184)}`)}`);
-    assert.match((await response.json() as { error: string }).error, /^url must begin with one of/);
+    assert.match(((await response.json()) as { error: string }).error, /^url must begin with one of/);
   });
 
   it('bad fields and sources, and creates nothing for them', async () => {
     for (const [fields, error] of [
       [{ url: 'file:///etc/passwd' }, /^url must begin with one of http:\/\//],
-      [{ url: 'https://a.test/', ffprobe: { version: '9.9' } }, /^ffprobe\.version: 9\.9 is not available; there are: latest, 7\.0, 3\.3$/],
-      [{ url: 'https://a.test/', ffprobe: { version: '3.3', max_probe_packets: 5 } }, /^ffprobe\.max_probe_packets: ffprobe 3\.3 does not have this option$/],
+      [
+        { url: 'https://a.test/', ffprobe: { version: '9.9' } },
+        /^ffprobe\.version: 9\.9 is not available; there are: latest, 7\.0, 3\.3$/,
+      ],
+      [
+        { url: 'https://a.test/', ffprobe: { version: '3.3', max_probe_packets: 5 } },
+        /^ffprobe\.max_probe_packets: ffprobe 3\.3 does not have this option$/,
+      ],
     ] as const) {
       const response = await api.post(fields);
       assert.equal(response.status, 400);
-      assert.match((await response.json() as { error: string }).error, error);
+      assert.match(((await response.json()) as { error: string }).error, error);
       assert.ok(response.headers.has('ratelimit'));
     }
     const key = await api.post({ url: 'https://a.test/' }, { headers: { 'Idempotency-Key': 'with space' } });

@@ -1,4 +1,7 @@
-/** The API in a process of its own, for tests that look at its memory: on a real Postgres, without NATS and an API server, which reading back needs for no ended request. */
+/**
+ * The API in a process of its own, for tests that look at its memory: on a real Postgres, without NATS and an API
+ * server, which reading back needs for no ended request.
+ */
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import { DEFAULTS, type Deps } from '../../src/api/deps.ts';
 import { makeDrain } from '../../src/api/drain.ts';
@@ -15,12 +18,19 @@ const [, , url, budgetBytes] = process.argv as [string, string, string, string];
 const store = await openStore({ url });
 const metrics = makeMetrics(() => 0);
 const deps: Partial<Deps> = {
-  store, metrics, drain: makeDrain(), log: makeLog('api', { logLevel: 'warn', podName: 'test' } as Parameters<typeof makeLog>[1]),
+  store,
+  metrics,
+  drain: makeDrain(),
+  log: makeLog('api', { logLevel: 'warn', podName: 'test' } as Parameters<typeof makeLog>[1]),
   tokens: makeTokenCache({ find: store.findToken, listening: () => false, onLookup: metrics.tokenLookup }),
   accounts: { ownHosts: [], settings: { trustedHops: 0 } } as unknown as Accounts,
   memory: makeMemoryBudget({ totalBytes: Number(budgetBytes), wholeBytes: WHOLE }),
   settings: { ...DEFAULTS, namespace: 'test', replica: 'test', allowSources: [], denyCidrs: [] },
 };
-const server = await listen(makeApp(deps as Deps, {} as never).callback(), { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
+const server = await listen(
+  makeApp(deps as Deps, {} as never).callback(),
+  { host: '127.0.0.1', port: 0 },
+  () => store.newRequest().id,
+);
 process.send?.({ port: server.port });
 process.once('disconnect', () => process.exit(0));

@@ -12,9 +12,13 @@ const OVER_MS = 3_000;
 describe('slow sockets', () => {
   const progress = (...taken: number[]) => taken.map((bytes, index) => ({ at: index * 5_000, taken: bytes }));
   for (const [what, taken, slow] of [
-    ['nothing at all', [5, 5, 5, 5, 5, 5, 5], true], ['nothing, for less than 30 s', [5, 5, 5, 5, 5, 5], false],
-    ['63 kB/s', [0, 315e3, 630e3, 945e3, 1_260e3, 1_575e3, 1_890e3], true], ['64 kB/s', [0, 320e3, 640e3, 960e3, 1_280e3, 1_600e3, 1_920e3], false],
-    ['the same in one lump', [0, 0, 0, 0, 0, 0, 2_000e3], false], ['much, and then nothing for 30 s', [0, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6], true], ['no history', [], false],
+    ['nothing at all', [5, 5, 5, 5, 5, 5, 5], true],
+    ['nothing, for less than 30 s', [5, 5, 5, 5, 5, 5], false],
+    ['63 kB/s', [0, 315e3, 630e3, 945e3, 1_260e3, 1_575e3, 1_890e3], true],
+    ['64 kB/s', [0, 320e3, 640e3, 960e3, 1_280e3, 1_600e3, 1_920e3], false],
+    ['the same in one lump', [0, 0, 0, 0, 0, 0, 2_000e3], false],
+    ['much, and then nothing for 30 s', [0, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6, 9e6], true],
+    ['no history', [], false],
   ] as const) {
     it(`a caller who takes ${what} is ${slow ? '' : 'not '}slow`, () => assert.equal(isSlow(progress(...taken)), slow));
   }
@@ -25,11 +29,21 @@ describe('slow sockets', () => {
     let closed = 0;
     const sockets: Socket[] = [];
     before(async () => {
-      server = await listen((request, response) => {
-        if (request.url === '/idle') return;
-        // In pieces, as answers are: what is taken is counted by whole writes.
-        Readable.from(Array.from({ length: 16 }, () => Buffer.alloc(MB))).pipe(response);
-      }, { host: '127.0.0.1', port: 0 }, () => 'id', { overMs: OVER_MS, onClosed: () => { closed += 1; } });
+      server = await listen(
+        (request, response) => {
+          if (request.url === '/idle') return;
+          // In pieces, as answers are: what is taken is counted by whole writes.
+          Readable.from(Array.from({ length: 16 }, () => Buffer.alloc(MB))).pipe(response);
+        },
+        { host: '127.0.0.1', port: 0 },
+        () => 'id',
+        {
+          overMs: OVER_MS,
+          onClosed: () => {
+            closed += 1;
+          },
+        },
+      );
     });
     after(async () => {
       for (const socket of sockets) socket.destroy();
@@ -47,7 +61,9 @@ describe('slow sockets', () => {
     it('one that never reads is closed; one that waits for its answer and one that reads are not', async () => {
       const [idle, reader] = [await ask('/idle'), await ask('/')];
       let read = 0;
-      reader.on('data', (bytes: Buffer) => { read += bytes.length; });
+      reader.on('data', (bytes: Buffer) => {
+        read += bytes.length;
+      });
       await until('all is read', () => read >= 16 * MB);
       await ask('/');
       await until('the third one is closed', () => closed === 1);

@@ -11,8 +11,13 @@ const record = { id: 1, rootUserId: 1 } as TokenRecord;
 function cacheOf(find: () => Promise<TokenRecord | null>, options: Partial<TokenCacheOptions> = {}) {
   const world = { time: 0, listening: true, lookups: 0 };
   const cache = makeTokenCache({
-    find: () => { world.lookups++; return find(); },
-    now: () => world.time, listening: () => world.listening, ...options,
+    find: () => {
+      world.lookups++;
+      return find();
+    },
+    now: () => world.time,
+    listening: () => world.listening,
+    ...options,
   });
   return { cache, world };
 }
@@ -65,7 +70,11 @@ describe('the token cache', () => {
   ];
   for (const [what, change, askedAgain] of notices) {
     it(`a notice of ${what}`, async () => {
-      const roots = new Map([['a', 1], ['b', 1], ['c', 2]]);
+      const roots = new Map([
+        ['a', 1],
+        ['b', 1],
+        ['c', 2],
+      ]);
       const asked: string[] = [];
       const cache = makeTokenCache({
         async find(sha256) {
@@ -73,7 +82,8 @@ describe('the token cache', () => {
           asked.push(name);
           return { rootUserId: roots.get(name) } as TokenRecord;
         },
-        listening: () => true, now: () => 0,
+        listening: () => true,
+        now: () => 0,
       });
       for (const name of roots.keys()) await cache.get(named(name), ADDRESS);
       asked.length = 0;
@@ -131,7 +141,9 @@ describe('the token cache', () => {
 
   it('asks for unknown tokens of one address up to its limit, and for known ones always', async () => {
     let found: TokenRecord | null = record;
-    const { cache, world } = cacheOf(async () => found, { guesses: makeGuessLimit(() => 0, { burst: 3, everyMs: 1_000 }) });
+    const { cache, world } = cacheOf(async () => found, {
+      guesses: makeGuessLimit(() => 0, { burst: 3, everyMs: 1_000 }),
+    });
     const guess = (name: string, address = ADDRESS) => cache.get(Buffer.from(name.repeat(32)), address);
     // Found: none of these counts.
     for (const name of ['p', 'q', 'r', 's']) await guess(name);
@@ -152,7 +164,9 @@ describe('the token cache', () => {
 
   it('a token whose look-up a notice overtook is asked for again, and is no guess', async () => {
     const answer = Promise.withResolvers<TokenRecord | null>();
-    const { cache, world } = cacheOf(() => answer.promise, { guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }) });
+    const { cache, world } = cacheOf(() => answer.promise, {
+      guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }),
+    });
     const first = cache.get(key, ADDRESS);
     cache.changed({ token: 2, sha256: null });
     answer.resolve(record);
@@ -164,8 +178,14 @@ describe('the token cache', () => {
   });
 
   it('does not count look-ups that fail', async () => {
-    const { cache } = cacheOf(async () => { throw new Error('Postgres is away'); }, { guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }) });
-    for (let round = 0; round < 3; round++) await assert.rejects(cache.get(key, ADDRESS), { message: 'Postgres is away' });
+    const { cache } = cacheOf(
+      async () => {
+        throw new Error('Postgres is away');
+      },
+      { guesses: makeGuessLimit(() => 0, { burst: 1, everyMs: 1_000 }) },
+    );
+    for (let round = 0; round < 3; round++)
+      await assert.rejects(cache.get(key, ADDRESS), { message: 'Postgres is away' });
   });
 
   it('is bounded', async () => {

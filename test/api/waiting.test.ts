@@ -39,7 +39,8 @@ describe('waiting for ends', () => {
     let atOnce = 0;
     let fail = true;
     const waiting = makeWaiting({
-      everyMs: 5, log,
+      everyMs: 5,
+      log,
       look: async (ids) => {
         assert.equal(++atOnce, 1);
         looks.push(ids.length);

@@ -14,35 +14,64 @@ describe('a request with a webhook', function () {
   this.timeout(60_000);
   let api: ApiFixture;
   let receiver: Receiver;
-  before(async () => { [api, receiver] = await Promise.all([startApi({ allowSources: [{ cidr: '127.0.0.1/32' }] }, { relay: true }), startReceiver()]); });
+  before(async () => {
+    [api, receiver] = await Promise.all([
+      startApi({ allowSources: [{ cidr: '127.0.0.1/32' }] }, { relay: true }),
+      startReceiver(),
+    ]);
+  });
   after(async () => {
     await receiver.close();
     await api.stop();
   });
-  beforeEach(() => { receiver.received.length = 0; });
+  beforeEach(() => {
+    receiver.received.length = 0;
+  });
 
   const send = (host: string, more: object = {}, headers: Record<string, string> = {}) =>
-    api.post({ url: `https://${host}/a.mp4`, only: 'ffprobe', webhook_url: `${receiver.url}/hook?key=s3cret`, ...more }, { headers });
+    api.post(
+      { url: `https://${host}/a.mp4`, only: 'ffprobe', webhook_url: `${receiver.url}/hook?key=s3cret`, ...more },
+      { headers },
+    );
   const accepted = async (response: Response): Promise<string> => {
-    const body = await response.json() as { success: boolean; metadata: { request_id: string } };
-    assert.deepEqual([response.status, body], [202, { success: true, metadata: { request_id: response.headers.get('x-request-id') } }]);
+    const body = (await response.json()) as { success: boolean; metadata: { request_id: string } };
+    assert.deepEqual(
+      [response.status, body],
+      [202, { success: true, metadata: { request_id: response.headers.get('x-request-id') } }],
+    );
     assert.ok(response.headers.has('ratelimit'));
     return body.metadata.request_id;
   };
-  const arrived = (id: string) => until('the webhook has arrived', () => receiver.received.find(({ body }) => body.includes(id)));
-  const manage = (path: string, init: RequestInit = {}, token = api.token) => fetch(`${api.url}/frontend/api/v1/${path}`, { ...init, headers: { Authorization: `Bearer ${token}` } });
+  const arrived = (id: string) =>
+    until('the webhook has arrived', () => receiver.received.find(({ body }) => body.includes(id)));
+  const manage = (path: string, init: RequestInit = {}, token = api.token) =>
+    fetch(`${api.url}/frontend/api/v1/${path}`, { ...init, headers: { Authorization: `Bearer ${token}` } });
 
   it('is answered with 202 at once, and brings the envelope, also where the answer would have been bare', async () => {
     const id = await accepted(await send('hook.test', { inject_output: true }));
     assert.equal((await api.job('hook.test')).metadata.name, id);
     await api.end(id, { result, asked, tell: false });
     const { headers, body } = await arrived(id);
-    const secret = await until('the token has its secret', async () => (await api.stored.sql<{ webhook_secret: Buffer | null }>('select webhook_secret from tokens where id = $1', [api.tokenId]))[0]?.webhook_secret);
+    const secret = await until(
+      'the token has its secret',
+      async () =>
+        (
+          await api.stored.sql<{ webhook_secret: Buffer | null }>('select webhook_secret from tokens where id = $1', [
+            api.tokenId,
+          ])
+        )[0]?.webhook_secret,
+    );
     const key = await api.wired.deps.accounts.openWebhookSecret(secret, api.tokenId);
-    const { timestamp, ...envelope } = new Webhook(secretText(key)).verify(body, headers as Record<string, string>) as Record<string, unknown>;
+    const { timestamp, ...envelope } = new Webhook(secretText(key)).verify(
+      body,
+      headers as Record<string, string>,
+    ) as Record<string, unknown>;
     assert.ok(Math.abs(Date.parse(String(timestamp)) - Date.now()) < 60_000);
     assert.deepEqual(envelope, {
-      success: true, metadata: { request_id: id, queue_time: 7, io_usage: 3 }, ffprobe: { success: true, duration: 31, usage: 31, response: { format: {} } }, type: 'probe.completed',
+      success: true,
+      metadata: { request_id: id, queue_time: 7, io_usage: 3 },
+      ffprobe: { success: true, duration: 31, usage: 31, response: { format: {} } },
+      type: 'probe.completed',
     });
   });
 
@@ -55,11 +84,19 @@ describe('a request with a webhook', function () {
     await api.end(id, { result, asked, tell: false });
     const { headers } = await arrived(id);
     assert.equal(headers['authorization'], `Basic ${Buffer.from('receiver-7:pa55word').toString('base64')}`);
-    const rows = await api.stored.sql<{ webhook_url: string; url: string }>('select q.webhook_url, w.url from requests q join webhook_outbox w on w.request_id = q.id where q.id = $1', [id]);
+    const rows = await api.stored.sql<{ webhook_url: string; url: string }>(
+      'select q.webhook_url, w.url from requests q join webhook_outbox w on w.request_id = q.id where q.id = $1',
+      [id],
+    );
     assert.equal(rows.length, 1);
     assert.ok(!/receiver-7|pa55word/.test(JSON.stringify(rows)));
-    const { webhooks } = await (await manage(`media/webhook?request=${id}`)).json() as { webhooks: { url: string }[] };
-    assert.deepEqual(webhooks.map(({ url }) => url), [shown]);
+    const { webhooks } = (await (await manage(`media/webhook?request=${id}`)).json()) as {
+      webhooks: { url: string }[];
+    };
+    assert.deepEqual(
+      webhooks.map(({ url }) => url),
+      [shown],
+    );
   });
 
   it('is made once under an Idempotency-Key: a repeat gets the same promise and sends nothing', async () => {
@@ -70,7 +107,10 @@ describe('a request with a webhook', function () {
     await arrived(id);
     assert.equal(await accepted(await send('once.test', {}, headers)), id);
     const other = await send('once.test', { webhook_url: `${receiver.url}/other` }, headers);
-    assert.deepEqual([other.status, await other.json()], [400, { error: 'Idempotency-Key: was used with another body' }]);
+    assert.deepEqual(
+      [other.status, await other.json()],
+      [400, { error: 'Idempotency-Key: was used with another body' }],
+    );
     assert.equal(receiver.received.length, 1);
   });
 
@@ -119,7 +159,7 @@ describe('a request with a webhook', function () {
   for (const [address, what, expected] of refused) {
     it(`refuses ${what} as a receiver, before anything is made`, async () => {
       const response = await send('never.test', { webhook_url: address });
-      const { error } = await response.json() as { error: string };
+      const { error } = (await response.json()) as { error: string };
       assert.equal(response.status, 400);
       assert.match(error, expected);
       assert.ok(!error.includes('SECRET'));
@@ -127,7 +167,10 @@ describe('a request with a webhook', function () {
   }
   it('may not be a GET', async () => {
     const response = await api.get(`url=https://get.test/a&webhook_url=${encodeURIComponent(receiver.url)}`);
-    assert.deepEqual([response.status, await response.json()], [400, { error: 'webhook_url: may be sent in a POST only' }]);
+    assert.deepEqual(
+      [response.status, await response.json()],
+      [400, { error: 'webhook_url: may be sent in a POST only' }],
+    );
   });
 
   it('is listed with its attempts, its address redacted, and can be sent again; to its owner alone', async () => {
@@ -135,27 +178,59 @@ describe('a request with a webhook', function () {
     const id = await accepted(await send('list.test'));
     await api.job('list.test');
     await api.end(id, { result, asked, tell: false });
-    const list = async (query: string, token?: string) => await (await manage(`media/webhook?${query}`, {}, token)).json() as { webhooks: Record<string, any>[]; pagination: { total: number }; filter: object };
+    const list = async (query: string, token?: string) =>
+      (await (await manage(`media/webhook?${query}`, {}, token)).json()) as {
+        webhooks: Record<string, any>[];
+        pagination: { total: number };
+        filter: object;
+      };
     const failed = await until('it is given up', async () => (await list(`state=failed&request=${id}`)).webhooks[0]);
-    assert.deepEqual({ ...failed, created: '', ended: '', id: '', attempts: failed['attempts'].map(({ status, error }: Record<string, unknown>) => ({ status, error })) }, {
-      id: '', request: id, url: `${receiver.url}/hook?key=REDACTED`, state: 'failed', created: '', next: null, ended: '', attempts: [{ status: 410, error: 'The receiver answered 410.' }], 'user-id': api.userId, 'token-id': api.tokenId,
-    });
-    const [other] = await api.stored.sql<{ id: string }>(`insert into users (email, status, role, permissions) values ('hook@example.org', 'active', 'user', array['read:media', 'write:media']) returning id`);
+    assert.deepEqual(
+      {
+        ...failed,
+        created: '',
+        ended: '',
+        id: '',
+        attempts: failed['attempts'].map(({ status, error }: Record<string, unknown>) => ({ status, error })),
+      },
+      {
+        id: '',
+        request: id,
+        url: `${receiver.url}/hook?key=REDACTED`,
+        state: 'failed',
+        created: '',
+        next: null,
+        ended: '',
+        attempts: [{ status: 410, error: 'The receiver answered 410.' }],
+        'user-id': api.userId,
+        'token-id': api.tokenId,
+      },
+    );
+    const [other] = await api.stored.sql<{ id: string }>(
+      `insert into users (email, status, role, permissions) values ('hook@example.org', 'active', 'user', array['read:media', 'write:media']) returning id`,
+    );
     const { token, id: tokenId } = await api.newToken();
     await api.stored.sql('update tokens set user_id = $1 where id = $2', [other!.id, tokenId]);
     assert.equal((await list('', token)).pagination.total, 0);
     assert.equal((await manage(`media/webhook/${failed['id']}/retry`, { method: 'POST' }, token)).status, 404);
-    for (const wrong of ['0192f0c1-0000-7000-8000-000000000001', 'x', '1']) assert.equal((await manage(`media/webhook/${wrong}/retry`, { method: 'POST' })).status, 404);
+    for (const wrong of ['0192f0c1-0000-7000-8000-000000000001', 'x', '1'])
+      assert.equal((await manage(`media/webhook/${wrong}/retry`, { method: 'POST' })).status, 404);
     receiver.answer = (response) => void response.writeHead(204).end();
     const again = await manage(`media/webhook/${failed['id']}/retry`, { method: 'POST' });
     assert.equal(again.status, 200);
-    const delivered = await until('it is delivered', async () => (await list(`state=delivered&request=${id}`)).webhooks[0]);
-    assert.deepEqual(delivered['attempts'].map(({ status }: Record<string, unknown>) => status), [410, 204]);
+    const delivered = await until(
+      'it is delivered',
+      async () => (await list(`state=delivered&request=${id}`)).webhooks[0],
+    );
+    assert.deepEqual(
+      delivered['attempts'].map(({ status }: Record<string, unknown>) => status),
+      [410, 204],
+    );
     const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
     assert.deepEqual(ids, [failed['id'], failed['id']]);
   });
 
-  it('leaves no secret of the receiver\'s address in the log', () => {
+  it("leaves no secret of the receiver's address in the log", () => {
     assert.ok(api.log.some((line) => line.includes('webhook sent')));
     assert.ok(!api.log.join('\n').includes('s3cret'));
   });

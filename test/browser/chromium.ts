@@ -17,7 +17,11 @@ const LIBRARIES = 'root/usr/lib';
 
 async function fetched(): Promise<string | undefined> {
   const versions = existsSync(FOLDER) ? await readdir(FOLDER) : [];
-  return versions.filter((name) => existsSync(join(FOLDER, name, PROGRAM))).sort().map((name) => join(FOLDER, name)).at(-1);
+  return versions
+    .filter((name) => existsSync(join(FOLDER, name, PROGRAM)))
+    .sort()
+    .map((name) => join(FOLDER, name))
+    .at(-1);
 }
 
 /** Fetches it where it is missing. Needs apt and its lists. */
@@ -30,7 +34,20 @@ async function fetchChromium(): Promise<string> {
   const making = join(FOLDER, `.${version}.${process.pid}`);
   try {
     await mkdir(join(making, 'partial'), { recursive: true });
-    await exec('apt-get', ['install', '--yes', '--no-install-recommends', '--download-only', '--reinstall', '-o', `Dir::Cache::archives=${making}`, 'chromium'], { timeout: 600_000, maxBuffer: 16 * 1024 * 1024 });
+    await exec(
+      'apt-get',
+      [
+        'install',
+        '--yes',
+        '--no-install-recommends',
+        '--download-only',
+        '--reinstall',
+        '-o',
+        `Dir::Cache::archives=${making}`,
+        'chromium',
+      ],
+      { timeout: 600_000, maxBuffer: 16 * 1024 * 1024 },
+    );
     for (const name of (await readdir(making)).filter((one) => one.endsWith('.deb'))) {
       await exec('dpkg-deb', ['-x', join(making, name), join(making, 'root')]);
       await rm(join(making, name));
@@ -46,10 +63,14 @@ async function fetchChromium(): Promise<string> {
 export async function openBrowser(): Promise<Browser | undefined> {
   const folder = await fetched();
   if (folder === undefined) return undefined;
-  const libraries = (await readdir(join(folder, LIBRARIES))).filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, LIBRARIES, name));
+  const libraries = (await readdir(join(folder, LIBRARIES)))
+    .filter((name) => name.endsWith('-linux-gnu'))
+    .map((name) => join(folder, LIBRARIES, name));
   return chromium.launch({
-    executablePath: join(folder, PROGRAM), args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    env: { ...process.env as Record<string, string>, LD_LIBRARY_PATH: libraries.join(':') }, timeout: 60_000,
+    executablePath: join(folder, PROGRAM),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    env: { ...(process.env as Record<string, string>), LD_LIBRARY_PATH: libraries.join(':') },
+    timeout: 60_000,
   });
 }
 

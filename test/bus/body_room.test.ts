@@ -23,7 +23,7 @@ describe('bus: room for bodies', () => {
     const room = makeBodyRoom({ totalBytes: 100, mostWaiting: 3 });
     const first = await room.reserve(1);
     let alone = false;
-    const huge = room.reserve(1_000).then((release) => (alone = true, release!));
+    const huge = room.reserve(1_000).then((release) => ((alone = true), release!));
     await turn();
     assert.equal(alone, false);
     first!();

@@ -18,7 +18,16 @@ const ours = randomUUID();
 const other = randomUUID();
 const stranger = randomUUID();
 
-interface Claims { audience?: string; issuer?: string; namespace?: string; account?: string; uid?: string; bound?: boolean; expires?: number; from?: number }
+interface Claims {
+  audience?: string;
+  issuer?: string;
+  namespace?: string;
+  account?: string;
+  uid?: string;
+  bound?: boolean;
+  expires?: number;
+  from?: number;
+}
 
 describe('bus: authorisation of runners', function () {
   this.timeout(30_000);
@@ -31,23 +40,52 @@ describe('bus: authorisation of runners', function () {
   let keys: JWK[];
   let lifeSeconds = 3_600;
 
-  const serve = (bus: Bus) => serveCallout(bus, {
-    issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', lifeSeconds, onDecision: (decision) => decisions.push(decision),
-    authorise: podTokenVerifier({ jwks: async () => ({ keys }), issuer: async () => ISSUER, namespace: NAMESPACE, serviceAccount: ACCOUNT, isOurPod: ({ uid }) => uid !== stranger }),
-  });
+  const serve = (bus: Bus) =>
+    serveCallout(bus, {
+      issuerSeed: fixture.issuerSeed,
+      account: 'PROBEYARD',
+      lifeSeconds,
+      onDecision: (decision) => decisions.push(decision),
+      authorise: podTokenVerifier({
+        jwks: async () => ({ keys }),
+        issuer: async () => ISSUER,
+        namespace: NAMESPACE,
+        serviceAccount: ACCOUNT,
+        isOurPod: ({ uid }) => uid !== stranger,
+      }),
+    });
 
   before(async () => {
     fixture = await startBus();
     const pair = await generateKeyPair('RS256', { extractable: true });
-    keys = [{ ...await exportJWK(pair.publicKey), kid: 'cluster', alg: 'RS256', use: 'sig' }];
-    const forge = (key: typeof pair.privateKey) => async (claims: Claims = {}) => {
-      const { audience = 'probeyard-nats', issuer = ISSUER, namespace = NAMESPACE, account = ACCOUNT, uid = ours, bound = true, expires = 600, from = -1000 } = claims;
-      const now = Math.floor(Date.now() / 1000);
-      const pod = bound ? { pod: { name: `runner-${uid.slice(0, 4)}`, uid } } : {};
-      return new SignJWT({ 'kubernetes.io': { namespace, serviceaccount: { name: account, uid: randomUUID() }, ...pod } })
-        .setProtectedHeader({ alg: 'RS256', kid: 'cluster' }).setAudience(audience).setIssuer(issuer).setSubject(`system:serviceaccount:${namespace}:${account}`)
-        .setIssuedAt(now + from).setNotBefore(now + from).setExpirationTime(now + expires).sign(key);
-    };
+    keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'cluster', alg: 'RS256', use: 'sig' }];
+    const forge =
+      (key: typeof pair.privateKey) =>
+      async (claims: Claims = {}) => {
+        const {
+          audience = 'probeyard-nats',
+          issuer = ISSUER,
+          namespace = NAMESPACE,
+          account = ACCOUNT,
+          uid = ours,
+          bound = true,
+          expires = 600,
+          from = -1000,
+        } = claims;
+        const now = Math.floor(Date.now() / 1000);
+        const pod = bound ? { pod: { name: `runner-${uid.slice(0, 4)}`, uid } } : {};
+        return new SignJWT({
+          'kubernetes.io': { namespace, serviceaccount: { name: account, uid: randomUUID() }, ...pod },
+        })
+          .setProtectedHeader({ alg: 'RS256', kid: 'cluster' })
+          .setAudience(audience)
+          .setIssuer(issuer)
+          .setSubject(`system:serviceaccount:${namespace}:${account}`)
+          .setIssuedAt(now + from)
+          .setNotBefore(now + from)
+          .setExpirationTime(now + expires)
+          .sign(key);
+      };
     sign = forge(pair.privateKey);
     const wrong = await generateKeyPair('RS256');
     rogue = forge(wrong.privateKey);
@@ -61,7 +99,12 @@ describe('bus: authorisation of runners', function () {
   async function attempt(token: string | null): Promise<'in' | 'refused'> {
     const { tokenAuthenticator } = await import('nats');
     try {
-      const connection = await connectNats({ servers: fixture.server.url, reconnect: false, timeout: 5_000, ...(token === null ? {} : { authenticator: tokenAuthenticator(token) }) });
+      const connection = await connectNats({
+        servers: fixture.server.url,
+        reconnect: false,
+        timeout: 5_000,
+        ...(token === null ? {} : { authenticator: tokenAuthenticator(token) }),
+      });
       await connection.close();
       return 'in';
     } catch (error) {
@@ -75,8 +118,12 @@ describe('bus: authorisation of runners', function () {
     assert.deepEqual(decisions.at(-1), { ok: true, uid: ours, pod: `runner-${ours.slice(0, 4)}` });
   });
 
-  for (const [title, claims] of [['behind', { expires: -60 }], ['ahead of ours', { from: 60 }]] as const) {
-    it(`lets one in whose token was made by a clock that is a minute ${title}`, async () => assert.equal(await attempt(await sign(claims)), 'in'));
+  for (const [title, claims] of [
+    ['behind', { expires: -60 }],
+    ['ahead of ours', { from: 60 }],
+  ] as const) {
+    it(`lets one in whose token was made by a clock that is a minute ${title}`, async () =>
+      assert.equal(await attempt(await sign(claims)), 'in'));
   }
 
   const refused: [string, () => Promise<string | null>, string][] = [
@@ -92,7 +139,11 @@ describe('bus: authorisation of runners', function () {
     ['one whose pod would be a wildcard', () => sign({ uid: '*' }), 'token-unbound'],
     ['one of a pod that is not ours', () => sign({ uid: stranger }), 'pod-unknown'],
     ['one signed by another key', () => rogue(), 'token-signature'],
-    ['one without a signature', async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await sign()).split('.')[1]}.`, 'token-signature'],
+    [
+      'one without a signature',
+      async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await sign()).split('.')[1]}.`,
+      'token-signature',
+    ],
   ];
   for (const [what, token, code] of refused) {
     it(`refuses ${what}`, async () => {
@@ -120,14 +171,33 @@ describe('bus: authorisation of runners', function () {
   it('a request that no server has signed is not answered', async () => {
     const { encodeGeneric, createServer, createUser } = await import('@nats-io/jwt');
     const [server, forger] = [createServer(), createServer()];
-    const claim = { server_id: { name: 'x', host: 'x', id: server.getPublicKey() }, user_nkey: createUser().getPublicKey(), connect_opts: { auth_token: await sign(), protocol: 1 }, client_info: { id: 5 } };
-    const forged = await encodeGeneric('x', forger, 'authorization_request', claim, { aud: 'nats-authorization-request' });
+    const claim = {
+      server_id: { name: 'x', host: 'x', id: server.getPublicKey() },
+      user_nkey: createUser().getPublicKey(),
+      connect_opts: { auth_token: await sign(), protocol: 1 },
+      client_info: { id: 5 },
+    };
+    const forged = await encodeGeneric('x', forger, 'authorization_request', claim, {
+      aud: 'nats-authorization-request',
+    });
     // Nobody but the server can say this on the wire: it is put before the callout by hand.
     const answers: string[] = [];
     const failures: Decision[] = [];
     let deliver: ((error: null, message: unknown) => void) | undefined;
-    const bus = { connection: { subscribe: (_: string, options: { callback: typeof deliver }) => { deliver = options.callback; return { unsubscribe() {} }; } } } as unknown as Bus;
-    serveCallout(bus, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async () => ({ uid: ours, pod: 'p' }), onDecision: (decision) => failures.push(decision) });
+    const bus = {
+      connection: {
+        subscribe: (_: string, options: { callback: typeof deliver }) => {
+          deliver = options.callback;
+          return { unsubscribe() {} };
+        },
+      },
+    } as unknown as Bus;
+    serveCallout(bus, {
+      issuerSeed: fixture.issuerSeed,
+      account: 'PROBEYARD',
+      authorise: async () => ({ uid: ours, pod: 'p' }),
+      onDecision: (decision) => failures.push(decision),
+    });
     deliver?.(null, { data: new TextEncoder().encode(forged), respond: (text: string) => answers.push(text) });
     await until('it was judged', () => failures.length === 1);
     assert.match(JSON.stringify(failures), /server has not signed/);
@@ -142,25 +212,48 @@ describe('bus: authorisation of runners', function () {
       neighbour = await fixture.runner(other, await sign({ uid: other }));
     });
 
-    const beat = (uid: string): Heartbeat => ({ protocol: 1, pod: 'p', uid, namespace: NAMESPACE, pool: 'short', generation: 'g', phase: 'idle', epoch: 1, jobsDone: 0, ageMs: 1, idleMs: 1 });
+    const beat = (uid: string): Heartbeat => ({
+      protocol: 1,
+      pod: 'p',
+      uid,
+      namespace: NAMESPACE,
+      pool: 'short',
+      generation: 'g',
+      phase: 'idle',
+      epoch: 1,
+      jobsDone: 0,
+      ageMs: 1,
+      idleMs: 1,
+    });
 
     it('beats, and hears the answer in its own inbox', async () => {
-      const serving = controllers[0]?.serve<Heartbeat, Lease>(SUBJECT.heartbeats, ({ message }) => ({ epoch: message.epoch + 1, leaseMs: 5 }));
+      const serving = controllers[0]?.serve<Heartbeat, Lease>(SUBJECT.heartbeats, ({ message }) => ({
+        epoch: message.epoch + 1,
+        leaseMs: 5,
+      }));
       await controllers[0]?.flush();
-      assert.deepEqual(await runner.request<Lease>(SUBJECT.heartbeat(ours), beat(ours), 5_000), { epoch: 2, leaseMs: 5 });
+      assert.deepEqual(await runner.request<Lease>(SUBJECT.heartbeat(ours), beat(ours), 5_000), {
+        epoch: 2,
+        leaseMs: 5,
+      });
       serving?.stop();
     });
 
     it('hears orders and answers them', async () => {
       const serving = runner.serve(SUBJECT.runner(ours), ({ subject }) => ({ ok: true, subject }));
       await runner.flush();
-      assert.deepEqual(await controllers[0]?.request(SUBJECT.go(ours), {}, 5_000), { ok: true, subject: SUBJECT.go(ours) });
+      assert.deepEqual(await controllers[0]?.request(SUBJECT.go(ours), {}, 5_000), {
+        ok: true,
+        subject: SUBJECT.go(ours),
+      });
       serving.stop();
     });
 
     it('hears what is said to all', async () => {
       const heard: string[] = [];
-      const listening = runner.subscribe('py.run.all.>', ({ subject }) => { heard.push(subject); });
+      const listening = runner.subscribe('py.run.all.>', ({ subject }) => {
+        heard.push(subject);
+      });
       await runner.flush();
       controllers[0]?.publish(SUBJECT.report, {});
       await until('it heard', () => heard.length);
@@ -177,8 +270,8 @@ describe('bus: authorisation of runners', function () {
       ['the end of a request', () => SUBJECT.ended('api-1')],
       ['a closed job', () => SUBJECT.closed],
       ['an early job', () => SUBJECT.early],
-      ['into another pod\'s inbox', () => `${INBOX.runner(other)}.x`],
-      ['into the controllers\' inbox', () => `${INBOX.controller}.x`],
+      ["into another pod's inbox", () => `${INBOX.runner(other)}.x`],
+      ["into the controllers' inbox", () => `${INBOX.controller}.x`],
       ['a stream away', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
       ['a connection away', () => 'py.kick.N'],
     ];
@@ -187,19 +280,28 @@ describe('bus: authorisation of runners', function () {
         fixture.errors.length = 0;
         runner.publish(subject(), {});
         await runner.flush();
-        const refusal = await until('the server refused', () => fixture.errors.find((error) => error.code === 'refused'));
+        const refusal = await until('the server refused', () =>
+          fixture.errors.find((error) => error.code === 'refused'),
+        );
         assert.match(refusal.message, /PERMISSIONS_VIOLATION/);
       });
     }
 
     const deaf: [string, () => string][] = [
-      ['another pod\'s orders', () => SUBJECT.runner(other)], ['all pods\' orders', () => 'py.run.>'], ['everything', () => '>'], ['another pod\'s inbox', () => `${INBOX.runner(other)}.>`],
-      ['the results', () => SUBJECT.results], ['the ends', () => 'py.end.*'], ['authorisation requests', () => '$SYS.REQ.USER.AUTH'],
+      ["another pod's orders", () => SUBJECT.runner(other)],
+      ["all pods' orders", () => 'py.run.>'],
+      ['everything', () => '>'],
+      ["another pod's inbox", () => `${INBOX.runner(other)}.>`],
+      ['the results', () => SUBJECT.results],
+      ['the ends', () => 'py.end.*'],
+      ['authorisation requests', () => '$SYS.REQ.USER.AUTH'],
     ];
     for (const [what, subject] of deaf) {
       it(`may not hear ${what}`, async () => {
-        const failed = new Promise<Error | null>((resolve) => { runner.connection.subscribe(subject(), { callback: (error) => resolve(error) }); });
-        assert.equal((await failed as Error & { code?: string })?.code, 'PERMISSIONS_VIOLATION');
+        const failed = new Promise<Error | null>((resolve) => {
+          runner.connection.subscribe(subject(), { callback: (error) => resolve(error) });
+        });
+        assert.equal(((await failed) as Error & { code?: string })?.code, 'PERMISSIONS_VIOLATION');
       });
     }
 
@@ -212,7 +314,9 @@ describe('bus: authorisation of runners', function () {
       assert.equal(kicked, 1);
       await until('it is cut off', () => cut.includes('disconnected'));
       assert.equal(bus.connected(), false);
-      await until('its new attempt is refused', () => decisions.some((decision) => !decision.ok && decision.code === 'token-malformed'));
+      await until('its new attempt is refused', () =>
+        decisions.some((decision) => !decision.ok && decision.code === 'token-malformed'),
+      );
       fixture.writeToken(uid, await sign({ uid }));
       await until('a good token brings it back', () => bus.connected());
       assert.equal(neighbour.connected(), true);
@@ -236,12 +340,16 @@ describe('bus: authorisation of runners', function () {
     it('the API hears ends and says early jobs, nothing else', async () => {
       const api = await fixture.api();
       const heard: unknown[] = [];
-      api.subscribe(SUBJECT.ended('api-1'), ({ message }) => { heard.push(message); });
+      api.subscribe(SUBJECT.ended('api-1'), ({ message }) => {
+        heard.push(message);
+      });
       await api.flush();
       controllers[0]?.publish(SUBJECT.ended('api-1'), { id: 'x' });
       await until('it heard', () => heard.length);
       const early: unknown[] = [];
-      controllers[0]?.subscribe(SUBJECT.early, ({ message }) => { early.push(message); });
+      controllers[0]?.subscribe(SUBJECT.early, ({ message }) => {
+        early.push(message);
+      });
       await controllers[0]?.flush();
       api.publish(SUBJECT.early, { job: 'j' });
       await until('the controller heard', () => early.length);
@@ -256,7 +364,14 @@ describe('bus: authorisation of runners', function () {
     it('a static user with another key is refused', async () => {
       const { nkeyAuthenticator } = await import('nats');
       const { createUser } = await import('@nats-io/jwt');
-      await assert.rejects(connectNats({ servers: fixture.server.url, reconnect: false, authenticator: nkeyAuthenticator(createUser().getSeed()) }), /Authorization Violation/i);
+      await assert.rejects(
+        connectNats({
+          servers: fixture.server.url,
+          reconnect: false,
+          authenticator: nkeyAuthenticator(createUser().getSeed()),
+        }),
+        /Authorization Violation/i,
+      );
     });
   });
 

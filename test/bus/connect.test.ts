@@ -1,4 +1,7 @@
-/** How the address of the server is found: by the system's resolver alone, so that a name server that is silent holds nobody for long. */
+/**
+ * How the address of the server is found: by the system's resolver alone, so that a name server that is silent holds
+ * nobody for long.
+ */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import dns from 'node:dns';
@@ -33,15 +36,31 @@ describe('bus: connecting by a name', function () {
       return join(folder, name);
     };
     const [tls, auth] = [await natsTls([NAME]), natsAuth()];
-    server = await startNats({ jetstream: true, tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' }, conf: auth['auth.conf'] ?? '' });
-    settings = { url: `tls://${NAME}:${server.port}`, caFile: file('ca.crt', tls['ca.crt']), name: 'test', nkeyFile: file('api.nk', auth['api.nk']), inboxPrefix: INBOX.api };
+    server = await startNats({
+      jetstream: true,
+      tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' },
+      conf: auth['auth.conf'] ?? '',
+    });
+    settings = {
+      url: `tls://${NAME}:${server.port}`,
+      caFile: file('ca.crt', tls['ca.crt']),
+      name: 'test',
+      nkeyFile: file('api.nk', auth['api.nk']),
+      inboxPrefix: INBOX.api,
+    };
     // A name server that takes questions and answers none, and the system's own way to the names.
     silent.on('message', () => asked++);
     silent.bind(0, '127.0.0.1');
     await once(silent, 'listening');
     dns.setServers([`127.0.0.1:${silent.address().port}`]);
-    dns.lookup = ((_name: string, options: dns.LookupOptions, done: (error: null, address: string | dns.LookupAddress[], family?: number) => void) =>
-      void (options.all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4))) as typeof dns.lookup;
+    dns.lookup = ((
+      _name: string,
+      options: dns.LookupOptions,
+      done: (error: null, address: string | dns.LookupAddress[], family?: number) => void,
+    ) =>
+      void (options.all
+        ? done(null, [{ address: '127.0.0.1', family: 4 }])
+        : done(null, '127.0.0.1', 4))) as typeof dns.lookup;
   });
   after(async () => {
     dns.lookup = lookup;
@@ -51,7 +70,7 @@ describe('bus: connecting by a name', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('a name server that does not answer is not asked beside the system\'s own resolver', async () => {
+  it("a name server that does not answer is not asked beside the system's own resolver", async () => {
     const bus = await connectBus(settings);
     assert.equal(bus.connected(), true);
     await bus.drain();
@@ -66,10 +85,14 @@ describe('bus: connecting by a name', function () {
     await bus.drain();
   });
 
-  it('a reconnect reads the authority\'s certificate as the file is then', async () => {
+  it("a reconnect reads the authority's certificate as the file is then", async () => {
     const errors: string[] = [];
     const statuses: string[] = [];
-    const bus = await connectBus({ ...settings, onStatus: (status) => statuses.push(status), onError: (error) => errors.push(error.message) });
+    const bus = await connectBus({
+      ...settings,
+      onStatus: (status) => statuses.push(status),
+      onError: (error) => errors.push(error.message),
+    });
     const next = await natsTls([NAME]);
     server.certify({ certificate: next['tls.crt'] ?? '', key: next['tls.key'] ?? '' });
     writeFileSync(settings.caFile ?? '', next['ca.crt'] ?? '');
@@ -86,7 +109,9 @@ describe('bus: connecting by a name', function () {
     const file = settings.nkeyFile ?? '';
     renameSync(file, `${file}.away`);
     await server.restart();
-    await until('a dial found no credentials', () => errors.some((error) => error.includes('cannot read the NATS credentials')));
+    await until('a dial found no credentials', () =>
+      errors.some((error) => error.includes('cannot read the NATS credentials')),
+    );
     assert.equal(bus.connected(), false);
     renameSync(`${file}.away`, file);
     await until('it is back', () => bus.connected());

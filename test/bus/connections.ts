@@ -1,17 +1,32 @@
 /** The live connections of a NATS server, by the name that each client gives: a process must have exactly one. */
 
-export interface LiveConnection { cid: number; name: string; subscriptions: string[] }
+export interface LiveConnection {
+  cid: number;
+  name: string;
+  subscriptions: string[];
+}
 
-interface Connz { connections: { cid: number; name?: string; subscriptions_list?: string[] }[]; total: number }
+interface Connz {
+  connections: { cid: number; name?: string; subscriptions_list?: string[] }[];
+  total: number;
+}
 
 /** `monitor`: the address of the server's monitor, as `http://127.0.0.1:8222`. */
 export async function liveConnections(monitor: string): Promise<LiveConnection[]> {
   const found: LiveConnection[] = [];
   for (;;) {
-    const response = await fetch(`${monitor}/connz?subs=1&limit=256&offset=${found.length}`, { signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(`${monitor}/connz?subs=1&limit=256&offset=${found.length}`, {
+      signal: AbortSignal.timeout(5_000),
+    });
     if (!response.ok) throw new Error(`/connz answered ${response.status}`);
-    const { connections, total } = await response.json() as Connz;
-    found.push(...connections.map(({ cid, name = '', subscriptions_list = [] }) => ({ cid, name, subscriptions: subscriptions_list })));
+    const { connections, total } = (await response.json()) as Connz;
+    found.push(
+      ...connections.map(({ cid, name = '', subscriptions_list = [] }) => ({
+        cid,
+        name,
+        subscriptions: subscriptions_list,
+      })),
+    );
     if (connections.length === 0 || found.length >= total) return found;
   }
 }

@@ -24,7 +24,9 @@ export interface BusFixture {
 
 const seed = (key: KeyPair) => new TextDecoder().decode(key.getSeed());
 
-export async function startBus(options: Omit<NatsOptions, 'conf'> & { caFile?: string; host?: string } = {}): Promise<BusFixture> {
+export async function startBus(
+  options: Omit<NatsOptions, 'conf'> & { caFile?: string; host?: string } = {},
+): Promise<BusFixture> {
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-bus-'));
   const [api, controller, issuer] = [createUser(), createUser(), createAccount()];
   const file = (name: string, text: string) => {
@@ -32,12 +34,21 @@ export async function startBus(options: Omit<NatsOptions, 'conf'> & { caFile?: s
     return join(directory, name);
   };
   const files = { api: file('api.nk', `${seed(api)}\n`), controller: file('controller.nk', `${seed(controller)}\n`) };
-  const conf = natsServerConfig({ api: api.getPublicKey(), controller: controller.getPublicKey(), issuer: issuer.getPublicKey() });
+  const conf = natsServerConfig({
+    api: api.getPublicKey(),
+    controller: controller.getPublicKey(),
+    issuer: issuer.getPublicKey(),
+  });
   const server = await startNats({ jetstream: true, ...options, conf });
   const opened: Bus[] = [];
   const errors: BusError[] = [];
   const open = async (settings: Omit<BusSettings, 'url'>) => {
-    const bus = await connectBus({ url: server.url.replace('127.0.0.1', options.host ?? '127.0.0.1'), caFile: options.caFile, onError: (error) => errors.push(error), ...settings });
+    const bus = await connectBus({
+      url: server.url.replace('127.0.0.1', options.host ?? '127.0.0.1'),
+      caFile: options.caFile,
+      onError: (error) => errors.push(error),
+      ...settings,
+    });
     opened.push(bus);
     return bus;
   };
@@ -47,7 +58,13 @@ export async function startBus(options: Omit<NatsOptions, 'conf'> & { caFile?: s
     errors,
     api: () => open({ name: 'api', nkeyFile: files.api, inboxPrefix: INBOX.api }),
     controller: () => open({ name: 'controller', nkeyFile: files.controller, inboxPrefix: INBOX.controller }),
-    runner: (uid, token, change = {}) => open({ name: `runner-${uid}`, tokenFile: file(`${uid}.token`, token), inboxPrefix: INBOX.runner(uid), ...change }),
+    runner: (uid, token, change = {}) =>
+      open({
+        name: `runner-${uid}`,
+        tokenFile: file(`${uid}.token`, token),
+        inboxPrefix: INBOX.runner(uid),
+        ...change,
+      }),
     writeToken: (uid, token) => void file(`${uid}.token`, token),
     async close() {
       await Promise.all(opened.map((bus) => bus.connection.close()));

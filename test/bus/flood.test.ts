@@ -1,4 +1,6 @@
-/** A taken-over agent against the others: what it may store, how fast it may speak, and what it may make JetStream do. */
+/**
+ * A taken-over agent against the others: what it may store, how fast it may speak, and what it may make JetStream do.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { headers } from 'nats';
@@ -29,19 +31,41 @@ describe('bus: a runner that floods', function () {
   beforeEach(async () => {
     fixture = await startBus();
     controller = await fixture.controller();
-    callout = serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }) });
+    callout = serveCallout(controller, {
+      issuerSeed: fixture.issuerSeed,
+      account: 'PROBEYARD',
+      authorise: async (token) => ({ uid: token, pod: 'p' }),
+    });
     await controller.flush();
     runner = await fixture.runner(uid, uid);
     neighbour = await fixture.runner(other, other);
   });
   afterEach(() => fixture.close());
 
-  const stateOf = async (stream: string) => (await (await managerOf(controller)).streams.info(stream, { subjects_filter: '>' })).state;
+  const stateOf = async (stream: string) =>
+    (await (await managerOf(controller)).streams.info(stream, { subjects_filter: '>' })).state;
 
   /** A result of so many megabytes that do not compress. */
-  const packed = (megabytes: number) => packResult({
-    tools: [{ name: 'ffprobe', version: '7.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'text', output: randomBytes(megabytes * MIB).toString('hex') }], ioUsage: 7,
-  }, { job: 'full', attempt: 1, epoch: 1, podUid: uid });
+  const packed = (megabytes: number) =>
+    packResult(
+      {
+        tools: [
+          {
+            name: 'ffprobe',
+            version: '7.0',
+            success: true,
+            durationMs: 1,
+            usageMs: 1,
+            exitCode: 0,
+            signal: null,
+            format: 'text',
+            output: randomBytes(megabytes * MIB).toString('hex'),
+          },
+        ],
+        ioUsage: 7,
+      },
+      { job: 'full', attempt: 1, epoch: 1, podUid: uid },
+    );
 
   it('keeps four results in the stream, and none of another runner is pushed out', async () => {
     await ensureStreams(await managerOf(controller), { resultsBytes: 4 * MIB });
@@ -58,9 +82,15 @@ describe('bus: a runner that floods', function () {
     await neighbour.js.publish(SUBJECT.chunk(other, 'j', 1, 0), 'mine');
     const payload = new Uint8Array(LARGE);
     const refusals: string[] = [];
-    for (let index = 0; index < 12; index++) await runner.js.publish(SUBJECT.chunk(uid, 'j', 1, index), payload).catch((error: unknown) => refusals.push(asBusError(error, 'chunk').message));
+    for (let index = 0; index < 12; index++)
+      await runner.js
+        .publish(SUBJECT.chunk(uid, 'j', 1, index), payload)
+        .catch((error: unknown) => refusals.push(asBusError(error, 'chunk').message));
     await assert.rejects(publishResult(runner, await packed(8)), { code: 'failed', message: /maximum bytes exceeded/ });
-    assert.ok(refusals.length > 0 && refusals.every((message) => /maximum bytes exceeded/.test(message)), JSON.stringify(refusals));
+    assert.ok(
+      refusals.length > 0 && refusals.every((message) => /maximum bytes exceeded/.test(message)),
+      JSON.stringify(refusals),
+    );
     assert.equal((await stateOf('PY_CHUNKS')).subjects?.[SUBJECT.chunk(other, 'j', 1, 0)], 1);
   });
 
@@ -79,34 +109,68 @@ describe('bus: a runner that floods', function () {
     assert.deepEqual(await overfull(controller, 30), []);
     assert.deepEqual(await overfull(controller, 20), [uid]);
     const over: string[] = [];
-    const watching = watchShares(controller, { most: 20, lookMs: 50, onOver: async (who) => { over.push(who); }, onError: (error) => fixture.errors.push(error) });
+    const watching = watchShares(controller, {
+      most: 20,
+      lookMs: 50,
+      onOver: async (who) => {
+        over.push(who);
+      },
+      onError: (error) => fixture.errors.push(error),
+    });
     await until('its chunks are gone', async () => (await stateOf('PY_CHUNKS')).messages === 1);
     watching.stop();
     assert.ok(over.length > 0 && over.every((who) => who === uid));
     assert.deepEqual(fixture.errors, []);
   });
 
-  it('its results are dropped before they are parsed, it is reported once, and the others\' are collected', async () => {
+  it("its results are dropped before they are parsed, it is reported once, and the others' are collected", async () => {
     const [handled, flooding]: [string[], string[]] = [[], []];
     const collecting: Collecting = consumeResults(controller, {
-      handle: async ({ podUid }) => { handled.push(podUid); }, onFlood: (who) => flooding.push(who), onError: (error) => fixture.errors.push(error),
+      handle: async ({ podUid }) => {
+        handled.push(podUid);
+      },
+      onFlood: (who) => flooding.push(who),
+      onError: (error) => fixture.errors.push(error),
     });
     await until('it collects', () => collecting.active());
-    const result = (podUid: string) => JSON.stringify({ protocol: 1, job: 'j', attempt: 1, epoch: 1, podUid, encoding: 'zstd', size: 1, sha256: '', chunks: 0, inline: '' });
-    await until('it was reported', async () => {
-      for (let sent = 0; sent < 50; sent++) runner.connection.publish(SUBJECT.result(uid), result(uid));
-      await runner.flush();
-      return flooding.length;
-    }, 30_000);
+    const result = (podUid: string) =>
+      JSON.stringify({
+        protocol: 1,
+        job: 'j',
+        attempt: 1,
+        epoch: 1,
+        podUid,
+        encoding: 'zstd',
+        size: 1,
+        sha256: '',
+        chunks: 0,
+        inline: '',
+      });
+    await until(
+      'it was reported',
+      async () => {
+        for (let sent = 0; sent < 50; sent++) runner.connection.publish(SUBJECT.result(uid), result(uid));
+        await runner.flush();
+        return flooding.length;
+      },
+      30_000,
+    );
     neighbour.connection.publish(SUBJECT.result(other), result(other));
-    await until('the neighbour\'s is handled', () => handled.includes(other));
+    await until("the neighbour's is handled", () => handled.includes(other));
     assert.deepEqual(flooding, [uid]);
     await collecting.stop();
   });
 
   it('heartbeats that are not admitted are dropped before they are parsed', async () => {
     const heard: unknown[] = [];
-    controller.serve(SUBJECT.heartbeats, ({ message }) => { heard.push(message); return undefined; }, { admit: (subject) => subject !== SUBJECT.heartbeat(uid) });
+    controller.serve(
+      SUBJECT.heartbeats,
+      ({ message }) => {
+        heard.push(message);
+        return undefined;
+      },
+      { admit: (subject) => subject !== SUBJECT.heartbeat(uid) },
+    );
     await controller.flush();
     // Not JSON: parsing it would be an error.
     runner.connection.publish(SUBJECT.heartbeat(uid), '{');
@@ -119,17 +183,22 @@ describe('bus: a runner that floods', function () {
   it('its subscriptions are few', async () => {
     for (let count = 0; count < 120; count++) runner.connection.subscribe(`py.run.${uid}.${count}`);
     await runner.flush().catch(() => {});
-    await until('the server refuses', () => fixture.errors.some(({ message }) => /subscriptions|PROTOCOL|MAXIMUM/i.test(message)));
+    await until('the server refuses', () =>
+      fixture.errors.some(({ message }) => /subscriptions|PROTOCOL|MAXIMUM/i.test(message)),
+    );
   });
 
-  it('a confirmation to a subject of JetStream\'s API does nothing there', async () => {
+  it("a confirmation to a subject of JetStream's API does nothing there", async () => {
     await ensureStreams(await managerOf(controller));
     await neighbour.js.publish(SUBJECT.result(other), 'mine');
     for (const verb of ['PURGE', 'DELETE', 'UPDATE']) {
       runner.connection.publish(SUBJECT.result(uid), 'x', { reply: `$JS.API.STREAM.${verb}.PY_RESULTS` });
       const head = headers();
       head.set('Nats-Msg-Id', randomUUID());
-      runner.connection.publish(SUBJECT.result(uid), '{}', { reply: `$JS.API.STREAM.${verb}.PY_RESULTS`, headers: head });
+      runner.connection.publish(SUBJECT.result(uid), '{}', {
+        reply: `$JS.API.STREAM.${verb}.PY_RESULTS`,
+        headers: head,
+      });
     }
     await runner.flush();
     // Behind them in the stream: what they caused has been done when this is confirmed.
@@ -139,7 +208,12 @@ describe('bus: a runner that floods', function () {
   });
 
   it('the callout forgets pods whose connections have ended their lives', async () => {
-    const short = serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }), lifeSeconds: 1 });
+    const short = serveCallout(controller, {
+      issuerSeed: fixture.issuerSeed,
+      account: 'PROBEYARD',
+      authorise: async (token) => ({ uid: token, pod: 'p' }),
+      lifeSeconds: 1,
+    });
     callout.stop();
     await controller.flush();
     for (let pod = 0; pod < 5; pod++) await (await fixture.runner(randomUUID(), randomUUID())).connection.close();

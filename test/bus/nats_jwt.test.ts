@@ -5,17 +5,22 @@ import { signerOf, verifiedClaims } from '../../src/bus/nats_jwt.ts';
 const seedOf = (key: ReturnType<typeof createAccount>) => new TextDecoder().decode(key.getSeed());
 
 describe('bus: JWTs of NATS', () => {
-  it('what we sign, NATS\' own library reads', () => {
+  it("what we sign, NATS' own library reads", () => {
     const account = createAccount();
     const signer = signerOf(seedOf(account));
     assert.equal(signer.publicKey, account.getPublicKey());
     const claims = decode<{ type: string }>(signer.sign({ sub: 'someone', aud: 'A', exp: 5, nats: { type: 'user' } }));
-    assert.deepEqual([claims.iss, claims.sub, claims.aud, claims.exp, claims.nats.type], [account.getPublicKey(), 'someone', 'A', 5, 'user']);
+    assert.deepEqual(
+      [claims.iss, claims.sub, claims.aud, claims.exp, claims.nats.type],
+      [account.getPublicKey(), 'someone', 'A', 5, 'user'],
+    );
   });
 
-  it('what NATS\' own library signs, we read', async () => {
+  it("what NATS' own library signs, we read", async () => {
     const account = createAccount();
-    const claims = verifiedClaims<{ answer: number }>(await encodeGeneric('name', account, 'kind', { answer: 42 }, { aud: 'A' }));
+    const claims = verifiedClaims<{ answer: number }>(
+      await encodeGeneric('name', account, 'kind', { answer: 42 }, { aud: 'A' }),
+    );
     assert.deepEqual([claims.iss, claims.aud, claims.nats.answer], [account.getPublicKey(), 'A', 42]);
   });
 
@@ -23,15 +28,24 @@ describe('bus: JWTs of NATS', () => {
   const [header = '', body = '', signature = ''] = good.split('.');
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const bad: [string, string, RegExp][] = [
-    ['a changed body', `${header}.${encode({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: 'y' })}.${signature}`, /wrong signature/],
-    ['another issuer', `${header}.${encode({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), iss: createAccount().getPublicKey() })}.${signature}`, /wrong signature/],
+    [
+      'a changed body',
+      `${header}.${encode({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: 'y' })}.${signature}`,
+      /wrong signature/,
+    ],
+    [
+      'another issuer',
+      `${header}.${encode({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), iss: createAccount().getPublicKey() })}.${signature}`,
+      /wrong signature/,
+    ],
     ['no signature', `${header}.${body}.`, /wrong signature/],
     ['another algorithm', `${encode({ typ: 'JWT', alg: 'none' })}.${body}.`, /no JWT of NATS/],
     ['no issuer', `${header}.${encode({ nats: {} })}.${signature}`, /without an issuer/],
     ['an issuer that is no key', `${header}.${encode({ iss: 'N0', nats: {} })}.${signature}`, /no nkey/],
     ['no JWT', 'hello', /./],
   ];
-  for (const [what, jwt, message] of bad) it(`refuses ${what}`, () => assert.throws(() => verifiedClaims(jwt), message));
+  for (const [what, jwt, message] of bad)
+    it(`refuses ${what}`, () => assert.throws(() => verifiedClaims(jwt), message));
 
   it('refuses a seed that is none', () => assert.throws(() => signerOf('SAAA')));
 });

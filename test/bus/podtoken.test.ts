@@ -14,32 +14,52 @@ describe('bus: tokens of pods', () => {
   before(async () => {
     const pair = await generateKeyPair('RS256', { extractable: true });
     key = pair.privateKey;
-    jwk = { ...await exportJWK(pair.publicKey), kid: 'cluster', alg: 'RS256', use: 'sig' };
+    jwk = { ...(await exportJWK(pair.publicKey)), kid: 'cluster', alg: 'RS256', use: 'sig' };
   });
-  beforeEach(() => { asked = 0; });
+  beforeEach(() => {
+    asked = 0;
+  });
 
-  const verifier = () => podTokenVerifier({
-    jwks: async () => { asked++; return { keys: [jwk] }; }, issuer: async () => ISSUER, namespace: 'runners', serviceAccount: 'probeyard-runner', isOurPod: () => true,
-  });
+  const verifier = () =>
+    podTokenVerifier({
+      jwks: async () => {
+        asked++;
+        return { keys: [jwk] };
+      },
+      issuer: async () => ISSUER,
+      namespace: 'runners',
+      serviceAccount: 'probeyard-runner',
+      isOurPod: () => true,
+    });
   const token = ({ kid = 'cluster', ends = true, account = 'probeyard-runner', subject = SUBJECT } = {}) => {
-    const jwt = new SignJWT({ 'kubernetes.io': { namespace: 'runners', serviceaccount: { name: account }, pod: { name: 'runner-1', uid } } })
-      .setProtectedHeader({ alg: 'RS256', kid }).setAudience('probeyard-nats').setIssuer(ISSUER).setSubject(subject);
+    const jwt = new SignJWT({
+      'kubernetes.io': { namespace: 'runners', serviceaccount: { name: account }, pod: { name: 'runner-1', uid } },
+    })
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .setAudience('probeyard-nats')
+      .setIssuer(ISSUER)
+      .setSubject(subject);
     return (ends ? jwt.setExpirationTime('10 minutes') : jwt).sign(key);
   };
 
-  it('one of ours names its pod', async () => assert.deepEqual(await verifier()(await token()), { uid, pod: 'runner-1' }));
+  it('one of ours names its pod', async () =>
+    assert.deepEqual(await verifier()(await token()), { uid, pod: 'runner-1' }));
 
-  it('one without an end is none', async () => assert.rejects(verifier()(await token({ ends: false })), { code: 'token-malformed' }));
+  it('one without an end is none', async () =>
+    assert.rejects(verifier()(await token({ ends: false })), { code: 'token-malformed' }));
 
   it('names its account in both places', async () => {
     await assert.rejects(verifier()(await token({ account: 'other' })), { code: 'token-account' });
-    await assert.rejects(verifier()(await token({ subject: 'system:serviceaccount:runners:other' })), { code: 'token-account' });
+    await assert.rejects(verifier()(await token({ subject: 'system:serviceaccount:runners:other' })), {
+      code: 'token-account',
+    });
   });
 
   it('a flood of made-up key ids is one question to the API server', async () => {
     const verify = verifier();
     await verify(await token());
-    for (let count = 0; count < 20; count++) await assert.rejects(verify(await token({ kid: `made-up-${count}` })), { code: 'token-signature' });
+    for (let count = 0; count < 20; count++)
+      await assert.rejects(verify(await token({ kid: `made-up-${count}` })), { code: 'token-signature' });
     assert.equal(asked, 1);
   });
 });

@@ -8,5 +8,6 @@ describe('bus: deliveries of a pulled message', () => {
     ['$JS.ACK.domain.ACCOUNTHASH.PY_RESULTS.collectors.5.10.5.1700000000000000000.7', 5],
     ['', 1],
   ];
-  for (const [reply, expected] of cases) it(`${expected} in ${reply || 'nothing'}`, () => assert.equal(deliveriesOf(reply), expected));
+  for (const [reply, expected] of cases)
+    it(`${expected} in ${reply || 'nothing'}`, () => assert.equal(deliveriesOf(reply), expected));
 });

@@ -3,16 +3,30 @@ import { BEATS, makeRates } from '../../src/bus/rates.ts';
 
 describe('bus: how much one runner may send', () => {
   const rate = { perSecond: 10, burst: 3, mostRefused: 2 };
-  const verdicts = (rates: ReturnType<typeof makeRates>, uid: string, times: number[]) => times.map((time) => rates.take(uid, time));
+  const verdicts = (rates: ReturnType<typeof makeRates>, uid: string, times: number[]) =>
+    times.map((time) => rates.take(uid, time));
 
   it('takes the burst, then what the rate refills', () => {
-    assert.deepEqual(verdicts(makeRates(rate), 'a', [0, 0, 0, 0, 100, 100]), ['taken', 'taken', 'taken', 'refused', 'taken', 'flood']);
+    assert.deepEqual(verdicts(makeRates(rate), 'a', [0, 0, 0, 0, 100, 100]), [
+      'taken',
+      'taken',
+      'taken',
+      'refused',
+      'taken',
+      'flood',
+    ]);
   });
 
   it('reports a flood once, until the pod was quiet', () => {
     const rates = makeRates(rate);
     assert.deepEqual(verdicts(rates, 'a', [0, 0, 0, 0, 0, 0, 0]).slice(3), ['refused', 'flood', 'refused', 'refused']);
-    assert.deepEqual(verdicts(rates, 'a', [1_000, 1_000, 1_000, 1_000, 1_000]), ['taken', 'taken', 'taken', 'refused', 'flood']);
+    assert.deepEqual(verdicts(rates, 'a', [1_000, 1_000, 1_000, 1_000, 1_000]), [
+      'taken',
+      'taken',
+      'taken',
+      'refused',
+      'flood',
+    ]);
   });
 
   it('counts each pod alone', () => {
@@ -25,7 +39,13 @@ describe('bus: how much one runner may send', () => {
     const rates = makeRates(BEATS);
     const times = Array.from({ length: 10_000 }, (_, at) => at * 40);
     assert.ok(verdicts(rates, 'busy', times).every((verdict) => verdict === 'taken'));
-    assert.ok(verdicts(rates, 'late', Array.from({ length: 200 }, () => 0)).every((verdict) => verdict === 'taken'));
+    assert.ok(
+      verdicts(
+        rates,
+        'late',
+        Array.from({ length: 200 }, () => 0),
+      ).every((verdict) => verdict === 'taken'),
+    );
   });
 
   it('forgets pods that are gone', () => {

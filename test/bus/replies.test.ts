@@ -1,4 +1,7 @@
-/** A reply subject is the sender's choice: with one that it may not publish to itself it must reach nobody who would believe it. */
+/**
+ * A reply subject is the sender's choice: with one that it may not publish to itself it must reach nobody who would
+ * believe it.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { serveCallout } from '../../src/bus/callout.ts';
@@ -22,7 +25,11 @@ describe('bus: replies to where the sender may not speak', function () {
   before(async () => {
     fixture = await startBus();
     controller = await fixture.controller();
-    serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }) });
+    serveCallout(controller, {
+      issuerSeed: fixture.issuerSeed,
+      account: 'PROBEYARD',
+      authorise: async (token) => ({ uid: token, pod: 'p' }),
+    });
     await controller.flush();
     await ensureStreams(await managerOf(controller));
     [runner, other] = [await fixture.runner(liar, liar), await fixture.runner(victim, victim)];
@@ -39,7 +46,10 @@ describe('bus: replies to where the sender may not speak', function () {
 
   it('an answer goes into an inbox and nowhere else', async () => {
     const heard: string[] = [];
-    const listening = [other.subscribe(SUBJECT.runner(victim), ({ subject }) => void heard.push(subject)), controller.subscribe(SUBJECT.closed, ({ subject }) => void heard.push(subject))];
+    const listening = [
+      other.subscribe(SUBJECT.runner(victim), ({ subject }) => void heard.push(subject)),
+      controller.subscribe(SUBJECT.closed, ({ subject }) => void heard.push(subject)),
+    ];
     const asked: string[] = [];
     const serving = controller.serve(SUBJECT.heartbeats, ({ subject }) => {
       asked.push(subject);
@@ -47,7 +57,13 @@ describe('bus: replies to where the sender may not speak', function () {
     });
     await barrier();
     // Its answer could be an order to another runner, an end that nobody recorded, or an empty stream.
-    const targets = [SUBJECT.go(victim), SUBJECT.collected(victim), SUBJECT.closed, SUBJECT.ended('api-1'), `$JS.API.STREAM.PURGE.${STREAM.chunks}`];
+    const targets = [
+      SUBJECT.go(victim),
+      SUBJECT.collected(victim),
+      SUBJECT.closed,
+      SUBJECT.ended('api-1'),
+      `$JS.API.STREAM.PURGE.${STREAM.chunks}`,
+    ];
     for (const reply of targets) runner.connection.publish(SUBJECT.heartbeat(liar), '{}', { reply });
     await until('all were heard', () => asked.length === targets.length);
     assert.deepEqual(await runner.request(SUBJECT.heartbeat(liar), {}, 2_000), { job: 'j', attempt: 1 });
@@ -57,19 +73,27 @@ describe('bus: replies to where the sender may not speak', function () {
     for (const one of [serving, ...listening]) one.stop();
   });
 
-  it('what JetStream confirms to a subject of the sender\'s choice is no order, no beat, and empties no stream', async () => {
+  it("what JetStream confirms to a subject of the sender's choice is no order, no beat, and empties no stream", async () => {
     const heard: unknown[] = [];
-    const listening = [other.subscribe(SUBJECT.runner(victim), ({ message }) => void heard.push(message)), controller.subscribe(SUBJECT.early, ({ message }) => void heard.push(message))];
+    const listening = [
+      other.subscribe(SUBJECT.runner(victim), ({ message }) => void heard.push(message)),
+      controller.subscribe(SUBJECT.early, ({ message }) => void heard.push(message)),
+    ];
     await barrier();
     const targets = [SUBJECT.prepare(victim), SUBJECT.go(victim), SUBJECT.cancel(victim), SUBJECT.early];
-    for (const reply of [...targets, `$JS.API.STREAM.PURGE.${STREAM.chunks}`, `$JS.API.STREAM.DELETE.${STREAM.chunks}`]) runner.connection.publish(SUBJECT.result(liar), '{}', { reply });
+    for (const reply of [...targets, `$JS.API.STREAM.PURGE.${STREAM.chunks}`, `$JS.API.STREAM.DELETE.${STREAM.chunks}`])
+      runner.connection.publish(SUBJECT.result(liar), '{}', { reply });
     await until('it was confirmed to each', () => heard.length === targets.length);
-    for (const message of heard) assert.ok(!isPrepare(message) && !isGo(message) && !isCancel(message) && !isBeatOf(SUBJECT.heartbeat(victim), message), JSON.stringify(message));
+    for (const message of heard)
+      assert.ok(
+        !isPrepare(message) && !isGo(message) && !isCancel(message) && !isBeatOf(SUBJECT.heartbeat(victim), message),
+        JSON.stringify(message),
+      );
     assert.equal(await stored(), 1);
     for (const one of listening) one.stop();
   });
 
-  it('an inbox of another pod is closed to it as a subject, and guessing one\'s name is what is left', async () => {
+  it("an inbox of another pod is closed to it as a subject, and guessing one's name is what is left", async () => {
     fixture.errors.length = 0;
     runner.publish(`${INBOX.runner(victim)}.x`, {});
     await until('the server refused', () => fixture.errors.some(({ code }) => code === 'refused'));

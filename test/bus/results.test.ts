@@ -14,7 +14,20 @@ import { type BusFixture, startBus } from './fixture.ts';
 
 const LIMIT = 64 * 1024 * 1024;
 const aBody = (bytes = 100): ResultBody => ({
-  tools: [{ name: 'ffprobe', version: '7.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'text', output: randomBytes(Math.ceil(bytes / 2)).toString('hex') }], ioUsage: 7,
+  tools: [
+    {
+      name: 'ffprobe',
+      version: '7.0',
+      success: true,
+      durationMs: 1,
+      usageMs: 1,
+      exitCode: 0,
+      signal: null,
+      format: 'text',
+      output: randomBytes(Math.ceil(bytes / 2)).toString('hex'),
+    },
+  ],
+  ioUsage: 7,
 });
 
 describe('bus: packing of results', () => {
@@ -41,17 +54,34 @@ describe('bus: packing of results', () => {
   });
 
   const bad: [string, () => Promise<unknown>, RegExp][] = [
-    ['a body that is not the declared one', async () => joinResult({ ...(await packResult(aBody(), of)).header, sha256: '00' }, []), /not what its header says/],
-    ['chunks in another order', async () => {
-      const { header, chunks } = await packResult(aBody(3_000_000), of);
-      return joinResult(header, chunks.toReversed());
-    }, /not what its header says/],
-    ['a bomb: inflates past its declared size', async () => unpackBody(zstdCompressSync(Buffer.alloc(50_000_000)), LIMIT, 1000), /within its declared size/],
-    ['a bomb that is honest about itself', async () => unpackBody(zstdCompressSync(Buffer.alloc(10)), 1000, 50_000_000), /over the limit/],
+    [
+      'a body that is not the declared one',
+      async () => joinResult({ ...(await packResult(aBody(), of)).header, sha256: '00' }, []),
+      /not what its header says/,
+    ],
+    [
+      'chunks in another order',
+      async () => {
+        const { header, chunks } = await packResult(aBody(3_000_000), of);
+        return joinResult(header, chunks.toReversed());
+      },
+      /not what its header says/,
+    ],
+    [
+      'a bomb: inflates past its declared size',
+      async () => unpackBody(zstdCompressSync(Buffer.alloc(50_000_000)), LIMIT, 1000),
+      /within its declared size/,
+    ],
+    [
+      'a bomb that is honest about itself',
+      async () => unpackBody(zstdCompressSync(Buffer.alloc(10)), 1000, 50_000_000),
+      /over the limit/,
+    ],
     ['no zstd', async () => unpackBody(Buffer.from('hello'), LIMIT), /cannot be inflated/],
     ['no JSON', async () => unpackBody(zstdCompressSync('hello'), LIMIT), /no JSON/],
   ];
-  for (const [what, attempt, message] of bad) it(`refuses ${what}`, () => assert.rejects(attempt, { name: 'BusError', code: 'bad-result', message }));
+  for (const [what, attempt, message] of bad)
+    it(`refuses ${what}`, () => assert.rejects(attempt, { name: 'BusError', code: 'bad-result', message }));
 });
 
 describe('bus: results over JetStream', function () {
@@ -65,7 +95,11 @@ describe('bus: results over JetStream', function () {
   beforeEach(async () => {
     fixture = await startBus();
     controller = await fixture.controller();
-    serveCallout(controller, { issuerSeed: fixture.issuerSeed, account: 'PROBEYARD', authorise: async (token) => ({ uid: token, pod: 'p' }) });
+    serveCallout(controller, {
+      issuerSeed: fixture.issuerSeed,
+      account: 'PROBEYARD',
+      authorise: async (token) => ({ uid: token, pod: 'p' }),
+    });
     await controller.flush();
     runner = await fixture.runner(uid, uid);
   });
@@ -74,7 +108,8 @@ describe('bus: results over JetStream', function () {
     await fixture.close();
   });
 
-  const pack = (job: string, bytes?: number, attempt = 1) => packResult(aBody(bytes), { job, attempt, epoch: 1, podUid: uid });
+  const pack = (job: string, bytes?: number, attempt = 1) =>
+    packResult(aBody(bytes), { job, attempt, epoch: 1, podUid: uid });
   async function collect(handle: CollectSettings['handle'], bus = controller): Promise<Collecting> {
     const collector = consumeResults(bus, { handle, onError: (error) => fixture.errors.push(error) });
     collecting.push(collector);
@@ -100,23 +135,41 @@ describe('bus: results over JetStream', function () {
     await publishResult(runner, packed);
     const bytes = await until('it is collected', () => got[0]);
     assert.deepEqual(await unpackBody(bytes, LIMIT, packed.header.size), body);
-    await until('the chunks are gone', async () => (await (await managerOf(controller)).streams.info('PY_CHUNKS')).state.messages === 0);
-    await until('the result is gone', async () => await stored() === 0);
+    await until(
+      'the chunks are gone',
+      async () => (await (await managerOf(controller)).streams.info('PY_CHUNKS')).state.messages === 0,
+    );
+    await until('the result is gone', async () => (await stored()) === 0);
   });
 
   it('a body over the limit is refused before it is read whole', async () => {
     await ensureStreams(await managerOf(controller));
     const packed = await pack('big', 6_000_000);
     await publishResult(runner, packed);
-    await assert.rejects(fetchBody(controller, packed.header, 1_000_000), { code: 'bad-result', message: /over the limit/ });
+    await assert.rejects(fetchBody(controller, packed.header, 1_000_000), {
+      code: 'bad-result',
+      message: /over the limit/,
+    });
     await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 1_048_576), { code: 'bad-result' });
     // What comes is counted, whatever the header says of its number.
-    await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 2 * CHUNK_BYTES - 1), { code: 'bad-result', message: /over the limit/ });
+    await assert.rejects(fetchBody(controller, { ...packed.header, chunks: 2 }, 2 * CHUNK_BYTES - 1), {
+      code: 'bad-result',
+      message: /over the limit/,
+    });
     const chunk = randomBytes(CHUNK_BYTES + 1);
-    const larger = { header: { ...packed.header, job: 'larger', chunks: 1, sha256: createHash('sha256').update(chunk).digest('hex') }, chunks: [chunk] };
+    const larger = {
+      header: { ...packed.header, job: 'larger', chunks: 1, sha256: createHash('sha256').update(chunk).digest('hex') },
+      chunks: [chunk],
+    };
     await publishResult(runner, larger);
-    await assert.rejects(fetchBody(controller, larger.header, LIMIT), { code: 'bad-result', message: /over the limit/ });
-    await assert.rejects(fetchBody(controller, { ...packed.header, job: 'nobody' }, LIMIT), { code: 'no-stream', message: /chunk is not there/ });
+    await assert.rejects(fetchBody(controller, larger.header, LIMIT), {
+      code: 'bad-result',
+      message: /over the limit/,
+    });
+    await assert.rejects(fetchBody(controller, { ...packed.header, job: 'nobody' }, LIMIT), {
+      code: 'no-stream',
+      message: /chunk is not there/,
+    });
   });
 
   it('the same result twice in a row is one message', async () => {
@@ -131,10 +184,15 @@ describe('bus: results over JetStream', function () {
   it('a handler that fails gets the result again, and two collectors share the work', async () => {
     const seen: string[] = [];
     let failures = 0;
-    const handle = (name: string): CollectSettings['handle'] => async ({ header, deliveries }) => {
-      if (header.job === 'fails' && deliveries === 1) { failures++; throw new Error('Postgres is away'); }
-      seen.push(`${name} ${header.job}`);
-    };
+    const handle =
+      (name: string): CollectSettings['handle'] =>
+      async ({ header, deliveries }) => {
+        if (header.job === 'fails' && deliveries === 1) {
+          failures++;
+          throw new Error('Postgres is away');
+        }
+        seen.push(`${name} ${header.job}`);
+      };
     await collect(handle('a'));
     await collect(handle('b'), await fixture.controller());
     await publishUntilTaken('fails');
@@ -148,47 +206,77 @@ describe('bus: results over JetStream', function () {
   it('what a stopping collector has not begun goes to another at once', async () => {
     const first: string[] = [];
     let release = () => {};
-    const held = new Promise<void>((resolve) => { release = resolve; });
-    const collector = consumeResults(controller, { parallel: 2, handle: async ({ header }) => { first.push(header.job); await held; } });
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const collector = consumeResults(controller, {
+      parallel: 2,
+      handle: async ({ header }) => {
+        first.push(header.job);
+        await held;
+      },
+    });
     await until('it collects', () => collector.active());
     for (let index = 0; index < 6; index++) await publishUntilTaken(`job-${index}`);
     await until('two are in hand', () => first.length === 2);
     const stopped = collector.stop();
     const second: string[] = [];
-    await collect(async ({ header }) => { second.push(header.job); }, await fixture.controller());
+    await collect(
+      async ({ header }) => {
+        second.push(header.job);
+      },
+      await fixture.controller(),
+    );
     // Within less than the time to acknowledge (10 s).
     await until('the other four went over', () => second.length === 4, 8_000);
     release();
     await stopped;
-    await until('none is left', async () => await stored() === 0);
-    assert.deepEqual([...first, ...second].sort(), Array.from({ length: 6 }, (_, index) => `job-${index}`));
+    await until('none is left', async () => (await stored()) === 0);
+    assert.deepEqual(
+      [...first, ...second].sort(),
+      Array.from({ length: 6 }, (_, index) => `job-${index}`),
+    );
   });
 
-  it('a malformed result, or one under another pod\'s name, is dropped', async () => {
+  it("a malformed result, or one under another pod's name, is dropped", async () => {
     const seen: string[] = [];
-    await collect(async ({ header }) => { seen.push(header.job); });
+    await collect(async ({ header }) => {
+      seen.push(header.job);
+    });
     await runner.js.publish(SUBJECT.result(uid), new TextEncoder().encode('{'));
-    await runner.js.publish(SUBJECT.result(uid), new TextEncoder().encode(JSON.stringify({ ...(await pack('lie')).header, podUid: randomUUID() })));
+    await runner.js.publish(
+      SUBJECT.result(uid),
+      new TextEncoder().encode(JSON.stringify({ ...(await pack('lie')).header, podUid: randomUUID() })),
+    );
     await publishUntilTaken('good');
     await until('the good one came', () => seen.length > 0);
-    await until('nothing is left', async () => await stored() === 0);
+    await until('nothing is left', async () => (await stored()) === 0);
     assert.deepEqual(seen, ['good']);
     assert.equal(fixture.errors.filter((error) => error.code === 'bad-result').length, 2);
   });
 
-  for (const [what, how] of [['a restart', {}], ['a restart with an empty disk', { wipe: true }]] as const) {
+  for (const [what, how] of [
+    ['a restart', {}],
+    ['a restart with an empty disk', { wipe: true }],
+  ] as const) {
     it(`${what} under publishing: every result that a runner sends until it is collected arrives`, async () => {
       const collected = new Set<string>();
-      await collect(async ({ header }) => { collected.add(header.job); });
+      await collect(async ({ header }) => {
+        collected.add(header.job);
+      });
       const total = 60;
       const publishing = (async () => {
         for (let index = 0; index < total; index++) {
           const packed = await pack(`job-${index}`);
           // An agent's loop: publish, wait for `collected`, publish again.
-          await until(`job-${index} is collected`, async () => {
-            await publishResult(runner, packed).catch(() => {});
-            return until('a moment', () => collected.has(packed.header.job), 300).catch(() => false);
-          }, 30_000);
+          await until(
+            `job-${index} is collected`,
+            async () => {
+              await publishResult(runner, packed).catch(() => {});
+              return until('a moment', () => collected.has(packed.header.job), 300).catch(() => false);
+            },
+            30_000,
+          );
         }
       })();
       await until('some came', () => collected.size > 10);
@@ -200,8 +288,11 @@ describe('bus: results over JetStream', function () {
 
   it('a deleted consumer is made again while collecting', async () => {
     const seen: string[] = [];
-    await collect(async ({ header }) => { seen.push(header.job); });
-    // Only as a server without permissions could: the controllers themselves may not delete it, so the disk is wiped while no one publishes.
+    await collect(async ({ header }) => {
+      seen.push(header.job);
+    });
+    // Only as a server without permissions could: the controllers themselves may not delete it, so the disk is wiped
+    // while no one publishes.
     await fixture.server.restart({ wipe: true });
     await publishUntilTaken('after');
     await until('it came', () => seen.length === 1, 20_000);
@@ -213,7 +304,11 @@ describe('bus: results over JetStream', function () {
 
   it('streams: made once, changed in place, safe at once from several replicas', async () => {
     const second = await fixture.controller();
-    await Promise.all([ensureStreams(await managerOf(controller)), ensureStreams(await managerOf(second)), ensureStreams(await managerOf(controller))]);
+    await Promise.all([
+      ensureStreams(await managerOf(controller)),
+      ensureStreams(await managerOf(second)),
+      ensureStreams(await managerOf(controller)),
+    ]);
     await publishResult(runner, await pack('kept'));
     await ensureStreams(await managerOf(second), { resultsBytes: 64 * 1024 * 1024 });
     const { config, state } = await (await managerOf(controller)).streams.info('PY_RESULTS');
@@ -222,7 +317,13 @@ describe('bus: results over JetStream', function () {
 
   it('streams: those of an older version get the limits of this one, and keep what is in them', async () => {
     const manager = await managerOf(controller);
-    await manager.streams.add({ name: 'PY_RESULTS', subjects: ['py.res.*'], retention: RetentionPolicy.Workqueue, discard: DiscardPolicy.Old, max_bytes: 256 * 1024 * 1024 });
+    await manager.streams.add({
+      name: 'PY_RESULTS',
+      subjects: ['py.res.*'],
+      retention: RetentionPolicy.Workqueue,
+      discard: DiscardPolicy.Old,
+      max_bytes: 256 * 1024 * 1024,
+    });
     await publishResult(runner, await pack('kept'));
     await ensureStreams(manager);
     const { config, state } = await manager.streams.info('PY_RESULTS');
@@ -239,12 +340,17 @@ describe('bus: results over JetStream', function () {
         const found = await manager.streams.info(...args);
         return { ...found, config: { ...found.config, num_replicas: 3 } };
       },
-      update: async (_: string, config: object) => { updates.push(config); },
+      update: async (_: string, config: object) => {
+        updates.push(config);
+      },
     });
     const cluster = Object.assign(Object.create(manager) as typeof manager, { streams });
     await ensureStreams(cluster);
     assert.deepEqual(updates, []);
     await ensureStreams(cluster, { resultsBytes: 64 * 1024 * 1024 });
-    assert.deepEqual(updates.map((config) => 'num_replicas' in config), [false]);
+    assert.deepEqual(
+      updates.map((config) => 'num_replicas' in config),
+      [false],
+    );
   });
 });

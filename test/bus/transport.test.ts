@@ -1,4 +1,7 @@
-/** A process has one connection to NATS, whatever its dials went through: the server stopped and went on, or greeted late. */
+/**
+ * A process has one connection to NATS, whatever its dials went through: the server stopped and went on, or greeted
+ * late.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, type Server, type Socket, connect as connectTcp, createServer } from 'node:net';
@@ -12,18 +15,28 @@ import { countByName, liveConnections } from './connections.ts';
 const DIAL_MS = 400;
 
 /** Hands bytes on to the server; while `held`, it accepts and says nothing, as a listener that is slow. */
-async function slowListener(target: number): Promise<{ port: number; hold(): void; release(): void; waiting(): number; open(): number; cut(): void; stop(): Promise<void> }> {
+async function slowListener(target: number): Promise<{
+  port: number;
+  hold(): void;
+  release(): void;
+  waiting(): number;
+  open(): number;
+  cut(): void;
+  stop(): Promise<void>;
+}> {
   let held = false;
   const waiting = new Set<() => void>();
   const sockets = new Set<Socket>();
   const listener: Server = createServer((socket) => {
     sockets.add(socket);
     const upstream: { socket?: Socket } = {};
-    socket.on('error', () => {}).on('close', () => {
-      sockets.delete(socket);
-      waiting.delete(begin);
-      upstream.socket?.destroy();
-    });
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        sockets.delete(socket);
+        waiting.delete(begin);
+        upstream.socket?.destroy();
+      });
     const begin = (): void => {
       const way = connectTcp(target, '127.0.0.1');
       upstream.socket = way;
@@ -37,7 +50,9 @@ async function slowListener(target: number): Promise<{ port: number; hold(): voi
   await once(listener, 'listening');
   return {
     port: (listener.address() as AddressInfo).port,
-    hold: () => { held = true; },
+    hold: () => {
+      held = true;
+    },
     release() {
       held = false;
       for (const begin of waiting) begin();
@@ -45,7 +60,9 @@ async function slowListener(target: number): Promise<{ port: number; hold(): voi
     },
     waiting: () => waiting.size,
     open: () => sockets.size,
-    cut: () => { for (const socket of sockets) socket.destroy(); },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     async stop() {
       for (const socket of sockets) socket.destroy();
       listener.close();
@@ -61,12 +78,16 @@ describe('bus: one connection per process', function () {
   const printed: string[] = [];
   const { log } = console;
 
-  before(async () => { server = await startNats(); });
+  before(async () => {
+    server = await startNats();
+  });
   after(() => server.stop());
   // The client prints what its parser cannot read, and goes on.
   beforeEach(() => {
     printed.length = 0;
-    console.log = (...words: unknown[]) => { printed.push(words.map(String).join(' ')); };
+    console.log = (...words: unknown[]) => {
+      printed.push(words.map(String).join(' '));
+    };
   });
   afterEach(async () => {
     console.log = log;
@@ -76,33 +97,57 @@ describe('bus: one connection per process', function () {
 
   const open = async (name: string, port: number, change: ConnectionOptions = {}): Promise<NatsConnection> => {
     const connection = await connectNats({
-      servers: [`127.0.0.1:${port}`], name, maxReconnectAttempts: -1, waitOnFirstConnect: true, reconnectTimeWait: 20, reconnectJitter: 10,
-      timeout: DIAL_MS, pingInterval: 100, maxPingOut: 2, ...change,
+      servers: [`127.0.0.1:${port}`],
+      name,
+      maxReconnectAttempts: -1,
+      waitOnFirstConnect: true,
+      reconnectTimeWait: 20,
+      reconnectJitter: 10,
+      timeout: DIAL_MS,
+      pingInterval: 100,
+      maxPingOut: 2,
+      ...change,
     });
     opened.push(connection);
     return connection;
   };
   const statuses = (connection: NatsConnection): string[] => {
     const heard: string[] = [];
-    void (async () => { for await (const { type } of connection.status()) heard.push(type); })();
+    void (async () => {
+      for await (const { type } of connection.status()) heard.push(type);
+    })();
     return heard;
   };
   const counted = async (): Promise<Record<string, number>> => countByName(await liveConnections(server.monitor));
 
   const accepted = async (): Promise<number> =>
-    (await (await fetch(`${server.monitor}/varz`, { signal: AbortSignal.timeout(5_000) })).json() as { total_connections: number }).total_connections;
+    (
+      (await (await fetch(`${server.monitor}/varz`, { signal: AbortSignal.timeout(5_000) })).json()) as {
+        total_connections: number;
+      }
+    ).total_connections;
 
   /** Each of 50 messages to `work` is handled, and by one subscriber of the queue only. */
   async function handledOnce(connections: NatsConnection[]): Promise<void> {
     const handled: string[] = [];
-    const subscriptions = connections.map((connection) => connection.subscribe('work', { queue: 'q', callback: (_, message) => { handled.push(message.string()); } }));
+    const subscriptions = connections.map((connection) =>
+      connection.subscribe('work', {
+        queue: 'q',
+        callback: (_, message) => {
+          handled.push(message.string());
+        },
+      }),
+    );
     await Promise.all(connections.map((connection) => connection.flush()));
     const wanted = Array.from({ length: 50 }, (_, at) => String(at));
     for (const text of wanted) connections[0]?.publish('work', text);
     await Promise.all(connections.map((connection) => connection.flush()));
     await until('all are handled', () => handled.length >= wanted.length);
     for (const connection of connections) await connection.flush();
-    assert.deepEqual(handled.toSorted((a, b) => Number(a) - Number(b)), wanted);
+    assert.deepEqual(
+      handled.toSorted((a, b) => Number(a) - Number(b)),
+      wanted,
+    );
     for (const subscription of subscriptions) subscription.unsubscribe();
   }
 
@@ -134,12 +179,17 @@ describe('bus: one connection per process', function () {
       const dials = heard.map((types) => types.filter((type) => type === 'reconnecting').length);
       server.freeze();
       try {
-        await until('each has dialled three times in vain', () => heard.every((types, at) => types.filter((type) => type === 'reconnecting').length >= (dials[at] ?? 0) + 3));
+        await until('each has dialled three times in vain', () =>
+          heard.every((types, at) => types.filter((type) => type === 'reconnecting').length >= (dials[at] ?? 0) + 3),
+        );
       } finally {
         server.resume();
       }
       // The dials that were given up are in the server's queue: only when it has seen all of them can none come back.
-      await until('the server has seen every dial', async () => await accepted() >= before + heard.flat().filter((type) => type === 'reconnecting').length);
+      await until(
+        'the server has seen every dial',
+        async () => (await accepted()) >= before + heard.flat().filter((type) => type === 'reconnecting').length,
+      );
       await until('both are back', async () => isDeepStrictEqual(await counted(), { first: 1, second: 1 }));
       await handledOnce(connections);
     }
@@ -175,7 +225,10 @@ describe('bus: one connection per process', function () {
     listener.listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const way = (listener.address() as AddressInfo).port;
-    const connection = await open('wrong', server.port, { servers: [`127.0.0.1:${way}`, `127.0.0.1:${server.port}`], noRandomize: true });
+    const connection = await open('wrong', server.port, {
+      servers: [`127.0.0.1:${way}`, `127.0.0.1:${server.port}`],
+      noRandomize: true,
+    });
     assert.ok(calls >= 1);
     assert.equal(connection.getServer(), `127.0.0.1:${server.port}`);
     await until('its socket is closed', () => sockets.size === 0);

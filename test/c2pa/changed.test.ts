@@ -12,7 +12,10 @@ const IN_PADDING = 8;
 /** The container's own words around the store, at most: an APP11 segment's, a RIFF chunk's, a uuid box's. */
 const FRAMING = 48;
 
-interface Span { from: number; to: number }
+interface Span {
+  from: number;
+  to: number;
+}
 const inside = (at: number, { from, to }: Span): boolean => at >= from && at < to;
 
 function paddingOf(file: Buffer): Span {
@@ -23,7 +26,10 @@ function paddingOf(file: Buffer): Span {
   return { from: file.lastIndexOf('cpad', zeros, 'latin1'), to: end < 0 ? file.length : zeros + end };
 }
 
-/** Where something is signed: the media, what assertions and claims say, and the signature itself. Not the heads of boxes: what they say is said again in what is signed. */
+/**
+ * Where something is signed: the media, what assertions and claims say, and the signature itself. Not the heads of
+ * boxes: what they say is said again in what is signed.
+ */
 function signedIn(file: Buffer, padding: Span): (at: number) => boolean {
   const begin = file.indexOf('jumb', 0, 'latin1') - 4;
   const store: Span = { from: begin - FRAMING, to: begin + file.readUInt32BE(begin) };
@@ -40,14 +46,20 @@ function signedIn(file: Buffer, padding: Span): (at: number) => boolean {
   assert.ok(contents.length >= 4, 'assertions, a claim and a signature');
   // The standard leaves the first box of ISO files out of their hash.
   const brands: Span = { from: 0, to: file.toString('latin1', 4, 8) === 'ftyp' ? file.readUInt32BE(0) : 0 };
-  return (at) => !inside(at, padding) && !inside(at, brands) && (!inside(at, store) || contents.some((content) => inside(at, content)));
+  return (at) =>
+    !inside(at, padding) &&
+    !inside(at, brands) &&
+    (!inside(at, store) || contents.some((content) => inside(at, content)));
 }
 
 /** The places that are tried: every STRIDE-th byte, and a few of the padding. */
 function placesOf(file: Buffer, padding: Span): number[] {
   const begin = Math.floor(Math.random() * STRIDE);
   const places = [...file.keys()].filter((at) => !inside(at, padding)).filter((_, index) => index % STRIDE === begin);
-  return [...places, ...Array.from({ length: IN_PADDING }, () => padding.from + Math.floor(Math.random() * (padding.to - padding.from)))];
+  return [
+    ...places,
+    ...Array.from({ length: IN_PADDING }, () => padding.from + Math.floor(Math.random() * (padding.to - padding.from))),
+  ];
 }
 
 describe('a signed file with one byte changed', function () {
@@ -63,7 +75,13 @@ describe('a signed file with one byte changed', function () {
     it(`is never Valid or Trusted: ${name}`, async () => {
       const authority = await newAuthority('Root');
       const sample = sampleOf(name);
-      const [file] = rig.sign([{ ...sample, ...(name === 'MP4' ? { bytes: sampleOf('M4A').bytes, format: 'audio/mp4' } : {}), signer: await newSigner(authority) }]) as [Buffer];
+      const [file] = rig.sign([
+        {
+          ...sample,
+          ...(name === 'MP4' ? { bytes: sampleOf('M4A').bytes, format: 'audio/mp4' } : {}),
+          signer: await newSigner(authority),
+        },
+      ]) as [Buffer];
       const config = rig.trusting(authority);
       const whole = await rig.report(file, config);
       assert.equal(whole.validation_state, 'Trusted');
@@ -73,26 +91,30 @@ describe('a signed file with one byte changed', function () {
       const tried = places.length;
       const passed: number[] = [];
       let refused = 0;
-      await Promise.all(Array.from({ length: SIDE_BY_SIDE }, async () => {
-        for (let at = places.pop(); at !== undefined; at = places.pop()) {
-          const changed = Buffer.from(file);
-          changed[at]! ^= 0x20;
-          const { code, signal, stdout, stderr } = await rig.check(changed, config);
-          assert.equal(signal, null, `byte ${at}: ended by ${signal}`);
-          if (code !== 0) {
-            assert.match(stderr, /\S/, `byte ${at} is refused without a word`);
-            refused += 1;
-            continue;
+      await Promise.all(
+        Array.from({ length: SIDE_BY_SIDE }, async () => {
+          for (let at = places.pop(); at !== undefined; at = places.pop()) {
+            const changed = Buffer.from(file);
+            changed[at]! ^= 0x20;
+            const { code, signal, stdout, stderr } = await rig.check(changed, config);
+            assert.equal(signal, null, `byte ${at}: ended by ${signal}`);
+            if (code !== 0) {
+              assert.match(stderr, /\S/, `byte ${at} is refused without a word`);
+              refused += 1;
+              continue;
+            }
+            const report = JSON.parse(stdout);
+            if (report.validation_state !== 'Valid' && report.validation_state !== 'Trusted') continue;
+            passed.push(at);
+            // Whatever was changed, it changed nothing of what is said.
+            assert.deepEqual(report.manifests, whole.manifests, `byte ${at}`);
           }
-          const report = JSON.parse(stdout);
-          if (report.validation_state !== 'Valid' && report.validation_state !== 'Trusted') continue;
-          passed.push(at);
-          // Whatever was changed, it changed nothing of what is said.
-          assert.deepEqual(report.manifests, whole.manifests, `byte ${at}`);
-        }
-      }));
+        }),
+      );
       const signed = signedIn(file, padding);
-      console.log(`      ${name}: ${tried} bytes of ${file.length} changed: ${refused} refused, ${tried - refused - passed.length} Invalid or without a manifest, ${passed.length} where nothing is signed`);
+      console.log(
+        `      ${name}: ${tried} bytes of ${file.length} changed: ${refused} refused, ${tried - refused - passed.length} Invalid or without a manifest, ${passed.length} where nothing is signed`,
+      );
       assert.deepEqual(passed.filter(signed), []);
     });
   }

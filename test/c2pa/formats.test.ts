@@ -19,7 +19,9 @@ describe('the C2PA check', function () {
   before(async () => {
     authority = await newAuthority('Root');
     signer = await newSigner(authority);
-    signed = rig.sign(SAMPLES.map(({ bytes, format, marker }) => ({ bytes, format, signer, ...(marker ? { marker } : {}) })));
+    signed = rig.sign(
+      SAMPLES.map(({ bytes, format, marker }) => ({ bytes, format, signer, ...(marker ? { marker } : {}) })),
+    );
     trusting = rig.trusting(authority);
   });
   after(() => rig.close());
@@ -38,12 +40,24 @@ describe('the C2PA check', function () {
 
       const changed = Buffer.from(file);
       // In the media itself: what every sample ends with, or what it begins with behind its head.
-      const at = name === 'PDF' ? file.indexOf('MediaBox') : name === 'SVG' ? file.indexOf('teal') : name === 'DNG' ? 8 : changed.length - (name === 'PNG' ? 20 : name === 'JPEG' ? 4 : 1);
+      const at =
+        name === 'PDF'
+          ? file.indexOf('MediaBox')
+          : name === 'SVG'
+            ? file.indexOf('teal')
+            : name === 'DNG'
+              ? 8
+              : changed.length - (name === 'PNG' ? 20 : name === 'JPEG' ? 4 : 1);
       changed[at]! ^= 0x01;
       const { code, stdout } = await rig.check(changed, trusting);
       if (code === 0) assert.equal(JSON.parse(stdout).validation_state, 'Invalid');
 
-      const unsigned = marker ? Buffer.from(bytes.toString('latin1').replace('/AF[4 0 R]', ' '.repeat(10)).replace('@@LENGTH@@', '0000000012'), 'latin1') : bytes;
+      const unsigned = marker
+        ? Buffer.from(
+            bytes.toString('latin1').replace('/AF[4 0 R]', ' '.repeat(10)).replace('@@LENGTH@@', '0000000012'),
+            'latin1',
+          )
+        : bytes;
       assert.deepEqual(await rig.report(unsigned, trusting), NOTHING);
     });
   }
@@ -54,11 +68,17 @@ describe('the C2PA check', function () {
     for (const [config, state] of [
       [rig.trusting(other), 'Valid'],
       [rig.config({ 'user_anchors.pem': authority.pem }), 'Trusted'],
-      [rig.config({ 'allowed_list.pem': signer.chain.slice(0, signer.chain.indexOf('-----END CERTIFICATE-----') + 26) }), 'Trusted'],
+      [
+        rig.config({
+          'allowed_list.pem': signer.chain.slice(0, signer.chain.indexOf('-----END CERTIFICATE-----') + 26),
+        }),
+        'Trusted',
+      ],
       [rig.config({}), 'Valid'],
       [rig.config({ 'trust_anchors.pem': '\n' }), 'Valid'],
       ['/nowhere', 'Valid'],
-    ] as const) assert.equal((await rig.report(jpeg, config)).validation_state, state, config);
+    ] as const)
+      assert.equal((await rig.report(jpeg, config)).validation_state, state, config);
   });
 
   it('does not take a certificate that may not sign', async () => {
@@ -67,7 +87,7 @@ describe('the C2PA check', function () {
       ['has expired', { from: -30, to: -1 }],
       ['begins tomorrow', { from: 1 }],
       ['is for servers', { usage: SERVER_AUTH }],
-      ['is an authority\'s', { isAuthority: true }],
+      ["is an authority's", { isAuthority: true }],
     ] as const) {
       let file: Buffer;
       try {
@@ -84,7 +104,9 @@ describe('the C2PA check', function () {
 
   it('follows a chain of edits, and finds the change in its first link', async () => {
     const jpeg = sampleOf('JPEG');
-    const [edited] = rig.sign([{ ...jpeg, bytes: signed[0]!, ingredient: signed[0]!, signer, definition: { title: 'edited' } }]) as [Buffer];
+    const [edited] = rig.sign([
+      { ...jpeg, bytes: signed[0]!, ingredient: signed[0]!, signer, definition: { title: 'edited' } },
+    ]) as [Buffer];
     const report = await rig.report(edited, trusting);
     assert.deepEqual([report.validation_state, Object.keys(report.manifests).length], ['Trusted', 2]);
     assert.equal(report.manifests[report.active_manifest!]?.title, 'edited');
@@ -92,7 +114,10 @@ describe('the C2PA check', function () {
 
   it('names a manifest that lies elsewhere, and does not fetch it', async () => {
     const [file] = rig.sign([{ ...sampleOf('JPEG'), signer, remote: 'http://127.0.0.1:9/manifest.c2pa' }]) as [Buffer];
-    assert.deepEqual(await rig.report(file, trusting), { ...NOTHING, remote_manifest: 'http://127.0.0.1:9/manifest.c2pa' });
+    assert.deepEqual(await rig.report(file, trusting), {
+      ...NOTHING,
+      remote_manifest: 'http://127.0.0.1:9/manifest.c2pa',
+    });
   });
 
   it('refuses settings that are none, in words', async () => {

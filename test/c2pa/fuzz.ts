@@ -1,4 +1,7 @@
-/** Feeds changed files to the C2PA check: `npm exec -- node test/c2pa/fuzz.ts [cases] [seed]`. The tests run a short form of it. */
+/**
+ * Feeds changed files to the C2PA check: `npm exec -- node test/c2pa/fuzz.ts [cases] [seed]`. The tests run a short
+ * form of it.
+ */
 import assert from 'node:assert/strict';
 import { mutate } from './mutate.ts';
 import { newAuthority, newSigner } from './pki.ts';
@@ -8,7 +11,15 @@ import { SAMPLES } from './samples.ts';
 const SIDE_BY_SIDE = 2;
 const SLOW_MS = 20_000;
 
-export interface Fuzzed { cases: number; seed: number; invalid: number; none: number; refused: number; unchanged: number; slowestMs: number }
+export interface Fuzzed {
+  cases: number;
+  seed: number;
+  invalid: number;
+  none: number;
+  refused: number;
+  unchanged: number;
+  slowestMs: number;
+}
 
 /** Where two files differ by what was signed into the one: the manifest's place, roughly. */
 function manifestIn(signed: Buffer): { from: number; to: number } {
@@ -23,7 +34,9 @@ export async function fuzz(cases: number, seed: number): Promise<Fuzzed> {
     const authority = await newAuthority('Root');
     const signer = await newSigner(authority);
     const config = rig.trusting(authority);
-    const signed = rig.sign(SAMPLES.map(({ bytes, format, marker }) => ({ bytes, format, signer, ...(marker ? { marker } : {}) })));
+    const signed = rig.sign(
+      SAMPLES.map(({ bytes, format, marker }) => ({ bytes, format, signer, ...(marker ? { marker } : {}) })),
+    );
     const whole = await Promise.all(signed.map((file) => rig.report(file, config)));
     let at = 0;
     const one = async (index: number): Promise<void> => {
@@ -46,11 +59,19 @@ export async function fuzz(cases: number, seed: number): Promise<Fuzzed> {
       else if (report.validation_state === 'Invalid') result.invalid += 1;
       else {
         // What nothing signs may change: then the report is that of the whole file.
-        assert.deepEqual(report.manifests, whole[which]!.manifests, `${what}: ${report.validation_state}, and says something else`);
+        assert.deepEqual(
+          report.manifests,
+          whole[which]!.manifests,
+          `${what}: ${report.validation_state}, and says something else`,
+        );
         result.unchanged += 1;
       }
     };
-    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, async () => { while (at < cases) await one(at++); }));
+    await Promise.all(
+      Array.from({ length: SIDE_BY_SIDE }, async () => {
+        while (at < cases) await one(at++);
+      }),
+    );
     return result;
   } finally {
     rig.close();

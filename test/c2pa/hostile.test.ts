@@ -67,7 +67,11 @@ describe('the C2PA check of hostile files', function () {
 
   function sound({ code, signal, stdout, stderr }: Checked, what: string): void {
     assert.equal(signal, null, `${what}: ended by ${signal}`);
-    if (code === 0) assert.ok([null, 'Invalid'].includes(JSON.parse(stdout).validation_state), `${what}: ${JSON.parse(stdout).validation_state}`);
+    if (code === 0)
+      assert.ok(
+        [null, 'Invalid'].includes(JSON.parse(stdout).validation_state),
+        `${what}: ${JSON.parse(stdout).validation_state}`,
+      );
     else {
       assert.match(stderr, /^[^\n]+\n$/, `${what}: one line says what is wrong`);
       assert.equal(stdout, '', what);
@@ -92,26 +96,79 @@ describe('the C2PA check of hostile files', function () {
     ['a store without manifests', () => wavWith(jumbf(description()))],
     ['boxes in boxes, 100 deep', () => wavWith(nested(100))],
     ['boxes in boxes, 100,000 deep', () => wavWith(nested(100_000))],
-    ['the head of an MP4 whose first box has no end', () => Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2\xff\xff\xff\xffmoov', 'latin1')],
-    ['an MP4 of boxes of size 0', () => Buffer.concat([Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2', 'latin1'), Buffer.alloc(4096)])],
-    ['an MP4 whose C2PA box says 4 GB', () => Buffer.concat([Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2', 'latin1'), Buffer.from('00000001757569640000000100000000d8fec3d61b0e483c92975828877ec481', 'hex'), Buffer.alloc(64)])],
-    ['a PNG whose chunk says 2 GB', () => Buffer.concat([sampleOf('PNG').bytes.subarray(0, 33), Buffer.from('7fffffff63614258', 'hex'), Buffer.alloc(32)])],
-    ['a TIFF whose directory leads to itself', () => Buffer.from('49492a0008000000010000010400010000000100000008000000', 'hex')],
-    ['an SVG of 20,000 open elements', () => Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg">${'<g>'.repeat(20_000)}`)],
-    ['an SVG with entities', () => Buffer.from(`<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa">${'bcdefghij'.split('').map((name, index) => `<!ENTITY ${name} "${`&${'abcdefghij'[index]};`.repeat(10)}">`).join('')}]><svg>&j;</svg>`)],
-    ['a PDF whose length leads to itself', () => Buffer.from('%PDF-1.7\n1 0 obj\n<</Length 1 0 R>>\nstream\n\nendstream\nendobj\nxref\n0 2\n0000000000 65535 f \n0000000009 00000 n \ntrailer\n<</Size 2/Root 1 0 R/Prev 9>>\nstartxref\n70\n%%EOF\n')],
-    ['a PDF of brackets', () => Buffer.from(`%PDF-1.7\n1 0 obj\n${'['.repeat(50_000)}\nendobj\ntrailer\n<</Root 1 0 R>>\nstartxref\n9\n%%EOF\n`)],
-    ['an MP3 whose tag says 256 MB', () => Buffer.from('ID3\x04\0\0\x7f\x7f\x7f\x7fGEOB\x7f\x7f\x7f\x7f\0\0', 'latin1')],
+    [
+      'the head of an MP4 whose first box has no end',
+      () => Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2\xff\xff\xff\xffmoov', 'latin1'),
+    ],
+    [
+      'an MP4 of boxes of size 0',
+      () => Buffer.concat([Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2', 'latin1'), Buffer.alloc(4096)]),
+    ],
+    [
+      'an MP4 whose C2PA box says 4 GB',
+      () =>
+        Buffer.concat([
+          Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isomiso2', 'latin1'),
+          Buffer.from('00000001757569640000000100000000d8fec3d61b0e483c92975828877ec481', 'hex'),
+          Buffer.alloc(64),
+        ]),
+    ],
+    [
+      'a PNG whose chunk says 2 GB',
+      () =>
+        Buffer.concat([
+          sampleOf('PNG').bytes.subarray(0, 33),
+          Buffer.from('7fffffff63614258', 'hex'),
+          Buffer.alloc(32),
+        ]),
+    ],
+    [
+      'a TIFF whose directory leads to itself',
+      () => Buffer.from('49492a0008000000010000010400010000000100000008000000', 'hex'),
+    ],
+    [
+      'an SVG of 20,000 open elements',
+      () => Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg">${'<g>'.repeat(20_000)}`),
+    ],
+    [
+      'an SVG with entities',
+      () =>
+        Buffer.from(
+          `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa">${'bcdefghij'
+            .split('')
+            .map((name, index) => `<!ENTITY ${name} "${`&${'abcdefghij'[index]};`.repeat(10)}">`)
+            .join('')}]><svg>&j;</svg>`,
+        ),
+    ],
+    [
+      'a PDF whose length leads to itself',
+      () =>
+        Buffer.from(
+          '%PDF-1.7\n1 0 obj\n<</Length 1 0 R>>\nstream\n\nendstream\nendobj\nxref\n0 2\n0000000000 65535 f \n0000000009 00000 n \ntrailer\n<</Size 2/Root 1 0 R/Prev 9>>\nstartxref\n70\n%%EOF\n',
+        ),
+    ],
+    [
+      'a PDF of brackets',
+      () =>
+        Buffer.from(
+          `%PDF-1.7\n1 0 obj\n${'['.repeat(50_000)}\nendobj\ntrailer\n<</Root 1 0 R>>\nstartxref\n9\n%%EOF\n`,
+        ),
+    ],
+    [
+      'an MP3 whose tag says 256 MB',
+      () => Buffer.from('ID3\x04\0\0\x7f\x7f\x7f\x7fGEOB\x7f\x7f\x7f\x7f\0\0', 'latin1'),
+    ],
   ];
   for (const [what, make] of files) {
     it(`gives an answer for ${what}`, async () => sound(await rig.check(make(), config), what));
   }
 
   it('gives an answer wherever a signed file is cut', async () => {
-    for (let length = 1; length < signed.length; length += Math.ceil(signed.length / 60)) sound(await rig.check(signed.subarray(0, length), config), `cut at ${length}`);
+    for (let length = 1; length < signed.length; length += Math.ceil(signed.length / 60))
+      sound(await rig.check(signed.subarray(0, length), config), `cut at ${length}`);
   });
 
-  it('ends with a word and not with the kernel\'s hand where a file needs more memory than there is', async () => {
+  it("ends with a word and not with the kernel's hand where a file needs more memory than there is", async () => {
     // Read whole by the library: a JPEG of 400 MB, of which nothing has to lie on the disk.
     const path = rig.file(sampleOf('JPEG').bytes);
     truncateSync(path, 400 * 1024 * 1024);

@@ -4,7 +4,7 @@ export type Random = () => number;
 
 /** xorshift32: numbers from 0 up to 1. */
 function random(seed: number): Random {
-  let state = (seed >>> 0) || 0x9e3779b9;
+  let state = seed >>> 0 || 0x9e3779b9;
   return () => {
     state ^= state << 13;
     state >>>= 0;
@@ -20,8 +20,14 @@ const SIZES = [0, 1, 7, 8, 9, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000
 type Change = (bytes: Buffer, next: (below: number) => number) => Buffer;
 
 const CHANGES: readonly Change[] = [
-  (bytes, next) => { bytes[next(bytes.length)]! ^= 1 << next(8); return bytes; },
-  (bytes, next) => { bytes[next(bytes.length)] = next(256); return bytes; },
+  (bytes, next) => {
+    bytes[next(bytes.length)]! ^= 1 << next(8);
+    return bytes;
+  },
+  (bytes, next) => {
+    bytes[next(bytes.length)] = next(256);
+    return bytes;
+  },
   // A size, where there may be one.
   (bytes, next) => {
     if (bytes.length >= 4) bytes.writeUInt32BE(SIZES[next(SIZES.length)]!, next(bytes.length - 3));
@@ -50,7 +56,12 @@ export function mutate(file: Buffer, seed: number, within: { from: number; to: n
   for (let count = next(8) + 1; count > 0 && out.length > 1; count--) {
     const change = CHANGES[next(CHANGES.length)]!;
     if (roll() < 0.2 || within.to > out.length) out = Buffer.from(change(out, next));
-    else out = Buffer.concat([out.subarray(0, within.from), change(Buffer.from(out.subarray(within.from, within.to)), next), out.subarray(within.to)]);
+    else
+      out = Buffer.concat([
+        out.subarray(0, within.from),
+        change(Buffer.from(out.subarray(within.from, within.to)), next),
+        out.subarray(within.to),
+      ]);
     if (out.length === 0) break;
   }
   return out;

@@ -13,14 +13,26 @@ describe('a manifest that lies elsewhere', function () {
   const rig = new C2paRig();
   after(() => rig.close());
 
-  it('is not fetched, whatever the operator\'s settings say', async () => {
+  it("is not fetched, whatever the operator's settings say", async () => {
     let connections = 0;
-    const trap = createServer((socket) => { connections++; socket.destroy(); });
-    await new Promise<void>((resolve) => { trap.listen(0, '127.0.0.1', resolve); });
+    const trap = createServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => {
+      trap.listen(0, '127.0.0.1', resolve);
+    });
     try {
       const remote = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/manifest.c2pa`;
-      const [file] = rig.sign([{ ...sampleOf('JPEG'), signer: await newSigner(await newAuthority('Root')), remote }]) as [Buffer];
-      const config = rig.config({ 'settings.json': JSON.stringify({ verify: { remote_manifest_fetch: true, ocsp_fetch: true }, core: { allowed_network_hosts: ['*'] } }) });
+      const [file] = rig.sign([
+        { ...sampleOf('JPEG'), signer: await newSigner(await newAuthority('Root')), remote },
+      ]) as [Buffer];
+      const config = rig.config({
+        'settings.json': JSON.stringify({
+          verify: { remote_manifest_fetch: true, ocsp_fetch: true },
+          core: { allowed_network_hosts: ['*'] },
+        }),
+      });
       const report = await rig.report(file, config);
       assert.deepEqual([report.active_manifest, report.remote_manifest, connections], [null, remote, 0]);
     } finally {

@@ -10,13 +10,32 @@ import type { Sample } from './samples.ts';
 export const programs = await builtC2pa();
 export const WHY_SKIPPED = 'the C2PA check is not built here (npm exec -- node images/cargo_build.ts)';
 
-export interface Signing extends Partial<Pick<Sample, 'marker'>> { bytes: Buffer; format: string; signer: Signer; definition?: object; remote?: string; ingredient?: Buffer }
+export interface Signing extends Partial<Pick<Sample, 'marker'>> {
+  bytes: Buffer;
+  format: string;
+  signer: Signer;
+  definition?: object;
+  remote?: string;
+  ingredient?: Buffer;
+}
 
-export interface Checked { code: number | null; signal: string | null; stdout: string; stderr: string }
+export interface Checked {
+  code: number | null;
+  signal: string | null;
+  stdout: string;
+  stderr: string;
+}
 
 export interface Report {
   active_manifest: string | null;
-  manifests: Record<string, { title?: string; assertions?: { label: string; data: unknown }[]; signature_info?: { issuer?: string; alg?: string } }>;
+  manifests: Record<
+    string,
+    {
+      title?: string;
+      assertions?: { label: string; data: unknown }[];
+      signature_info?: { issuer?: string; alg?: string };
+    }
+  >;
   validation_state: 'Valid' | 'Trusted' | 'Invalid' | null;
   validation_results: { activeManifest?: Record<'success' | 'informational' | 'failure', { code: string }[]> } | null;
   remote_manifest?: string;
@@ -37,8 +56,15 @@ export class C2paRig {
   /** One process for all of them. */
   sign(signings: Signing[]): Buffer[] {
     const jobs = signings.map(({ bytes, signer, definition, ingredient, ...rest }) => ({
-      ...rest, ...signer, input: this.file(bytes), output: this.file(''),
-      definition: { title: 'a sample', claim_generator_info: [{ name: 'Probeyard tests', version: '1' }], ...definition },
+      ...rest,
+      ...signer,
+      input: this.file(bytes),
+      output: this.file(''),
+      definition: {
+        title: 'a sample',
+        claim_generator_info: [{ name: 'Probeyard tests', version: '1' }],
+        ...definition,
+      },
       ...(ingredient ? { ingredient: this.file(ingredient) } : {}),
     }));
     execFileSync(programs!['c2pa-sign'], [this.file(JSON.stringify(jobs))], { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -48,7 +74,11 @@ export class C2paRig {
   /** For what is too large to be held. */
   signFile(input: string, output: string, format: string, signer: Signer): void {
     const definition = { title: 'a large sample', claim_generator_info: [{ name: 'Probeyard tests', version: '1' }] };
-    execFileSync(programs!['c2pa-sign'], [this.file(JSON.stringify([{ input, output, format, definition, ...signer }]))], { stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(
+      programs!['c2pa-sign'],
+      [this.file(JSON.stringify([{ input, output, format, definition, ...signer }]))],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
   }
 
   /** A folder as the chart would mount it. */
@@ -64,10 +94,17 @@ export class C2paRig {
   }
 
   check(place: string | Buffer, config?: string): Promise<Checked> {
-    const args = [...(config === undefined ? [] : ['--config', config]), typeof place === 'string' ? place : this.file(place)];
+    const args = [
+      ...(config === undefined ? [] : ['--config', config]),
+      typeof place === 'string' ? place : this.file(place),
+    ];
     return new Promise((resolve) => {
-      const child = execFile(programs!.c2pa, args, { timeout: CHECK_MS, killSignal: 'SIGKILL', maxBuffer: 256 << 20, env: { HOME: '/tmp' } }, (_error, stdout, stderr) =>
-        resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }));
+      const child = execFile(
+        programs!.c2pa,
+        args,
+        { timeout: CHECK_MS, killSignal: 'SIGKILL', maxBuffer: 256 << 20, env: { HOME: '/tmp' } },
+        (_error, stdout, stderr) => resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
+      );
     });
   }
 
@@ -83,4 +120,5 @@ export class C2paRig {
   }
 }
 
-export const failures = ({ validation_results: results }: Report): string[] => (results?.activeManifest?.failure ?? []).map(({ code }) => code);
+export const failures = ({ validation_results: results }: Report): string[] =>
+  (results?.activeManifest?.failure ?? []).map(({ code }) => code);

@@ -26,12 +26,21 @@ describe('the C2PA check in a runner', function () {
   });
 
   it('is proven by its version and by a file without a manifest', async () => {
-    const proof = await verify({ tool: 'c2pa', version: '0.90', command: [programs!.c2pa] }, { toolsDir: '/nowhere', nodePath: process.execPath });
-    assert.deepEqual([proof.ok, proof.ok && proof.version.startsWith('c2pa 0.90.')], [true, true], JSON.stringify(proof));
+    const proof = await verify(
+      { tool: 'c2pa', version: '0.90', command: [programs!.c2pa] },
+      { toolsDir: '/nowhere', nodePath: process.execPath },
+    );
+    assert.deepEqual(
+      [proof.ok, proof.ok && proof.version.startsWith('c2pa 0.90.')],
+      [true, true],
+      JSON.stringify(proof),
+    );
   });
 
-  it('reads through the source proxy, under the launcher\'s limits', async () => {
-    const [file] = signing.sign([{ ...sampleOf('MP4'), signer: await newSigner(await newAuthority('Root')) }]) as [Buffer];
+  it("reads through the source proxy, under the launcher's limits", async () => {
+    const [file] = signing.sign([{ ...sampleOf('MP4'), signer: await newSigner(await newAuthority('Root')) }]) as [
+      Buffer,
+    ];
     rig.serve = (request, response) => sendFile(file, request, response);
     const { body } = await rig.run(rig.go([tool], { source: `${rig.originUrl}/film.mp4?token=verysecretvalue1` }));
     const [result] = body.tools;
@@ -45,7 +54,9 @@ describe('the C2PA check in a runner', function () {
     const none = (await rig.run(rig.go([tool]))).body.tools[0];
     assert.equal(none?.failure, 'failed');
     assert.match(none?.error ?? '', /^this is none of the formats that can be checked: .* \(exit code 1\)$/);
-    rig.serve = (_request, response) => { response.writeHead(404).end('gone'); };
+    rig.serve = (_request, response) => {
+      response.writeHead(404).end('gone');
+    };
     const gone = (await rig.run(rig.go([tool], { source: `${rig.originUrl}/gone.jpg` }))).body.tools[0];
     assert.equal(gone?.failure, 'origin-unreachable');
   });

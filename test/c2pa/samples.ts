@@ -10,14 +10,24 @@ const file = (name: string): Buffer => readFileSync(join(fixtures, name));
 function branded(bytes: Buffer, major: string): Buffer {
   const out = Buffer.from(bytes);
   out.write(major, 8, 'latin1');
-  for (let at = 16; at < out.readUInt32BE(0); at += 4) if (out.toString('latin1', at, at + 4) === 'avif') out.write(major, at, 'latin1');
+  for (let at = 16; at < out.readUInt32BE(0); at += 4)
+    if (out.toString('latin1', at, at + 4) === 'avif') out.write(major, at, 'latin1');
   return out;
 }
 
 /** One grey pixel with the tags that a TIFF needs, and the one that makes it a DNG. */
 function dng(): Buffer {
   const tags: [number, number, number, number][] = [
-    [256, 3, 1, 1], [257, 3, 1, 1], [258, 3, 1, 8], [259, 3, 1, 1], [262, 3, 1, 1], [273, 4, 1, 8], [277, 3, 1, 1], [278, 3, 1, 1], [279, 4, 1, 4], [50706, 1, 4, 0x00000401],
+    [256, 3, 1, 1],
+    [257, 3, 1, 1],
+    [258, 3, 1, 8],
+    [259, 3, 1, 1],
+    [262, 3, 1, 1],
+    [273, 4, 1, 8],
+    [277, 3, 1, 1],
+    [278, 3, 1, 1],
+    [279, 4, 1, 4],
+    [50706, 1, 4, 0x00000401],
   ];
   const out = Buffer.alloc(12 + 2 + tags.length * 12 + 4);
   out.write('II*\0', 0, 'latin1');
@@ -50,12 +60,21 @@ function pdf(): Buffer {
   });
   const xref = text.length;
   const entry = (at: number) => `${String(at).padStart(10, '0')} 00000 n \n`;
-  const tail = (at: number) => `xref\n0 6\n0000000000 65535 f \n${[...places, at].map(entry).join('')}trailer\n<</Size 6/Root 1 0 R>>\n`;
+  const tail = (at: number) =>
+    `xref\n0 6\n0000000000 65535 f \n${[...places, at].map(entry).join('')}trailer\n<</Size 6/Root 1 0 R>>\n`;
   const last = xref + tail(0).length;
-  return Buffer.from(`${text}${tail(last)}5 0 obj\n<</Type/EmbeddedFile/Subtype/application#2Fx-c2pa-manifest-store/Length @@LENGTH@@>>\nstream\n@@MANIFEST@@\nendstream\nendobj\nstartxref\n${xref}\n%%EOF\n`, 'latin1');
+  return Buffer.from(
+    `${text}${tail(last)}5 0 obj\n<</Type/EmbeddedFile/Subtype/application#2Fx-c2pa-manifest-store/Length @@LENGTH@@>>\nstream\n@@MANIFEST@@\nendstream\nendobj\nstartxref\n${xref}\n%%EOF\n`,
+    'latin1',
+  );
 }
 
-export interface Sample { name: string; format: string; bytes: Buffer; marker?: string }
+export interface Sample {
+  name: string;
+  format: string;
+  bytes: Buffer;
+  marker?: string;
+}
 
 export const SAMPLES: readonly Sample[] = [
   { name: 'JPEG', format: 'image/jpeg', bytes: file('c2pa/a.jpg') },
@@ -73,7 +92,13 @@ export const SAMPLES: readonly Sample[] = [
   { name: 'M4A', format: 'audio/mp4', bytes: file('c2pa/a.m4a') },
   { name: 'WAV', format: 'audio/wav', bytes: sampleWav() },
   { name: 'PDF', format: 'application/pdf', bytes: pdf(), marker: '@@MANIFEST@@' },
-  { name: 'SVG', format: 'image/svg+xml', bytes: Buffer.from('<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="teal"/></svg>\n') },
+  {
+    name: 'SVG',
+    format: 'image/svg+xml',
+    bytes: Buffer.from(
+      '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="teal"/></svg>\n',
+    ),
+  },
 ];
 
 export const sampleOf = (name: string): Sample => SAMPLES.find((sample) => sample.name === name)!;

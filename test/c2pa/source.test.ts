@@ -44,7 +44,12 @@ describe('the C2PA check reads through the source proxy', function () {
   async function through(how: Handler, maxBytes = 100 * MB) {
     handler = how;
     const url = `${origin.url}/a.wav`;
-    const job = proxy.open({ source: parseSource(url), allow: [{ cidr: '127.0.0.1/32', port: origin.port }], limits: { maxBytes }, tls: { verify: {} } });
+    const job = proxy.open({
+      source: parseSource(url),
+      allow: [{ cidr: '127.0.0.1/32', port: origin.port }],
+      limits: { maxBytes },
+      tls: { verify: {} },
+    });
     try {
       const checked = await rig.check(job.address('c2pa'), config);
       return { ...checked, stats: job.stats() };
@@ -61,7 +66,9 @@ describe('the C2PA check reads through the source proxy', function () {
   });
 
   it('from an origin that knows no ranges', async () => {
-    const { code, stdout, stderr } = await through((_request, response) => { response.writeHead(200, { 'content-length': signed.length }).end(signed); });
+    const { code, stdout, stderr } = await through((_request, response) => {
+      response.writeHead(200, { 'content-length': signed.length }).end(signed);
+    });
     assert.equal(code, 0, stderr);
     assert.equal(JSON.parse(stdout).validation_state, 'Trusted');
   });
@@ -78,7 +85,9 @@ describe('the C2PA check reads through the source proxy', function () {
   });
 
   it('and says what the origin said', async () => {
-    const { code, stderr, stats } = await through((_request, response) => { response.writeHead(404).end('gone'); });
+    const { code, stderr, stats } = await through((_request, response) => {
+      response.writeHead(404).end('gone');
+    });
     assert.equal(code, 1);
     assert.match(stderr, /404|not found/i);
     assert.equal(stats.failure?.status, 404);
@@ -94,14 +103,25 @@ describe('the C2PA check reads through the source proxy', function () {
     let server: Server;
     let asked = 0;
     before(async () => {
-      server = createServer((_request, response) => { asked += 1; response.end(); }).listen(0, '127.0.0.1');
+      server = createServer((_request, response) => {
+        asked += 1;
+        response.end();
+      }).listen(0, '127.0.0.1');
       await once(server, 'listening');
     });
     after(() => server.close());
 
     it('must be an IP address over http: no name is ever looked up', async () => {
       const { port } = server.address() as AddressInfo;
-      for (const address of [`http://localhost:${port}/`, `https://127.0.0.1:${port}/`, `ftp://127.0.0.1:${port}/`, `http://127.0.0.1:${port}/a b`, 'http://', 'http://:80/', `http://127.0.0.1:${port}99999/`]) {
+      for (const address of [
+        `http://localhost:${port}/`,
+        `https://127.0.0.1:${port}/`,
+        `ftp://127.0.0.1:${port}/`,
+        `http://127.0.0.1:${port}/a b`,
+        'http://',
+        'http://:80/',
+        `http://127.0.0.1:${port}99999/`,
+      ]) {
         assert.deepEqual([(await rig.check(address)).code, asked], [1, 0], address);
       }
     });

@@ -11,7 +11,11 @@ import { container, environmentOf, only, render } from './render.ts';
 
 describe('the product', function () {
   this.timeout(60_000);
-  const renderings = { 'by default': {}, 'with everything on': EVERYTHING, 'with bundled tools': { tools: { delivery: 'bundled' } } };
+  const renderings = {
+    'by default': {},
+    'with everything on': EVERYTHING,
+    'with bundled tools': { tools: { delivery: 'bundled' } },
+  };
 
   for (const [title, values] of Object.entries(renderings)) {
     for (const role of ['api', 'controller', 'migrate', 'setup'] as const) {
@@ -25,10 +29,17 @@ describe('the product', function () {
     it(`reads the catalog and the pools that it gets ${title}`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'probeyard-chart-'));
       try {
-        for (const name of ['catalog', 'pools']) writeFileSync(join(folder, `${name}.yaml`), only(render(values), 'ConfigMap', `probeyard-${name}`)['data'][`${name}.yaml`]);
+        for (const name of ['catalog', 'pools'])
+          writeFileSync(
+            join(folder, `${name}.yaml`),
+            only(render(values), 'ConfigMap', `probeyard-${name}`)['data'][`${name}.yaml`],
+          );
         assert.ok((await readCatalog(join(folder, 'catalog.yaml'))).length > 10);
         const pools = await readPools(join(folder, 'pools.yaml'));
-        assert.deepEqual(pools.map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`), ['long: msv', 'short: file c2pa']);
+        assert.deepEqual(
+          pools.map(({ name, spec }) => `${name}: ${spec.serves.kinds.join(' ')}`),
+          ['long: msv', 'short: file c2pa'],
+        );
       } finally {
         rmSync(folder, { recursive: true });
       }
@@ -36,12 +47,27 @@ describe('the product', function () {
   }
 
   it('finds every file that its settings name', () => {
-    for (const [role, owner] of [['api', 'api'], ['controller', 'controller'], ['migrate', 'api']] as const) {
+    for (const [role, owner] of [
+      ['api', 'api'],
+      ['controller', 'controller'],
+      ['migrate', 'api'],
+    ] as const) {
       const objects = render({ postgres: { external: { existingSecret: 'pg', caKey: 'ca.crt' } } });
-      const { volumes } = only(objects, 'Deployment', `probeyard-${owner}`)['spec'].template.spec as { volumes: Volume[] };
+      const { volumes } = only(objects, 'Deployment', `probeyard-${owner}`)['spec'].template.spec as {
+        volumes: Volume[];
+      };
       const one = container(objects, role);
-      const files = new Set((one.volumeMounts ?? []).flatMap(({ name, mountPath }) => filesOf(volumes.find((volume) => volume.name === name)!, objects).map((file) => `${mountPath}/${file}`)));
-      const wanted = Object.entries(environmentOf(one)).filter(([name]) => name.endsWith('_FILE')).map(([, path]) => path);
+      const files = new Set(
+        (one.volumeMounts ?? []).flatMap(({ name, mountPath }) =>
+          filesOf(
+            volumes.find((volume) => volume.name === name)!,
+            objects,
+          ).map((file) => `${mountPath}/${file}`),
+        ),
+      );
+      const wanted = Object.entries(environmentOf(one))
+        .filter(([name]) => name.endsWith('_FILE'))
+        .map(([, path]) => path);
       assert.ok(wanted.length >= 3);
       for (const path of wanted) assert.ok(files.has(path), `${role}: ${path} is not among ${[...files].join(', ')}`);
     }
@@ -51,16 +77,46 @@ describe('the product', function () {
     const objects = render(EVERYTHING);
     const api = loadConfig('api', environmentOf(container(objects, 'api')));
     const controller = loadConfig('controller', environmentOf(container(objects, 'controller')));
-    const limits = { requestsPerMinute: 1_000, concurrency: 50, queueTimeoutMs: 30_000, fileBytes: 20_000_000_000, accountConcurrency: 120 };
+    const limits = {
+      requestsPerMinute: 1_000,
+      concurrency: 50,
+      queueTimeoutMs: 30_000,
+      fileBytes: 20_000_000_000,
+      accountConcurrency: 120,
+    };
     assert.deepEqual([limitsOf(api), limitsOf(controller)], [limits, limits]);
-    assert.deepEqual([api.onlyReturnsRaw, api.s3Hosts, controller.s3Hosts], [true, ['minio.example.com:9000'], ['minio.example.com:9000']]);
-    assert.deepEqual([controller.s3Endpoint, controller.s3Region, controller.noProxy], ['https://minio.example.com', 'eu-west-1', ['.example.com', '10.0.0.0/8']]);
+    assert.deepEqual(
+      [api.onlyReturnsRaw, api.s3Hosts, controller.s3Hosts],
+      [true, ['minio.example.com:9000'], ['minio.example.com:9000']],
+    );
+    assert.deepEqual(
+      [controller.s3Endpoint, controller.s3Region, controller.noProxy],
+      ['https://minio.example.com', 'eu-west-1', ['.example.com', '10.0.0.0/8']],
+    );
     assert.deepEqual([api.egressResolve, controller.egressResolve], ['proxy', 'proxy']);
-    assert.deepEqual([controller.minBytesPerMinute, loadConfig('controller', environmentOf(container(render({}), 'controller'))).minBytesPerMinute], [65_536, 16_384]);
+    assert.deepEqual(
+      [
+        controller.minBytesPerMinute,
+        loadConfig('controller', environmentOf(container(render({}), 'controller'))).minBytesPerMinute,
+      ],
+      [65_536, 16_384],
+    );
     const plain = loadConfig('api', environmentOf(container(render({}), 'api')));
     assert.deepEqual([plain.onlyReturnsRaw, limitsOf(plain)], [false, DEFAULT_LIMITS]);
-    assert.deepEqual([[api.mostSubUsers, api.mostTokens], [plain.mostSubUsers, plain.mostTokens]], [[20, 30], [1_000, 2_000]]);
-    const without = loadConfig('controller', environmentOf(container(render({ limits: { accountConcurrency: 0 } }), 'controller')));
+    assert.deepEqual(
+      [
+        [api.mostSubUsers, api.mostTokens],
+        [plain.mostSubUsers, plain.mostTokens],
+      ],
+      [
+        [20, 30],
+        [1_000, 2_000],
+      ],
+    );
+    const without = loadConfig(
+      'controller',
+      environmentOf(container(render({ limits: { accountConcurrency: 0 } }), 'controller')),
+    );
     assert.equal(limitsOf(without).accountConcurrency, 0, 'said in so many words: no bound');
   });
 
@@ -70,19 +126,44 @@ describe('the product', function () {
       nats: { external: { url: 'tls://nats.example:4222', runnerUrl: 'tls://nats.internal:4222' } },
     });
     const one = container(objects, 'controller');
-    assert.deepEqual(one.env?.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map(({ name, valueFrom }) => `${name}=${valueFrom?.secretKeyRef?.name}/${valueFrom?.secretKeyRef?.key}`), ['PY_POSTGRES_URL=pg/pooled', 'PY_POSTGRES_DIRECT_URL=pg/direct']);
-    const roles = render({ postgres: { external: { existingSecret: 'owner', apiSecret: 'api', controllerSecret: 'controller' } } });
-    assert.deepEqual(['api', 'controller', 'migrate'].map((name) => secretsOf(name, roles)), [['api'], ['controller'], ['owner', 'api', 'controller']]);
-    assert.deepEqual(['api', 'controller', 'migrate'].map((name) => secretsOf(name, render())), [['probeyard-postgres-api'], ['probeyard-postgres-controller'], ['probeyard-postgres', 'probeyard-postgres-api', 'probeyard-postgres-controller']]);
+    assert.deepEqual(
+      one.env
+        ?.filter(({ valueFrom }) => valueFrom?.secretKeyRef)
+        .map(({ name, valueFrom }) => `${name}=${valueFrom?.secretKeyRef?.name}/${valueFrom?.secretKeyRef?.key}`),
+      ['PY_POSTGRES_URL=pg/pooled', 'PY_POSTGRES_DIRECT_URL=pg/direct'],
+    );
+    const roles = render({
+      postgres: { external: { existingSecret: 'owner', apiSecret: 'api', controllerSecret: 'controller' } },
+    });
+    assert.deepEqual(
+      ['api', 'controller', 'migrate'].map((name) => secretsOf(name, roles)),
+      [['api'], ['controller'], ['owner', 'api', 'controller']],
+    );
+    assert.deepEqual(
+      ['api', 'controller', 'migrate'].map((name) => secretsOf(name, render())),
+      [
+        ['probeyard-postgres-api'],
+        ['probeyard-postgres-controller'],
+        ['probeyard-postgres', 'probeyard-postgres-api', 'probeyard-postgres-controller'],
+      ],
+    );
     const settings = loadConfig('controller', environmentOf(one));
     assert.equal(settings.natsUrl, 'tls://nats.example:4222');
     assert.equal(settings.runnerNatsUrl, 'tls://nats.internal:4222');
-    assert.deepEqual(objects.filter(({ kind }) => kind === 'StatefulSet'), []);
-    assert.deepEqual(objects.filter(({ kind, metadata }) => kind === 'Service' && /nats|postgres/.test(metadata.name)), []);
+    assert.deepEqual(
+      objects.filter(({ kind }) => kind === 'StatefulSet'),
+      [],
+    );
+    assert.deepEqual(
+      objects.filter(({ kind, metadata }) => kind === 'Service' && /nats|postgres/.test(metadata.name)),
+      [],
+    );
   });
 });
 
-const secretsOf = (name: string, objects: ReturnType<typeof render>) => [...new Set(container(objects, name).env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []))];
+const secretsOf = (name: string, objects: ReturnType<typeof render>) => [
+  ...new Set(container(objects, name).env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? [])),
+];
 
 interface Volume {
   name: string;

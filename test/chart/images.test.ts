@@ -9,12 +9,20 @@ import { CHART, container, containersOf, environmentOf, only, podsOf, render, ty
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
-const catalogOf = (objects: Rendered[]) => parse(only(objects, 'ConfigMap', 'probeyard-catalog')['data']['catalog.yaml'] as string) as { tool: string; version: string; image: string; latest?: boolean }[];
+const catalogOf = (objects: Rendered[]) =>
+  parse(only(objects, 'ConfigMap', 'probeyard-catalog')['data']['catalog.yaml'] as string) as {
+    tool: string;
+    version: string;
+    image: string;
+    latest?: boolean;
+  }[];
 
 function imagesOf(objects: Rendered[]): string[] {
   const env = environmentOf(container(objects, 'controller'));
   return [
-    ...podsOf(objects).flatMap(containersOf).map(({ image }) => image),
+    ...podsOf(objects)
+      .flatMap(containersOf)
+      .map(({ image }) => image),
     ...catalogOf(objects).map(({ image }) => image),
     env['PY_RUNNER_IMAGE']!,
     ...(env['PY_BUNDLED_IMAGE'] ? [env['PY_BUNDLED_IMAGE']] : []),
@@ -27,18 +35,33 @@ describe('images', function () {
   for (const [title, values] of [
     ['image volumes', { global: { imageRegistry: 'registry.example/x' } }],
     ['bundled tools', { global: { imageRegistry: 'registry.example/x' }, tools: { delivery: 'bundled' } }],
-    ['own registries beside it', { global: { imageRegistry: 'registry.example/x' }, image: { registry: 'a.example' }, nats: { image: { registry: 'b.example' } }, postgres: { image: { registry: 'c.example' } }, tools: { registry: 'd.example' } }],
+    [
+      'own registries beside it',
+      {
+        global: { imageRegistry: 'registry.example/x' },
+        image: { registry: 'a.example' },
+        nats: { image: { registry: 'b.example' } },
+        postgres: { image: { registry: 'c.example' } },
+        tools: { registry: 'd.example' },
+      },
+    ],
   ] as const) {
     it(`all come from the one registry that is named, with ${title}`, () => {
       const images = imagesOf(render(values));
       assert.ok(images.length > 20);
-      assert.deepEqual(images.filter((image) => !image.startsWith('registry.example/x/probeyard/')), []);
+      assert.deepEqual(
+        images.filter((image) => !image.startsWith('registry.example/x/probeyard/')),
+        [],
+      );
     });
   }
 
-  it('follow the product\'s registry where they have none of their own', () => {
+  it("follow the product's registry where they have none of their own", () => {
     const images = imagesOf(render({ image: { registry: 'localhost', tag: 'dev' } }));
-    assert.deepEqual(images.filter((image) => !image.startsWith('localhost/probeyard/')), []);
+    assert.deepEqual(
+      images.filter((image) => !image.startsWith('localhost/probeyard/')),
+      [],
+    );
     assert.ok(images.includes('localhost/probeyard/probeyard:dev'));
     assert.ok(images.includes('localhost/probeyard/tool-ffprobe:9.0'));
   });
@@ -48,7 +71,11 @@ describe('images', function () {
       image: { digest: DIGEST },
       nats: { image: { digest: DIGEST } },
       postgres: { image: { digest: DIGEST } },
-      tools: { delivery: 'bundled', bundled: { digest: DIGEST }, catalog: [{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'], digest: DIGEST }] },
+      tools: {
+        delivery: 'bundled',
+        bundled: { digest: DIGEST },
+        catalog: [{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'], digest: DIGEST }],
+      },
     });
     for (const image of imagesOf(objects)) assert.match(image, /^probeyard\/[a-z-]+@sha256:a{64}$/);
   });
@@ -65,8 +92,18 @@ describe('images', function () {
   it('of tools can be left out, replaced and added', () => {
     const all = catalogOf(render()).length;
     assert.equal(catalogOf(render({ tools: { exclude: ['ffprobe-4.0'] } })).length, all - 1);
-    const objects = render({ tools: { catalog: [{ tool: 'ffprobe', version: '10', command, image: 'other.example/ffprobe:10' }, { tool: 'mediainfo', version: '1.0', tag: '1.0-r2', command }] } });
-    assert.deepEqual(catalogOf(objects).map(({ image }) => image), ['other.example/ffprobe:10', 'probeyard/tool-mediainfo:1.0-r2']);
+    const objects = render({
+      tools: {
+        catalog: [
+          { tool: 'ffprobe', version: '10', command, image: 'other.example/ffprobe:10' },
+          { tool: 'mediainfo', version: '1.0', tag: '1.0-r2', command },
+        ],
+      },
+    });
+    assert.deepEqual(
+      catalogOf(objects).map(({ image }) => image),
+      ['other.example/ffprobe:10', 'probeyard/tool-mediainfo:1.0-r2'],
+    );
   });
 
   it('of tools that were never built are installed only where the values name them', () => {
@@ -75,7 +112,10 @@ describe('images', function () {
     const built = all.filter((entry) => entry.built !== 'never').map(entryName);
     assert.ok(built.length < all.length && built.includes('c2pa-0.90.22'));
     assert.deepEqual(names(), built);
-    assert.deepEqual(names({ tools: { include: ['ffprobe-7.0'] } }).filter((name) => !built.includes(name)), ['ffprobe-7.0']);
+    assert.deepEqual(
+      names({ tools: { include: ['ffprobe-7.0'] } }).filter((name) => !built.includes(name)),
+      ['ffprobe-7.0'],
+    );
   });
 
   const command = ['{root}/bin/x'];
@@ -85,13 +125,21 @@ describe('images', function () {
     'of the one for all': { global: { imageRegistry: 'a.example/b' } },
     'of their own registry': { tools: { registry: 'c.example' } },
     'without a path': { tools: { repositoryPrefix: 'tool-' } },
-    'of many places': { tools: { catalog: [{ tool: 'ffprobe', version: '10', command, image: 'other.example/x/ffprobe:10' }, { tool: 'mediainfo', version: '1.0', command }] } },
+    'of many places': {
+      tools: {
+        catalog: [
+          { tool: 'ffprobe', version: '10', command, image: 'other.example/x/ffprobe:10' },
+          { tool: 'mediainfo', version: '1.0', command },
+        ],
+      },
+    },
   })) {
     it(`of the catalog's tools, ${title}, may be used, and others may not`, () => {
       const objects = render(values);
       const allowed = JSON.parse(environmentOf(container(objects, 'controller'))['PY_ALLOWED_REGISTRIES']!) as string[];
       assert.ok(allowed.length > 0, 'an empty list would allow everything');
-      for (const { image } of catalogOf(objects)) assert.ok(registryAllowed(image, allowed), `${image} is none of ${allowed.join(', ')}`);
+      for (const { image } of catalogOf(objects))
+        assert.ok(registryAllowed(image, allowed), `${image} is none of ${allowed.join(', ')}`);
       assert.equal(registryAllowed('evil.example/tool-ffprobe:9.0', allowed), false);
     });
   }
@@ -105,7 +153,11 @@ describe('images', function () {
     const objects = render({ ...EVERYTHING, ...OTHERS_CRDS });
     const setup = 'Job/probeyard-setup';
     for (const { owner, spec } of podsOf(objects)) {
-      assert.deepEqual(spec['imagePullSecrets'], [{ name: 'pull' }, { name: owner === setup ? 'probeyard-pull-setup' : 'probeyard-pull' }], owner);
+      assert.deepEqual(
+        spec['imagePullSecrets'],
+        [{ name: 'pull' }, { name: owner === setup ? 'probeyard-pull-setup' : 'probeyard-pull' }],
+        owner,
+      );
     }
     assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_SECRETS'], '["pull","probeyard-pull"]');
   });
@@ -113,10 +165,19 @@ describe('images', function () {
   it('of a private registry are pulled at the first install: the credentials are in both namespaces, and there before the setup job', () => {
     const dockerConfigJson = '{"auths":{"registry.example":{"auth":"bWU6c2VjcmV0"}}}';
     const secrets = render({ pullSecret: { dockerConfigJson } }).filter(({ kind }) => kind === 'Secret');
-    const hook = { 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-weight': '-10', 'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded' };
-    assert.deepEqual(secrets.map(({ metadata: { namespace, name, annotations } }) => [namespace, name, annotations]).sort(), [
-      ['probeyard', 'probeyard-pull', undefined], ['probeyard', 'probeyard-pull-setup', hook], ['probeyard-runners', 'probeyard-pull', undefined],
-    ]);
+    const hook = {
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-weight': '-10',
+      'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
+    };
+    assert.deepEqual(
+      secrets.map(({ metadata: { namespace, name, annotations } }) => [namespace, name, annotations]).sort(),
+      [
+        ['probeyard', 'probeyard-pull', undefined],
+        ['probeyard', 'probeyard-pull-setup', hook],
+        ['probeyard-runners', 'probeyard-pull', undefined],
+      ],
+    );
     for (const secret of secrets) {
       assert.equal(secret['type'], 'kubernetes.io/dockerconfigjson');
       assert.equal(Buffer.from(secret['data']['.dockerconfigjson'] as string, 'base64').toString(), dockerConfigJson);
@@ -126,24 +187,34 @@ describe('images', function () {
 
   it('are pulled by one policy, in every pod', () => {
     const objects = render({ image: { pullPolicy: 'Never' } });
-    for (const pod of podsOf(objects)) for (const one of containersOf(pod)) assert.equal((one as { imagePullPolicy?: string }).imagePullPolicy, 'Never', pod.owner);
+    for (const pod of podsOf(objects))
+      for (const one of containersOf(pod))
+        assert.equal((one as { imagePullPolicy?: string }).imagePullPolicy, 'Never', pod.owner);
     assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_POLICY'], 'Never');
   });
 });
 
 describe('secrets', () => {
-  const templates = readdirSync(join(CHART, 'templates'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const templates = readdirSync(join(CHART, 'templates'), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
 
   it('are never made by a template: a second rendering would make others', () => {
     assert.ok(templates.length > 20);
     for (const entry of templates) {
       const text = readFileSync(join(entry.parentPath, entry.name), 'utf8');
-      assert.doesNotMatch(text, /\b(rand[A-Z]\w*|gen[A-Z]\w*|derivePassword|htpasswd|bcrypt|uuidv4|now|lookup)\b/, entry.name);
+      assert.doesNotMatch(
+        text,
+        /\b(rand[A-Z]\w*|gen[A-Z]\w*|derivePassword|htpasswd|bcrypt|uuidv4|now|lookup)\b/,
+        entry.name,
+      );
     }
   });
 
   it('are no object of the release, but the pull secret that the values give', () => {
-    const names = render({ ...EVERYTHING, ...OTHERS_CRDS }).filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
+    const names = render({ ...EVERYTHING, ...OTHERS_CRDS })
+      .filter(({ kind }) => kind === 'Secret')
+      .map(({ metadata }) => metadata.name);
     assert.deepEqual(new Set(names), new Set(['probeyard-pull', 'probeyard-pull-setup']));
   });
 });

@@ -22,8 +22,18 @@ describe('what the chart holds of other places', () => {
   });
 
   it('takes of the catalog only what a ProbeTool needs', () => {
-    const entry = (version: string, more: object) => ({ tool: 'ffprobe', version, exact: `${version}.2`, command: ['{root}/bin/ffprobe'], license: 'x', source: {}, ...more });
-    const yaml = stringify({ tools: [entry('9.0', { latest: true, built: { startup_ms: 4 } }), entry('7.0', { built: 'never' })] });
+    const entry = (version: string, more: object) => ({
+      tool: 'ffprobe',
+      version,
+      exact: `${version}.2`,
+      command: ['{root}/bin/ffprobe'],
+      license: 'x',
+      source: {},
+      ...more,
+    });
+    const yaml = stringify({
+      tools: [entry('9.0', { latest: true, built: { startup_ms: 4 } }), entry('7.0', { built: 'never' })],
+    });
     assert.deepEqual(parse(chartCatalog(yaml)), [
       { tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] },
       { tool: 'ffprobe', version: '7.0', optional: true, command: ['{root}/bin/ffprobe'] },
@@ -37,7 +47,10 @@ describe('the values', () => {
 
   it('each have a comment', () => {
     assert.ok(rows.length > 100);
-    assert.deepEqual(rows.filter(({ text }) => text.length < 8).map(({ path }) => path), []);
+    assert.deepEqual(
+      rows.filter(({ text }) => text.length < 8).map(({ path }) => path),
+      [],
+    );
   });
 
   it('are accepted by their schema', () => {
@@ -45,7 +58,12 @@ describe('the values', () => {
     assert.ok(validate(parse(values)), JSON.stringify(validate.errors));
   });
 
-  interface Schema { type?: string; properties?: Record<string, Schema>; additionalProperties?: unknown; anyOf?: Schema[] }
+  interface Schema {
+    type?: string;
+    properties?: Record<string, Schema>;
+    additionalProperties?: unknown;
+    anyOf?: Schema[];
+  }
   const missing = (node: Schema, value: unknown, path = ''): string[] => {
     if (node.type !== 'object' || !node.properties || typeof value !== 'object' || value === null) return [];
     return Object.entries(node.properties).flatMap(([name, sub]) => {
@@ -65,7 +83,12 @@ describe('the values', () => {
       .filter((entry) => entry.isFile())
       .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
       .join('\n');
-    const unused = rows.filter(({ path }) => !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) && !/^(pools|secrets)\./.test(path)).map(({ path }) => path);
+    const unused = rows
+      .filter(
+        ({ path }) =>
+          !new RegExp(`\\.${path.split('.').at(-1)}\\b`).test(templates) && !/^(pools|secrets)\./.test(path),
+      )
+      .map(({ path }) => path);
     assert.deepEqual(unused, []);
   });
 });

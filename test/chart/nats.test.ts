@@ -18,8 +18,15 @@ import { only, render } from './render.ts';
 async function selfSigned(): Promise<{ certificate: string; key: string }> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=probeyard-nats', keys, signingAlgorithm: algorithm });
-  return { certificate: certificate.toString('pem'), key: PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY') };
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=probeyard-nats',
+    keys,
+    signingAlgorithm: algorithm,
+  });
+  return {
+    certificate: certificate.toString('pem'),
+    key: PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY'),
+  };
 }
 
 describe('the NATS server of the chart', function () {
@@ -35,10 +42,21 @@ describe('the NATS server of the chart', function () {
     const port = await freePort();
     monitor = await freePort();
     const conf = (only(render(), 'ConfigMap', 'probeyard-nats')['data']['nats.conf'] as string)
-      .replaceAll('/etc/nats/', `${folder}/`).replace('/data', join(folder, 'data')).replace('port: 4222', `port: ${port}`).replace('http_port: 8222', `http: "127.0.0.1:${monitor}"`);
-    const [api, controller, issuer] = [createUser(), createUser(), createAccount()].map((pair) => pair.getPublicKey()) as [string, string, string];
+      .replaceAll('/etc/nats/', `${folder}/`)
+      .replace('/data', join(folder, 'data'))
+      .replace('port: 4222', `port: ${port}`)
+      .replace('http_port: 8222', `http: "127.0.0.1:${monitor}"`);
+    const [api, controller, issuer] = [createUser(), createUser(), createAccount()].map((pair) =>
+      pair.getPublicKey(),
+    ) as [string, string, string];
     const { certificate, key } = await selfSigned();
-    for (const [name, text] of [['nats.conf', conf], ['auth.conf', natsServerConfig({ api, controller, issuer })], ['tls/tls.crt', certificate], ['tls/tls.key', key]] as const) writeFileSync(join(folder, name), text);
+    for (const [name, text] of [
+      ['nats.conf', conf],
+      ['auth.conf', natsServerConfig({ api, controller, issuer })],
+      ['tls/tls.crt', certificate],
+      ['tls/tls.key', key],
+    ] as const)
+      writeFileSync(join(folder, name), text);
   });
 
   after(async () => {
@@ -49,12 +67,28 @@ describe('the NATS server of the chart', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const answers = (path: string) => fetch(`http://127.0.0.1:${monitor}${path}`, { signal: AbortSignal.timeout(1_000) }).then(({ status }) => status, () => 0);
+  const answers = (path: string) =>
+    fetch(`http://127.0.0.1:${monitor}${path}`, { signal: AbortSignal.timeout(1_000) }).then(
+      ({ status }) => status,
+      () => 0,
+    );
 
   it('starts, and is healthy at every path that the kubelet asks for', async () => {
-    const container = only(render(), 'StatefulSet', 'probeyard-nats')['spec'].template.spec.containers[0] as { args: string[]; env: { name: string }[] } & Record<string, { httpGet: { path: string } }>;
-    server = spawn(binary('nats-server'), container.args.map((arg) => arg.replace('/etc/nats/', `${folder}/`)), { env: Object.fromEntries(container.env.map(({ name }) => [name, 'probeyard-nats-0'])), stdio: ['ignore', 'ignore', 'pipe'] });
-    server.stderr!.on('data', (text: Buffer) => { output += text.toString(); });
+    const container = only(render(), 'StatefulSet', 'probeyard-nats')['spec'].template.spec.containers[0] as {
+      args: string[];
+      env: { name: string }[];
+    } & Record<string, { httpGet: { path: string } }>;
+    server = spawn(
+      binary('nats-server'),
+      container.args.map((arg) => arg.replace('/etc/nats/', `${folder}/`)),
+      {
+        env: Object.fromEntries(container.env.map(({ name }) => [name, 'probeyard-nats-0'])),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    server.stderr!.on('data', (text: Buffer) => {
+      output += text.toString();
+    });
     const deadline = performance.now() + 20_000;
     for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
       const { path } = container[probe]!.httpGet;
@@ -67,29 +101,55 @@ describe('the NATS server of the chart', function () {
   });
 
   it('has the name of its pod, TLS and JetStream within its bounds', async () => {
-    const info = (await (await fetch(`http://127.0.0.1:${monitor}/varz`)).json()) as { server_name: string; tls_required: boolean; jetstream: { config: { max_storage: number } } };
+    const info = (await (await fetch(`http://127.0.0.1:${monitor}/varz`)).json()) as {
+      server_name: string;
+      tls_required: boolean;
+      jetstream: { config: { max_storage: number } };
+    };
     assert.equal(info.server_name, 'probeyard-nats-0');
     assert.equal(info.tls_required, true);
     assert.equal(info.jetstream.config.max_storage, 2 * 1024 ** 3);
   });
 
   it('refuses requests to JetStream that are not in their form', () => {
-    assert.match(only(render(), 'ConfigMap', 'probeyard-nats')['data']['nats.conf'] as string, /jetstream \{[^}]*\n\s+strict: true\n[^}]*\}/);
+    assert.match(
+      only(render(), 'ConfigMap', 'probeyard-nats')['data']['nats.conf'] as string,
+      /jetstream \{[^}]*\n\s+strict: true\n[^}]*\}/,
+    );
   });
 
-  it('its monitor is closed to every pod: the policy opens the clients\' port alone', () => {
-    const { ingress } = only(render(), 'NetworkPolicy', 'probeyard-nats')['spec'] as { ingress: { ports: { port: number }[] }[] };
-    assert.deepEqual(ingress.flatMap(({ ports }) => ports.map(({ port }) => port)), [4222]);
-    assert.deepEqual(only(render(), 'Service', 'probeyard-nats')['spec'].ports.map(({ port }: { port: number }) => port), [4222]);
+  it("its monitor is closed to every pod: the policy opens the clients' port alone", () => {
+    const { ingress } = only(render(), 'NetworkPolicy', 'probeyard-nats')['spec'] as {
+      ingress: { ports: { port: number }[] }[];
+    };
+    assert.deepEqual(
+      ingress.flatMap(({ ports }) => ports.map(({ port }) => port)),
+      [4222],
+    );
+    assert.deepEqual(
+      only(render(), 'Service', 'probeyard-nats')['spec'].ports.map(({ port }: { port: number }) => port),
+      [4222],
+    );
   });
 
-  it('its certificate is renewed by a job that runs each day, unless the Secret or the server is somebody else\'s', () => {
-    const names = (values: object) => render(values).filter(({ metadata }) => metadata.name === 'probeyard-renewal').map(({ kind }) => kind).sort();
+  it("its certificate is renewed by a job that runs each day, unless the Secret or the server is somebody else's", () => {
+    const names = (values: object) =>
+      render(values)
+        .filter(({ metadata }) => metadata.name === 'probeyard-renewal')
+        .map(({ kind }) => kind)
+        .sort();
     assert.deepEqual(names({}), ['CronJob', 'NetworkPolicy', 'Role', 'RoleBinding', 'ServiceAccount']);
-    assert.deepEqual([names({ setup: { enabled: false } }), names({ nats: { external: { url: 'tls://nats:4222' } } })], [[], []]);
-    const [renew] = only(render(), 'CronJob', 'probeyard-renewal')['spec'].jobTemplate.spec.template.spec.containers as { env: { name: string; value?: string }[] }[];
-    const [setup] = only(render(), 'Job', 'probeyard-setup')['spec'].template.spec.containers as { env: { name: string; value?: string }[] }[];
-    const hosts = (env: { name: string; value?: string }[] | undefined) => env?.find(({ name }) => name === 'PY_NATS_HOSTS')?.value;
+    assert.deepEqual(
+      [names({ setup: { enabled: false } }), names({ nats: { external: { url: 'tls://nats:4222' } } })],
+      [[], []],
+    );
+    const [renew] = only(render(), 'CronJob', 'probeyard-renewal')['spec'].jobTemplate.spec.template.spec
+      .containers as { env: { name: string; value?: string }[] }[];
+    const [setup] = only(render(), 'Job', 'probeyard-setup')['spec'].template.spec.containers as {
+      env: { name: string; value?: string }[];
+    }[];
+    const hosts = (env: { name: string; value?: string }[] | undefined) =>
+      env?.find(({ name }) => name === 'PY_NATS_HOSTS')?.value;
     assert.ok(hosts(renew?.env));
     assert.equal(hosts(renew?.env), hosts(setup?.env));
   });

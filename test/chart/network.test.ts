@@ -2,9 +2,20 @@ import assert from 'node:assert/strict';
 import ipaddr from 'ipaddr.js';
 import { only, podsOf, render, type Rendered } from './render.ts';
 
-interface Peer { ipBlock?: { cidr: string; except?: string[] }; podSelector?: Selector; namespaceSelector?: Selector }
-interface Selector { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: 'In'; values: string[] }[] }
-interface Rule { to?: Peer[]; from?: Peer[]; ports?: { port: number; protocol?: string }[] }
+interface Peer {
+  ipBlock?: { cidr: string; except?: string[] };
+  podSelector?: Selector;
+  namespaceSelector?: Selector;
+}
+interface Selector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: 'In'; values: string[] }[];
+}
+interface Rule {
+  to?: Peer[];
+  from?: Peer[];
+  ports?: { port: number; protocol?: string }[];
+}
 
 const within = (address: string, cidr: string): boolean => {
   const ip = ipaddr.parse(address);
@@ -14,22 +25,48 @@ const within = (address: string, cidr: string): boolean => {
 
 /** Whether one of the rules lets a packet to this address and port out, by ranges alone. */
 const reaches = (policy: Rendered, address: string, port: number, protocol = 'TCP'): boolean =>
-  (policy['spec'].egress as Rule[]).some(({ to, ports }) =>
-    (!ports || ports.some((one) => one.port === port && (one.protocol ?? 'TCP') === protocol)) &&
-    (!to || to.some(({ ipBlock }) => ipBlock && within(address, ipBlock.cidr) && !ipBlock.except?.some((range) => within(address, range)))));
+  (policy['spec'].egress as Rule[]).some(
+    ({ to, ports }) =>
+      (!ports || ports.some((one) => one.port === port && (one.protocol ?? 'TCP') === protocol)) &&
+      (!to ||
+        to.some(
+          ({ ipBlock }) =>
+            ipBlock && within(address, ipBlock.cidr) && !ipBlock.except?.some((range) => within(address, range)),
+        )),
+  );
 
 const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean =>
-  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
+  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+  matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''));
 
 describe('the wall around runners', function () {
   this.timeout(60_000);
-  const runner = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-runner', 'probeyard-runners');
+  const runner = (values: object = {}) =>
+    only(render(values), 'NetworkPolicy', 'probeyard-runner', 'probeyard-runners');
 
   for (const [address, open] of [
-    ['93.184.216.34', true], ['8.8.8.8', true], ['2606:2800:220:1::1', true], ['172.32.0.1', true], ['100.128.0.1', true],
-    ['10.0.0.1', false], ['10.96.0.1', false], ['172.16.5.4', false], ['192.168.1.1', false], ['127.0.0.1', false], ['169.254.169.254', false],
-    ['100.64.0.1', false], ['0.0.0.0', false], ['224.0.0.1', false], ['255.255.255.255', false], ['198.18.0.1', false],
-    ['::1', false], ['fd00:ec2::254', false], ['fe80::1', false], ['64:ff9b::a00:1', false], ['2002:a00:1::1', false], ['ff02::1', false],
+    ['93.184.216.34', true],
+    ['8.8.8.8', true],
+    ['2606:2800:220:1::1', true],
+    ['172.32.0.1', true],
+    ['100.128.0.1', true],
+    ['10.0.0.1', false],
+    ['10.96.0.1', false],
+    ['172.16.5.4', false],
+    ['192.168.1.1', false],
+    ['127.0.0.1', false],
+    ['169.254.169.254', false],
+    ['100.64.0.1', false],
+    ['0.0.0.0', false],
+    ['224.0.0.1', false],
+    ['255.255.255.255', false],
+    ['198.18.0.1', false],
+    ['::1', false],
+    ['fd00:ec2::254', false],
+    ['fe80::1', false],
+    ['64:ff9b::a00:1', false],
+    ['2002:a00:1::1', false],
+    ['ff02::1', false],
   ] as const) {
     it(`${open ? 'lets' : 'does not let'} them reach ${address}`, () => {
       assert.equal(reaches(runner(), address, 443), open);
@@ -53,10 +90,16 @@ describe('the wall around runners', function () {
   });
 
   it('lets nothing in, and nothing but runners out', () => {
-    const policies = render().filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === 'probeyard-runners');
+    const policies = render().filter(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === 'probeyard-runners',
+    );
     assert.equal(policies.length, 2);
-    for (const { spec } of policies as unknown as { spec: { ingress?: unknown } }[]) assert.equal(spec.ingress, undefined);
-    assert.deepEqual(only(policies, 'NetworkPolicy', 'probeyard-nothing')['spec'], { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+    for (const { spec } of policies as unknown as { spec: { ingress?: unknown } }[])
+      assert.equal(spec.ingress, undefined);
+    assert.deepEqual(only(policies, 'NetworkPolicy', 'probeyard-nothing')['spec'], {
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+    });
     const selector = runner()['spec'].podSelector as Selector;
     assert.ok(selects(selector, { 'app.kubernetes.io/component': 'runner' }));
     assert.ok(!selects(selector, { 'app.kubernetes.io/component': 'verify' }));
@@ -64,7 +107,8 @@ describe('the wall around runners', function () {
 
   it('has no pod in it but those that Pod Security "restricted" lets in', () => {
     const labels = only(render(), 'Namespace', 'probeyard-runners').metadata.labels ?? {};
-    for (const mode of ['enforce', 'audit', 'warn']) assert.equal(labels[`pod-security.kubernetes.io/${mode}`], 'restricted', mode);
+    for (const mode of ['enforce', 'audit', 'warn'])
+      assert.equal(labels[`pod-security.kubernetes.io/${mode}`], 'restricted', mode);
   });
 
   it('does not let them reach the API, nor the pod of `helm test` that tries it', () => {
@@ -75,14 +119,19 @@ describe('the wall around runners', function () {
     const policy = only(objects, 'NetworkPolicy', 'probeyard-test-network');
     assert.ok(selects(policy['spec'].podSelector as Selector, trial.labels));
     for (const one of [runner(), policy]) {
-      const peers = (one['spec'].egress as Rule[]).flatMap(({ to }) => to ?? assert.fail('an open rule')).filter(({ podSelector }) => podSelector);
+      const peers = (one['spec'].egress as Rule[])
+        .flatMap(({ to }) => to ?? assert.fail('an open rule'))
+        .filter(({ podSelector }) => podSelector);
       assert.ok(peers.length >= 1);
       for (const { podSelector } of peers) assert.ok(!selects(podSelector!, api.labels));
     }
   });
 
   it('is torn down on request only', () => {
-    assert.deepEqual(render({ networkPolicy: { enabled: false } }).filter(({ kind }) => kind === 'NetworkPolicy'), []);
+    assert.deepEqual(
+      render({ networkPolicy: { enabled: false } }).filter(({ kind }) => kind === 'NetworkPolicy'),
+      [],
+    );
   });
 });
 
@@ -90,22 +139,42 @@ describe('the walls around the servers', function () {
   this.timeout(60_000);
   const labelsOf = (owner: string) => podsOf(render()).find((pod) => pod.owner === owner)!.labels;
 
-  for (const [server, clients] of [['nats', ['api', 'controller']], ['postgres', ['api', 'controller']]] as const) {
+  for (const [server, clients] of [
+    ['nats', ['api', 'controller']],
+    ['postgres', ['api', 'controller']],
+  ] as const) {
     it(`let ${clients.join(' and ')} reach ${server}, and from both sides`, () => {
-      const { spec } = only(render(), 'NetworkPolicy', `probeyard-${server}`) as unknown as { spec: { podSelector: Selector; ingress: Rule[] } };
+      const { spec } = only(render(), 'NetworkPolicy', `probeyard-${server}`) as unknown as {
+        spec: { podSelector: Selector; ingress: Rule[] };
+      };
       assert.ok(selects(spec.podSelector, labelsOf(`StatefulSet/probeyard-${server}`)));
       for (const client of clients) {
         const labels = labelsOf(`Deployment/probeyard-${client}`);
-        assert.ok(spec.ingress[0]!.from!.some(({ podSelector, namespaceSelector }) => !namespaceSelector && selects(podSelector!, labels)));
-        const own = only(render(), 'NetworkPolicy', `probeyard-${client}`) as unknown as { spec: { podSelector: Selector; egress: Rule[] } };
+        assert.ok(
+          spec.ingress[0]!.from!.some(
+            ({ podSelector, namespaceSelector }) => !namespaceSelector && selects(podSelector!, labels),
+          ),
+        );
+        const own = only(render(), 'NetworkPolicy', `probeyard-${client}`) as unknown as {
+          spec: { podSelector: Selector; egress: Rule[] };
+        };
         assert.ok(selects(own.spec.podSelector, labels));
-        assert.ok(own.spec.egress.some(({ to = [] }) => to.some(({ podSelector }) => podSelector && selects(podSelector, labelsOf(`StatefulSet/probeyard-${server}`)))));
+        assert.ok(
+          own.spec.egress.some(({ to = [] }) =>
+            to.some(
+              ({ podSelector }) => podSelector && selects(podSelector, labelsOf(`StatefulSet/probeyard-${server}`)),
+            ),
+          ),
+        );
       }
     });
   }
 
   it('open the ports of outside servers instead', () => {
-    const outside = render({ nats: { external: { url: 'tls://nats.example:4222' } }, postgres: { external: { existingSecret: 'pg' } } });
+    const outside = render({
+      nats: { external: { url: 'tls://nats.example:4222' } },
+      postgres: { external: { existingSecret: 'pg' } },
+    });
     for (const name of ['probeyard-api', 'probeyard-controller']) {
       const policy = only(outside, 'NetworkPolicy', name);
       assert.equal(reaches(policy, '10.1.2.3', 4222), true);
@@ -122,23 +191,38 @@ describe('the ways to the API server', function () {
   for (const name of POLICIES) {
     it(`${name} reaches it at any address that it may have, and no metadata service of a cloud`, () => {
       const policy = only(render(), 'NetworkPolicy', name);
-      for (const address of ['10.0.0.1', '192.168.1.2', '172.16.0.2', '34.1.2.3', 'fd12::1', '2a00:1::1']) assert.equal(reaches(policy, address, 6443), true, address);
-      for (const address of ['169.254.169.254', 'fd00:ec2::254', 'fe80::1', '127.0.0.1', '::1', '224.0.0.1', '0.0.0.0']) assert.equal(reaches(policy, address, 443), false, address);
+      for (const address of ['10.0.0.1', '192.168.1.2', '172.16.0.2', '34.1.2.3', 'fd12::1', '2a00:1::1'])
+        assert.equal(reaches(policy, address, 6443), true, address);
+      for (const address of ['169.254.169.254', 'fd00:ec2::254', 'fe80::1', '127.0.0.1', '::1', '224.0.0.1', '0.0.0.0'])
+        assert.equal(reaches(policy, address, 443), false, address);
     });
 
     it(`${name} reaches the ranges that are named alone, at the ports that are named`, () => {
-      const policy = only(render({ networkPolicy: { kubeApi: { cidrs: ['10.7.0.0/28'], ports: [6443] } } }), 'NetworkPolicy', name);
-      assert.deepEqual([reaches(policy, '10.7.0.2', 6443), reaches(policy, '10.7.0.2', 443), reaches(policy, '10.8.0.2', 6443)], [true, false, false]);
+      const policy = only(
+        render({ networkPolicy: { kubeApi: { cidrs: ['10.7.0.0/28'], ports: [6443] } } }),
+        'NetworkPolicy',
+        name,
+      );
+      assert.deepEqual(
+        [reaches(policy, '10.7.0.2', 6443), reaches(policy, '10.7.0.2', 443), reaches(policy, '10.8.0.2', 6443)],
+        [true, false, false],
+      );
     });
   }
 
   it('are opened for the setup job before it runs, and for the renewal of certificates: a namespace may deny everything by default', () => {
     const objects = render();
-    const order = (kind: string) => Number(only(objects, kind, 'probeyard-setup').metadata.annotations?.['helm.sh/hook-weight']);
+    const order = (kind: string) =>
+      Number(only(objects, kind, 'probeyard-setup').metadata.annotations?.['helm.sh/hook-weight']);
     assert.ok(order('NetworkPolicy') < order('Job'));
-    for (const [owner, name] of [['Job/probeyard-setup', 'probeyard-setup'], ['CronJob/probeyard-renewal', 'probeyard-renewal']] as const) {
+    for (const [owner, name] of [
+      ['Job/probeyard-setup', 'probeyard-setup'],
+      ['CronJob/probeyard-renewal', 'probeyard-renewal'],
+    ] as const) {
       const pod = podsOf(objects).find((one) => one.owner === owner)!;
-      const { spec } = only(objects, 'NetworkPolicy', name) as unknown as { spec: { podSelector: Selector; ingress?: Rule[] } };
+      const { spec } = only(objects, 'NetworkPolicy', name) as unknown as {
+        spec: { podSelector: Selector; ingress?: Rule[] };
+      };
       assert.ok(selects(spec.podSelector, pod.labels), owner);
       assert.equal(spec.ingress, undefined);
     }
@@ -146,22 +230,33 @@ describe('the ways to the API server', function () {
 
   it('leave no pod of the release without a policy', () => {
     const objects = render();
-    const policies = objects.filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace !== 'probeyard-runners');
-    const bare = podsOf(objects).filter(({ labels }) => !policies.some((policy) => selects(policy['spec'].podSelector as Selector, labels)));
+    const policies = objects.filter(
+      ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace !== 'probeyard-runners',
+    );
+    const bare = podsOf(objects).filter(
+      ({ labels }) => !policies.some((policy) => selects(policy['spec'].podSelector as Selector, labels)),
+    );
     // It calls the API from wherever a caller may be.
-    assert.deepEqual(bare.map(({ owner }) => owner), ['Pod/probeyard-test-api']);
+    assert.deepEqual(
+      bare.map(({ owner }) => owner),
+      ['Pod/probeyard-test-api'],
+    );
   });
 });
 
 describe('the metrics', function () {
   this.timeout(60_000);
   const from = (name: string, values: object = {}) =>
-    (only(render(values), 'NetworkPolicy', name)['spec'].ingress as Rule[]).find(({ ports }) => ports?.some(({ port }) => port === 9090))?.from;
+    (only(render(values), 'NetworkPolicy', name)['spec'].ingress as Rule[]).find(({ ports }) =>
+      ports?.some(({ port }) => port === 9090),
+    )?.from;
 
   for (const name of ['probeyard-api', 'probeyard-controller']) {
     it(`of ${name} are read by every namespace but the runners'`, () => {
       const others = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['strangers'] };
-      assert.deepEqual(from(name, { runners: { namespace: 'strangers' } }), [{ namespaceSelector: { matchExpressions: [others] } }]);
+      assert.deepEqual(from(name, { runners: { namespace: 'strangers' } }), [
+        { namespaceSelector: { matchExpressions: [others] } },
+      ]);
     });
 
     it(`of ${name} are read by the peers that are named alone`, () => {
@@ -175,11 +270,22 @@ describe('the way out of the API', function () {
   this.timeout(60_000);
   const policy = (values: object = {}) => only(render(values), 'NetworkPolicy', 'probeyard-api');
 
-  for (const [address, open] of [['93.184.216.34', true], ['2606:2800:220:1::1', true], ['10.0.0.1', false], ['169.254.169.254', false], ['127.0.0.1', false], ['fd00:ec2::254', false]] as const) {
-    it(`${open ? 'leads' : 'does not lead'} to a receiver of webhooks at ${address}`, () => assert.equal(reaches(policy(), address, 8443), open));
+  for (const [address, open] of [
+    ['93.184.216.34', true],
+    ['2606:2800:220:1::1', true],
+    ['10.0.0.1', false],
+    ['169.254.169.254', false],
+    ['127.0.0.1', false],
+    ['fd00:ec2::254', false],
+  ] as const) {
+    it(`${open ? 'leads' : 'does not lead'} to a receiver of webhooks at ${address}`, () =>
+      assert.equal(reaches(policy(), address, 8443), open));
   }
   it('leads to the one private receiver that is allowed', () => {
     const allowed = policy({ sources: { allow: [{ cidr: '10.88.0.1/32', port: 8080 }] } });
-    assert.deepEqual([reaches(allowed, '10.88.0.1', 8080), reaches(allowed, '10.88.0.1', 80), reaches(allowed, '10.88.0.2', 8080)], [true, false, false]);
+    assert.deepEqual(
+      [reaches(allowed, '10.88.0.1', 8080), reaches(allowed, '10.88.0.1', 80), reaches(allowed, '10.88.0.2', 8080)],
+      [true, false, false],
+    );
   });
 });

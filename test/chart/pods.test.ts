@@ -20,22 +20,42 @@ describe('every pod', function () {
 
   for (const [title, values] of Object.entries(renderings)) {
     it(`is one of these, ${title}`, () => {
-      assert.deepEqual(podsOf(render(values)).map(({ owner }) => owner).sort(), Object.keys(PODS));
+      assert.deepEqual(
+        podsOf(render(values))
+          .map(({ owner }) => owner)
+          .sort(),
+        Object.keys(PODS),
+      );
     });
 
     for (const [owner, token] of Object.entries(PODS)) {
       it(`${owner} keeps Pod Security "restricted" and a read-only root, ${title}`, () => {
         const one = pod(owner, values);
-        const { securityContext, volumes = [] } = one.spec as unknown as { securityContext: Record<string, unknown>; volumes?: Record<string, unknown>[] };
+        const { securityContext, volumes = [] } = one.spec as unknown as {
+          securityContext: Record<string, unknown>;
+          volumes?: Record<string, unknown>[];
+        };
         assert.deepEqual(
-          { user: securityContext['runAsUser'], nonRoot: securityContext['runAsNonRoot'], seccomp: securityContext['seccompProfile'] },
+          {
+            user: securityContext['runAsUser'],
+            nonRoot: securityContext['runAsNonRoot'],
+            seccomp: securityContext['seccompProfile'],
+          },
           { user: 65532, nonRoot: true, seccomp: { type: 'RuntimeDefault' } },
         );
         for (const member of ['hostNetwork', 'hostPID', 'hostIPC']) assert.equal(one.spec[member], undefined);
         for (const volume of volumes) assert.equal(volume['hostPath'], undefined);
         for (const { name, securityContext: held, resources } of containersOf(one)) {
-          assert.deepEqual(held, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, runAsNonRoot: true, capabilities: { drop: ['ALL'] } });
-          assert.ok(resources.requests.cpu && resources.requests.memory && resources.limits.memory, `${name} has no resources`);
+          assert.deepEqual(held, {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            runAsNonRoot: true,
+            capabilities: { drop: ['ALL'] },
+          });
+          assert.ok(
+            resources.requests.cpu && resources.requests.memory && resources.limits.memory,
+            `${name} has no resources`,
+          );
         }
       });
 
@@ -45,9 +65,12 @@ describe('every pod', function () {
 
       it(`${owner} mounts every volume that it names and names every volume that it mounts, ${title}`, () => {
         const one = pod(owner, values);
-        const named = (one.spec['volumes'] as { name: string }[] | undefined ?? []).map(({ name }) => name);
-        const claims = (render(values).find(({ kind, metadata }) => `${kind}/${metadata.name}` === owner)?.['spec']?.volumeClaimTemplates ?? []) as { metadata: { name: string } }[];
-        const mounted = new Set(containersOf(one).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+        const named = ((one.spec['volumes'] as { name: string }[] | undefined) ?? []).map(({ name }) => name);
+        const claims = (render(values).find(({ kind, metadata }) => `${kind}/${metadata.name}` === owner)?.['spec']
+          ?.volumeClaimTemplates ?? []) as { metadata: { name: string } }[];
+        const mounted = new Set(
+          containersOf(one).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
+        );
         assert.deepEqual([...mounted].sort(), [...named, ...claims.map(({ metadata }) => metadata.name)].sort());
       });
     }
@@ -56,16 +79,33 @@ describe('every pod', function () {
   it('of a default install fits a small node beside the others', () => {
     const milli = (cpu: string) => (cpu.endsWith('m') ? Number(cpu.slice(0, -1)) : Number(cpu) * 1000);
     const total = podsOf(render())
-      .map(({ owner, spec }) => (spec['containers'] as { resources: { requests: { cpu: string } } }[]).reduce((sum, { resources }) => sum + milli(resources.requests.cpu), 0) * (owner.startsWith('Deployment') ? 2 : 1))
+      .map(
+        ({ owner, spec }) =>
+          (spec['containers'] as { resources: { requests: { cpu: string } } }[]).reduce(
+            (sum, { resources }) => sum + milli(resources.requests.cpu),
+            0,
+          ) * (owner.startsWith('Deployment') ? 2 : 1),
+      )
       .reduce((sum, cpu) => sum + cpu, 0);
     assert.ok(total <= 250, `${total}m`);
   });
 
   it('that serves has probes', () => {
     for (const name of ['api', 'controller', 'nats', 'postgres']) {
-      const one = container(render(), name) as unknown as { ports: { name: string }[]; startupProbe: Probe; readinessProbe: Probe };
-      interface Probe { httpGet?: { port: string }; tcpSocket?: { port: string } }
-      for (const probe of [one.startupProbe, one.readinessProbe]) assert.ok(one.ports.some(({ name: port }) => port === (probe.httpGet ?? probe.tcpSocket)?.port), name);
+      const one = container(render(), name) as unknown as {
+        ports: { name: string }[];
+        startupProbe: Probe;
+        readinessProbe: Probe;
+      };
+      interface Probe {
+        httpGet?: { port: string };
+        tcpSocket?: { port: string };
+      }
+      for (const probe of [one.startupProbe, one.readinessProbe])
+        assert.ok(
+          one.ports.some(({ name: port }) => port === (probe.httpGet ?? probe.tcpSocket)?.port),
+          name,
+        );
     }
   });
 
@@ -76,10 +116,12 @@ describe('every pod', function () {
   });
 
   it('of PostgreSQL is not started anew by another product, that of NATS is: its permissions follow the product', () => {
-    const template = (name: string, tag: string) => only(render({ image: { tag } }), 'StatefulSet', name)['spec'].template as unknown;
+    const template = (name: string, tag: string) =>
+      only(render({ image: { tag } }), 'StatefulSet', name)['spec'].template as unknown;
     assert.deepEqual(template('probeyard-postgres', 'one'), template('probeyard-postgres', 'two'));
     assert.notDeepEqual(template('probeyard-nats', 'one'), template('probeyard-nats', 'two'));
-    for (const { owner, labels } of podsOf(render()).filter(({ owner: name }) => name.startsWith('StatefulSet'))) assert.equal(labels['app.kubernetes.io/version'], undefined, owner);
+    for (const { owner, labels } of podsOf(render()).filter(({ owner: name }) => name.startsWith('StatefulSet')))
+      assert.equal(labels['app.kubernetes.io/version'], undefined, owner);
   });
 
   it('has its number left alone where an autoscaler owns it', () => {
@@ -88,18 +130,45 @@ describe('every pod', function () {
 
   it('runs on the architecture that is asked for, runners too', () => {
     const objects = render(renderings['with everything on']);
-    for (const { owner, spec } of podsOf(objects)) assert.equal(spec['nodeSelector']['kubernetes.io/arch'], 'amd64', owner);
+    for (const { owner, spec } of podsOf(objects))
+      assert.equal(spec['nodeSelector']['kubernetes.io/arch'], 'amd64', owner);
     const defaults = container(objects, 'controller').env?.find(({ name }) => name === 'PY_POD_DEFAULTS')?.value;
     assert.deepEqual(JSON.parse(defaults!), {
-      nodeSelector: { pool: 'media', 'kubernetes.io/arch': 'amd64' }, tolerations: [{ key: 'media', operator: 'Exists' }], labels: { x: 'z' }, annotations: { g: 'h' }, priorityClassName: 'low',
+      nodeSelector: { pool: 'media', 'kubernetes.io/arch': 'amd64' },
+      tolerations: [{ key: 'media', operator: 'Exists' }],
+      labels: { x: 'z' },
+      annotations: { g: 'h' },
+      priorityClassName: 'low',
     });
   });
 
   it('holds only the secrets of its role', () => {
-    const sources = (name: string) => (only(render(), 'Deployment', name)['spec'].template.spec.volumes as { name: string; projected?: { sources: { secret?: { name: string; items: { key: string }[] } }[] } }[])
-      .flatMap(({ projected }) => projected?.sources ?? []).flatMap(({ secret }) => (secret ? secret.items.map(({ key }) => `${secret.name}/${key}`) : [])).sort();
-    assert.deepEqual(sources('probeyard-api'), ['probeyard-box/box.jwks', 'probeyard-nats-auth/api.nk', 'probeyard-nats-tls/ca.crt', 'probeyard-seal-public/public.jwks']);
-    assert.deepEqual(sources('probeyard-controller'), ['probeyard-nats-auth/controller.nk', 'probeyard-nats-auth/issuer.nk', 'probeyard-nats-tls/ca.crt', 'probeyard-seal-private/private.jwks']);
-    for (const name of ['api', 'controller']) assert.ok(!container(render(), name).volumeMounts?.some((mount) => mount.name === 'admin'), 'the first administrator is the migration\'s alone');
+    const sources = (name: string) =>
+      (
+        only(render(), 'Deployment', name)['spec'].template.spec.volumes as {
+          name: string;
+          projected?: { sources: { secret?: { name: string; items: { key: string }[] } }[] };
+        }[]
+      )
+        .flatMap(({ projected }) => projected?.sources ?? [])
+        .flatMap(({ secret }) => (secret ? secret.items.map(({ key }) => `${secret.name}/${key}`) : []))
+        .sort();
+    assert.deepEqual(sources('probeyard-api'), [
+      'probeyard-box/box.jwks',
+      'probeyard-nats-auth/api.nk',
+      'probeyard-nats-tls/ca.crt',
+      'probeyard-seal-public/public.jwks',
+    ]);
+    assert.deepEqual(sources('probeyard-controller'), [
+      'probeyard-nats-auth/controller.nk',
+      'probeyard-nats-auth/issuer.nk',
+      'probeyard-nats-tls/ca.crt',
+      'probeyard-seal-private/private.jwks',
+    ]);
+    for (const name of ['api', 'controller'])
+      assert.ok(
+        !container(render(), name).volumeMounts?.some((mount) => mount.name === 'admin'),
+        "the first administrator is the migration's alone",
+      );
   });
 });

@@ -14,19 +14,47 @@ describe('values that are refused', function () {
     ['a digest that is none', { image: { digest: 'latest' } }, /\/image\/digest/],
     ['an allowed source without a place', { sources: { allow: [{ port: 80 }] } }, /\/sources\/allow\/0/],
     ['a denied range that is none', { sources: { deny: ['10.0.0.1'] } }, /\/sources\/deny\/0/],
-    ['an egress proxy with a password in it', { sources: { egressProxy: 'http://a:b@proxy:3128' } }, /\/sources\/egressProxy/],
+    [
+      'an egress proxy with a password in it',
+      { sources: { egressProxy: 'http://a:b@proxy:3128' } },
+      /\/sources\/egressProxy/,
+    ],
     ['a tool without a command', { tools: { catalog: [{ tool: 'ffprobe', version: '9.0' }] } }, /command/],
     ['a delivery that is none', { tools: { delivery: 'copy' } }, /\/tools\/delivery/],
     ['runners beside the Secrets', { runners: { namespace: 'probeyard' } }, /must not be the release's own namespace/],
     ['two sorts of CA', { sources: { ca: { pem: 'x', configMap: 'y' } } }, /pem or configMap, not both/],
-    ['a pull secret that is not JSON', { pullSecret: { dockerConfigJson: 'me:secret' } }, /pullSecret\.dockerConfigJson is not a docker config\.json(?!.*secret)/],
-    ['a pull secret without credentials', { pullSecret: { dockerConfigJson: '{"credsStore":"desktop"}' } }, /credsStore/],
-    ['an optional tool that the catalog lacks', { tools: { include: ['ffprobe-1.0'] } }, /tools\.include: ffprobe-1\.0 is not in the chart's catalog/],
+    [
+      'a pull secret that is not JSON',
+      { pullSecret: { dockerConfigJson: 'me:secret' } },
+      /pullSecret\.dockerConfigJson is not a docker config\.json(?!.*secret)/,
+    ],
+    [
+      'a pull secret without credentials',
+      { pullSecret: { dockerConfigJson: '{"credsStore":"desktop"}' } },
+      /credsStore/,
+    ],
+    [
+      'an optional tool that the catalog lacks',
+      { tools: { include: ['ffprobe-1.0'] } },
+      /tools\.include: ffprobe-1\.0 is not in the chart's catalog/,
+    ],
     ['a route without a Gateway', { gateway: { enabled: true } }, /gateway\.parentRefs/],
     ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\.hosts/],
-    ['an Ingress whose address all callers share', { ingress: { enabled: true, hosts: ['a.example'] }, api: { trustedProxies: 0 } }, /api\.trustedProxies must be at least 1/],
-    ['a Gateway whose address all callers share', { gateway: { enabled: true, parentRefs: [{ name: 'g' }] }, api: { trustedProxies: 0 } }, /api\.trustedProxies must be at least 1/],
-    ['two monitors', { metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } }, /read everything twice/],
+    [
+      'an Ingress whose address all callers share',
+      { ingress: { enabled: true, hosts: ['a.example'] }, api: { trustedProxies: 0 } },
+      /api\.trustedProxies must be at least 1/,
+    ],
+    [
+      'a Gateway whose address all callers share',
+      { gateway: { enabled: true, parentRefs: [{ name: 'g' }] }, api: { trustedProxies: 0 } },
+      /api\.trustedProxies must be at least 1/,
+    ],
+    [
+      'two monitors',
+      { metrics: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } } },
+      /read everything twice/,
+    ],
   ] as const) {
     it(title, () => {
       assert.match(refusal(values), message);
@@ -38,7 +66,10 @@ describe('values that are refused', function () {
   });
 
   it('image volumes on a cluster that has them off, with what to do', () => {
-    assert.match(refusal({}, { kubeVersion: '1.34.2' }), /does not mount images as volumes by default.*tools\.delivery=bundled/);
+    assert.match(
+      refusal({}, { kubeVersion: '1.34.2' }),
+      /does not mount images as volumes by default.*tools\.delivery=bundled/,
+    );
   });
 
   for (const [title, tools] of [

@@ -16,18 +16,33 @@ export interface Rendered {
   [member: string]: any;
 }
 
-export interface HelmResult { code: number; stdout: string; stderr: string }
+export interface HelmResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
 
 export function helm(args: string[], values: object = {}): HelmResult {
-  const result = spawnSync(binary('helm'), [...args, ...(args[0] === 'uninstall' ? [] : ['--values', '-'])], { encoding: 'utf8', input: JSON.stringify(values), timeout: 120_000, maxBuffer: 64 * 1024 * 1024 });
+  const result = spawnSync(binary('helm'), [...args, ...(args[0] === 'uninstall' ? [] : ['--values', '-'])], {
+    encoding: 'utf8',
+    input: JSON.stringify(values),
+    timeout: 120_000,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   if (result.error) throw result.error;
   return { code: result.status ?? -1, stdout: result.stdout, stderr: result.stderr };
 }
 
-export interface RenderOptions { kubeVersion?: string; release?: string; namespace?: string }
+export interface RenderOptions {
+  kubeVersion?: string;
+  release?: string;
+  namespace?: string;
+}
 
-const template = (values: object, { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE }: RenderOptions): HelmResult =>
-  helm(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
+const template = (
+  values: object,
+  { kubeVersion = '1.36.0', release = RELEASE, namespace = NAMESPACE }: RenderOptions,
+): HelmResult => helm(['template', release, CHART, '--namespace', namespace, '--kube-version', kubeVersion], values);
 
 /** Helm takes some 0.2 s, and many tests look at the same. */
 const rendered = new Map<string, string>();
@@ -57,21 +72,41 @@ export function refusal(values: object, options: RenderOptions = {}): string {
 }
 
 export function only(objects: Rendered[], kind: string, name: string, namespace?: string): Rendered {
-  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name && (namespace === undefined || object.metadata.namespace === namespace));
+  const found = objects.filter(
+    (object) =>
+      object.kind === kind &&
+      object.metadata.name === name &&
+      (namespace === undefined || object.metadata.namespace === namespace),
+  );
   if (found.length !== 1) throw new Error(`${found.length} objects ${kind}/${name}`);
   return found[0]!;
 }
 
 export const isHook = (object: Rendered): boolean => object.metadata.annotations?.['helm.sh/hook'] !== undefined;
 
-export interface PodTemplate { owner: string; labels: Record<string, string>; annotations: Record<string, string>; spec: Rendered }
+export interface PodTemplate {
+  owner: string;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  spec: Rendered;
+}
 
 /** Every pod that these objects lead to. */
 export function podsOf(objects: Rendered[]): PodTemplate[] {
   return objects.flatMap((object) => {
-    const pod = object.kind === 'Pod' ? object : ((object['spec']?.template ?? object['spec']?.jobTemplate?.spec.template) as Rendered | undefined);
+    const pod =
+      object.kind === 'Pod'
+        ? object
+        : ((object['spec']?.template ?? object['spec']?.jobTemplate?.spec.template) as Rendered | undefined);
     if (!pod?.['spec']?.containers) return [];
-    return [{ owner: `${object.kind}/${object.metadata.name}`, labels: pod.metadata.labels ?? {}, annotations: pod.metadata.annotations ?? {}, spec: pod['spec'] as Rendered }];
+    return [
+      {
+        owner: `${object.kind}/${object.metadata.name}`,
+        labels: pod.metadata.labels ?? {},
+        annotations: pod.metadata.annotations ?? {},
+        spec: pod['spec'] as Rendered,
+      },
+    ];
   });
 }
 
@@ -81,17 +116,26 @@ export interface Container {
   args?: string[];
   env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }[];
   resources: { requests: { cpu: string; memory: string }; limits: { memory: string } };
-  securityContext: { runAsNonRoot: boolean; allowPrivilegeEscalation: boolean; readOnlyRootFilesystem: boolean; capabilities: { drop: string[] } };
+  securityContext: {
+    runAsNonRoot: boolean;
+    allowPrivilegeEscalation: boolean;
+    readOnlyRootFilesystem: boolean;
+    capabilities: { drop: string[] };
+  };
   volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
 }
 
-export const containersOf = ({ spec }: PodTemplate): Container[] => [...(spec['initContainers'] ?? []), ...spec['containers']] as Container[];
+export const containersOf = ({ spec }: PodTemplate): Container[] =>
+  [...(spec['initContainers'] ?? []), ...spec['containers']] as Container[];
 
 export const container = (objects: Rendered[], name: string): Container => {
-  const found = podsOf(objects).flatMap(containersOf).find((one) => one.name === name);
+  const found = podsOf(objects)
+    .flatMap(containersOf)
+    .find((one) => one.name === name);
   if (!found) throw new Error(`no container ${name}`);
   return found;
 };
 
 /** The environment as the process will see it, with a stand-in for what comes from elsewhere. */
-export const environmentOf = ({ env = [] }: Container): Record<string, string> => Object.fromEntries(env.map(({ name, value }) => [name, value ?? 'postgres://from-elsewhere/x']));
+export const environmentOf = ({ env = [] }: Container): Record<string, string> =>
+  Object.fromEntries(env.map(({ name, value }) => [name, value ?? 'postgres://from-elsewhere/x']));

@@ -3,30 +3,62 @@ import { globSync, readFileSync } from 'node:fs';
 import { EVERYTHING } from './everything.ts';
 import { isHook, render, type Rendered } from './render.ts';
 
-interface Rule { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] }
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
 
 /** `resource[names]: verbs`, one line each. */
 const lines = (role: Rendered): string[] =>
   (role['rules'] as Rule[]).flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
-    apiGroups.flatMap((group) => resources.map((resource) => `${resource}${group ? `.${group}` : ''}${resourceNames ? ` [${resourceNames.join(' ')}]` : ''}: ${verbs.join(' ')}`)));
+    apiGroups.flatMap((group) =>
+      resources.map(
+        (resource) =>
+          `${resource}${group ? `.${group}` : ''}${resourceNames ? ` [${resourceNames.join(' ')}]` : ''}: ${verbs.join(' ')}`,
+      ),
+    ),
+  );
 
 const rolesOf = (objects: Rendered[]) =>
-  Object.fromEntries(objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole').map((role) => [`${role.metadata.namespace ?? ''}${role.metadata.namespace ? '/' : ''}${role.kind}/${role.metadata.name}`, lines(role)]));
+  Object.fromEntries(
+    objects
+      .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
+      .map((role) => [
+        `${role.metadata.namespace ?? ''}${role.metadata.namespace ? '/' : ''}${role.kind}/${role.metadata.name}`,
+        lines(role),
+      ]),
+  );
 
 /** What a call of our client asks of the API server. */
 const VERBS: Record<string, string[]> = {
-  get: ['get'], list: ['list'], listAll: ['list'], create: ['create'], replace: ['update'], mergePatch: ['patch'], delete: ['delete'], apply: ['create', 'patch'], logs: ['get'], mergePatchStatus: ['patch'],
+  get: ['get'],
+  list: ['list'],
+  listAll: ['list'],
+  create: ['create'],
+  replace: ['update'],
+  mergePatch: ['patch'],
+  delete: ['delete'],
+  apply: ['create', 'patch'],
+  logs: ['get'],
+  mergePatchStatus: ['patch'],
 };
 
 function callsOf(role: string): Set<string> {
-  const text = globSync(`src/${role}/**/*.ts`, { cwd: new URL('../../', import.meta.url).pathname }).map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).join('\n');
+  const text = globSync(`src/${role}/**/*.ts`, { cwd: new URL('../../', import.meta.url).pathname })
+    .map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'))
+    .join('\n');
   const resourceOf = (type: string) => type.toLowerCase().replaceAll('_', '');
   const calls = new Set<string>();
   for (const [, call, type] of text.matchAll(/\bkube\.(\w+)\((?:<[^>]*>)?\(?([A-Z_]+)?/g)) {
-    const resource = call === 'logs' ? 'pods/log' : `${resourceOf(type ?? '')}${call === 'mergePatchStatus' ? '/status' : ''}`;
-    if (call === 'logs' || type) for (const verb of VERBS[call!] ?? [`unknown call ${call}`]) calls.add(`${verb} ${resource}`);
+    const resource =
+      call === 'logs' ? 'pods/log' : `${resourceOf(type ?? '')}${call === 'mergePatchStatus' ? '/status' : ''}`;
+    if (call === 'logs' || type)
+      for (const verb of VERBS[call!] ?? [`unknown call ${call}`]) calls.add(`${verb} ${resource}`);
   }
-  for (const [, type] of text.matchAll(/startReflector(?:<\w+>)?\(\{\s*client: \w+, type: ([A-Z_]+)/g)) for (const verb of ['list', 'watch']) calls.add(`${verb} ${resourceOf(type!)}`);
+  for (const [, type] of text.matchAll(/startReflector(?:<\w+>)?\(\{\s*client: \w+, type: ([A-Z_]+)/g))
+    for (const verb of ['list', 'watch']) calls.add(`${verb} ${resourceOf(type!)}`);
   return calls;
 }
 
@@ -57,7 +89,11 @@ const EXPECTED = {
     'persistentvolumeclaims [data-probeyard-postgres-0]: get',
   ],
   'Role/probeyard-renewal': ['secrets [probeyard-nats-tls]: get patch'],
-  'ClusterRole/probeyard-view': ['probejobs.probeyard.dev: get list watch', 'probetools.probeyard.dev: get list watch', 'probepools.probeyard.dev: get list watch'],
+  'ClusterRole/probeyard-view': [
+    'probejobs.probeyard.dev: get list watch',
+    'probetools.probeyard.dev: get list watch',
+    'probepools.probeyard.dev: get list watch',
+  ],
   'ClusterRole/probeyard-edit': ['probejobs.probeyard.dev: create delete'],
   'ClusterRole/probeyard-operator': [
     'probetools.probeyard.dev: get create update patch delete',
@@ -77,19 +113,31 @@ describe('roles', function () {
     it(`allow every call that the sources of the ${role} make`, () => {
       const calls = callsOf(role);
       assert.ok(calls.size >= 3, [...calls].join(', '));
-      const allowed = new Set([`Role/probeyard-${role}`, `probeyard-runners/Role/probeyard-${role}`].flatMap((name) => (rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))[name] ?? []).flatMap((line) => {
-        const [resource, verbs] = line.split(': ') as [string, string];
-        return verbs.split(' ').map((verb) => `${verb} ${resource.split(/[. ]/)[0]}`);
-      })));
-      assert.deepEqual([...calls].filter((call) => !allowed.has(call)), []);
+      const allowed = new Set(
+        [`Role/probeyard-${role}`, `probeyard-runners/Role/probeyard-${role}`].flatMap((name) =>
+          (rolesOf(render({ jobs: { secretRefs: { enabled: true } } }))[name] ?? []).flatMap((line) => {
+            const [resource, verbs] = line.split(': ') as [string, string];
+            return verbs.split(' ').map((verb) => `${verb} ${resource.split(/[. ]/)[0]}`);
+          }),
+        ),
+      );
+      assert.deepEqual(
+        [...calls].filter((call) => !allowed.has(call)),
+        [],
+      );
     });
   }
 
   it('allow the renewal what it calls, on one Secret', () => {
     const text = readFileSync(new URL('../../src/setup/renew.ts', import.meta.url), 'utf8');
-    const calls = [...text.matchAll(/\bkube\.(get|list|create|mergePatch|delete|apply)\b/g)].flatMap(([, call]) => VERBS[call ?? ''] ?? []);
+    const calls = [...text.matchAll(/\bkube\.(get|list|create|mergePatch|delete|apply)\b/g)].flatMap(
+      ([, call]) => VERBS[call ?? ''] ?? [],
+    );
     assert.deepEqual(calls.toSorted(), ['get', 'patch']);
-    assert.deepEqual(rolesOf(render({ nats: { external: { url: 'tls://nats:4222' } } }))['Role/probeyard-renewal'], undefined);
+    assert.deepEqual(
+      rolesOf(render({ nats: { external: { url: 'tls://nats:4222' } } }))['Role/probeyard-renewal'],
+      undefined,
+    );
   });
 
   it('let the controller read Secrets only where jobs may name them', () => {
@@ -99,8 +147,19 @@ describe('roles', function () {
 
   it('belong to accounts of this release, and to no runner', () => {
     const objects = render(EVERYTHING);
-    const accounts = new Set(objects.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => `${metadata.namespace ?? 'probeyard'}/${metadata.name}`));
-    assert.deepEqual([...accounts].sort(), ['probeyard-runners/probeyard-runner', 'probeyard-runners/probeyard-verify', 'probeyard/probeyard-api', 'probeyard/probeyard-controller', 'probeyard/probeyard-renewal', 'probeyard/probeyard-setup']);
+    const accounts = new Set(
+      objects
+        .filter(({ kind }) => kind === 'ServiceAccount')
+        .map(({ metadata }) => `${metadata.namespace ?? 'probeyard'}/${metadata.name}`),
+    );
+    assert.deepEqual([...accounts].sort(), [
+      'probeyard-runners/probeyard-runner',
+      'probeyard-runners/probeyard-verify',
+      'probeyard/probeyard-api',
+      'probeyard/probeyard-controller',
+      'probeyard/probeyard-renewal',
+      'probeyard/probeyard-setup',
+    ]);
     for (const binding of objects.filter(({ kind }) => kind.endsWith('RoleBinding'))) {
       for (const { namespace, name } of binding['subjects'] as { namespace: string; name: string }[]) {
         assert.ok(accounts.has(`${namespace}/${name}`), `${namespace}/${name}`);
@@ -109,13 +168,25 @@ describe('roles', function () {
     }
   });
 
-  it('of tools and pools are no part of the cluster\'s own roles', () => {
-    const joined = render().filter(({ kind }) => kind === 'ClusterRole').map(({ metadata }) => [metadata.name, ...Object.keys(metadata.labels ?? {}).filter((label) => label.includes('aggregate-to-'))]);
-    assert.deepEqual(joined.sort(), [['probeyard-edit', 'rbac.authorization.k8s.io/aggregate-to-edit'], ['probeyard-operator'], ['probeyard-view', 'rbac.authorization.k8s.io/aggregate-to-view']]);
+  it("of tools and pools are no part of the cluster's own roles", () => {
+    const joined = render()
+      .filter(({ kind }) => kind === 'ClusterRole')
+      .map(({ metadata }) => [
+        metadata.name,
+        ...Object.keys(metadata.labels ?? {}).filter((label) => label.includes('aggregate-to-')),
+      ]);
+    assert.deepEqual(joined.sort(), [
+      ['probeyard-edit', 'rbac.authorization.k8s.io/aggregate-to-edit'],
+      ['probeyard-operator'],
+      ['probeyard-view', 'rbac.authorization.k8s.io/aggregate-to-view'],
+    ]);
   });
 
   it('are left out where somebody else makes them', () => {
-    assert.deepEqual(render({ rbac: { create: false } }).filter(({ kind }) => kind.includes('Role')), []);
+    assert.deepEqual(
+      render({ rbac: { create: false } }).filter(({ kind }) => kind.includes('Role')),
+      [],
+    );
   });
 
   it('of the setup end with it', () => {
@@ -123,17 +194,39 @@ describe('roles', function () {
       assert.ok(isHook(object));
       assert.equal(object.metadata.annotations?.['helm.sh/hook-delete-policy'], 'before-hook-creation,hook-succeeded');
     }
-    const weights = render().filter(({ metadata }) => metadata.name === 'probeyard-setup').sort((a, b) => Number(a.metadata.annotations?.['helm.sh/hook-weight']) - Number(b.metadata.annotations?.['helm.sh/hook-weight']));
+    const weights = render()
+      .filter(({ metadata }) => metadata.name === 'probeyard-setup')
+      .sort(
+        (a, b) =>
+          Number(a.metadata.annotations?.['helm.sh/hook-weight']) -
+          Number(b.metadata.annotations?.['helm.sh/hook-weight']),
+      );
     assert.equal(weights.at(-1)?.kind, 'Job');
   });
 
   it('of two installations do not meet', () => {
-    const names = (namespace: string, runners: string) => render({ runners: { namespace: runners }, flowControl: { enabled: true }, crds: { enabled: false } }, { release: 'py', namespace })
-      .filter((object) => object.metadata.namespace === undefined && !isHook(object) && CLUSTER_WIDE.has(object.kind)).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
-    const CLUSTER_WIDE = new Set(['ClusterRole', 'ClusterRoleBinding', 'ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding', 'FlowSchema', 'PriorityLevelConfiguration', 'Namespace']);
+    const names = (namespace: string, runners: string) =>
+      render(
+        { runners: { namespace: runners }, flowControl: { enabled: true }, crds: { enabled: false } },
+        { release: 'py', namespace },
+      )
+        .filter((object) => object.metadata.namespace === undefined && !isHook(object) && CLUSTER_WIDE.has(object.kind))
+        .map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+    const CLUSTER_WIDE = new Set([
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionPolicyBinding',
+      'FlowSchema',
+      'PriorityLevelConfiguration',
+      'Namespace',
+    ]);
     const first = names('a', 'a-runners');
     const second = names('b', 'b-runners');
     assert.ok(first.length >= 9, first.join(' '));
-    assert.deepEqual(first.filter((name) => second.includes(name)), []);
+    assert.deepEqual(
+      first.filter((name) => second.includes(name)),
+      [],
+    );
   });
 });

@@ -1,4 +1,7 @@
-/** The chart on a real API server: what it renders is what the server takes, and the admission policy holds. No nodes here: pods stay unscheduled. */
+/**
+ * The chart on a real API server: what it renders is what the server takes, and the admission policy holds. No nodes
+ * here: pods stay unscheduled.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { stringify } from 'yaml';
@@ -12,10 +15,17 @@ describe('the chart on an API server', function () {
   let namespace: string;
   let runners: string;
   // The server's own CRDs belong to the fixture.
-  const values = (more: object = {}) => ({ ...more, crds: { enabled: false }, runners: { ...(more as { runners?: object }).runners, namespace: runners } });
+  const values = (more: object = {}) => ({
+    ...more,
+    crds: { enabled: false },
+    runners: { ...(more as { runners?: object }).runners, namespace: runners },
+  });
   const run = (verb: 'install' | 'upgrade' | 'uninstall', more: object = {}, flags: string[] = []) => {
     const chart = verb === 'uninstall' ? [] : [CHART];
-    const result = helm([verb, 'py', ...chart, '--namespace', namespace, '--kubeconfig', server.kubeconfig, '--no-hooks', ...flags], values(more));
+    const result = helm(
+      [verb, 'py', ...chart, '--namespace', namespace, '--kubeconfig', server.kubeconfig, '--no-hooks', ...flags],
+      values(more),
+    );
     assert.equal(result.code, 0, result.stderr);
     // Warnings of the server: deprecated APIs, fields it does not know, Pod Security.
     assert.doesNotMatch(result.stderr, /warn|unknown field|deprecated/i);
@@ -28,9 +38,17 @@ describe('the chart on an API server', function () {
     runners = `${namespace}-runners`;
   });
 
-  const kubectl = (args: string[], input = '') => spawnSync('kubectl', ['--kubeconfig', server.kubeconfig, '--namespace', namespace, ...args], { encoding: 'utf8', input, timeout: 30_000 });
+  const kubectl = (args: string[], input = '') =>
+    spawnSync('kubectl', ['--kubeconfig', server.kubeconfig, '--namespace', namespace, ...args], {
+      encoding: 'utf8',
+      input,
+      timeout: 30_000,
+    });
   const createJob = (spec: object, as?: string) =>
-    kubectl(['create', '-o', 'name', ...(as ? ['--as', as] : []), '-f', '-'], stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec }));
+    kubectl(
+      ['create', '-o', 'name', ...(as ? ['--as', as] : []), '-f', '-'],
+      stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { generateName: 'job-' }, spec }),
+    );
 
   it('is installed with everything on', () => {
     run('install', EVERYTHING);
@@ -38,9 +56,17 @@ describe('the chart on an API server', function () {
 
   it('is upgraded to its defaults, and to the same again', () => {
     run('upgrade');
-    const before = kubectl(['get', 'deployments,statefulsets', '-o', 'jsonpath={.items[*].metadata.generation}']).stdout;
+    const before = kubectl([
+      'get',
+      'deployments,statefulsets',
+      '-o',
+      'jsonpath={.items[*].metadata.generation}',
+    ]).stdout;
     run('upgrade');
-    assert.equal(kubectl(['get', 'deployments,statefulsets', '-o', 'jsonpath={.items[*].metadata.generation}']).stdout, before);
+    assert.equal(
+      kubectl(['get', 'deployments,statefulsets', '-o', 'jsonpath={.items[*].metadata.generation}']).stdout,
+      before,
+    );
   });
 
   describe('lets', () => {
@@ -54,7 +80,9 @@ describe('the chart on an API server', function () {
       const deadline = performance.now() + 30_000;
       while (!refused.test(createJob(sealed).stderr)) {
         assert.ok(performance.now() < deadline, 'the policy never acted');
-        await new Promise((resolve) => { setTimeout(resolve, 100); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, 100);
+        });
       }
     });
 
@@ -74,7 +102,10 @@ describe('the chart on an API server', function () {
     it('an administrator label a job that the API made', () => {
       const name = createJob(sealed, api()).stdout.trim();
       assert.equal(kubectl(['label', name, 'seen=yes']).status, 0);
-      assert.match(kubectl(['label', name, 'probeyard.dev/token=2']).stderr, /only the API of Probeyard may set the label probeyard\.dev\/token/);
+      assert.match(
+        kubectl(['label', name, 'probeyard.dev/token=2']).stderr,
+        /only the API of Probeyard may set the label probeyard\.dev\/token/,
+      );
       assert.equal(kubectl(['delete', name]).status, 0);
     });
 
@@ -88,9 +119,13 @@ describe('the chart on an API server', function () {
       assert.equal(can(controller, 'create', 'pods'), 'no');
       assert.equal(can(controller, 'create', 'pods', '--namespace', runners), 'yes');
       // The lease is watched by its name, and no other lease is anybody's business.
-      assert.equal(kubectl(['get', 'leases', '--as', controller, '--field-selector', 'metadata.name=probeyard-controller']).status, 0);
+      assert.equal(
+        kubectl(['get', 'leases', '--as', controller, '--field-selector', 'metadata.name=probeyard-controller']).status,
+        0,
+      );
       assert.match(kubectl(['get', 'leases', '--as', controller]).stderr, /forbidden/i);
-      for (const account of ['probeyard-runner', 'probeyard-verify']) assert.equal(can(`system:serviceaccount:${runners}:${account}`, 'get', 'pods', '--namespace', runners), 'no');
+      for (const account of ['probeyard-runner', 'probeyard-verify'])
+        assert.equal(can(`system:serviceaccount:${runners}:${account}`, 'get', 'pods', '--namespace', runners), 'no');
     });
   });
 
@@ -98,7 +133,10 @@ describe('the chart on an API server', function () {
   describe('at last', () => {
     it('is uninstalled', () => {
       run('uninstall');
-      assert.equal(kubectl(['get', 'deployments,statefulsets,services,roles,networkpolicies', '-o', 'name']).stdout, '');
+      assert.equal(
+        kubectl(['get', 'deployments,statefulsets,services,roles,networkpolicies', '-o', 'name']).stdout,
+        '',
+      );
     });
   });
 });

@@ -7,11 +7,16 @@ import { steadyLoad } from './load.ts';
 describe('replicas of the API that end while requests come', function () {
   this.timeout(180_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
-  const isReady = ({ metadata, status }: Pod): boolean => metadata.deletionTimestamp === undefined && (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
-  const replicas = async () => (await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=api` })).items;
+  const isReady = ({ metadata, status }: Pod): boolean =>
+    metadata.deletionTimestamp === undefined &&
+    (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
+  const replicas = async () =>
+    (await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=api` })).items;
 
   it('each is deleted in its turn, and no caller gets anything but 200', async () => {
     const origin = await c.origin();
@@ -22,10 +27,15 @@ describe('replicas of the API that end while requests come', function () {
     try {
       for (const { metadata } of before) {
         const answered = load.answered;
-        await c.kube.delete(PODS, metadata.name, { namespace: NAMESPACE, ...(metadata.uid ? { uid: metadata.uid } : {}) });
+        await c.kube.delete(PODS, metadata.name, {
+          namespace: NAMESPACE,
+          ...(metadata.uid ? { uid: metadata.uid } : {}),
+        });
         await eventually('it is gone, and as many are ready as before', 60, async () => {
           const now = await replicas();
-          return now.every(({ metadata: { uid } }) => uid !== metadata.uid) && now.filter(isReady).length === before.length;
+          return (
+            now.every(({ metadata: { uid } }) => uid !== metadata.uid) && now.filter(isReady).length === before.length
+          );
         });
         await eventually('the load goes on', 30, () => load.answered > answered + 4);
       }
@@ -38,19 +48,32 @@ describe('replicas of the API that end while requests come', function () {
 
   it('a request that waits on a replica that ends is answered by it', async () => {
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => { release = resolve; });
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     const origin = await c.origin(async (_request, response) => {
       await held;
       response.writeHead(404).end();
     });
     const { token } = await c.newToken();
     const before = await replicas();
-    const pending = Promise.all(before.map((_, number) => c.probe({ url: `${origin.url}/slow-${number}.mp4` }, { token })));
+    const pending = Promise.all(
+      before.map((_, number) => c.probe({ url: `${origin.url}/slow-${number}.mp4` }, { token })),
+    );
     await eventually('they run', 60, () => new Set(origin.requests.map(({ path }) => path)).size === before.length);
     for (const { metadata } of before) await c.kube.delete(PODS, metadata.name, { namespace: NAMESPACE });
-    await eventually('others are ready in their place', 60, async () => (await replicas()).filter(isReady).length >= before.length);
+    await eventually(
+      'others are ready in their place',
+      60,
+      async () => (await replicas()).filter(isReady).length >= before.length,
+    );
     release();
-    assert.deepEqual((await pending).map(({ status }) => status), before.map(() => 404));
-    await eventually('the old ones end once they have answered', 30, async () => (await replicas()).every(({ metadata: { deletionTimestamp } }) => deletionTimestamp === undefined));
+    assert.deepEqual(
+      (await pending).map(({ status }) => status),
+      before.map(() => 404),
+    );
+    await eventually('the old ones end once they have answered', 30, async () =>
+      (await replicas()).every(({ metadata: { deletionTimestamp } }) => deletionTimestamp === undefined),
+    );
   });
 });

@@ -43,7 +43,14 @@ export async function bringBrokenImages(ways: ReadonlyMap<Way, string>): Promise
       await run('cc', ['-static', '-O1', `-D${way}`, `-DVERSION="${version}"`, '-o', program, source]);
       if (way === 'FOREIGN') await foreign(program);
       const archive = join(work, `${way}.tar`);
-      await writeScratchImage({ name: imageOf(way), files: { [way === 'ABSENT' ? 'bin/another' : PROGRAM]: program }, entrypoint: [`/${PROGRAM}`] }, archive);
+      await writeScratchImage(
+        {
+          name: imageOf(way),
+          files: { [way === 'ABSENT' ? 'bin/another' : PROGRAM]: program },
+          entrypoint: [`/${PROGRAM}`],
+        },
+        archive,
+      );
       images.push({ name: imageOf(way), archive });
     }
     await importImages(NODE, await buildParts(NODE_PARTS), images);
@@ -53,9 +60,15 @@ export async function bringBrokenImages(ways: ReadonlyMap<Way, string>): Promise
 }
 
 export async function removeBrokenImages(): Promise<void> {
-  const ctr = [join((await buildParts(NODE_PARTS)).get('containerd')!, 'ctr'), '-a', containerdSocket(NODE), '-n', 'k8s.io', 'images'] as const;
+  const ctr = [
+    join((await buildParts(NODE_PARTS)).get('containerd')!, 'ctr'),
+    '-a',
+    containerdSocket(NODE),
+    '-n',
+    'k8s.io',
+    'images',
+  ] as const;
   const [program, ...args] = ctr;
   const names = (await run(program, [...args, 'ls', '-q'])).split('\n').filter((name) => name.startsWith(REPOSITORY));
   if (names.length > 0) await attempt(program, [...args, 'rm', '--sync', ...names]);
 }
-

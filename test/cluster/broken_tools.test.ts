@@ -5,25 +5,70 @@ import { bringBrokenImages, hasNode, imageOf, removeBrokenImages, type Way } fro
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
 import { steadyLoad } from './load.ts';
 
-interface Broken { title: string; version: string; image: string; way?: Way; reason: string; message: RegExp }
+interface Broken {
+  title: string;
+  version: string;
+  image: string;
+  way?: Way;
+  reason: string;
+  message: RegExp;
+}
 
-const built = (way: Way, title: string, version: string, reason: string, message: RegExp): Broken => ({ title, version, image: imageOf(way), way, reason, message });
+const built = (way: Way, title: string, version: string, reason: string, message: RegExp): Broken => ({
+  title,
+  version,
+  image: imageOf(way),
+  way,
+  reason,
+  message,
+});
 
 /** Slow ones first: three are tried at once, and these fill the time of the others. */
 const BROKEN: readonly Broken[] = [
-  { title: 'an image that does not exist', version: '0.1', image: 'localhost/probeyard/test-broken-nowhere:1', reason: 'ImageUnavailable', message: /test-broken-nowhere:1/ },
+  {
+    title: 'an image that does not exist',
+    version: '0.1',
+    image: 'localhost/probeyard/test-broken-nowhere:1',
+    reason: 'ImageUnavailable',
+    message: /test-broken-nowhere:1/,
+  },
   built('HANGS', 'a program that hangs', '0.2', 'Hangs', /-version: no end after \d+ ms/),
-  { title: 'an image from a registry that is not allowed', version: '0.3', image: 'registry.invalid/probeyard/tool-ffprobe:0.3', reason: 'RegistryNotAllowed', message: /operator's list: localhost\/probeyard/ },
-  built('FOREIGN', 'a program for another architecture', '0.4', 'WrongArchitecture', /\/tools\/ffprobe\/0\.4\/bin\/ffprobe is for another architecture \(ELF machine \d+\)/),
-  built('ABSENT', 'an image without the program', '0.5', 'FileMissing', /\/tools\/ffprobe\/0\.5\/bin\/ffprobe.*is not in the image/),
+  {
+    title: 'an image from a registry that is not allowed',
+    version: '0.3',
+    image: 'registry.invalid/probeyard/tool-ffprobe:0.3',
+    reason: 'RegistryNotAllowed',
+    message: /operator's list: localhost\/probeyard/,
+  },
+  built(
+    'FOREIGN',
+    'a program for another architecture',
+    '0.4',
+    'WrongArchitecture',
+    /\/tools\/ffprobe\/0\.4\/bin\/ffprobe is for another architecture \(ELF machine \d+\)/,
+  ),
+  built(
+    'ABSENT',
+    'an image without the program',
+    '0.5',
+    'FileMissing',
+    /\/tools\/ffprobe\/0\.5\/bin\/ffprobe.*is not in the image/,
+  ),
   built('CRASHES', 'a program that crashes', '0.6', 'Crashed', /ended by SIGSEGV/),
-  built('BABBLES', 'a program that does not tell its version', '0.7', 'BadOutput', /does not tell its version \(exit code 0\).*not what a tool says/),
+  built(
+    'BABBLES',
+    'a program that does not tell its version',
+    '0.7',
+    'BadOutput',
+    /does not tell its version \(exit code 0\).*not what a tool says/,
+  ),
   built('LIES', 'a program of another version', '0.8', 'VersionMismatch', /called 0\.8 and says ffprobe version 99\.9/),
   built('NO_JSON', 'a program that prints no JSON', '0.9', 'BadOutput', /no JSON/),
 ];
 
 const nameOf = ({ version }: Broken): string => `ffprobe-${version}`;
-const availableOf = (tool: ProbeTool): Condition | undefined => tool.status?.conditions?.find(({ type }) => type === 'Available');
+const availableOf = (tool: ProbeTool): Condition | undefined =>
+  tool.status?.conditions?.find(({ type }) => type === 'Available');
 
 describe('broken tool images', function () {
   this.timeout(240_000);
@@ -31,10 +76,23 @@ describe('broken tool images', function () {
   let generations: Record<string, string | undefined>;
   let others: string[];
 
-  const generationsNow = async () => Object.fromEntries((await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ metadata, status }) => [metadata.name, status?.generation]));
-  const availableNow = async () => (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items.filter((tool) => availableOf(tool)?.status === 'True').map(({ metadata }) => metadata.name).sort();
+  const generationsNow = async () =>
+    Object.fromEntries(
+      (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ metadata, status }) => [
+        metadata.name,
+        status?.generation,
+      ]),
+    );
+  const availableNow = async () =>
+    (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items
+      .filter((tool) => availableOf(tool)?.status === 'True')
+      .map(({ metadata }) => metadata.name)
+      .sort();
   const clear = async (): Promise<void> => {
-    for (const broken of BROKEN) await c.kube.delete(PROBE_TOOLS, nameOf(broken), { namespace: NAMESPACE }).catch((error: unknown) => { if (!isKubeError(error, 'not-found')) throw error; });
+    for (const broken of BROKEN)
+      await c.kube.delete(PROBE_TOOLS, nameOf(broken), { namespace: NAMESPACE }).catch((error: unknown) => {
+        if (!isKubeError(error, 'not-found')) throw error;
+      });
   };
   let wrong: string[];
   let answered = 0;
@@ -53,11 +111,16 @@ describe('broken tool images', function () {
     const { token } = await c.newToken();
     const load = steadyLoad(1, () => c.probe({ url: source }, { token }));
     for (const broken of BROKEN) {
-      await c.kube.create(PROBE_TOOLS, { metadata: { name: nameOf(broken), namespace: NAMESPACE }, spec: { tool: 'ffprobe', version: broken.version, image: broken.image, command: ['{root}/bin/ffprobe'] } });
+      await c.kube.create(PROBE_TOOLS, {
+        metadata: { name: nameOf(broken), namespace: NAMESPACE },
+        spec: { tool: 'ffprobe', version: broken.version, image: broken.image, command: ['{root}/bin/ffprobe'] },
+      });
     }
     try {
       await eventually('each is judged', 180, async () => {
-        const tools = await Promise.all(BROKEN.map((broken) => c.kube.get(PROBE_TOOLS, nameOf(broken), { namespace: NAMESPACE })));
+        const tools = await Promise.all(
+          BROKEN.map((broken) => c.kube.get(PROBE_TOOLS, nameOf(broken), { namespace: NAMESPACE })),
+        );
         return tools.every((tool) => availableOf(tool)?.status === 'False');
       });
     } finally {
@@ -68,7 +131,14 @@ describe('broken tool images', function () {
   after(async () => {
     if (!hasNode()) return;
     await clear();
-    await eventually('no proof of them runs', 60, async () => !(await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=verify` })).items.some(({ metadata }) => metadata.name.startsWith('verify-ffprobe-0-')));
+    await eventually(
+      'no proof of them runs',
+      60,
+      async () =>
+        !(await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=verify` })).items.some(
+          ({ metadata }) => metadata.name.startsWith('verify-ffprobe-0-'),
+        ),
+    );
     await removeBrokenImages();
     await c.close();
   });
@@ -78,7 +148,10 @@ describe('broken tool images', function () {
       const condition = availableOf(await c.kube.get(PROBE_TOOLS, nameOf(broken), { namespace: NAMESPACE }));
       assert.equal(condition?.reason, broken.reason, condition?.message);
       assert.match(condition?.message ?? '', broken.message);
-      assert.match(await c.kubectl('-n', NAMESPACE, 'get', 'pt', nameOf(broken)), new RegExp(`\\sFalse\\s+${broken.reason}\\s`));
+      assert.match(
+        await c.kubectl('-n', NAMESPACE, 'get', 'pt', nameOf(broken)),
+        new RegExp(`\\sFalse\\s+${broken.reason}\\s`),
+      );
     });
   }
 
@@ -87,7 +160,8 @@ describe('broken tool images', function () {
     assert.ok(answered > 20, `${answered} requests`);
     assert.deepEqual(await availableNow(), others);
     assert.deepEqual(await generationsNow(), generations);
-    const runners = (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items;
+    const runners = (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` }))
+      .items;
     assert.ok(runners.length > 0);
     for (const { metadata } of runners) assert.doesNotMatch(JSON.stringify(metadata.annotations), /ffprobe\/0\.\d/);
   });
@@ -104,6 +178,10 @@ describe('broken tool images', function () {
   });
 
   it('no pod is left of their proofs', async () => {
-    await eventually('the proof pods are gone', 30, async () => (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=verify` })).items.every(({ metadata }) => !metadata.name.startsWith('verify-ffprobe-0-')));
+    await eventually('the proof pods are gone', 30, async () =>
+      (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=verify` })).items.every(
+        ({ metadata }) => !metadata.name.startsWith('verify-ffprobe-0-'),
+      ),
+    );
   });
 });

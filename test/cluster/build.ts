@@ -27,10 +27,14 @@ const goEnv = {
 /** Builds what is not in the cache yet; the folder of each part, ready to run. */
 export async function buildParts(names: readonly PartName[]): Promise<Built> {
   const built = await foldersOf(names);
-  const missing = [...built].filter(([, target]) => !existsSync(target)).map(([name, target]) => ({ part: PARTS[name] as Part, target }));
+  const missing = [...built]
+    .filter(([, target]) => !existsSync(target))
+    .map(([name, target]) => ({ part: PARTS[name] as Part, target }));
   if (missing.length === 0) return built;
   const guess = missing.reduce((sum, { part }) => sum + part.coldSeconds, 0);
-  say(`building ${missing.map(({ part }) => part.name).join(', ')} (with cold caches about ${Math.ceil(guess / 60)} min on two cores)`);
+  say(
+    `building ${missing.map(({ part }) => part.name).join(', ')} (with cold caches about ${Math.ceil(guess / 60)} min on two cores)`,
+  );
   await dropHalfBuilds();
   for (const { part, target } of missing) await timed(`built ${part.name} ${part.version}`, () => build(part, target));
   return built;
@@ -44,7 +48,8 @@ export async function isBuilt(names: readonly PartName[]): Promise<boolean> {
 async function foldersOf(names: readonly PartName[]): Promise<Built> {
   const toolchain = await readToolchain();
   const folders = new Map<PartName, string>();
-  for (const name of names) folders.set(name, join(cacheDir, 'bin', `${name}-${buildKey(PARTS[name], toolchain, await sources(PARTS[name]))}`));
+  for (const name of names)
+    folders.set(name, join(cacheDir, 'bin', `${name}-${buildKey(PARTS[name], toolchain, await sources(PARTS[name]))}`));
   return folders;
 }
 
@@ -80,7 +85,11 @@ async function compile(part: Part, source: string, output: string): Promise<void
 }
 
 /** A copy, because Go's module cache is not to be written to. */
-async function completedModule({ module, files }: NonNullable<Part['completed']>, from: string, copy: string): Promise<string> {
+async function completedModule(
+  { module, files }: NonNullable<Part['completed']>,
+  from: string,
+  copy: string,
+): Promise<string> {
   const folder = (await run('go', ['list', '-m', '-f', '{{.Dir}}', module], { cwd: from, env: goEnv })).trim();
   await run('cp', ['-r', '--no-preserve=mode', folder, copy]);
   for (const [place, name] of Object.entries(files)) await copyFile(join(from, name), join(copy, place));
@@ -108,7 +117,8 @@ async function dropHalfBuilds(): Promise<void> {
   const names = existsSync(folder) ? await readdir(folder) : [];
   for (const name of names) {
     const pid = /^\.half-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) await rm(join(folder, name), { recursive: true, force: true });
+    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+      await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 
@@ -117,7 +127,11 @@ if (import.meta.main) {
   const wanted = process.argv.slice(2);
   const unknown = wanted.filter((name) => !(name in PARTS));
   try {
-    if (unknown.length > 0) throw new ClusterError('NO_SUCH_PART', `there is no part ${unknown.join(', ')}: there are ${Object.keys(PARTS).join(', ')}`);
+    if (unknown.length > 0)
+      throw new ClusterError(
+        'NO_SUCH_PART',
+        `there is no part ${unknown.join(', ')}: there are ${Object.keys(PARTS).join(', ')}`,
+      );
     await checkGo(GO_NEEDED);
     await buildParts(wanted as PartName[]);
   } catch (error) {

@@ -10,7 +10,8 @@ import { NODE } from './layout.ts';
 import { NODE_PARTS } from './parts.ts';
 import { deliverImages } from './product_images.ts';
 
-const isAvailable = ({ status }: ProbeTool): boolean => status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;
+const isAvailable = ({ status }: ProbeTool): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;
 
 describe('tools delivered in one bundled image', function () {
   this.timeout(420_000);
@@ -22,22 +23,40 @@ describe('tools delivered in one bundled image', function () {
   let bundled = false;
 
   const tools = async (): Promise<ProbeTool[]> => (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items;
-  const proofs = async (): Promise<Map<string, string>> => new Map((await tools()).map(({ metadata, status }) => [metadata.name, status?.proof ?? '']));
-  const runners = async () => (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items;
+  const proofs = async (): Promise<Map<string, string>> =>
+    new Map((await tools()).map(({ metadata, status }) => [metadata.name, status?.proof ?? '']));
+  const runners = async () =>
+    (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items;
 
   /** Every tool is Available by another proof than before. */
   const provenAgain = (before: ReadonlyMap<string, string>) =>
     eventually('every tool is proven again', 150, async () => {
       const now = await tools();
-      return now.length === before.size && now.every((tool) => isAvailable(tool) && tool.status?.proof !== before.get(tool.metadata.name)) && now;
+      return (
+        now.length === before.size &&
+        now.every((tool) => isAvailable(tool) && tool.status?.proof !== before.get(tool.metadata.name)) &&
+        now
+      );
     });
 
   /** Every pool's pods are of the generation that it names, and of this delivery. */
   const rolled = (isDelivered: (volumes: { image?: object }[]) => boolean) =>
     eventually('the pools have rolled', 120, async () => {
-      const generations = new Map((await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ metadata, status }) => [metadata.name, status?.generation]));
+      const generations = new Map(
+        (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ metadata, status }) => [
+          metadata.name,
+          status?.generation,
+        ]),
+      );
       const pods = await runners();
-      return pods.length >= generations.size && pods.every(({ metadata, spec }) => metadata.labels?.[LABEL.generation] === generations.get(metadata.labels?.[LABEL.pool] ?? '') && isDelivered(spec?.volumes ?? []));
+      return (
+        pods.length >= generations.size &&
+        pods.every(
+          ({ metadata, spec }) =>
+            metadata.labels?.[LABEL.generation] === generations.get(metadata.labels?.[LABEL.pool] ?? '') &&
+            isDelivered(spec?.volumes ?? []),
+        )
+      );
     });
 
   async function probesEvery(): Promise<void> {
@@ -46,7 +65,11 @@ describe('tools delivered in one bundled image', function () {
       const options = spec.tool === 'c2pa' ? {} : { [spec.tool]: { version: spec.version } };
       const { status, json, text } = await c.probe({ url: source, only: spec.tool, ...options }, { token });
       assert.equal(status, 200, text);
-      assert.equal((json[spec.tool] as { success?: boolean }).success, true, `${spec.tool} ${spec.version}: ${text.slice(0, 500)}`);
+      assert.equal(
+        (json[spec.tool] as { success?: boolean }).success,
+        true,
+        `${spec.tool} ${spec.version}: ${text.slice(0, 500)}`,
+      );
     }
   }
 
@@ -77,7 +100,11 @@ describe('tools delivered in one bundled image', function () {
     await release.upgrade('tools.delivery=bundled', `tools.bundled.digest=${digest}`);
     await provenAgain(before);
     await rolled((volumes) => volumes.every(({ image }) => image === undefined));
-    for (const { spec } of await runners()) assert.match(spec?.containers.find(({ name }) => name === 'tools')?.image ?? '', new RegExp(`/bundled@${digest}$`));
+    for (const { spec } of await runners())
+      assert.match(
+        spec?.containers.find(({ name }) => name === 'tools')?.image ?? '',
+        new RegExp(`/bundled@${digest}$`),
+      );
     await probesEvery();
   });
 

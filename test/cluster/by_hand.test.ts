@@ -19,7 +19,10 @@ describe('a ProbeJob made with kubectl', function () {
 
   const create = async (name: string, spec: object, kind = 'ProbeJob'): Promise<string> => {
     const file = join(folder, `${name}.json`);
-    await writeFile(file, JSON.stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind, metadata: { name, namespace: NAMESPACE }, spec }));
+    await writeFile(
+      file,
+      JSON.stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind, metadata: { name, namespace: NAMESPACE }, spec }),
+    );
     return c.kubectl('create', '-f', file);
   };
   const refused = (name: string, spec: object, message: RegExp) =>
@@ -44,7 +47,10 @@ describe('a ProbeJob made with kubectl', function () {
   });
 
   it('that cannot run ends with the reason', async () => {
-    await create('no-such-version', { source: { url: 'http://example.com/a.mp4' }, tools: [{ name: 'ffprobe', version: '1.0' }] });
+    await create('no-such-version', {
+      source: { url: 'http://example.com/a.mp4' },
+      tools: [{ name: 'ffprobe', version: '1.0' }],
+    });
     const job = await eventually('it ended', 30, async () => {
       const found = await jobOf(c.kube, 'no-such-version');
       return found.status?.completedAt !== undefined && found;
@@ -62,10 +68,14 @@ describe('a ProbeJob made with kubectl', function () {
       return stateOf(found) === 'Running' && found;
     });
     await c.kubectl('-n', NAMESPACE, 'delete', 'pj', 'to-cancel');
-    await eventually('the record has its end', 15, async () => (await c.sql(`select reason from requests where id = '${job.metadata.uid}'`)) === 'Cancelled');
+    await eventually(
+      'the record has its end',
+      15,
+      async () => (await c.sql(`select reason from requests where id = '${job.metadata.uid}'`)) === 'Cancelled',
+    );
   });
 
-  it('cannot name a token or bring a sealed source: that is the API\'s alone', async () => {
+  it("cannot name a token or bring a sealed source: that is the API's alone", async () => {
     await refused('with-token', { source: { url: 'http://example.com/a' }, token: { id: 1, user: 1 } }, /token/);
     await refused('with-seal', { source: { sealed: 'x', display: 'y' } }, /sealed/);
   });
@@ -80,11 +90,17 @@ describe('a ProbeJob made with kubectl', function () {
   });
 
   it('cannot be changed afterwards', async () => {
-    await create('fixed', { source: { url: 'http://example.com/a.mp4' }, tools: [{ name: 'ffprobe', version: '1.0' }] });
-    await assert.rejects(c.kubectl('-n', NAMESPACE, 'patch', 'pj', 'fixed', '--type=merge', '-p', '{"spec":{"timeoutMs":5}}'), (error: Error & { stderr?: string }) => {
-      assert.match(error.stderr ?? '', /cannot be changed/);
-      return true;
+    await create('fixed', {
+      source: { url: 'http://example.com/a.mp4' },
+      tools: [{ name: 'ffprobe', version: '1.0' }],
     });
+    await assert.rejects(
+      c.kubectl('-n', NAMESPACE, 'patch', 'pj', 'fixed', '--type=merge', '-p', '{"spec":{"timeoutMs":5}}'),
+      (error: Error & { stderr?: string }) => {
+        assert.match(error.stderr ?? '', /cannot be changed/);
+        return true;
+      },
+    );
     await c.kubectl('-n', NAMESPACE, 'delete', 'pj', 'fixed');
   });
 });

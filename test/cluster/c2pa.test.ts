@@ -5,7 +5,13 @@ import { sampleOf } from '../c2pa/samples.ts';
 import { sendFile } from '../source/origin.ts';
 import { cluster, type Cluster } from './fixture.ts';
 
-interface Part { success: boolean; error?: string; duration: number; usage: number; response: Report }
+interface Part {
+  success: boolean;
+  error?: string;
+  duration: number;
+  usage: number;
+  response: Report;
+}
 
 describe('the C2PA check on the cluster', function () {
   this.timeout(60_000);
@@ -22,19 +28,28 @@ describe('the C2PA check on the cluster', function () {
     const [jpeg, mp4] = rig.sign(['JPEG', 'MP4'].map((name) => ({ ...sampleOf(name), signer }))) as [Buffer, Buffer];
     const broken = Buffer.from(mp4);
     broken[broken.length - 1]! ^= 1;
-    const files: Record<string, Buffer> = { '/photo.jpg': jpeg, '/film.mp4': mp4, '/broken.mp4': broken, '/plain.jpg': sampleOf('JPEG').bytes, '/text.txt': Buffer.from('no media at all') };
-    origin = (await c.origin((request, response) => {
-      const file = files[request.url ?? ''];
-      if (file) sendFile(file, request, response);
-      else response.writeHead(404).end('not here');
-    })).url;
+    const files: Record<string, Buffer> = {
+      '/photo.jpg': jpeg,
+      '/film.mp4': mp4,
+      '/broken.mp4': broken,
+      '/plain.jpg': sampleOf('JPEG').bytes,
+      '/text.txt': Buffer.from('no media at all'),
+    };
+    origin = (
+      await c.origin((request, response) => {
+        const file = files[request.url ?? ''];
+        if (file) sendFile(file, request, response);
+        else response.writeHead(404).end('not here');
+      })
+    ).url;
   });
   after(async () => {
     rig.close();
     await c.close();
   });
 
-  const check = (name: string, more: object = {}) => c.probe({ url: `${origin}/${name}`, ...more }, { path: '/v1/probe/c2pa' });
+  const check = (name: string, more: object = {}) =>
+    c.probe({ url: `${origin}/${name}`, ...more }, { path: '/v1/probe/c2pa' });
 
   it('gives the report, bare, enveloped as a text and enveloped as an object', async () => {
     const bare = await check('photo.jpg');
@@ -43,7 +58,10 @@ describe('the C2PA check on the cluster', function () {
     assert.equal(report.validation_state, 'Valid');
     assert.ok(report.active_manifest && report.manifests[report.active_manifest]);
 
-    for (const [more, output] of [[{ inject_output: false }, (value: unknown) => JSON.parse(String(value))], [{ inject_output: false, inject_json: true }, (value: unknown) => value]] as const) {
+    for (const [more, output] of [
+      [{ inject_output: false }, (value: unknown) => JSON.parse(String(value))],
+      [{ inject_output: false, inject_json: true }, (value: unknown) => value],
+    ] as const) {
       const { json } = await check('photo.jpg', more);
       assert.deepEqual(Object.keys(json), ['success', 'output', 'metadata']);
       assert.deepEqual((output(json['output']) as Report).manifests, report.manifests);
@@ -54,7 +72,12 @@ describe('the C2PA check on the cluster', function () {
 
   it('takes Invalid and no manifest for successes, and what is no media for a failure', async () => {
     assert.equal((JSON.parse((await check('broken.mp4')).text) as Report).validation_state, 'Invalid');
-    assert.deepEqual(JSON.parse((await check('plain.jpg')).text), { active_manifest: null, manifests: {}, validation_state: null, validation_results: null });
+    assert.deepEqual(JSON.parse((await check('plain.jpg')).text), {
+      active_manifest: null,
+      manifests: {},
+      validation_state: null,
+      validation_results: null,
+    });
     const text = await check('text.txt');
     assert.deepEqual([text.status, text.json.success], [200, false]);
     assert.match(text.json.error!, /^this is none of the formats that can be checked: .*\(exit code 1\)$/);
@@ -63,8 +86,16 @@ describe('the C2PA check on the cluster', function () {
   });
 
   it('stands in the file endpoint beside the others, and alone', async () => {
-    const { json } = await c.probe({ url: `${origin}/film.mp4`, c2pa: { enabled: true }, mediainfo: { enabled: false }, probe_report: { enabled: false } });
-    assert.deepEqual(['ffprobe', 'c2pa'].map((name) => (json[name] as Part).success), [true, true]);
+    const { json } = await c.probe({
+      url: `${origin}/film.mp4`,
+      c2pa: { enabled: true },
+      mediainfo: { enabled: false },
+      probe_report: { enabled: false },
+    });
+    assert.deepEqual(
+      ['ffprobe', 'c2pa'].map((name) => (json[name] as Part).success),
+      [true, true],
+    );
     assert.equal((json['c2pa'] as Part).response.validation_state, 'Valid');
     const only = await c.probe({ url: `${origin}/film.mp4`, only: 'c2pa', inject_output: true });
     assert.equal((JSON.parse(only.text) as Report).validation_state, 'Valid');

@@ -27,7 +27,11 @@ const RENEW_DAYS = 30;
 x509.cryptoProvider.set(webcrypto);
 
 /** Makes the certificate authorities that are missing, and the leaves that are missing, changed or about to end. */
-export async function ensureCertificates(folder: string, authorities: readonly string[], leaves: readonly Leaf[]): Promise<void> {
+export async function ensureCertificates(
+  folder: string,
+  authorities: readonly string[],
+  leaves: readonly Leaf[],
+): Promise<void> {
   for (const name of authorities) await ensureAuthority(folder, name);
   for (const leaf of leaves) await ensureLeaf(folder, leaf);
 }
@@ -35,10 +39,21 @@ export async function ensureCertificates(folder: string, authorities: readonly s
 /** The key with which service account tokens are signed, and its public half. */
 export async function ensureServiceAccountKey(folder: string): Promise<void> {
   if (existsSync(join(folder, 'service-account.pub'))) return;
-  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
+  const algorithm = {
+    name: 'RSASSA-PKCS1-v1_5',
+    hash: 'SHA-256',
+    modulusLength: 2048,
+    publicExponent: new Uint8Array([1, 0, 1]),
+  };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  await writeWhole(join(folder, 'service-account.key'), pem('PRIVATE KEY', await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)));
-  await writeWhole(join(folder, 'service-account.pub'), pem('PUBLIC KEY', await webcrypto.subtle.exportKey('spki', keys.publicKey)));
+  await writeWhole(
+    join(folder, 'service-account.key'),
+    pem('PRIVATE KEY', await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)),
+  );
+  await writeWhole(
+    join(folder, 'service-account.pub'),
+    pem('PUBLIC KEY', await webcrypto.subtle.exportKey('spki', keys.publicKey)),
+  );
 }
 
 async function ensureAuthority(folder: string, name: string): Promise<void> {
@@ -53,7 +68,10 @@ async function ensureAuthority(folder: string, name: string): Promise<void> {
     keys,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature, true),
+      new x509.KeyUsagesExtension(
+        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature,
+        true,
+      ),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
@@ -63,7 +81,11 @@ async function ensureAuthority(folder: string, name: string): Promise<void> {
 async function ensureLeaf(folder: string, leaf: Leaf): Promise<void> {
   const plan = JSON.stringify(leaf);
   const planFile = join(folder, `${leaf.name}.plan`);
-  if ((await readFile(planFile, 'utf8').catch(() => '')) === plan && (await daysLeft(join(folder, `${leaf.name}.crt`))) > RENEW_DAYS) return;
+  if (
+    (await readFile(planFile, 'utf8').catch(() => '')) === plan &&
+    (await daysLeft(join(folder, `${leaf.name}.crt`))) > RENEW_DAYS
+  )
+    return;
   const issuer = new x509.X509Certificate(await readFile(join(folder, `${leaf.ca}.crt`), 'utf8'));
   const signingKey = await importKey(await readFile(join(folder, `${leaf.ca}.key`), 'utf8'));
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
@@ -84,7 +106,11 @@ async function ensureLeaf(folder: string, leaf: Leaf): Promise<void> {
       new x509.ExtendedKeyUsageExtension(hosts.length > 0 ? [serverAuth, clientAuth] : [clientAuth]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...(hosts.length > 0
-        ? [new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: /^[\d.]+$|:/.test(value) ? ('ip' as const) : ('dns' as const), value })))]
+        ? [
+            new x509.SubjectAlternativeNameExtension(
+              hosts.map((value) => ({ type: /^[\d.]+$|:/.test(value) ? ('ip' as const) : ('dns' as const), value })),
+            ),
+          ]
         : []),
     ],
   });
@@ -92,8 +118,16 @@ async function ensureLeaf(folder: string, leaf: Leaf): Promise<void> {
   await writeWhole(planFile, plan);
 }
 
-async function writeKeyAndCertificate(folder: string, name: string, keys: webcrypto.CryptoKeyPair, certificate: x509.X509Certificate): Promise<void> {
-  await writeWhole(join(folder, `${name}.key`), pem('PRIVATE KEY', await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)));
+async function writeKeyAndCertificate(
+  folder: string,
+  name: string,
+  keys: webcrypto.CryptoKeyPair,
+  certificate: x509.X509Certificate,
+): Promise<void> {
+  await writeWhole(
+    join(folder, `${name}.key`),
+    pem('PRIVATE KEY', await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)),
+  );
   await writeWhole(join(folder, `${name}.crt`), `${certificate.toString('pem')}\n`);
 }
 

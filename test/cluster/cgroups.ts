@@ -34,8 +34,8 @@ export function readHierarchies(): Hierarchies | undefined {
 }
 
 /**
- * Makes `/name` in every hierarchy, and `/name/system`, where the node's own daemons run: in none of them do they stay in the
- * cgroup of the shell that called make, with its limits. Returns the lists of processes to be put on.
+ * Makes `/name` in every hierarchy, and `/name/system`, where the node's own daemons run: in none of them do they stay
+ * in the cgroup of the shell that called make, with its limits. Returns the lists of processes to be put on.
  */
 export async function createCgroup(name: string): Promise<string[]> {
   const found = readHierarchies();
@@ -48,7 +48,11 @@ export async function createCgroup(name: string): Promise<string[]> {
       await mkdir(folder, { recursive: true });
       // A new v1 cpuset is empty and takes no process.
       for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-        if (found.version === 1 && existsSync(join(folder, file)) && (await readFile(join(folder, file), 'utf8')).trim() === '') {
+        if (
+          found.version === 1 &&
+          existsSync(join(folder, file)) &&
+          (await readFile(join(folder, file), 'utf8')).trim() === ''
+        ) {
           await writeFile(join(folder, file), await readFile(join(folder, '..', file)));
         }
       }
@@ -65,20 +69,26 @@ async function enableControllers(root: string): Promise<void> {
   const available = (await readFile(join(root, 'cgroup.controllers'), 'utf8')).trim().split(' ');
   const enabled = await handedDown();
   const missing = CONTROLLERS.filter((name) => available.includes(name) && !enabled.includes(name));
-  if (missing.length > 0) await writeFile(join(root, 'cgroup.subtree_control'), missing.map((name) => `+${name}`).join(' '));
+  if (missing.length > 0)
+    await writeFile(join(root, 'cgroup.subtree_control'), missing.map((name) => `+${name}`).join(' '));
 }
 
 /** The controllers that the root of v2 hands down; nothing on v1. */
 export async function handedDown(): Promise<string[]> {
   const found = readHierarchies();
   if (found?.version !== 2) return [];
-  return (await readFile(join(found.roots[0]!, 'cgroup.subtree_control'), 'utf8')).trim().split(' ').filter(Boolean).sort();
+  return (await readFile(join(found.roots[0]!, 'cgroup.subtree_control'), 'utf8'))
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .sort();
 }
 
 /** Takes back what was handed down for the node. Someone else may use it by now: then it stays. */
 export async function restoreHandedDown(before: readonly string[]): Promise<void> {
   for (const name of await handedDown()) {
-    if (!before.includes(name)) await writeFile(join(readHierarchies()!.roots[0]!, 'cgroup.subtree_control'), `-${name}`).catch(() => {});
+    if (!before.includes(name))
+      await writeFile(join(readHierarchies()!.roots[0]!, 'cgroup.subtree_control'), `-${name}`).catch(() => {});
   }
 }
 

@@ -36,11 +36,28 @@ export async function installChart(options: ChartOptions): Promise<boolean> {
   const values = join(localDir, 'values.json');
   await writeWhole(values, `${JSON.stringify(chartValues(options, await readCatalog()), null, 2)}\n`);
   const { helm } = options;
-  const where = ['--namespace', RELEASE, ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig])];
+  const where = [
+    '--namespace',
+    RELEASE,
+    ...(options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig]),
+  ];
   if (await isCurrent(helm, where, values)) return false;
   await endInterrupted(helm, where);
   await timed('the chart is installed', () =>
-    run(helm, ['upgrade', RELEASE, chartDir, '--install', '--create-namespace', '--take-ownership', ...where, '--values', values, '--wait', '--timeout', '5m']),
+    run(helm, [
+      'upgrade',
+      RELEASE,
+      chartDir,
+      '--install',
+      '--create-namespace',
+      '--take-ownership',
+      ...where,
+      '--values',
+      values,
+      '--wait',
+      '--timeout',
+      '5m',
+    ]),
   );
   return true;
 }
@@ -56,10 +73,13 @@ export async function uninstallChart(helm: string): Promise<boolean> {
 export const SMTP_PORT = 30_025;
 
 /**
- * Images by digest, so that another image is another pod; only the tools that were built; the API on a port of the node, which is
- * not to be reached from outside the machine.
+ * Images by digest, so that another image is another pod; only the tools that were built; the API on a port of the
+ * node, which is not to be reached from outside the machine.
  */
-export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'images' | 'hostIp' | 'registry'>, catalog: readonly CatalogEntry[]): Record<string, unknown> {
+export function chartValues(
+  { images, hostIp, registry }: Pick<ChartOptions, 'images' | 'hostIp' | 'registry'>,
+  catalog: readonly CatalogEntry[],
+): Record<string, unknown> {
   const digestOf = (kind: string) => images.find((image) => image.kind === kind)?.digest;
   const tools = catalog.flatMap((entry) => {
     const image = images.find(({ tool, version }) => tool === entry.tool && version === entry.version);
@@ -72,24 +92,42 @@ export function chartValues({ images, hostIp, registry }: Pick<ChartOptions, 'im
     postgres: { ...(digestOf('postgres') && { image: { digest: digestOf('postgres') } }) },
     ...(tools.length > 0 && { tools: { catalog: tools } }),
     // Whoever wants to see mails listens there: a test, or a developer's own SMTP server.
-    ...(hostIp !== undefined && { mail: { host: hostIp, port: SMTP_PORT, tls: 'none', from: 'probeyard@example.org' } }),
-    ...(hostIp !== undefined && { sources: { allow: [{ cidr: `${hostIp}/32` }] }, api: { service: { type: 'NodePort', nodePort: NODE_PORT } } }),
+    ...(hostIp !== undefined && {
+      mail: { host: hostIp, port: SMTP_PORT, tls: 'none', from: 'probeyard@example.org' },
+    }),
+    ...(hostIp !== undefined && {
+      sources: { allow: [{ cidr: `${hostIp}/32` }] },
+      api: { service: { type: 'NodePort', nodePort: NODE_PORT } },
+    }),
   };
 }
 
 async function readCatalog(): Promise<CatalogEntry[]> {
   const text = await readFile(join(chartDir, 'files', 'catalog.yaml'), 'utf8').catch(() => '[]');
   // What was built is installed, optional or not: a catalog in the values has no such mark.
-  return Value.Parse(Type.Array(CatalogEntry), (parse(text) as { optional?: boolean }[]).map((entry) => ({ ...entry, optional: undefined })));
+  return Value.Parse(
+    Type.Array(CatalogEntry),
+    (parse(text) as { optional?: boolean }[]).map((entry) => ({ ...entry, optional: undefined })),
+  );
 }
 
-/** A killed helm leaves a release that it takes for one at work. We hold the lock, so nobody is: back to the last one that was whole. */
+/**
+ * A killed helm leaves a release that it takes for one at work. We hold the lock, so nobody is: back to the last one
+ * that was whole.
+ */
 async function endInterrupted(helm: string, where: readonly string[]): Promise<void> {
   const status = await attempt(helm, ['status', RELEASE, ...where, '--output', 'json']);
   const pending = /"status":\s*"(pending-\w+)"/.exec(status.stdout)?.[1];
   if (pending === undefined) return;
-  say(`the last install was interrupted (${pending}): ${pending === 'pending-install' ? 'starting it anew' : 'rolling it back'}`);
-  await run(helm, pending === 'pending-install' ? ['uninstall', RELEASE, ...where, '--wait', '--no-hooks'] : ['rollback', RELEASE, ...where, '--no-hooks']);
+  say(
+    `the last install was interrupted (${pending}): ${pending === 'pending-install' ? 'starting it anew' : 'rolling it back'}`,
+  );
+  await run(
+    helm,
+    pending === 'pending-install'
+      ? ['uninstall', RELEASE, ...where, '--wait', '--no-hooks']
+      : ['rollback', RELEASE, ...where, '--no-hooks'],
+  );
 }
 
 /** Whether an upgrade would apply what the release already holds. */
@@ -97,7 +135,17 @@ async function isCurrent(helm: string, where: readonly string[], values: string)
   const status = await attempt(helm, ['status', RELEASE, ...where, '--output', 'json']);
   if (status.code !== 0 || !/"status":\s*"deployed"/.test(status.stdout)) return false;
   const there = await attempt(helm, ['get', 'manifest', RELEASE, ...where]);
-  const wanted = await attempt(helm, ['upgrade', RELEASE, chartDir, ...where, '--values', values, '--dry-run=server', '--output', 'json']);
+  const wanted = await attempt(helm, [
+    'upgrade',
+    RELEASE,
+    chartDir,
+    ...where,
+    '--values',
+    values,
+    '--dry-run=server',
+    '--output',
+    'json',
+  ]);
   if (there.code !== 0 || wanted.code !== 0) return false;
   const { manifest } = JSON.parse(wanted.stdout) as { manifest?: string };
   return manifest?.trim() === there.stdout.trim();

@@ -18,6 +18,7 @@ const FULL = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT/i;
 /** A full disk shows in a hundred shapes; the caller wants one line. */
 export function explain(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  if (codeOf(error) === 'ENOSPC' || FULL.test(text)) return `the disk is full: free some space and run the same command again\n${text}`;
+  if (codeOf(error) === 'ENOSPC' || FULL.test(text))
+    return `the disk is full: free some space and run the same command again\n${text}`;
   return text;
 }

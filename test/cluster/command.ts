@@ -7,7 +7,11 @@ export type { CommandOptions, CommandResult };
 const TIMEOUT_MS = 600_000;
 
 /** Runs a program to its end and hands back what it said, whatever its exit code. */
-export async function attempt(program: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+export async function attempt(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
   try {
     return await attemptForImages(program, args, { timeoutMs: TIMEOUT_MS, ...options });
   } catch (error) {
@@ -20,7 +24,10 @@ export async function run(program: string, args: readonly string[], options: Com
   const result = await attempt(program, args, options);
   if (result.code !== 0) {
     const said = (result.stderr.trim() || result.stdout.trim()).split('\n').slice(-20).join('\n');
-    throw new ClusterError('COMMAND_FAILED', `${program} ${args.join(' ')}: exit ${result.code ?? 'by signal'}\n${said}`);
+    throw new ClusterError(
+      'COMMAND_FAILED',
+      `${program} ${args.join(' ')}: exit ${result.code ?? 'by signal'}\n${said}`,
+    );
   }
   return result.stdout;
 }

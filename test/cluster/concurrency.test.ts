@@ -11,19 +11,29 @@ function countRunning(c: Cluster, token: number) {
   let most = 0;
   const done = (async () => {
     const { resourceVersion } = await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE });
-    await c.kube.watch(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}`, resourceVersion, signal: stop.signal }, ({ type, object }) => {
-      const job = object as ProbeJob;
-      all.add(job.metadata.name);
-      if (type !== 'DELETED' && stateOf(job) === 'Running') running.add(job.metadata.name);
-      else running.delete(job.metadata.name);
-      most = Math.max(most, running.size);
-    }).catch((error: unknown) => {
-      if (!stop.signal.aborted) throw error;
-    });
+    await c.kube
+      .watch(
+        PROBE_JOBS,
+        { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}`, resourceVersion, signal: stop.signal },
+        ({ type, object }) => {
+          const job = object as ProbeJob;
+          all.add(job.metadata.name);
+          if (type !== 'DELETED' && stateOf(job) === 'Running') running.add(job.metadata.name);
+          else running.delete(job.metadata.name);
+          most = Math.max(most, running.size);
+        },
+      )
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) throw error;
+      });
   })();
   return {
-    get most() { return most; },
-    get seen() { return all.size; },
+    get most() {
+      return most;
+    },
+    get seen() {
+      return all.size;
+    },
     async stop() {
       stop.abort();
       await done;
@@ -31,20 +41,27 @@ function countRunning(c: Cluster, token: number) {
   };
 }
 
-describe('a token\'s concurrency', function () {
+describe("a token's concurrency", function () {
   this.timeout(180_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('30 requests at once on one token: never more than 10 run, and each is answered', async () => {
     const { id, token } = await c.newToken(10);
     const origin = await c.origin();
     const watch = countRunning(c, id);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => c.probe({ url: `${origin.url}/tiny.mp4` }, { token })));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => c.probe({ url: `${origin.url}/tiny.mp4` }, { token })),
+    );
     await eventually('the watch has seen them all', 10, () => watch.seen === 30);
     await watch.stop();
-    assert.deepEqual(answers.map(({ status }) => status), Array.from({ length: 30 }, () => 200));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      Array.from({ length: 30 }, () => 200),
+    );
     assert.ok(watch.most <= 10, `${watch.most} at once`);
     assert.ok(watch.most >= 2, 'they ran side by side');
     assert.equal(new Set(answers.map(({ json }) => json.metadata?.request_id)).size, 30);
@@ -53,17 +70,29 @@ describe('a token\'s concurrency', function () {
   it('with one at a time the second waits for the first, and says why', async () => {
     const { id, token } = await c.newToken(1);
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => { release = resolve; });
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     const origin = await c.origin(async (_request, response) => {
       await held;
       response.writeHead(404).end();
     });
     const first = c.probe({ url: `${origin.url}/a.mp4` }, { token });
-    await eventually('the first runs', 30, async () => (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${id}` })).items.some((job) => stateOf(job) === 'Running'));
+    await eventually('the first runs', 30, async () =>
+      (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${id}` })).items.some(
+        (job) => stateOf(job) === 'Running',
+      ),
+    );
     const second = c.probe({ url: `${origin.url}/b.mp4` }, { token });
     const waiting = await eventually('the second is marked', 10, async () =>
-      (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${id}` })).items.find((job) => stateOf(job) === 'TokenAtLimit'));
-    assert.match(waiting.status?.conditions?.find(({ type }) => type === 'Admitted')?.message ?? '', /runs 1 of its 1 at once/);
+      (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${id}` })).items.find(
+        (job) => stateOf(job) === 'TokenAtLimit',
+      ),
+    );
+    assert.match(
+      waiting.status?.conditions?.find(({ type }) => type === 'Admitted')?.message ?? '',
+      /runs 1 of its 1 at once/,
+    );
     const readBack = await c.get(`/v1/probe/${waiting.metadata.name}`, token);
     assert.deepEqual([readBack.status, (readBack.json as { state?: string }).state], [202, 'queued']);
     release();
@@ -73,7 +102,9 @@ describe('a token\'s concurrency', function () {
   it('whoever waited too long in the queue gets 429 with Retry-After', async () => {
     const { token } = await c.newToken(1);
     let release = (): void => {};
-    const held = new Promise<void>((resolve) => { release = resolve; });
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     const origin = await c.origin(async (_request, response) => {
       await held;
       response.writeHead(404).end();
@@ -99,6 +130,11 @@ describe('a token\'s concurrency', function () {
     const media = await c.origin();
     const { status } = await c.probe({ url: `${media.url}/tiny.mp4`, queue_timeout: 20_000 }, { token });
     assert.equal(status, 200);
-    await eventually('the record says cancelled', 10, async () => (await c.sql(`select count(*) from requests where token_id = ${id} and reason = 'Cancelled'`)) === '1');
+    await eventually(
+      'the record says cancelled',
+      10,
+      async () =>
+        (await c.sql(`select count(*) from requests where token_id = ${id} and reason = 'Cancelled'`)) === '1',
+    );
   });
 });

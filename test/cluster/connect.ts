@@ -13,6 +13,7 @@ export interface LocalCluster {
 export async function localCluster(): Promise<LocalCluster> {
   const environment = await readEnvironment();
   const { KUBECONFIG: kubeconfig, PROBEYARD_HOST_IP: hostIp } = environment;
-  if (kubeconfig === undefined || hostIp === undefined) throw new ClusterError('NOT_UP', 'there is no local cluster: make up');
+  if (kubeconfig === undefined || hostIp === undefined)
+    throw new ClusterError('NOT_UP', 'there is no local cluster: make up');
   return { kubeconfig, hostIp, environment };
 }

@@ -31,9 +31,20 @@ export async function ensureIdentity(plane: ControlPlane, more: readonly Leaf[] 
       name: 'apiserver',
       ca: 'ca',
       commonName: 'kube-apiserver',
-      hosts: ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', ...new Set([...local, address, serviceAddress])],
+      hosts: [
+        'kubernetes',
+        'kubernetes.default',
+        'kubernetes.default.svc',
+        'kubernetes.default.svc.cluster.local',
+        ...new Set([...local, address, serviceAddress]),
+      ],
     },
-    { name: 'apiserver-kubelet-client', ca: 'ca', commonName: 'kube-apiserver-kubelet-client', organization: 'system:masters' },
+    {
+      name: 'apiserver-kubelet-client',
+      ca: 'ca',
+      commonName: 'kube-apiserver-kubelet-client',
+      organization: 'system:masters',
+    },
     { name: 'apiserver-etcd-client', ca: 'etcd-ca', commonName: 'kube-apiserver-etcd-client' },
     { name: 'etcd', ca: 'etcd-ca', commonName: 'etcd', hosts: local },
     { name: 'front-proxy-client', ca: 'front-proxy-ca', commonName: 'front-proxy-client' },
@@ -46,7 +57,12 @@ export async function ensureIdentity(plane: ControlPlane, more: readonly Leaf[] 
   ];
   await ensureServiceAccountKey(layout.pkiDir);
   await ensureCertificates(layout.pkiDir, AUTHORITIES, leaves);
-  const clients = ['controller-manager', 'scheduler', 'admin', ...more.filter(({ hosts }) => hosts === undefined).map(({ name }) => name)];
+  const clients = [
+    'controller-manager',
+    'scheduler',
+    'admin',
+    ...more.filter(({ hosts }) => hosts === undefined).map(({ name }) => name),
+  ];
   for (const user of clients) await writeKubeconfig(layout, serverOf(plane), user);
 }
 
@@ -137,7 +153,12 @@ export function apiServer(plane: ControlPlane): Daemon {
       // An API server that pods cannot reach announces an address from the range for examples, and no endpoint.
       'advertise-address': plane.reachable ? address : '198.51.100.1',
       ...(!plane.reachable && { 'endpoint-reconciler-type': 'none' }),
-      ...(plane.audit && { 'audit-policy-file': policyFile, 'audit-log-path': auditLog(layout), 'audit-log-maxsize': '200', 'audit-log-maxbackup': '2' }),
+      ...(plane.audit && {
+        'audit-policy-file': policyFile,
+        'audit-log-path': auditLog(layout),
+        'audit-log-maxsize': '200',
+        'audit-log-maxbackup': '2',
+      }),
     }),
     ...(plane.audit && { files: { [policyFile]: JSON.stringify(AUDIT_POLICY) } }),
     ready: async () => answers(`${serverOf(plane)}/readyz`, await credentials(layout.pkiDir, 'ca', 'admin')),
@@ -193,7 +214,7 @@ function secureServer({ layout }: ControlPlane, user: string, port: number): Rec
     'client-ca-file': join(layout.pkiDir, 'ca.crt'),
     // There is one of each: an election would only delay the start.
     'leader-elect': 'false',
-    'profiling': 'false',
+    profiling: 'false',
   };
 }
 
@@ -201,7 +222,11 @@ async function healthy(layout: Layout, port: number): Promise<boolean> {
   return answers(`https://127.0.0.1:${port}/healthz`, await credentials(layout.pkiDir, 'ca', 'admin'));
 }
 
-export function program({ built }: Pick<ControlPlane, 'built'>, part: Parameters<Built['get']>[0], name: string): string {
+export function program(
+  { built }: Pick<ControlPlane, 'built'>,
+  part: Parameters<Built['get']>[0],
+  name: string,
+): string {
   const folder = built.get(part);
   if (folder === undefined) throw new Error(`${part} was not built`);
   return join(folder, name);

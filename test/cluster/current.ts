@@ -7,27 +7,42 @@ import { say } from './progress.ts';
 import { pushImages } from './registry.ts';
 import { onPath } from './packages.ts';
 
-/** `make up CLUSTER=current REGISTRY=host/path`: no node; the images go to the registry and the chart to kubectl's context. */
+/**
+ * `make up CLUSTER=current REGISTRY=host/path`: no node; the images go to the registry and the chart to kubectl's
+ * context.
+ */
 export async function upCurrent(): Promise<void> {
   const registry = process.env['REGISTRY'] ?? '';
-  if (registry === '') throw new ClusterError('NO_REGISTRY', 'CLUSTER=current needs REGISTRY=host/path: a registry that you can push to and the cluster can pull from');
+  if (registry === '')
+    throw new ClusterError(
+      'NO_REGISTRY',
+      'CLUSTER=current needs REGISTRY=host/path: a registry that you can push to and the cluster can pull from',
+    );
   const context = await currentContext();
   say(`installing on the cluster of kubectl's context "${context}"`);
   const images = await pushImages(registry, await buildImages());
   await installChart({ helm: await helmProgram(), images, registry });
-  say('installed; a way in: kubectl -n probeyard port-forward service/probeyard-api 8080:80 (the token of the administrator is in the secret probeyard-admin)');
+  say(
+    'installed; a way in: kubectl -n probeyard port-forward service/probeyard-api 8080:80 (the token of the administrator is in the secret probeyard-admin)',
+  );
 }
 
 export async function downCurrent(): Promise<void> {
   const context = await currentContext();
   const gone = await uninstallChart(await helmProgram());
-  say(gone ? `uninstalled from the cluster of kubectl's context "${context}"; its CustomResourceDefinitions stay, as helm keeps them` : `nothing is installed on the cluster of kubectl's context "${context}"`);
+  say(
+    gone
+      ? `uninstalled from the cluster of kubectl's context "${context}"; its CustomResourceDefinitions stay, as helm keeps them`
+      : `nothing is installed on the cluster of kubectl's context "${context}"`,
+  );
 }
 
 async function currentContext(): Promise<string> {
-  if (!onPath('kubectl')) throw new ClusterError('NO_KUBECTL', 'CLUSTER=current needs kubectl, with a context that is your cluster');
+  if (!onPath('kubectl'))
+    throw new ClusterError('NO_KUBECTL', 'CLUSTER=current needs kubectl, with a context that is your cluster');
   const result = await attempt('kubectl', ['config', 'current-context']);
-  if (result.code !== 0) throw new ClusterError('NO_CONTEXT', `kubectl has no current context: ${result.stderr.trim()}`);
+  if (result.code !== 0)
+    throw new ClusterError('NO_CONTEXT', `kubectl has no current context: ${result.stderr.trim()}`);
   return result.stdout.trim();
 }
 

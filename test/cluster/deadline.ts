@@ -8,10 +8,13 @@ export interface Wait {
 }
 
 /**
- * Asks again until `ask` gives something other than undefined or false. What `ask` throws counts as "not yet" and is told when
- * the time is up, except a ClusterError, which is final.
+ * Asks again until `ask` gives something other than undefined or false. What `ask` throws counts as "not yet" and is
+ * told when the time is up, except a ClusterError, which is final.
  */
-export async function until<T>(wait: Wait, ask: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
+export async function until<T>(
+  wait: Wait,
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<T> {
   const end = performance.now() + wait.timeoutMs;
   let last: unknown;
   for (;;) {

@@ -4,7 +4,9 @@ const labels = { 'k8s-app': 'kube-dns' };
 const namespace = 'kube-system';
 const account = { kind: 'ServiceAccount', name: 'coredns', namespace };
 
-/** Names in it are asked of the host, where a test may listen and never answer: hosts of callers' webhooks may be so. */
+/**
+ * Names in it are asked of the host, where a test may listen and never answer: hosts of callers' webhooks may be so.
+ */
 export const SILENT_ZONE = 'silent.test';
 export const SILENT_PORT = 5335;
 
@@ -79,7 +81,11 @@ export function dnsManifests(settings: Settings, image: string, upstream: readon
                   { name: 'dns-tcp', containerPort: 1053, protocol: 'TCP' },
                 ],
                 resources: { requests: { cpu: '10m', memory: '30Mi' }, limits: { memory: '170Mi' } },
-                securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  readOnlyRootFilesystem: true,
+                  capabilities: { drop: ['ALL'] },
+                },
                 readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },
                 livenessProbe: { httpGet: { path: '/health', port: 8080 }, initialDelaySeconds: 30 },
                 volumeMounts: [{ name: 'config', mountPath: '/etc/coredns', readOnly: true }],

@@ -11,7 +11,10 @@ import { cluster, type Cluster } from './fixture.ts';
 
 const exec = promisify(execFile);
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'accounts.md'), 'utf8');
-const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n<!-- prints: (.+) -->/gm)].map(([, script, prints]) => ({ script: script!, prints: new RegExp(prints!, 's') }));
+const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n<!-- prints: (.+) -->/gm)].map(([, script, prints]) => ({
+  script: script!,
+  prints: new RegExp(prints!, 's'),
+}));
 
 describe('docs/accounts.md', function () {
   this.timeout(120_000);
@@ -24,7 +27,11 @@ describe('docs/accounts.md', function () {
   });
   after(async () => {
     const id = await c.sql(`select id from users where email = '${email}'`);
-    if (id !== '') await fetch(`${c.url}/frontend/api/v1/user/${id}`, { method: 'DELETE', headers: { Authorization: `Bearer ${c.token}` } });
+    if (id !== '')
+      await fetch(`${c.url}/frontend/api/v1/user/${id}`, {
+        method: 'DELETE',
+        headers: { Authorization: `Bearer ${c.token}` },
+      });
     await mails.stop();
     await c.close();
   });
@@ -32,10 +39,18 @@ describe('docs/accounts.md', function () {
   it('walks from sign-up to the first probe, its line in the log and its number in the statistics', async () => {
     const origin = await c.origin();
     assert.equal(blocks.length, 8);
-    const environment = { PATH: process.env['PATH'] ?? '', PROBEYARD_URL: c.url, SOURCE: `${origin.url}/tiny.mp4`, EMAIL: email };
+    const environment = {
+      PATH: process.env['PATH'] ?? '',
+      PROBEYARD_URL: c.url,
+      SOURCE: `${origin.url}/tiny.mp4`,
+      EMAIL: email,
+    };
     const run = async (some: typeof blocks, more: Record<string, string>): Promise<void> => {
       const script = some.map(({ script: one }) => `${one}\nprintf '\\n---block---\\n'\n`).join('');
-      const { stdout } = await exec('bash', ['--norc', '-euo', 'pipefail', '-c', script], { env: { ...environment, ...more }, timeout: 100_000 }).catch((error: Error & { stdout?: string }) => {
+      const { stdout } = await exec('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+        env: { ...environment, ...more },
+        timeout: 100_000,
+      }).catch((error: Error & { stdout?: string }) => {
         throw new Error(`${error.message}\n${error.stdout ?? ''}`);
       });
       const printed = stdout.split('\n---block---\n');

@@ -14,18 +14,24 @@ import { cluster, type Cluster } from './fixture.ts';
 const exec = promisify(execFile);
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'api.md'), 'utf8');
 
-interface Block { title: string; script: string; prints: RegExp }
+interface Block {
+  title: string;
+  script: string;
+  prints: RegExp;
+}
 
 function blocksOf(text: string): Block[] {
   let title = '';
-  return [...text.matchAll(/^## (.+)$|^```sh\n([\s\S]*?)^```\n(?:<!-- prints: (.+) -->)?/gm)].flatMap(([, heading, script, prints]): Block[] => {
-    if (heading !== undefined) {
-      title = heading;
-      return [];
-    }
-    assert.ok(prints !== undefined, `the block after "${title}" does not say what it prints: ${script}`);
-    return [{ title, script: script!, prints: new RegExp(prints, 's') }];
-  });
+  return [...text.matchAll(/^## (.+)$|^```sh\n([\s\S]*?)^```\n(?:<!-- prints: (.+) -->)?/gm)].flatMap(
+    ([, heading, script, prints]): Block[] => {
+      if (heading !== undefined) {
+        title = heading;
+        return [];
+      }
+      assert.ok(prints !== undefined, `the block after "${title}" does not say what it prints: ${script}`);
+      return [{ title, script: script!, prints: new RegExp(prints, 's') }];
+    },
+  );
 }
 
 describe('docs/api.md', function () {
@@ -38,13 +44,23 @@ describe('docs/api.md', function () {
     c = await cluster();
     const { token } = await c.newToken();
     const files: Record<string, Buffer> = { '/main.m3u8': Buffer.from(aMain()), '/video.m3u8': Buffer.from(vod()) };
-    if (rig) files['/signed.mp4'] = rig.sign([{ ...sampleOf('MP4'), signer: await newSigner(await newAuthority('Root')) }])[0]!;
+    if (rig)
+      files['/signed.mp4'] = rig.sign([
+        { ...sampleOf('MP4'), signer: await newSigner(await newAuthority('Root')) },
+      ])[0]!;
     const { url: others } = await c.origin((request, response) => {
       const file = files[request.url ?? ''];
       if (file) sendFile(file, request, response);
       else response.writeHead(404).end('not here');
     });
-    environment = { PATH: process.env['PATH'] ?? '', PROBEYARD_URL: c.url, PROBEYARD_TOKEN: token, SOURCE: `${(await c.origin()).url}/tiny.mp4`, PLAYLIST: `${others}/main.m3u8`, SIGNED: `${others}/signed.mp4` };
+    environment = {
+      PATH: process.env['PATH'] ?? '',
+      PROBEYARD_URL: c.url,
+      PROBEYARD_TOKEN: token,
+      SOURCE: `${(await c.origin()).url}/tiny.mp4`,
+      PLAYLIST: `${others}/main.m3u8`,
+      SIGNED: `${others}/signed.mp4`,
+    };
   });
   after(async () => {
     rig?.close();
@@ -59,7 +75,11 @@ describe('docs/api.md', function () {
       continue;
     }
     it(`${index + 1}. ${title}: ${script.split('\n')[0]!.slice(0, 40)}…`, async () => {
-      const { stdout, stderr } = await exec('bash', ['--norc', '-euo', 'pipefail', '-c', script], { env: environment, timeout: 50_000, maxBuffer: 64 * 1024 * 1024 });
+      const { stdout, stderr } = await exec('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+        env: environment,
+        timeout: 50_000,
+        maxBuffer: 64 * 1024 * 1024,
+      });
       assert.match(stdout, prints, `${stdout.slice(0, 1_000)}${stderr}`);
     });
   }

@@ -17,9 +17,12 @@ export async function down(): Promise<void> {
     if (!(await anythingOf(NODE))) return say('nothing is up');
     const { ours, others } = await removeNode(NODE, snapshotFile);
     for (const difference of others) say(`changed meanwhile, not by the node: ${describe(difference)}`);
-    for (const path of [envFile, join(localDir, 'kubeconfig'), join(localDir, 'bin')]) await rm(path, { recursive: true, force: true });
+    for (const path of [envFile, join(localDir, 'kubeconfig'), join(localDir, 'bin')])
+      await rm(path, { recursive: true, force: true });
     if (ours.length > 0) throw new ClusterError('LEFTOVERS', `this stayed behind:\n${ours.map(describe).join('\n')}`);
-    say('down: no process, mount, link, rule or cgroup of the node is left (built programs stay cached for the next make up)');
+    say(
+      'down: no process, mount, link, rule or cgroup of the node is left (built programs stay cached for the next make up)',
+    );
   });
 }
 
@@ -30,7 +33,8 @@ function describe({ list, added, removed }: Difference): string {
 }
 
 if (import.meta.main) {
-  const work = process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ downCurrent }) => downCurrent()) : down();
+  const work =
+    process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ downCurrent }) => downCurrent()) : down();
   await work.catch((error: unknown) => {
     console.error(`\nmake down: ${explain(error)}`);
     process.exitCode = 1;

@@ -21,7 +21,9 @@ export async function readEnvironment(): Promise<Record<string, string>> {
 export function parseEnvironment(text: string): Record<string, string> {
   const values: Record<string, string> = {};
   for (const [, name, value] of text.matchAll(/^export (\w+)=(.*)$/gm)) {
-    values[name!] = value!.replace(/:"\$PATH"$/, ':$PATH').replace(/'((?:[^']|'\\'')*)'/, (_, inner: string) => inner.replaceAll("'\\''", "'"));
+    values[name!] = value!
+      .replace(/:"\$PATH"$/, ':$PATH')
+      .replace(/'((?:[^']|'\\'')*)'/, (_, inner: string) => inner.replaceAll("'\\''", "'"));
   }
   return values;
 }

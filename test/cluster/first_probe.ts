@@ -24,19 +24,27 @@ async function until<T>(what: string, seconds: number, look: () => Promise<T | u
     }
     await delay(250);
   }
-  throw new ClusterError('not-ready', `${what}: not within ${seconds} s${last instanceof Error ? ` (${last.message})` : ''}`);
+  throw new ClusterError(
+    'not-ready',
+    `${what}: not within ${seconds} s${last instanceof Error ? ` (${last.message})` : ''}`,
+  );
 }
 
 /** Each tool's proof has ended, one way or the other; says which were refused. */
 async function toolsProven(kube: KubeClient): Promise<void> {
   const tools = await until('the tools are proven', 300, async () => {
     const { items } = await kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE });
-    const settled = items.every(({ status }) => status?.conditions?.some(({ type, status: value }) => type === 'Available' && value !== 'Unknown'));
+    const settled = items.every(({ status }) =>
+      status?.conditions?.some(({ type, status: value }) => type === 'Available' && value !== 'Unknown'),
+    );
     return items.length > 0 && settled ? items : undefined;
   });
-  const refused = tools.filter(({ status }) => !status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True'));
+  const refused = tools.filter(
+    ({ status }) => !status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True'),
+  );
   say(`${tools.length - refused.length} tool versions are Available`);
-  for (const { metadata, status } of refused) say(`  ${metadata.name}: ${status?.conditions?.find(({ type }) => type === 'Available')?.message ?? 'refused'}`);
+  for (const { metadata, status } of refused)
+    say(`  ${metadata.name}: ${status?.conditions?.find(({ type }) => type === 'Available')?.message ?? 'refused'}`);
 }
 
 async function adminSecret(kube: KubeClient): Promise<{ token: string; email: string; password: string }> {
@@ -51,7 +59,11 @@ export async function firstProbe(kubeconfig: string, hostIp: string): Promise<vo
   try {
     const url = `http://${hostIp}:${NODE_PORT}`;
     await timed('the tools are proven', () => toolsProven(kube));
-    await timed('the API is ready', () => until('the API is ready', 180, async () => ((await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok ? true : undefined)));
+    await timed('the API is ready', () =>
+      until('the API is ready', 180, async () =>
+        (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok ? true : undefined,
+      ),
+    );
     const { token } = await adminSecret(kube);
     await writeEnvironment({ PROBEYARD_URL: url, PROBEYARD_TOKEN: token, PROBEYARD_ADMIN_TOKEN: token });
     const ask = (): Promise<Response> =>
@@ -66,7 +78,8 @@ export async function firstProbe(kubeconfig: string, hostIp: string): Promise<vo
     const envelope = (await first.json()) as { success?: boolean };
     const took = Math.round(performance.now() - started);
     console.log(JSON.stringify(envelope, null, 2));
-    if (first.status !== 200 || envelope.success !== true) throw new ClusterError('first-probe-failed', `the first probe was answered with ${first.status}`);
+    if (first.status !== 200 || envelope.success !== true)
+      throw new ClusterError('first-probe-failed', `the first probe was answered with ${first.status}`);
     const again = performance.now();
     await (await ask()).arrayBuffer();
     say(`the first probe took ${took} ms, the same on the warm runner ${Math.round(performance.now() - again)} ms`);

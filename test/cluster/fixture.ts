@@ -20,7 +20,13 @@ export interface Envelope {
   metadata?: { request_id: string; queue_time: number; io_usage: number };
   [tool: string]: unknown;
 }
-export interface Answer { status: number; headers: Headers; text: string; json: Envelope; ms: number }
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  json: Envelope;
+  ms: number;
+}
 
 export interface Cluster {
   kube: KubeClient;
@@ -57,29 +63,62 @@ export async function cluster(): Promise<Cluster> {
   const origins: Origin[] = [];
   const made: number[] = [];
   const kubectl = async (...args: string[]): Promise<string> =>
-    (await exec(join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'), ['--kubeconfig', kubeconfig, ...args], { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 })).stdout;
+    (
+      await exec(
+        join(import.meta.dirname, '..', '..', '.local', 'bin', 'kubectl'),
+        ['--kubeconfig', kubeconfig, ...args],
+        { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
+      )
+    ).stdout;
   // With what the pod itself has: the password stands in no command line, and so in no error.
-  const PSQL = 'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t -v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
+  const PSQL =
+    'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t -v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
   const sql = async (query: string): Promise<string> =>
-    (await kubectl('-n', NAMESPACE, 'exec', 'probeyard-postgres-0', '-c', 'postgres', '--', 'sh', '-c', PSQL, 'psql', query)).trim();
+    (
+      await kubectl(
+        '-n',
+        NAMESPACE,
+        'exec',
+        'probeyard-postgres-0',
+        '-c',
+        'postgres',
+        '--',
+        'sh',
+        '-c',
+        PSQL,
+        'psql',
+        query,
+      )
+    ).trim();
   const call = async (path: string, init: RequestInit & { token?: string | undefined }): Promise<Answer> => {
     const started = performance.now();
     const { token: own, ...rest } = init;
     const response = await fetch(`${url}${path}`, {
       ...rest,
-      headers: { authorization: `Bearer ${own ?? token}`, 'content-type': 'application/json', ...(rest.headers as Record<string, string> | undefined) },
+      headers: {
+        authorization: `Bearer ${own ?? token}`,
+        'content-type': 'application/json',
+        ...(rest.headers as Record<string, string> | undefined),
+      },
       signal: rest.signal ?? AbortSignal.timeout(150_000),
     });
     return answerOf(started, response);
   };
   return {
-    kube, url, token, hostIp, kubeconfig, kubectl, sql,
+    kube,
+    url,
+    token,
+    hostIp,
+    kubeconfig,
+    kubectl,
+    sql,
     async origin(from = fixtures) {
       const origin = await startOrigin(hostIp, from);
       origins.push(origin);
       return origin;
     },
-    probe: (body, { token: own, signal, path = '/v1/probe/file' } = {}) => call(path, { method: 'POST', body: JSON.stringify(body), token: own, ...(signal ? { signal } : {}) }),
+    probe: (body, { token: own, signal, path = '/v1/probe/file' } = {}) =>
+      call(path, { method: 'POST', body: JSON.stringify(body), token: own, ...(signal ? { signal } : {}) }),
     get: (path, own) => call(path, { method: 'GET', token: own }),
     async newToken(concurrency = 10, perMinute = 1_000_000) {
       const token_ = randomBytes(64).toString('base64url').replaceAll(/[-_]/g, 'x').slice(0, 64);
@@ -93,7 +132,9 @@ export async function cluster(): Promise<Cluster> {
         ),
       );
       const id = Number(
-        await sql(`insert into tokens (user_id, name, sha256, concurrency, requests_per_minute) values (${user}, 'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute}) returning id`),
+        await sql(
+          `insert into tokens (user_id, name, sha256, concurrency, requests_per_minute) values (${user}, 'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute}) returning id`,
+        ),
       );
       made.push(id);
       return { id, token: token_ };
@@ -107,7 +148,11 @@ export async function cluster(): Promise<Cluster> {
 }
 
 /** Looks until the look gives something; the last error explains a deadline that passed. */
-export async function eventually<T>(what: string, seconds: number, look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  seconds: number,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
   const end = performance.now() + seconds * 1000;
   let last: unknown;
   for (;;) {
@@ -123,5 +168,7 @@ export async function eventually<T>(what: string, seconds: number, look: () => T
   }
 }
 
-export const stateOf = (job: ProbeJob): string => job.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason ?? '';
-export const jobOf = (kube: KubeClient, name: string): Promise<ProbeJob> => kube.get(PROBE_JOBS, name, { namespace: NAMESPACE });
+export const stateOf = (job: ProbeJob): string =>
+  job.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason ?? '';
+export const jobOf = (kube: KubeClient, name: string): Promise<ProbeJob> =>
+  kube.get(PROBE_JOBS, name, { namespace: NAMESPACE });

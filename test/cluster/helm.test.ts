@@ -30,20 +30,38 @@ describe('the release under Helm', function () {
 
   /** Every lasting pod with its restarts, and what the pools' pods are made of. */
   async function whatRuns(): Promise<string[]> {
-    const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component} in (${LASTING.join(',')})` });
+    const { items } = await c.kube.listAll(PODS, {
+      namespace: NAMESPACE,
+      labelSelector: `${LABEL.component} in (${LASTING.join(',')})`,
+    });
     const pods = items
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map(({ metadata, status }) => `${metadata.labels?.[LABEL.component]} ${metadata.uid} restarts=${status?.containerStatuses?.map(({ restartCount }) => restartCount).join()}`);
-    const pools = (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ metadata, status }) => `pool ${metadata.name} ${status?.generation}`);
+      .map(
+        ({ metadata, status }) =>
+          `${metadata.labels?.[LABEL.component]} ${metadata.uid} restarts=${status?.containerStatuses?.map(({ restartCount }) => restartCount).join()}`,
+      );
+    const pools = (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(
+      ({ metadata, status }) => `pool ${metadata.name} ${status?.generation}`,
+    );
     return [...pods, ...pools].sort();
   }
-  const of = (what: readonly string[], ...kinds: string[]): string[] => what.filter((line) => kinds.includes(line.split(' ')[0] ?? ''));
+  const of = (what: readonly string[], ...kinds: string[]): string[] =>
+    what.filter((line) => kinds.includes(line.split(' ')[0] ?? ''));
 
   /** All replicas are of the newest template, and none of an older one is left. */
   const rolledOut = (): Promise<true> =>
     eventually('every Deployment has rolled out', 90, async () => {
       const { items } = await c.kube.listAll(DEPLOYMENTS, { namespace: NAMESPACE });
-      return items.length >= 2 && items.every(({ metadata, spec, status }) => status?.observedGeneration === metadata.generation && status?.updatedReplicas === spec.replicas && status?.replicas === spec.replicas && status?.readyReplicas === spec.replicas);
+      return (
+        items.length >= 2 &&
+        items.every(
+          ({ metadata, spec, status }) =>
+            status?.observedGeneration === metadata.generation &&
+            status?.updatedReplicas === spec.replicas &&
+            status?.replicas === spec.replicas &&
+            status?.readyReplicas === spec.replicas,
+        )
+      );
     });
 
   it('passes its own tests', async () => {
@@ -62,7 +80,10 @@ describe('the release under Helm', function () {
     assert.deepEqual(await whatRuns(), before);
   });
 
-  for (const [title, settings] of [['an upgrade to another log level', ['logLevel=debug']], ['and one back', []]] as const) {
+  for (const [title, settings] of [
+    ['an upgrade to another log level', ['logLevel=debug']],
+    ['and one back', []],
+  ] as const) {
     it(`${title} replaces API and controllers without failing a request, and leaves the rest alone`, async () => {
       const before = await whatRuns();
       const load = steadyLoad(3, () => c.probe({ url: source }, { token }));

@@ -18,12 +18,25 @@ export interface Release {
 }
 
 export async function openRelease(kubeconfig: string): Promise<Release> {
-  const helm = (...args: string[]): Promise<string> => run(join(localDir, 'bin', 'helm'), [...args, '--namespace', RELEASE, '--kubeconfig', kubeconfig], { timeoutMs: 200_000 });
+  const helm = (...args: string[]): Promise<string> =>
+    run(join(localDir, 'bin', 'helm'), [...args, '--namespace', RELEASE, '--kubeconfig', kubeconfig], {
+      timeoutMs: 200_000,
+    });
   const folder = await mkdtemp(join(tmpdir(), 'probeyard-values-'));
   const values = join(folder, 'values.json');
   await writeFile(values, await helm('get', 'values', RELEASE, '--output', 'json'));
   const upgradeTo: Release['upgradeTo'] = async (to, ...settings) => {
-    await helm('upgrade', RELEASE, to, '--values', values, ...settings.flatMap((setting) => ['--set', setting]), '--wait', '--timeout', '3m');
+    await helm(
+      'upgrade',
+      RELEASE,
+      to,
+      '--values',
+      values,
+      ...settings.flatMap((setting) => ['--set', setting]),
+      '--wait',
+      '--timeout',
+      '3m',
+    );
   };
   return {
     upgradeTo,

@@ -34,8 +34,14 @@ describe('the HLS validator on the cluster', function () {
     const { status, json, text } = await c.probe({ url: `${origin}/main.m3u8` }, { path: PATH });
     assert.equal(status, 200, text);
     const report = json as unknown as Report;
-    assert.deepEqual([report.success, report.tool, report.version, report.reference_version, report.cli_output], [true, 'probeyard-hls', HLS_VERSION, REFERENCE_VERSION, null]);
-    assert.deepEqual(report.playlists.map(({ url }) => url), [`${origin}/main.m3u8`, `${origin}/good.m3u8`]);
+    assert.deepEqual(
+      [report.success, report.tool, report.version, report.reference_version, report.cli_output],
+      [true, 'probeyard-hls', HLS_VERSION, REFERENCE_VERSION, null],
+    );
+    assert.deepEqual(
+      report.playlists.map(({ url }) => url),
+      [`${origin}/main.m3u8`, `${origin}/good.m3u8`],
+    );
   });
 
   it('tells what must be fixed with status 200, in every form of the answer', async () => {
@@ -52,11 +58,21 @@ describe('the HLS validator on the cluster', function () {
   });
 
   it('measures segments with the newest ffprobe of the cluster', async () => {
-    const { status, json, text } = await c.probe({ url: `${origin}/measured.m3u8`, parse_playlist_only: false }, { path: PATH });
+    const { status, json, text } = await c.probe(
+      { url: `${origin}/measured.m3u8`, parse_playlist_only: false },
+      { path: PATH },
+    );
     assert.equal(status, 200, text);
     const report = json as unknown as Report;
-    assert.equal(report.messages.some(({ code }) => code === 'measuring-impossible'), false);
-    assert.deepEqual(report.playlists[0]?.measured?.streams.map(({ type }) => type).sort(), ['audio', 'video'], JSON.stringify(report.messages));
+    assert.equal(
+      report.messages.some(({ code }) => code === 'measuring-impossible'),
+      false,
+    );
+    assert.deepEqual(
+      report.playlists[0]?.measured?.streams.map(({ type }) => type).sort(),
+      ['audio', 'video'],
+      JSON.stringify(report.messages),
+    );
   });
 
   it('a source that is not there is 404', async () => {
@@ -70,7 +86,10 @@ describe('the HLS validator on the cluster', function () {
       const found = await jobOf(c.kube, headers.get('x-request-id') ?? '');
       return stateOf(found) === 'Completed' ? found : undefined;
     });
-    assert.deepEqual(job.status?.tools?.map(({ name, version, success }) => [name, version, success]), [['msv', HLS_VERSION, true]]);
+    assert.deepEqual(
+      job.status?.tools?.map(({ name, version, success }) => [name, version, success]),
+      [['msv', HLS_VERSION, true]],
+    );
     assert.match(job.status?.runner?.pod ?? '', /^runner-long-/);
   });
 });

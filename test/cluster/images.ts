@@ -20,7 +20,8 @@ const Index = Type.Object({ manifests: Type.Array(Type.Object({ digest: Type.Str
 
 /** Imports the images that are not there with the same digest; the names of those it imported. */
 export async function importImages(layout: Layout, built: Built, images: readonly ImageArchive[]): Promise<string[]> {
-  const ctr = (args: readonly string[]) => run(join(built.get('containerd')!, 'ctr'), ['-a', containerdSocket(layout), '-n', 'k8s.io', ...args]);
+  const ctr = (args: readonly string[]) =>
+    run(join(built.get('containerd')!, 'ctr'), ['-a', containerdSocket(layout), '-n', 'k8s.io', ...args]);
   const list = async () => listedImages(await ctr(['images', 'ls']));
   const there = await list();
   const imported: string[] = [];
@@ -38,7 +39,8 @@ export async function importImages(layout: Layout, built: Built, images: readonl
   if (imported.length > 0) {
     const now = await list();
     const lost = imported.filter((name) => !now.has(name));
-    if (lost.length > 0) throw new ClusterError('IMPORT_FAILED', `imported, but not under its name: ${lost.join(', ')}`);
+    if (lost.length > 0)
+      throw new ClusterError('IMPORT_FAILED', `imported, but not under its name: ${lost.join(', ')}`);
   }
   return imported;
 }
@@ -49,13 +51,19 @@ export function pinned(name: string, digest: string): string {
 }
 
 /**
- * Names of earlier images of this name, except the one it means now: pods of the running release may still be started from that.
- * Kubernetes' own name for an image, its configuration's digest, goes with it.
+ * Names of earlier images of this name, except the one it means now: pods of the running release may still be started
+ * from that. Kubernetes' own name for an image, its configuration's digest, goes with it.
  */
 export function outdated(there: ReadonlyMap<string, string>, name: string): string[] {
   const all = [...there];
-  const tagged = new Set(all.filter(([other]) => !other.includes('@') && !other.startsWith('sha256:')).map(([, digest]) => digest));
-  const old = new Set(all.filter(([other, digest]) => other.startsWith(pinned(name, '')) && !tagged.has(digest)).map(([, digest]) => digest));
+  const tagged = new Set(
+    all.filter(([other]) => !other.includes('@') && !other.startsWith('sha256:')).map(([, digest]) => digest),
+  );
+  const old = new Set(
+    all
+      .filter(([other, digest]) => other.startsWith(pinned(name, '')) && !tagged.has(digest))
+      .map(([, digest]) => digest),
+  );
   return all.filter(([, digest]) => old.has(digest)).map(([other]) => other);
 }
 
@@ -71,7 +79,15 @@ export function listedImages(text: string): Map<string, string> {
 
 async function archiveDigest(archive: string): Promise<string> {
   // Archives are written with and without the leading dot.
-  const text = await run('tar', ['--extract', '--to-stdout', '--file', archive, '--wildcards', '--no-anchored', 'index.json']);
+  const text = await run('tar', [
+    '--extract',
+    '--to-stdout',
+    '--file',
+    archive,
+    '--wildcards',
+    '--no-anchored',
+    'index.json',
+  ]);
   const { manifests } = Value.Parse(Index, JSON.parse(text));
   if (manifests.length !== 1) throw new ClusterError('BAD_ARCHIVE', `${archive} does not hold exactly one image`);
   return manifests[0]!.digest;

@@ -4,7 +4,10 @@ import { RULE_COMMENT } from './layout.ts';
 const FAMILIES = ['iptables', 'ip6tables'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** Chains of kube-proxy and of the kubelet: they are the node's, as `make up` refuses to start where another Kubernetes made some. */
+/**
+ * Chains of kube-proxy and of the kubelet: they are the node's, as `make up` refuses to start where another Kubernetes
+ * made some.
+ */
 const OUR_CHAIN = /^KUBE-/;
 
 /** All rules, or nothing where the machine has no such tables. */
@@ -13,7 +16,10 @@ export async function savedRules(family: Family): Promise<string> {
   return result?.code === 0 ? result.stdout : '';
 }
 
-/** What the rules say, in a form that two snapshots can be compared in: no counters, no comments, no empty built-in chains. */
+/**
+ * What the rules say, in a form that two snapshots can be compared in: no counters, no comments, no empty built-in
+ * chains.
+ */
 export function comparableRules(saved: string): string[] {
   const lines: string[] = [];
   let table = '';
@@ -32,8 +38,8 @@ export function isOurRule(comparable: string): boolean {
 }
 
 /**
- * Input for `iptables-restore --noflush` that takes away our rules and chains and touches nothing else: each of our chains is
- * flushed, then the rules elsewhere that are ours or lead to ours are deleted, then the chains.
+ * Input for `iptables-restore --noflush` that takes away our rules and chains and touches nothing else: each of our
+ * chains is flushed, then the rules elsewhere that are ours or lead to ours are deleted, then the chains.
  */
 export function removalOf(saved: string): string {
   const output: string[] = [];
@@ -45,7 +51,13 @@ export function removalOf(saved: string): string {
     const ours = chains.filter((chain) => OUR_CHAIN.test(chain));
     const rules = lines.filter((line) => line.startsWith('-A ') && !OUR_CHAIN.test(line.slice(3)) && isOurRule(line));
     if (ours.length === 0 && rules.length === 0) continue;
-    output.push(table, ...ours.map((chain) => `:${chain} - [0:0]`), ...rules.map((rule) => rule.replace(/^-A/, '-D')), ...ours.map((chain) => `-X ${chain}`), 'COMMIT');
+    output.push(
+      table,
+      ...ours.map((chain) => `:${chain} - [0:0]`),
+      ...rules.map((rule) => rule.replace(/^-A/, '-D')),
+      ...ours.map((chain) => `-X ${chain}`),
+      'COMMIT',
+    );
   }
   return output.length === 0 ? '' : `${output.join('\n')}\n`;
 }
@@ -58,8 +70,14 @@ export async function removeOurRules(): Promise<void> {
 }
 
 /** Adds a rule unless it is there. */
-export async function ensureRule(table: string, chain: string, position: 'append' | 'insert', rule: readonly string[]): Promise<void> {
+export async function ensureRule(
+  table: string,
+  chain: string,
+  position: 'append' | 'insert',
+  rule: readonly string[],
+): Promise<void> {
   const marked = [...rule.slice(0, -2), '-m', 'comment', '--comment', RULE_COMMENT, ...rule.slice(-2)];
   const there = await attempt('iptables', ['-w', '10', '-t', table, '-C', chain, ...marked]);
-  if (there.code !== 0) await run('iptables', ['-w', '10', '-t', table, position === 'append' ? '-A' : '-I', chain, ...marked]);
+  if (there.code !== 0)
+    await run('iptables', ['-w', '10', '-t', table, position === 'append' ? '-A' : '-I', chain, ...marked]);
 }

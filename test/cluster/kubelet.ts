@@ -40,7 +40,11 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
         port: layout.ports.kubelet,
         healthzBindAddress: '127.0.0.1',
         healthzPort: layout.ports.kubeletHealth,
-        authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: join(layout.pkiDir, 'ca.crt') } },
+        authentication: {
+          anonymous: { enabled: false },
+          webhook: { enabled: true },
+          x509: { clientCAFile: join(layout.pkiDir, 'ca.crt') },
+        },
         authorization: { mode: 'Webhook' },
         tlsCertFile: join(layout.pkiDir, 'kubelet-server.crt'),
         tlsPrivateKeyFile: join(layout.pkiDir, 'kubelet-server.key'),
@@ -62,7 +66,12 @@ export function kubelet(plane: ControlPlane, settings: Settings): Daemon {
         // Images come by import, not by pull: collecting them would lose them.
         imageGCHighThresholdPercent: 100,
         imageGCLowThresholdPercent: 99,
-        evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '500Mi', 'imagefs.available': '500Mi', 'nodefs.inodesFree': '1%' },
+        evictionHard: {
+          'memory.available': '100Mi',
+          'nodefs.available': '500Mi',
+          'imagefs.available': '500Mi',
+          'nodefs.inodesFree': '1%',
+        },
         shutdownGracePeriod: '0s',
         kubeAPIQPS: 100,
         kubeAPIBurst: 200,

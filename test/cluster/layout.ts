@@ -31,7 +31,10 @@ export const BRIDGE = 'probeyard0';
 /** Stands in every iptables rule that is not kube-proxy's or the kubelet's. */
 export const RULE_COMMENT = 'probeyard-node';
 
-/** The node. Its ports are the usual ones of Kubernetes; they listen on the pod bridge or on loopback, never on the network. */
+/**
+ * The node. Its ports are the usual ones of Kubernetes; they listen on the pod bridge or on loopback, never on the
+ * network.
+ */
 export const NODE: Layout = layout('probeyard-node', {
   etcd: 2379,
   etcdPeer: 2380,

@@ -1,7 +1,7 @@
 /**
  * Shows that `make down` leaves a machine as it was:
- *   node test/cluster/leftovers.ts write before.json; make up; make down; node test/cluster/leftovers.ts compare before.json
- * Lists everything that differs; ends with 1 if any of it is the node's.
+ *   node test/cluster/leftovers.ts write before.json; make up; make down; node test/cluster/leftovers.ts compare
+ * before.json Lists everything that differs; ends with 1 if any of it is the node's.
  */
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -39,7 +39,8 @@ export async function compare(before: Machine): Promise<{ lines: string[]; ours:
     for (const item of removed) tell(false, `${list} - ${item}`);
   }
   for (const [pid, program] of Object.entries(after.processes)) {
-    if (before.processes[pid] !== program) tell(isBelow(program, [join(cacheDir, 'bin')]), `process + ${pid} ${program}`);
+    if (before.processes[pid] !== program)
+      tell(isBelow(program, [join(cacheDir, 'bin')]), `process + ${pid} ${program}`);
   }
   return { lines, ours };
 }

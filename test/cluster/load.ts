@@ -20,7 +20,8 @@ export function steadyLoad(callers: number, ask: (caller: number, turn: number) 
   const over = new AbortController();
   const started = performance.now();
   const report = (text: string): void => {
-    if (wrong.length < MOST_WORDS) wrong.push(`after ${((performance.now() - started) / 1000).toFixed(1)} s: ${text.slice(0, 600)}`);
+    if (wrong.length < MOST_WORDS)
+      wrong.push(`after ${((performance.now() - started) / 1000).toFixed(1)} s: ${text.slice(0, 600)}`);
   };
   const caller = async (number: number): Promise<void> => {
     for (let turn = 0; !over.signal.aborted; turn++) {
@@ -37,7 +38,9 @@ export function steadyLoad(callers: number, ask: (caller: number, turn: number) 
   };
   const all = Array.from({ length: callers }, (_, number) => caller(number));
   return {
-    get answered() { return answered; },
+    get answered() {
+      return answered;
+    },
     async stop() {
       over.abort();
       await Promise.all(all);

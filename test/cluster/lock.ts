@@ -18,7 +18,10 @@ export async function locked<T>(file: string, work: () => Promise<T>): Promise<T
       const holder = read(file);
       const pid = Number(holder.split(' ')[0]);
       if (attempts > 3 || (pid > 0 && identity(pid) === holder)) {
-        throw new ClusterError('LOCKED', `another make up or make down is at work (pid ${pid}): wait for it, or end it`);
+        throw new ClusterError(
+          'LOCKED',
+          `another make up or make down is at work (pid ${pid}): wait for it, or end it`,
+        );
       }
       rmSync(file, { force: true });
     }

@@ -4,7 +4,6 @@ import { logOf } from './daemon.ts';
 import { DAEMONS } from './daemons.ts';
 import { NODE } from './layout.ts';
 
-
 /** `make logs [OF=kubelet] [FOLLOW=1]`: the end of each daemon's log. */
 const of = process.env['OF'];
 const files = DAEMONS.filter((name) => of === undefined || of === '' || name === of)
@@ -14,5 +13,9 @@ if (files.length === 0) {
   console.error(`no logs${of === undefined ? ': nothing is up' : ` of ${of}; there are ${DAEMONS.join(', ')}`}`);
   process.exitCode = 1;
 } else {
-  spawn('tail', ['-n', files.length === 1 ? '100' : '15', ...((process.env['FOLLOW'] ?? '') === '' ? [] : ['-F']), ...files], { stdio: 'inherit' });
+  spawn(
+    'tail',
+    ['-n', files.length === 1 ? '100' : '15', ...((process.env['FOLLOW'] ?? '') === '' ? [] : ['-F']), ...files],
+    { stdio: 'inherit' },
+  );
 }

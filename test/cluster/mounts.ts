@@ -7,7 +7,8 @@ export function mountPoints(mountinfo: string): string[] {
   for (const line of mountinfo.split('\n')) {
     const point = line.split(' ')[4];
     // The kernel writes a space as \040.
-    if (point !== undefined) points.push(point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
+    if (point !== undefined)
+      points.push(point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
   }
   return points;
 }
@@ -22,7 +23,9 @@ export function isBelow(path: string, folders: readonly string[]): boolean {
 
 /** Unmounts everything below the folders, the last mounted first; what is still busy is detached. */
 export async function unmountBelow(folders: readonly string[]): Promise<void> {
-  const points = readMountPoints().filter((point) => isBelow(point, folders)).toReversed();
+  const points = readMountPoints()
+    .filter((point) => isBelow(point, folders))
+    .toReversed();
   for (const point of points) {
     const result = await attempt('umount', [point]);
     if (result.code !== 0) await attempt('umount', ['--lazy', point]);

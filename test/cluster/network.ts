@@ -27,9 +27,9 @@ export function sysctlFile(name: string): string {
 }
 
 /**
- * The pod bridge, made here and not by the CNI plugin: the node's own address is on it, so the cluster works the same without any
- * network, on a laptop that changes networks, and is not to be reached from outside. One masquerading rule for all pods instead
- * of the plugin's chain for each saves several runs of iptables per pod start.
+ * The pod bridge, made here and not by the CNI plugin: the node's own address is on it, so the cluster works the same
+ * without any network, on a laptop that changes networks, and is not to be reached from outside. One masquerading rule
+ * for all pods instead of the plugin's chain for each saves several runs of iptables per pod start.
  */
 export async function ensureNetwork(settings: Settings): Promise<void> {
   for (const [name, wanted] of Object.entries(SYSCTLS)) if (wanted !== undefined) await setSysctl(name, wanted);
@@ -39,9 +39,18 @@ export async function ensureNetwork(settings: Settings): Promise<void> {
   await run('ip', ['link', 'set', BRIDGE, 'up']);
   // Cluster addresses work from the host too, even where it has no default route.
   await run('ip', ['route', 'replace', settings.serviceCidr, 'dev', BRIDGE, 'src', settings.hostIp]);
-  await ensureRule('nat', 'POSTROUTING', 'append', ['-s', settings.podCidr, '!', '-d', settings.podCidr, '-j', 'MASQUERADE']);
+  await ensureRule('nat', 'POSTROUTING', 'append', [
+    '-s',
+    settings.podCidr,
+    '!',
+    '-d',
+    settings.podCidr,
+    '-j',
+    'MASQUERADE',
+  ]);
   if (/^:FORWARD DROP/m.test(await savedRules('iptables'))) {
-    for (const direction of ['-i', '-o']) await ensureRule('filter', 'FORWARD', 'insert', [direction, BRIDGE, '-j', 'ACCEPT']);
+    for (const direction of ['-i', '-o'])
+      await ensureRule('filter', 'FORWARD', 'insert', [direction, BRIDGE, '-j', 'ACCEPT']);
   }
 }
 

@@ -55,9 +55,17 @@ export async function startNode(options: NodeOptions): Promise<Map<string, Outco
     const from = performance.now();
     const outcome = await ensureDaemon(layout, daemon, cgroups);
     outcomes.set(daemon.name, outcome);
-    if (outcome !== 'kept') say(`${daemon.name} ${outcome}, ready after ${((performance.now() - from) / 1000).toFixed(1)}s`);
+    if (outcome !== 'kept')
+      say(`${daemon.name} ${outcome}, ready after ${((performance.now() - from) / 1000).toFixed(1)}s`);
   };
-  const runtime = containerd({ layout, built, settings, sandboxImage: own.pause.name, snapshotter: host.snapshotter, restrictOomScore: !host.mayLowerOomScore });
+  const runtime = containerd({
+    layout,
+    built,
+    settings,
+    sandboxImage: own.pause.name,
+    snapshotter: host.snapshotter,
+    restrictOomScore: !host.mayLowerOomScore,
+  });
   const controlPlane = async (): Promise<void> => {
     await ensure(etcd(plane));
     await ensure(apiServer(plane));
@@ -95,7 +103,13 @@ async function rememberBefore(): Promise<void> {
 
 async function nodeReady(built: Built): Promise<void> {
   const ready = async (): Promise<boolean> =>
-    (await kubectl(built, ['get', 'node', NODE_NAME, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'])) === 'True';
+    (await kubectl(built, [
+      'get',
+      'node',
+      NODE_NAME,
+      '-o',
+      'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+    ])) === 'True';
   if (await ready().catch(() => false)) return;
   await timed('the node is Ready', () => until({ what: 'the node is Ready', timeoutMs: 120_000, everyMs: 250 }, ready));
 }
@@ -107,12 +121,25 @@ async function startDns(built: Built, settings: Settings, image: string): Promis
   // After a reboot the API server still has what was true before it: the name service is asked, then its pods.
   const names = new Resolver({ timeout: 1_000, tries: 1 });
   names.setServers([settings.dnsAddress]);
-  const answered = () => names.resolve4('kubernetes.default.svc.cluster.local').then(() => true, () => false);
+  const answered = () =>
+    names.resolve4('kubernetes.default.svc.cluster.local').then(
+      () => true,
+      () => false,
+    );
   const shown = async (): Promise<boolean> => {
-    const states = await kubectl(built, ['-n', 'kube-system', 'get', 'pods', '-l', 'k8s-app=kube-dns', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}']);
+    const states = await kubectl(built, [
+      '-n',
+      'kube-system',
+      'get',
+      'pods',
+      '-l',
+      'k8s-app=kube-dns',
+      '-o',
+      'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}',
+    ]);
     return /^True( True)*$/.test(states.trim());
   };
-  const ready = async (): Promise<boolean> => await answered() && await shown();
+  const ready = async (): Promise<boolean> => (await answered()) && (await shown());
   if (await ready()) return;
   await timed('CoreDNS is ready', () => until({ what: 'CoreDNS is ready', timeoutMs: 120_000, everyMs: 250 }, ready));
 }
@@ -123,7 +150,11 @@ async function ownImages(built: Built): Promise<Record<'pause' | 'coredns' | 'po
     const folder = built.get(part)!;
     const name = ownImage(part, built);
     const archive = join(folder, 'image.oci.tar');
-    if (!existsSync(archive)) await writeScratchImage({ name, files: { [`bin/${part}`]: join(folder, part) }, entrypoint: [`/bin/${part}`] }, archive);
+    if (!existsSync(archive))
+      await writeScratchImage(
+        { name, files: { [`bin/${part}`]: join(folder, part) }, entrypoint: [`/bin/${part}`] },
+        archive,
+      );
     return { name, archive };
   };
   return { pause: await make('pause'), coredns: await make('coredns'), podcheck: await make('podcheck') };

@@ -14,8 +14,8 @@ export interface ScratchImage {
 }
 
 /**
- * Writes an image of one layer as an OCI archive. The same files give the same bytes, and so the same digest: an import can tell
- * that nothing changed.
+ * Writes an image of one layer as an OCI archive. The same files give the same bytes, and so the same digest: an import
+ * can tell that nothing changed.
  */
 export async function writeScratchImage(image: ScratchImage, archive: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'probeyard-image-'));
@@ -49,7 +49,10 @@ export async function writeScratchImage(image: ScratchImage, archive: string): P
     const annotations = { 'io.containerd.image.name': image.name, 'org.opencontainers.image.ref.name': image.name };
     await writeFile(
       join(layout, 'index.json'),
-      JSON.stringify({ schemaVersion: 2, manifests: [{ mediaType: 'application/vnd.oci.image.manifest.v1+json', ...manifest, annotations }] }),
+      JSON.stringify({
+        schemaVersion: 2,
+        manifests: [{ mediaType: 'application/vnd.oci.image.manifest.v1+json', ...manifest, annotations }],
+      }),
     );
     await writeFile(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
     await mkdir(dirname(archive), { recursive: true });
@@ -68,7 +71,19 @@ async function blob(folder: string, content: unknown): Promise<{ digest: string;
 }
 
 async function tar(archive: string, folder: string): Promise<void> {
-  await run('tar', ['--create', '--file', archive, '--directory', folder, '--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '.']);
+  await run('tar', [
+    '--create',
+    '--file',
+    archive,
+    '--directory',
+    folder,
+    '--sort=name',
+    '--mtime=@0',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+    '.',
+  ]);
 }
 
 function sha256(bytes: Uint8Array): string {

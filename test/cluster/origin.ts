@@ -1,10 +1,17 @@
-/** A small origin on the host's own address of the pod bridge, the one private address that the local install lets sources lie at. */
+/**
+ * A small origin on the host's own address of the pod bridge, the one private address that the local install lets
+ * sources lie at.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-export interface Origin { url: string; requests: { path: string; range: string | undefined }[]; close(): Promise<void> }
+export interface Origin {
+  url: string;
+  requests: { path: string; range: string | undefined }[];
+  close(): Promise<void>;
+}
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
@@ -42,7 +49,11 @@ export async function serveFile(folder: string, request: IncomingMessage, respon
   }
   const content = await readFile(path);
   const range = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? '');
-  const headers = { 'content-type': 'application/octet-stream', 'accept-ranges': 'bytes', etag: `"${found.size}-${found.mtimeMs}"` };
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'accept-ranges': 'bytes',
+    etag: `"${found.size}-${found.mtimeMs}"`,
+  };
   if (!range || (range[1] === '' && range[2] === '')) {
     response.writeHead(200, { ...headers, 'content-length': content.length });
     response.end(request.method === 'HEAD' ? undefined : content);
@@ -54,6 +65,10 @@ export async function serveFile(folder: string, request: IncomingMessage, respon
     response.writeHead(416, { ...headers, 'content-range': `bytes */${content.length}` }).end();
     return;
   }
-  response.writeHead(206, { ...headers, 'content-range': `bytes ${first}-${last}/${content.length}`, 'content-length': last - first + 1 });
+  response.writeHead(206, {
+    ...headers,
+    'content-range': `bytes ${first}-${last}/${content.length}`,
+    'content-length': last - first + 1,
+  });
   response.end(request.method === 'HEAD' ? undefined : content.subarray(first, last + 1));
 }

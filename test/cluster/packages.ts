@@ -21,14 +21,27 @@ const NEEDS: readonly Need[] = [
   { debian: 'gcc', what: 'gcc', there: () => onPath('gcc') },
   { debian: 'libc6-dev', what: 'the static C library', there: canLinkStatically },
   { debian: 'pkg-config', what: 'pkg-config', there: () => onPath('pkg-config') },
-  { debian: 'libseccomp-dev', what: "libseccomp's headers", there: async () => onPath('pkg-config') && (await attempt('pkg-config', ['--exists', 'libseccomp'])).code === 0 },
+  {
+    debian: 'libseccomp-dev',
+    what: "libseccomp's headers",
+    there: async () => onPath('pkg-config') && (await attempt('pkg-config', ['--exists', 'libseccomp'])).code === 0,
+  },
   { debian: 'iproute2', what: 'ip', there: () => onPath('ip') },
   { debian: 'iptables', what: 'iptables', there: () => onPath('iptables-restore') },
   { debian: 'kmod', what: 'modprobe', there: () => onPath('modprobe') },
   { debian: 'mount', what: 'mount', there: () => onPath('mount') },
   { debian: 'tar', what: 'tar', there: () => onPath('tar') },
-  { debian: 'containernetworking-plugins', what: 'the CNI plugins bridge, host-local and loopback', there: () => cniFolder() !== undefined },
-  { debian: 'ca-certificates', what: 'the system certificates', there: () => ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt'].some((file) => existsSync(file)) },
+  {
+    debian: 'containernetworking-plugins',
+    what: 'the CNI plugins bridge, host-local and loopback',
+    there: () => cniFolder() !== undefined,
+  },
+  {
+    debian: 'ca-certificates',
+    what: 'the system certificates',
+    there: () =>
+      ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt'].some((file) => existsSync(file)),
+  },
 ];
 
 /** Installs with apt what is missing, or says what to install. */
@@ -37,7 +50,10 @@ export async function ensurePackages(): Promise<void> {
   if (missing.length === 0) return;
   const names = missing.map(({ debian }) => debian);
   if (!onPath('apt-get')) {
-    throw new ClusterError('PACKAGES_MISSING', `please install: ${missing.map(({ what, debian }) => `${what} (Debian: ${debian})`).join(', ')}`);
+    throw new ClusterError(
+      'PACKAGES_MISSING',
+      `please install: ${missing.map(({ what, debian }) => `${what} (Debian: ${debian})`).join(', ')}`,
+    );
   }
   say(`installing the Debian packages ${names.join(', ')}`);
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
@@ -47,7 +63,11 @@ export async function ensurePackages(): Promise<void> {
     await run('apt-get', install, { env });
   }
   const still = await findMissing();
-  if (still.length > 0) throw new ClusterError('PACKAGES_MISSING', `installed ${names.join(', ')}, but this is still missing: ${still.map(({ what }) => what).join(', ')}`);
+  if (still.length > 0)
+    throw new ClusterError(
+      'PACKAGES_MISSING',
+      `installed ${names.join(', ')}, but this is still missing: ${still.map(({ what }) => what).join(', ')}`,
+    );
 }
 
 /** Go is not taken from Debian: its release there is years too old for Kubernetes. */
@@ -58,7 +78,10 @@ export async function checkGo(needed: string): Promise<void> {
   if (compareVersions(version, '1.21') < 0) throw new ClusterError('GO_TOO_OLD', `${version} is too old: ${hint}`);
   const toolchain = (await run('go', ['env', 'GOTOOLCHAIN'], { cwd: '/' })).trim();
   if (compareVersions(version, needed) < 0 && toolchain === 'local') {
-    throw new ClusterError('GO_TOO_OLD', `${version} is too old and may not fetch a newer one (GOTOOLCHAIN=local): ${hint}, or set GOTOOLCHAIN=auto`);
+    throw new ClusterError(
+      'GO_TOO_OLD',
+      `${version} is too old and may not fetch a newer one (GOTOOLCHAIN=local): ${hint}, or set GOTOOLCHAIN=auto`,
+    );
   }
 }
 

@@ -7,7 +7,10 @@ export interface Part {
   tags?: string;
   ldflags?: string;
   cgo?: boolean;
-  /** A module whose published form lacks files that its own build would make: these stand in for them, by their place in it. */
+  /**
+   * A module whose published form lacks files that its own build would make: these stand in for them, by their place in
+   * it.
+   */
   completed?: { module: string; files: Readonly<Record<string, string>> };
   /** What a first build took here, with two cores and cold caches: for the progress lines only. */
   coldSeconds: number;
@@ -26,7 +29,10 @@ const KUBERNETES = '1.36.3';
 const [major, minor] = KUBERNETES.split('.');
 const kubeVersion = 'k8s.io/component-base/version';
 
-/** Kubernetes last of the needed ones: whatever is wrong with the compilers shows in the first seconds, not after five minutes. */
+/**
+ * Kubernetes last of the needed ones: whatever is wrong with the compilers shows in the first seconds, not after five
+ * minutes.
+ */
 export const PARTS = {
   pause: part({ name: 'pause', version: '1', programs: [{ name: 'pause', source: 'pause.c' }], coldSeconds: 1 }),
   podcheck: part({ name: 'podcheck', version: '1', programs: [{ name: 'podcheck', source: '.' }], coldSeconds: 15 }),
@@ -39,11 +45,19 @@ export const PARTS = {
     cgo: true,
     coldSeconds: 16,
   }),
-  etcd: part({ name: 'etcd', version: '3.6', programs: [{ name: 'etcd', source: 'go.etcd.io/etcd/server/v3' }], coldSeconds: 32 }),
+  etcd: part({
+    name: 'etcd',
+    version: '3.6',
+    programs: [{ name: 'etcd', source: 'go.etcd.io/etcd/server/v3' }],
+    coldSeconds: 32,
+  }),
   containerd: part({
     name: 'containerd',
     version: '2.4.2',
-    programs: ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((name) => ({ name, source: `github.com/containerd/containerd/v2/cmd/${name}` })),
+    programs: ['containerd', 'containerd-shim-runc-v2', 'ctr'].map((name) => ({
+      name,
+      source: `github.com/containerd/containerd/v2/cmd/${name}`,
+    })),
     tags: 'no_btrfs no_devmapper no_zfs',
     ldflags: '-X github.com/containerd/containerd/v2/version.Version=v2.4.2',
     coldSeconds: 60,
@@ -51,15 +65,22 @@ export const PARTS = {
   kubernetes: part({
     name: 'kubernetes',
     version: KUBERNETES,
-    programs: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy', 'kubectl'].map((name) => ({
-      name,
-      source: `k8s.io/kubernetes/cmd/${name}`,
-    })),
+    programs: ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy', 'kubectl'].map(
+      (name) => ({
+        name,
+        source: `k8s.io/kubernetes/cmd/${name}`,
+      }),
+    ),
     ldflags: `-X ${kubeVersion}.gitVersion=v${KUBERNETES} -X ${kubeVersion}.gitMajor=${major} -X ${kubeVersion}.gitMinor=${minor}`,
     coldSeconds: 335,
   }),
   coredns: part({ name: 'coredns', version: '1.15.0', programs: [{ name: 'coredns', source: '.' }], coldSeconds: 60 }),
-  helm: part({ name: 'helm', version: '4', programs: [{ name: 'helm', source: 'helm.sh/helm/v4/cmd/helm' }], coldSeconds: 120 }),
+  helm: part({
+    name: 'helm',
+    version: '4',
+    programs: [{ name: 'helm', source: 'helm.sh/helm/v4/cmd/helm' }],
+    coldSeconds: 120,
+  }),
   'nats-server': part({
     name: 'nats-server',
     version: '2.15',
@@ -70,17 +91,39 @@ export const PARTS = {
     name: 'mediamtx',
     version: '1.15.3',
     programs: [{ name: 'mediamtx', source: '.' }],
-    completed: { module: 'github.com/bluenviron/mediamtx', files: { 'internal/core/VERSION': 'VERSION', 'internal/servers/hls/hls.min.js': 'hls.min.js' } },
+    completed: {
+      module: 'github.com/bluenviron/mediamtx',
+      files: { 'internal/core/VERSION': 'VERSION', 'internal/servers/hls/hls.min.js': 'hls.min.js' },
+    },
     coldSeconds: 270,
   }),
-  versitygw: part({ name: 'versitygw', version: '1.8.0', programs: [{ name: 'versitygw', source: 'github.com/versity/versitygw/cmd/versitygw' }], coldSeconds: 120 }),
-  kwok: part({ name: 'kwok', version: '0.8', programs: [{ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok' }], coldSeconds: 100 }),
+  versitygw: part({
+    name: 'versitygw',
+    version: '1.8.0',
+    programs: [{ name: 'versitygw', source: 'github.com/versity/versitygw/cmd/versitygw' }],
+    coldSeconds: 120,
+  }),
+  kwok: part({
+    name: 'kwok',
+    version: '0.8',
+    programs: [{ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok' }],
+    coldSeconds: 100,
+  }),
 } as const;
 
 export type PartName = keyof typeof PARTS;
 
 /** The order in which `make up` builds. */
-export const NODE_PARTS: readonly PartName[] = ['pause', 'podcheck', 'runc', 'etcd', 'containerd', 'kubernetes', 'coredns', 'helm'];
+export const NODE_PARTS: readonly PartName[] = [
+  'pause',
+  'podcheck',
+  'runc',
+  'etcd',
+  'containerd',
+  'kubernetes',
+  'coredns',
+  'helm',
+];
 export const SIMULATED_PARTS: readonly PartName[] = ['etcd', 'kubernetes', 'kwok'];
 
 function part(definition: Part): Part {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { cluster, eventually, jobOf, stateOf, type Cluster, type Envelope } from './fixture.ts';
 
-interface ToolPart { success: boolean; duration: number; usage: number; error?: string; response: unknown }
+interface ToolPart {
+  success: boolean;
+  duration: number;
+  usage: number;
+  error?: string;
+  response: unknown;
+}
 const part = (envelope: Envelope, tool: string): ToolPart | undefined => envelope[tool] as ToolPart | undefined;
 
 describe('a probe, from the request to the envelope', function () {
@@ -20,12 +26,18 @@ describe('a probe, from the request to the envelope', function () {
     assert.equal(json.success, true);
     assert.match(json.metadata?.request_id ?? '', /^[0-9a-f-]{36}$/);
     assert.equal(headers.get('x-request-id'), json.metadata?.request_id);
-    const ffprobe = part(json, 'ffprobe')?.response as { format: { filename: string; nb_streams: number }; streams: { codec_type: string }[] };
+    const ffprobe = part(json, 'ffprobe')?.response as {
+      format: { filename: string; nb_streams: number };
+      streams: { codec_type: string }[];
+    };
     assert.equal(ffprobe.format.filename, source);
     assert.deepEqual(ffprobe.streams.map(({ codec_type }) => codec_type).sort(), ['audio', 'video']);
     const mediainfo = part(json, 'mediainfo')?.response as { media: { '@ref': string; track: { '@type': string }[] } };
     assert.equal(mediainfo.media['@ref'], source);
-    assert.deepEqual(mediainfo.media.track.map((track) => track['@type']), ['General', 'Video', 'Audio']);
+    assert.deepEqual(
+      mediainfo.media.track.map((track) => track['@type']),
+      ['General', 'Video', 'Audio'],
+    );
     assert.ok((json.metadata?.io_usage ?? 0) > 1_000, 'bytes read were counted');
   });
 
@@ -38,10 +50,15 @@ describe('a probe, from the request to the envelope', function () {
   });
 
   it('GET and bracket notation do the same', async () => {
-    const { status, json } = await c.get(`/v1/probe/file?url=${encodeURIComponent(source)}&mediainfo[enabled]=false&ffprobe[show_format]=true&ffprobe[show_streams]=false`);
+    const { status, json } = await c.get(
+      `/v1/probe/file?url=${encodeURIComponent(source)}&mediainfo[enabled]=false&ffprobe[show_format]=true&ffprobe[show_streams]=false`,
+    );
     assert.equal(status, 200);
     assert.equal(part(json, 'mediainfo'), undefined);
-    assert.deepEqual(Object.keys(part(json, 'ffprobe')?.response as object).filter((key) => key === 'streams'), []);
+    assert.deepEqual(
+      Object.keys(part(json, 'ffprobe')?.response as object).filter((key) => key === 'streams'),
+      [],
+    );
   });
 
   it('only, inject_output and inject_json shape the answer', async () => {
@@ -94,7 +111,17 @@ describe('a probe, from the request to the envelope', function () {
     ['a file: source', { url: 'file:///etc/passwd' }, 400, /url must begin with one of/],
     ['no url', {}, 400, /url/],
     ['an unknown name', { url: 'http://example.com/a', ffprob: {} }, 400, /ffprob.*ffprobe/],
-    ['all tools disabled', { url: 'http://example.com/a', ffprobe: { enabled: false }, mediainfo: { enabled: false }, probe_report: { enabled: false } }, 400, /./],
+    [
+      'all tools disabled',
+      {
+        url: 'http://example.com/a',
+        ffprobe: { enabled: false },
+        mediainfo: { enabled: false },
+        probe_report: { enabled: false },
+      },
+      400,
+      /./,
+    ],
   ];
   for (const [title, body, status, message] of bad) {
     it(`${title} is ${status}`, async () => {
@@ -104,7 +131,7 @@ describe('a probe, from the request to the envelope', function () {
     });
   }
 
-  it('an origin that is not there, or says 404, is 404; media that is none is the tools\' failure', async () => {
+  it("an origin that is not there, or says 404, is 404; media that is none is the tools' failure", async () => {
     const origin = await c.origin((request, response) => {
       if (request.url?.startsWith('/text')) response.writeHead(200, { 'content-length': 5 }).end('hello');
       else response.writeHead(404).end();
@@ -114,7 +141,9 @@ describe('a probe, from the request to the envelope', function () {
     await origin.close();
     const gone = await c.probe({ url: `${origin.url}/nothing.mp4` });
     assert.equal(gone.status, 404, gone.text);
-    const text = await c.origin((_request, response) => void response.writeHead(200, { 'content-length': 5 }).end('hello'));
+    const text = await c.origin(
+      (_request, response) => void response.writeHead(200, { 'content-length': 5 }).end('hello'),
+    );
     const none = await c.probe({ url: `${text.url}/x.mp4` });
     assert.equal(none.status, 200, none.text);
     assert.equal(part(none.json, 'ffprobe')?.success, false);
@@ -132,12 +161,30 @@ describe('a probe, from the request to the envelope', function () {
     assert.doesNotMatch(await c.kubectl('-n', 'probeyard', 'get', 'pj', id, '-o', 'yaml'), new RegExp(secret));
     assert.doesNotMatch(await c.kubectl('get', 'events', '-A', '-o', 'json'), new RegExp(secret));
     for (const component of ['api', 'controller']) {
-      assert.doesNotMatch(await c.kubectl('-n', 'probeyard', 'logs', '-l', `app.kubernetes.io/component=${component}`, '--tail=2000'), new RegExp(secret));
+      assert.doesNotMatch(
+        await c.kubectl('-n', 'probeyard', 'logs', '-l', `app.kubernetes.io/component=${component}`, '--tail=2000'),
+        new RegExp(secret),
+      );
     }
-    const runners = await c.kubectl('-n', 'probeyard-runners', 'get', 'pods', '-l', 'app.kubernetes.io/component=runner', '--field-selector=status.phase=Running', '-o', 'name');
-    for (const runner of runners.trim().split('\n').filter((name) => name !== '')) {
+    const runners = await c.kubectl(
+      '-n',
+      'probeyard-runners',
+      'get',
+      'pods',
+      '-l',
+      'app.kubernetes.io/component=runner',
+      '--field-selector=status.phase=Running',
+      '-o',
+      'name',
+    );
+    for (const runner of runners
+      .trim()
+      .split('\n')
+      .filter((name) => name !== '')) {
       // A runner that served credentials is ended right after: gone is as good as silent.
-      const logs = await c.kubectl('-n', 'probeyard-runners', 'logs', runner, '--all-containers', '--tail=2000').catch(() => '');
+      const logs = await c
+        .kubectl('-n', 'probeyard-runners', 'logs', runner, '--all-containers', '--tail=2000')
+        .catch(() => '');
       assert.doesNotMatch(logs, new RegExp(secret));
     }
     assert.doesNotMatch(await c.sql(`select * from requests where id = '${id}'`), new RegExp(secret));

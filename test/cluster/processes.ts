@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { until } from './deadline.ts';
 
 /**
- * A process of ours, known again after `make` has ended. The boot and the start time belong to its name: a process id alone may
- * long have gone to someone else's process.
+ * A process of ours, known again after `make` has ended. The boot and the start time belong to its name: a process id
+ * alone may long have gone to someone else's process.
  */
 export interface Running {
   pid: number;
@@ -26,7 +26,8 @@ export interface StartOptions {
   cgroups?: readonly string[];
 }
 
-// Written by the process itself before it becomes the daemon, so that no kill of ours can leave a daemon without a record.
+// Written by the process itself before it becomes the daemon, so that no kill of ours can leave a daemon without a
+// record.
 const WRAPPER = `
 read -r boot < /proc/sys/kernel/random/boot_id
 read -r stat < /proc/$$/stat
@@ -62,7 +63,9 @@ export function readRunning(record: string): Running | undefined {
   const parsed = parseRecord(readText(record));
   if (parsed === undefined || parsed.boot !== readText('/proc/sys/kernel/random/boot_id').trim()) return undefined;
   const now = parseStat(readText(`/proc/${parsed.running.pid}/stat`));
-  return now !== undefined && now.startTicks === parsed.running.startTicks && now.state !== 'Z' ? parsed.running : undefined;
+  return now !== undefined && now.startTicks === parsed.running.startTicks && now.state !== 'Z'
+    ? parsed.running
+    : undefined;
 }
 
 /** Asks a process to end, then makes it; returns when it is gone, and with it its ports. */
@@ -71,7 +74,9 @@ export async function stopProcess(record: string, graceMs: number): Promise<bool
   if (running !== undefined) {
     process.kill(running.pid, 'SIGTERM');
     const gone = () => readRunning(record) === undefined;
-    await until({ what: `process ${running.pid} ends`, timeoutMs: graceMs, everyMs: 20 }, gone).catch(() => process.kill(running.pid, 'SIGKILL'));
+    await until({ what: `process ${running.pid} ends`, timeoutMs: graceMs, everyMs: 20 }, gone).catch(() =>
+      process.kill(running.pid, 'SIGKILL'),
+    );
     await until({ what: `process ${running.pid} ends after a kill`, timeoutMs: 10_000, everyMs: 20 }, gone);
   }
   rmSync(record, { force: true });
@@ -93,7 +98,9 @@ export interface Stat {
 export function parseStat(text: string): Stat | undefined {
   const match = /^(\d+) \((.*)\) (\S) (.*)$/s.exec(text.trim());
   const startTicks = match?.[4]?.split(' ')[18];
-  return match === null || startTicks === undefined ? undefined : { pid: Number(match[1]), name: match[2]!, state: match[3]!, startTicks };
+  return match === null || startTicks === undefined
+    ? undefined
+    : { pid: Number(match[1]), name: match[2]!, state: match[3]!, startTicks };
 }
 
 export function parseRecord(text: string): { boot: string; running: Running } | undefined {

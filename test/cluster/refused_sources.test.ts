@@ -16,8 +16,12 @@ function trap(host: string): Promise<{ port: number; connections: () => number; 
       resolve({
         port: (server.address() as AddressInfo).port,
         connections: () => connections,
-        close: () => new Promise((done) => { server.close(() => done()); }),
-      }));
+        close: () =>
+          new Promise((done) => {
+            server.close(() => done());
+          }),
+      }),
+    );
   });
 }
 
@@ -27,7 +31,9 @@ describe('an address inside is never connected to', function () {
   let nodeIp: string;
   before(async () => {
     c = await cluster();
-    nodeIp = (await c.kubectl('get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}')).trim();
+    nodeIp = (
+      await c.kubectl('get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}')
+    ).trim();
   });
   after(() => c.close());
 
@@ -41,7 +47,7 @@ describe('an address inside is never connected to', function () {
     ['loopback mapped into IPv6', 'http://[::ffff:127.0.0.1]:PORT/a.mp4'],
     ['the unspecified address', 'http://0.0.0.0:PORT/a.mp4'],
     ['cloud metadata', 'http://169.254.169.254/latest/meta-data/'],
-    ['the API server\'s service', 'https://10.96.0.1/version'],
+    ["the API server's service", 'https://10.96.0.1/version'],
     ['the API server by name', 'https://kubernetes.default.svc.cluster.local/version'],
     ['our own API by name', 'http://probeyard-api.probeyard.svc.cluster.local/healthz'],
     ['NATS by name', 'http://probeyard-nats.probeyard.svc.cluster.local:4222/'],
@@ -74,7 +80,12 @@ describe('an address inside is never connected to', function () {
   it('a redirect to inside is 400, and nothing connects', async () => {
     const watched = await trap('127.0.0.1');
     try {
-      for (const target of [`http://127.0.0.1:${watched.port}/x.mp4`, 'http://169.254.169.254/x.mp4', 'http://10.96.0.1/x.mp4', `http://[::1]:${watched.port}/x.mp4`]) {
+      for (const target of [
+        `http://127.0.0.1:${watched.port}/x.mp4`,
+        'http://169.254.169.254/x.mp4',
+        'http://10.96.0.1/x.mp4',
+        `http://[::1]:${watched.port}/x.mp4`,
+      ]) {
         const origin = await c.origin((_request, response) => void response.writeHead(302, { location: target }).end());
         const { status, text } = await c.probe({ url: `${origin.url}/a.mp4` });
         assert.equal(status, 400, `${target}: ${text}`);
@@ -88,8 +99,19 @@ describe('an address inside is never connected to', function () {
   it('a playlist that names inside addresses fails as a tool, and nothing connects', async () => {
     const watched = await trap('127.0.0.1');
     try {
-      const playlist = ['#EXTM3U', '#EXT-X-TARGETDURATION:6', `#EXT-X-KEY:METHOD=AES-128,URI="http://127.0.0.1:${watched.port}/key"`, '#EXTINF:6,', `http://127.0.0.1:${watched.port}/s.ts`, '#EXT-X-ENDLIST', ''].join('\n');
-      const origin = await c.origin((_request, response) => void response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' }).end(playlist));
+      const playlist = [
+        '#EXTM3U',
+        '#EXT-X-TARGETDURATION:6',
+        `#EXT-X-KEY:METHOD=AES-128,URI="http://127.0.0.1:${watched.port}/key"`,
+        '#EXTINF:6,',
+        `http://127.0.0.1:${watched.port}/s.ts`,
+        '#EXT-X-ENDLIST',
+        '',
+      ].join('\n');
+      const origin = await c.origin(
+        (_request, response) =>
+          void response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' }).end(playlist),
+      );
       const { status, json } = await c.probe({ url: `${origin.url}/a.m3u8`, only: 'ffprobe' });
       assert.equal(status, 200);
       assert.equal(json.success, false);

@@ -13,8 +13,8 @@ export function nameIn(registry: string, ref: string): string {
 }
 
 /**
- * Pushes the images with whatever the machine has for it; logging in is left to that program. Returns them with the digests that
- * the registry knows them by: a push may compress layers, and that changes the digest.
+ * Pushes the images with whatever the machine has for it; logging in is left to that program. Returns them with the
+ * digests that the registry knows them by: a push may compress layers, and that changes the digest.
  */
 export async function pushImages(registry: string, images: readonly BuiltImage[]): Promise<BuiltImage[]> {
   const push = pusher();
@@ -30,7 +30,8 @@ type Push = (archive: string, target: string) => Promise<string>;
 
 function pusher(): Push {
   if (onPath('skopeo')) return skopeo;
-  for (const tool of ['podman', 'buildah']) if (onPath(tool)) return (archive, target) => pullAndPush(tool, archive, target);
+  for (const tool of ['podman', 'buildah'])
+    if (onPath(tool)) return (archive, target) => pullAndPush(tool, archive, target);
   if (onPath('docker')) return docker;
   throw new ClusterError('NO_PUSHER', 'pushing images needs one of skopeo, podman, buildah or docker');
 }
@@ -55,7 +56,8 @@ async function pullAndPush(tool: string, archive: string, target: string): Promi
 async function docker(archive: string, target: string): Promise<string> {
   const loaded = await run('docker', ['load', '--input', archive]);
   const name = /Loaded image(?: ID)?: (\S+)/.exec(loaded)?.[1];
-  if (name === undefined) throw new ClusterError('PUSH_FAILED', `docker load ${archive} did not say what it loaded:\n${loaded}`);
+  if (name === undefined)
+    throw new ClusterError('PUSH_FAILED', `docker load ${archive} did not say what it loaded:\n${loaded}`);
   await run('docker', ['tag', name, target]);
   const said = await run('docker', ['push', target]);
   const digest = /digest: (sha256:[0-9a-f]{64})/.exec(said)?.[1];

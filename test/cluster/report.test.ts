@@ -8,7 +8,13 @@ import { sampleOf } from '../c2pa/samples.ts';
 import { sendFile } from '../source/origin.ts';
 import { cluster, fixtures, type Cluster, type Envelope } from './fixture.ts';
 
-interface Part { success: boolean; error?: string; duration: number; usage: number; response: Report }
+interface Part {
+  success: boolean;
+  error?: string;
+  duration: number;
+  usage: number;
+  response: Report;
+}
 const reportIn = (json: Envelope): Part => json['probe_report'] as Part;
 const toolsIn = (json: Envelope): string[] => ['ffprobe', 'mediainfo', 'probe_report'].filter((name) => name in json);
 const typesOf = ({ streams }: Report): string[] => streams.map((stream) => (stream as { type: string }).type);
@@ -17,11 +23,38 @@ const typesOf = ({ streams }: Report): string[] => streams.map((stream) => (stre
 function playlistFiles(): Record<string, Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-report-'));
   try {
-    const files: Record<string, Buffer> = { '/main.m3u8': Buffer.from('#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=300000,RESOLUTION=160x90\nlarge.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=100000,RESOLUTION=64x36\nsmall.m3u8\n') };
-    for (const [name, size] of [['large', '160x90'], ['small', '64x36']] as const) {
-      execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=2`, '-c:v', 'libx264', '-preset', 'ultrafast', '-f', 'mpegts', `${name}.ts`], { cwd: folder });
+    const files: Record<string, Buffer> = {
+      '/main.m3u8': Buffer.from(
+        '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=300000,RESOLUTION=160x90\nlarge.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=100000,RESOLUTION=64x36\nsmall.m3u8\n',
+      ),
+    };
+    for (const [name, size] of [
+      ['large', '160x90'],
+      ['small', '64x36'],
+    ] as const) {
+      execFileSync(
+        'ffmpeg',
+        [
+          '-v',
+          'error',
+          '-f',
+          'lavfi',
+          '-i',
+          `testsrc2=size=${size}:rate=25:duration=2`,
+          '-c:v',
+          'libx264',
+          '-preset',
+          'ultrafast',
+          '-f',
+          'mpegts',
+          `${name}.ts`,
+        ],
+        { cwd: folder },
+      );
       files[`/${name}.ts`] = readFileSync(join(folder, `${name}.ts`));
-      files[`/${name}.m3u8`] = Buffer.from(`#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n${name}.ts\n#EXT-X-ENDLIST\n`);
+      files[`/${name}.m3u8`] = Buffer.from(
+        `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n${name}.ts\n#EXT-X-ENDLIST\n`,
+      );
     }
     return files;
   } finally {
@@ -37,15 +70,27 @@ describe('probe_report on the cluster', function () {
   before(async () => {
     c = await cluster();
     const files: Record<string, Buffer> = {
-      '/tiny.mp4': readFileSync(join(fixtures, 'tiny.mp4')), '/tiny.mkv': readFileSync(join(fixtures, 'tiny.mp4')), '/sound.wav': sampleOf('WAV').bytes, '/picture.png': sampleOf('PNG').bytes, '/noise.bin': Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919 + (index >> 3) * 31) & 255)),
+      '/tiny.mp4': readFileSync(join(fixtures, 'tiny.mp4')),
+      '/tiny.mkv': readFileSync(join(fixtures, 'tiny.mp4')),
+      '/sound.wav': sampleOf('WAV').bytes,
+      '/picture.png': sampleOf('PNG').bytes,
+      '/noise.bin': Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 7919 + (index >> 3) * 31) & 255)),
       ...(hasFfmpeg ? playlistFiles() : {}),
     };
-    origin = (await c.origin((request, response) => {
-      const path = (request.url ?? '').split('?')[0] ?? '';
-      const file = files[path];
-      if (file) sendFile(file, request, response, path.endsWith('.m3u8') ? { 'content-type': 'application/vnd.apple.mpegurl' } : {});
-      else response.writeHead(404).end('not here');
-    })).url;
+    origin = (
+      await c.origin((request, response) => {
+        const path = (request.url ?? '').split('?')[0] ?? '';
+        const file = files[path];
+        if (file)
+          sendFile(
+            file,
+            request,
+            response,
+            path.endsWith('.m3u8') ? { 'content-type': 'application/vnd.apple.mpegurl' } : {},
+          );
+        else response.writeHead(404).end('not here');
+      })
+    ).url;
   });
   after(() => c.close());
 
@@ -59,7 +104,11 @@ describe('probe_report on the cluster', function () {
     assert.ok(!response.warnings.some(({ code }) => code === 'single-source'), 'from both');
     const bare = await c.probe({ url: `${origin}/tiny.mp4`, only: 'probe_report', inject_output: true });
     assert.deepEqual(bare.json, response);
-    const disabled = await c.probe({ url: `${origin}/tiny.mp4`, ffprobe: { enabled: false }, mediainfo: { enabled: false } });
+    const disabled = await c.probe({
+      url: `${origin}/tiny.mp4`,
+      ffprobe: { enabled: false },
+      mediainfo: { enabled: false },
+    });
     assert.deepEqual(toolsIn(disabled.json), ['probe_report']);
     assert.deepEqual(reportIn(disabled.json).response, response);
   });
@@ -67,23 +116,39 @@ describe('probe_report on the cluster', function () {
   it('beside the tools: it costs nothing, and one document holds it', async () => {
     const { json } = await c.probe({ url: `${origin}/tiny.mp4`, inject_json: true });
     assert.equal(reportIn(json).usage, 0);
-    assert.deepEqual((json['ffprobe'] as { response: { probe_report: Report } }).response.probe_report, reportIn(json).response);
+    assert.deepEqual(
+      (json['ffprobe'] as { response: { probe_report: Report } }).response.probe_report,
+      reportIn(json).response,
+    );
   });
 
   it('prefer wins every field, and diff=false leaves the list out', async () => {
     for (const prefer of ['ffprobe', 'mediainfo'] as const) {
       const { response } = reportIn((await c.probe({ url: `${origin}/tiny.mp4`, probe_report: { prefer } })).json);
-      assert.ok((response.diff ?? []).every(({ chosen }) => chosen === prefer), JSON.stringify(response.diff));
+      assert.ok(
+        (response.diff ?? []).every(({ chosen }) => chosen === prefer),
+        JSON.stringify(response.diff),
+      );
       assert.ok(response.diff !== undefined);
     }
-    assert.ok(!('diff' in reportIn((await c.probe({ url: `${origin}/tiny.mp4`, probe_report: { diff: false } })).json).response));
+    assert.ok(
+      !(
+        'diff' in reportIn((await c.probe({ url: `${origin}/tiny.mp4`, probe_report: { diff: false } })).json).response
+      ),
+    );
   });
 
   it('of one tool, whichever that is, with a warning', async () => {
     for (const missing of ['ffprobe', 'mediainfo']) {
-      const { response, success } = reportIn((await c.probe({ url: `${origin}/tiny.mp4`, [missing]: { enabled: false } })).json);
+      const { response, success } = reportIn(
+        (await c.probe({ url: `${origin}/tiny.mp4`, [missing]: { enabled: false } })).json,
+      );
       assert.ok(success);
-      assert.deepEqual(response.warnings.map(({ code }) => code).filter((code) => code === 'single-source'), ['single-source'], missing);
+      assert.deepEqual(
+        response.warnings.map(({ code }) => code).filter((code) => code === 'single-source'),
+        ['single-source'],
+        missing,
+      );
       assert.equal((response['codec'] as { name: string }).name, 'h264');
     }
   });

@@ -9,8 +9,10 @@ const POOL = 'short';
 const EXTRA = 'nightly';
 const REMOVED = 'ffprobe-4.1';
 
-const isAvailable = ({ status }: ProbeTool): boolean => status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;
-const isOk = (envelope: Record<string, unknown>): boolean => (envelope['ffprobe'] as { success?: boolean } | undefined)?.success === true;
+const isAvailable = ({ status }: ProbeTool): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;
+const isOk = (envelope: Record<string, unknown>): boolean =>
+  (envelope['ffprobe'] as { success?: boolean } | undefined)?.success === true;
 
 describe('a change of tools and pools while requests come', function () {
   this.timeout(180_000);
@@ -25,10 +27,16 @@ describe('a change of tools and pools while requests come', function () {
   const ask = (version: string) => c.probe({ url: source, only: 'ffprobe', ffprobe: { version } }, { token });
   const restore = (): Promise<ProbeTool> => {
     const { name, labels } = removed.metadata;
-    return c.kube.apply(PROBE_TOOLS, { metadata: { name, namespace: NAMESPACE, ...(labels ? { labels } : {}) }, spec: removed.spec }, { fieldManager: 'probeyard-catalog', force: true });
+    return c.kube.apply(
+      PROBE_TOOLS,
+      { metadata: { name, namespace: NAMESPACE, ...(labels ? { labels } : {}) }, spec: removed.spec },
+      { fieldManager: 'probeyard-catalog', force: true },
+    );
   };
   const deleteExtra = (): Promise<unknown> =>
-    c.kube.delete(PROBE_TOOLS, `ffprobe-${EXTRA}`, { namespace: NAMESPACE }).catch((error: unknown) => { if (!isKubeError(error, 'not-found')) throw error; });
+    c.kube.delete(PROBE_TOOLS, `ffprobe-${EXTRA}`, { namespace: NAMESPACE }).catch((error: unknown) => {
+      if (!isKubeError(error, 'not-found')) throw error;
+    });
 
   /** The pool's own generation is another one, its pods are of it, and none of an older one is left. */
   async function rolledFrom(before: string | undefined): Promise<void> {
@@ -38,8 +46,13 @@ describe('a change of tools and pools while requests come', function () {
     });
     await eventually('only pods of it are left', 90, async () => {
       const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.pool}=${POOL}` });
-      const ready = items.filter(({ status }) => status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'));
-      return ready.length >= (poolBefore.spec.minReady ?? 0) && items.every(({ metadata }) => metadata.labels?.[LABEL.generation] === generation);
+      const ready = items.filter(({ status }) =>
+        status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+      );
+      return (
+        ready.length >= (poolBefore.spec.minReady ?? 0) &&
+        items.every(({ metadata }) => metadata.labels?.[LABEL.generation] === generation)
+      );
     });
   }
 
@@ -52,7 +65,11 @@ describe('a change of tools and pools while requests come', function () {
     poolBefore = await pool();
     assert.equal((await c.probe({ url: source }, { token })).status, 200);
   });
-  beforeEach(() => { load = steadyLoad(3, (caller) => c.probe({ url: source, ffprobe: { version: ['latest', '5.1', '4.3'][caller] } }, { token })); });
+  beforeEach(() => {
+    load = steadyLoad(3, (caller) =>
+      c.probe({ url: source, ffprobe: { version: ['latest', '5.1', '4.3'][caller] } }, { token }),
+    );
+  });
   afterEach(async function () {
     const wrong = await load.stop();
     assert.deepEqual(wrong, [], `${wrong.length} of ${load.answered} requests`);
@@ -62,10 +79,19 @@ describe('a change of tools and pools while requests come', function () {
   after(async () => {
     await deleteExtra();
     await restore();
-    await c.kube.mergePatch(PROBE_POOLS, POOL, { spec: { resources: poolBefore.spec.resources ?? null } }, { namespace: NAMESPACE });
+    await c.kube.mergePatch(
+      PROBE_POOLS,
+      POOL,
+      { spec: { resources: poolBefore.spec.resources ?? null } },
+      { namespace: NAMESPACE },
+    );
     await eventually('the pool is as it was', 90, async () => {
       const { status, metadata } = await pool();
-      return isAvailable(await c.kube.get(PROBE_TOOLS, REMOVED, { namespace: NAMESPACE })) && status?.observedGeneration === metadata.generation && status?.generation === poolBefore.status?.generation;
+      return (
+        isAvailable(await c.kube.get(PROBE_TOOLS, REMOVED, { namespace: NAMESPACE })) &&
+        status?.observedGeneration === metadata.generation &&
+        status?.generation === poolBefore.status?.generation
+      );
     });
     await c.close();
   });
@@ -73,7 +99,10 @@ describe('a change of tools and pools while requests come', function () {
   it('a version that is added is proven, reaches every warm pod, and is answered', async () => {
     const before = (await pool()).status?.generation;
     const { spec } = await c.kube.get(PROBE_TOOLS, 'ffprobe-5.1', { namespace: NAMESPACE });
-    await c.kube.create(PROBE_TOOLS, { metadata: { name: `ffprobe-${EXTRA}`, namespace: NAMESPACE }, spec: { ...spec, version: EXTRA, latest: false } });
+    await c.kube.create(PROBE_TOOLS, {
+      metadata: { name: `ffprobe-${EXTRA}`, namespace: NAMESPACE },
+      spec: { ...spec, version: EXTRA, latest: false },
+    });
     await rolledFrom(before);
     const { status, json, text } = await ask(EXTRA);
     assert.equal(status, 200, text);
@@ -89,7 +118,8 @@ describe('a change of tools and pools while requests come', function () {
     });
     assert.equal(refused.status, 400, refused.text);
     // Said by the API, or by the leader where the API had not heard of it yet.
-    for (const words of [/nightly is not (available|there)/, /\b9\.0\b/, /\b4\.3\b/]) assert.match(refused.json.error ?? '', words);
+    for (const words of [/nightly is not (available|there)/, /\b9\.0\b/, /\b4\.3\b/])
+      assert.match(refused.json.error ?? '', words);
     await rolledFrom(before);
   });
 
@@ -109,9 +139,15 @@ describe('a change of tools and pools while requests come', function () {
 
   it('other resources of a pool reach its pods', async () => {
     const before = (await pool()).status?.generation;
-    await c.kube.mergePatch(PROBE_POOLS, POOL, { spec: { resources: { tools: { limits: { memory: '900Mi' } } } } }, { namespace: NAMESPACE });
+    await c.kube.mergePatch(
+      PROBE_POOLS,
+      POOL,
+      { spec: { resources: { tools: { limits: { memory: '900Mi' } } } } },
+      { namespace: NAMESPACE },
+    );
     await rolledFrom(before);
     const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.pool}=${POOL}` });
-    for (const { spec } of items) assert.equal(spec?.containers.find(({ name }) => name === 'tools')?.resources?.limits?.['memory'], '900Mi');
+    for (const { spec } of items)
+      assert.equal(spec?.containers.find(({ name }) => name === 'tools')?.resources?.limits?.['memory'], '900Mi');
   });
 });

@@ -20,7 +20,9 @@ export interface RuntimeOptions {
 const CNI_FOLDERS = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
 
 export function cniFolder(): string | undefined {
-  return CNI_FOLDERS.find((folder) => ['bridge', 'host-local', 'loopback'].every((plugin) => existsSync(join(folder, plugin))));
+  return CNI_FOLDERS.find((folder) =>
+    ['bridge', 'host-local', 'loopback'].every((plugin) => existsSync(join(folder, plugin))),
+  );
 }
 
 export function containerdSocket(layout: Layout): string {
@@ -73,7 +75,10 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
     args: ['--config', config],
     // containerd looks its shim up on the path.
     env: { PATH: `${binaries}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin` },
-    files: { [config]: toml, [join(cniConf, '10-probeyard.conflist')]: JSON.stringify(conflist(layout, settings), null, 2) },
+    files: {
+      [config]: toml,
+      [join(cniConf, '10-probeyard.conflist')]: JSON.stringify(conflist(layout, settings), null, 2),
+    },
     ready: async () => (await run(join(binaries, 'ctr'), ['-a', socket, 'version'], { timeoutMs: 5_000 })) !== '',
     readyWithinMs: 60_000,
   };
@@ -89,7 +94,12 @@ function conflist(layout: Layout, settings: Settings): unknown {
         bridge: BRIDGE,
         isGateway: true,
         hairpinMode: true,
-        ipam: { type: 'host-local', ranges: [[{ subnet: settings.podCidr, gateway: settings.hostIp }]], routes: [{ dst: '0.0.0.0/0' }], dataDir: join(layout.stateDir, 'cni', 'leases') },
+        ipam: {
+          type: 'host-local',
+          ranges: [[{ subnet: settings.podCidr, gateway: settings.hostIp }]],
+          routes: [{ dst: '0.0.0.0/0' }],
+          dataDir: join(layout.stateDir, 'cni', 'leases'),
+        },
       },
     ],
   };

@@ -32,9 +32,18 @@ export async function ensureSettings(layout: Layout): Promise<Settings> {
   const podCidr = chooseSubnet(POD_CIDRS, used);
   const serviceCidr = chooseSubnet(SERVICE_CIDRS, used);
   if (podCidr === undefined || serviceCidr === undefined) {
-    throw new ClusterError('NO_FREE_SUBNET', `every address range that the node could use for pods (${POD_CIDRS.join(', ')}) or services (${SERVICE_CIDRS.join(', ')}) is routed elsewhere on this machine (ip route)`);
+    throw new ClusterError(
+      'NO_FREE_SUBNET',
+      `every address range that the node could use for pods (${POD_CIDRS.join(', ')}) or services (${SERVICE_CIDRS.join(', ')}) is routed elsewhere on this machine (ip route)`,
+    );
   }
-  const settings = { podCidr, serviceCidr, hostIp: addressIn(podCidr, 1), serviceAddress: addressIn(serviceCidr, 1), dnsAddress: addressIn(serviceCidr, 10) };
+  const settings = {
+    podCidr,
+    serviceCidr,
+    hostIp: addressIn(podCidr, 1),
+    serviceAddress: addressIn(serviceCidr, 1),
+    dnsAddress: addressIn(serviceCidr, 10),
+  };
   await writeWhole(join(layout.stateDir, 'settings.json'), JSON.stringify(settings));
   return settings;
 }

@@ -3,7 +3,16 @@ import { rm } from 'node:fs/promises';
 import { buildParts, type Built } from './build.ts';
 import { createCgroup, removeCgroup } from './cgroups.ts';
 import { run } from './command.ts';
-import { apiServer, controllerManager, ensureIdentity, etcd, flags, program, scheduler, type ControlPlane } from './control_plane.ts';
+import {
+  apiServer,
+  controllerManager,
+  ensureIdentity,
+  etcd,
+  flags,
+  program,
+  scheduler,
+  type ControlPlane,
+} from './control_plane.ts';
 import { ensureDaemon, writeWhole, type Daemon } from './daemon.ts';
 import { until } from './deadline.ts';
 import { checkPlatform, checkPorts } from './host.ts';
@@ -29,14 +38,27 @@ export interface SimulatedCluster {
 const layout = SIMULATED;
 const lock = '/run/lock/probeyard-simulated.lock';
 
-/** A real control plane with simulated nodes, for tests of scale: hundreds of nodes that run nothing. It stands beside the local node. */
+/**
+ * A real control plane with simulated nodes, for tests of scale: hundreds of nodes that run nothing. It stands beside
+ * the local node.
+ */
 export async function simulatedUp(options: SimulatedOptions): Promise<SimulatedCluster> {
   checkPlatform();
   return locked(lock, async () => {
     await checkPorts(layout, '127.0.0.1');
     const built = await buildParts(SIMULATED_PARTS);
-    const plane: ControlPlane = { layout, built, address: '127.0.0.1', reachable: false, serviceCidr: '10.96.0.0/16', serviceAddress: '10.96.0.1', audit: false };
-    await ensureIdentity(plane, [{ name: 'kwok', ca: 'ca', commonName: 'probeyard-simulated-nodes', organization: 'system:masters' }]);
+    const plane: ControlPlane = {
+      layout,
+      built,
+      address: '127.0.0.1',
+      reachable: false,
+      serviceCidr: '10.96.0.0/16',
+      serviceAddress: '10.96.0.1',
+      audit: false,
+    };
+    await ensureIdentity(plane, [
+      { name: 'kwok', ca: 'ca', commonName: 'probeyard-simulated-nodes', organization: 'system:masters' },
+    ]);
     const cgroups = await createCgroup(layout.name);
     await ensureDaemon(layout, etcd(plane), cgroups);
     await ensureDaemon(layout, apiServer(plane), cgroups);
@@ -76,24 +98,35 @@ function kwok(plane: ControlPlane, podStartSeconds: number): Daemon {
 }
 
 async function ensureNodes(built: Built, { nodes, podsPerNode = 250 }: SimulatedOptions): Promise<void> {
-  const kubectl = (args: readonly string[]) => run(program({ built }, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfigOf(layout, 'admin'), ...args]);
+  const kubectl = (args: readonly string[]) =>
+    run(program({ built }, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfigOf(layout, 'admin'), ...args]);
   const capacity = { cpu: '32', memory: '128Gi', pods: String(podsPerNode), 'ephemeral-storage': '500Gi' };
   const items = Array.from({ length: nodes }, (_, index) => {
     const name = `simulated-${String(index).padStart(4, '0')}`;
     return {
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' } },
+      metadata: {
+        name,
+        labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+      },
       status: { capacity, allocatable: capacity },
     };
   });
-  const there = new Set((await kubectl(['get', 'nodes', '-o', 'name'])).split('\n').map((line) => line.replace('node/', '')));
+  const there = new Set(
+    (await kubectl(['get', 'nodes', '-o', 'name'])).split('\n').map((line) => line.replace('node/', '')),
+  );
   const missing = items.filter(({ metadata }) => !there.has(metadata.name));
   const file = join(layout.stateDir, 'config', 'nodes.json');
   await writeWhole(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: missing }));
   if (missing.length > 0) await kubectl(['create', '-f', file]);
   await until({ what: `${nodes} simulated nodes are Ready`, timeoutMs: 60_000, everyMs: 250 }, async () => {
-    const ready = await kubectl(['get', 'nodes', '-o', 'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}']);
+    const ready = await kubectl([
+      'get',
+      'nodes',
+      '-o',
+      'jsonpath={range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}',
+    ]);
     return ready.split('\n').filter((line) => line === 'True').length >= nodes;
   });
 }

@@ -1,13 +1,17 @@
 /**
- * How simulated nodes and pods go through their lives: a node is Ready at once, a scheduled pod runs `podStartSeconds` later with
- * every container ready, a deleted pod is gone at once. Nothing is executed.
+ * How simulated nodes and pods go through their lives: a node is Ready at once, a scheduled pod runs `podStartSeconds`
+ * later with every container ready, a deleted pod is gone at once. Nothing is executed.
  */
 export function stages(podStartSeconds: number): string {
   const delay = podStartSeconds === 0 ? {} : { delay: { durationMilliseconds: Math.round(podStartSeconds * 1000) } };
   const alive = { key: '.metadata.deletionTimestamp', operator: 'DoesNotExist' };
   const all = [
     stage('node-ready', 'Node', {
-      selector: { matchExpressions: [{ key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: 'NotIn', values: ['True'] }] },
+      selector: {
+        matchExpressions: [
+          { key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: 'NotIn', values: ['True'] },
+        ],
+      },
       next: { statusTemplate: NODE_READY },
     }),
     stage('pod-running', 'Pod', {
@@ -24,7 +28,12 @@ export function stages(podStartSeconds: number): string {
 }
 
 function stage(name: string, kind: string, spec: object): unknown {
-  return { apiVersion: 'kwok.x-k8s.io/v1alpha1', kind: 'Stage', metadata: { name }, spec: { resourceRef: { apiGroup: 'v1', kind }, ...spec } };
+  return {
+    apiVersion: 'kwok.x-k8s.io/v1alpha1',
+    kind: 'Stage',
+    metadata: { name },
+    spec: { resourceRef: { apiGroup: 'v1', kind }, ...spec },
+  };
 }
 
 const NODE_READY = `

@@ -29,7 +29,17 @@ export const Snapshot = Type.Object({
 export type Snapshot = Static<typeof Snapshot>;
 export type ListName = keyof Snapshot['lists'];
 
-export const SIDE_FOLDERS = ['/var/lib/kubelet', '/var/log/containers', '/var/log/pods', '/run/containerd', '/var/lib/cni', '/var/run/nri', '/opt/containerd', '/etc/cni', '/var/lib/containerd'];
+export const SIDE_FOLDERS = [
+  '/var/lib/kubelet',
+  '/var/log/containers',
+  '/var/log/pods',
+  '/run/containerd',
+  '/var/lib/cni',
+  '/var/run/nri',
+  '/opt/containerd',
+  '/etc/cni',
+  '/var/lib/containerd',
+];
 
 export async function takeSnapshot(): Promise<Snapshot> {
   const sysctls: Record<string, string> = {};
@@ -45,7 +55,11 @@ export async function takeSnapshot(): Promise<Snapshot> {
       namespaces: (await readdir('/run/netns').catch(() => [])).sort(),
       rules: comparableRules(await savedRules('iptables')),
       rules6: comparableRules(await savedRules('ip6tables')),
-      routes: (await run('ip', ['-4', 'route', 'show', 'table', 'all'])).split('\n').map((line) => line.trim()).filter(Boolean).sort(),
+      routes: (await run('ip', ['-4', 'route', 'show', 'table', 'all']))
+        .split('\n')
+        .map((line) => line.trim())
+        .filter(Boolean)
+        .sort(),
       cgroups: await allCgroups(),
       folders: SIDE_FOLDERS.filter((folder) => existsSync(folder)),
     },
@@ -69,7 +83,11 @@ export function differences(before: Snapshot, after: Snapshot): Difference[] {
   }
   const changed = Object.keys(before.sysctls).filter((name) => before.sysctls[name] !== after.sysctls[name]);
   if (changed.length > 0) {
-    found.push({ list: 'sysctls', added: changed.map((name) => `${name}=${after.sysctls[name]}`), removed: changed.map((name) => `${name}=${before.sysctls[name]}`) });
+    found.push({
+      list: 'sysctls',
+      added: changed.map((name) => `${name}=${after.sysctls[name]}`),
+      removed: changed.map((name) => `${name}=${before.sysctls[name]}`),
+    });
   }
   return found;
 }

@@ -18,7 +18,10 @@ export function listeners(text: string): Listener[] {
   return found;
 }
 
-/** IPv4 dotted; of IPv6 only what matters here: the wildcard as `*`, an IPv4 address in IPv6 as that, anything else as `v6`. */
+/**
+ * IPv4 dotted; of IPv6 only what matters here: the wildcard as `*`, an IPv4 address in IPv6 as that, anything else as
+ * `v6`.
+ */
 function decodeAddress(hex: string): string {
   if (/^0+$/.test(hex)) return '*';
   const v4 = hex.length === 32 && hex.startsWith('0000000000000000FFFF0000') ? hex.slice(24) : hex;
@@ -28,7 +31,9 @@ function decodeAddress(hex: string): string {
 }
 
 export async function readListeners(): Promise<Listener[]> {
-  const texts = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8').catch(() => '')));
+  const texts = await Promise.all(
+    ['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8').catch(() => '')),
+  );
   return texts.flatMap(listeners);
 }
 
@@ -37,7 +42,8 @@ export async function ownerOf(inode: string): Promise<string> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const target = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => '');
-      if (target === `socket:[${inode}]`) return `${(await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '?')).trim()} (pid ${pid})`;
+      if (target === `socket:[${inode}]`)
+        return `${(await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '?')).trim()} (pid ${pid})`;
     }
   }
   return 'a process that cannot be seen from here';

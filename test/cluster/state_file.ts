@@ -18,5 +18,8 @@ export async function readState<T extends TSchema>(schema: T, file: string): Pro
   } catch {
     // Told below.
   }
-  throw new ClusterError('STATE_UNREADABLE', `${file} is not what this version of make up writes: remove that file, make down, then make up`);
+  throw new ClusterError(
+    'STATE_UNREADABLE',
+    `${file} is not what this version of make up writes: remove that file, make down, then make up`,
+  );
 }

@@ -26,7 +26,14 @@ async function status(): Promise<void> {
   if (missing > 0) console.log('\nnot everything runs: make up starts what is missing, make logs shows why it ended');
   if (!(await isBuilt(NODE_PARTS))) return;
   const kubectl = join((await buildParts(NODE_PARTS)).get('kubernetes')!, 'kubectl');
-  const answer = await attempt(kubectl, ['--kubeconfig', kubeconfigOf(NODE, 'admin'), '--request-timeout=5s', 'get', 'nodes,pods', '-A']);
+  const answer = await attempt(kubectl, [
+    '--kubeconfig',
+    kubeconfigOf(NODE, 'admin'),
+    '--request-timeout=5s',
+    'get',
+    'nodes,pods',
+    '-A',
+  ]);
   console.log(`\n${answer.stdout || answer.stderr}`);
   if (missing > 0 || answer.code !== 0) process.exitCode = 1;
 }

@@ -16,12 +16,15 @@ import { readState } from './state_file.ts';
 export async function anythingOf(layout: Layout): Promise<boolean> {
   if (existsSync(layout.stateDir) || existsSync(layout.runDir)) return true;
   if ((await cgroupFolders(layout.name)).length > 0) return true;
-  return layout.name === 'probeyard-node' && (existsSync(`/sys/class/net/${BRIDGE}`) || /\bKUBE-|probeyard-node/.test(await savedRules('iptables')));
+  return (
+    layout.name === 'probeyard-node' &&
+    (existsSync(`/sys/class/net/${BRIDGE}`) || /\bKUBE-|probeyard-node/.test(await savedRules('iptables')))
+  );
 }
 
 /**
- * Ends every process in our cgroup: the daemons, the shims and all that runs in pods, whoever their parent is. At once and
- * without asking: what they would save is deleted next.
+ * Ends every process in our cgroup: the daemons, the shims and all that runs in pods, whoever their parent is. At once
+ * and without asking: what they would save is deleted next.
  */
 export async function endProcesses(layout: Layout): Promise<number> {
   let ended = 0;
@@ -40,12 +43,17 @@ export async function endProcesses(layout: Layout): Promise<number> {
     return pids.length === 0;
   });
   // Whoever inherited them has to take note of their end; an init that is slow at it is no reason to fail.
-  await until({ what: 'they are collected', timeoutMs: 10_000 }, () => [...seen].every((pid) => !existsSync(`/proc/${pid}`))).catch(() => {});
+  await until({ what: 'they are collected', timeoutMs: 10_000 }, () =>
+    [...seen].every((pid) => !existsSync(`/proc/${pid}`)),
+  ).catch(() => {});
   return ended;
 }
 
 /** Takes the node off the machine; what differs from before and is ours. */
-export async function removeNode(layout: Layout, snapshotFile: string): Promise<{ ours: Difference[]; others: Difference[] }> {
+export async function removeNode(
+  layout: Layout,
+  snapshotFile: string,
+): Promise<{ ours: Difference[]; others: Difference[] }> {
   const before = await readState(Snapshot, snapshotFile);
   say(`ended ${await endProcesses(layout)} processes`);
   await unmountBelow([layout.runDir, layout.stateDir]);
@@ -65,7 +73,11 @@ export async function removeNode(layout: Layout, snapshotFile: string): Promise<
 }
 
 async function verify(layout: Layout, before: Snapshot): Promise<{ ours: Difference[]; others: Difference[] }> {
-  const ours = (difference: Difference): Difference => ({ ...difference, added: difference.added.filter((item) => isOurs(layout, difference.list, item)), removed: [] });
+  const ours = (difference: Difference): Difference => ({
+    ...difference,
+    added: difference.added.filter((item) => isOurs(layout, difference.list, item)),
+    removed: [],
+  });
   // Pod links go when the kernel has taken their namespaces apart, a moment later.
   const settled = await until({ what: 'the kernel lets go', timeoutMs: 10_000 }, async () => {
     const found = differences(before, await takeSnapshot());
@@ -74,7 +86,11 @@ async function verify(layout: Layout, before: Snapshot): Promise<{ ours: Differe
   return {
     ours: settled.map(ours).filter(({ added }) => added.length > 0),
     others: settled
-      .map((difference) => ({ ...difference, added: difference.added.filter(notOurs(layout, difference)), removed: difference.removed.filter(notOurs(layout, difference)) }))
+      .map((difference) => ({
+        ...difference,
+        added: difference.added.filter(notOurs(layout, difference)),
+        removed: difference.removed.filter(notOurs(layout, difference)),
+      }))
       .filter(({ added, removed }) => added.length + removed.length > 0),
   };
 }
@@ -106,11 +122,18 @@ export function isOurs(layout: Layout, list: Difference['list'], item: string): 
   }
 }
 
-/** Folders that the kubelet and containerd make elsewhere: gone again where they were not there before; links into ours in any case. */
+/**
+ * Folders that the kubelet and containerd make elsewhere: gone again where they were not there before; links into ours
+ * in any case.
+ */
 async function removeSideFolders(before: Snapshot | undefined): Promise<void> {
   for (const folder of SIDE_FOLDERS) {
     if (!existsSync(folder)) continue;
-    if (before !== undefined && !before.lists.folders.includes(folder) && !readMountPoints().some((point) => isBelow(point, [folder]))) {
+    if (
+      before !== undefined &&
+      !before.lists.folders.includes(folder) &&
+      !readMountPoints().some((point) => isBelow(point, [folder]))
+    ) {
       await rm(folder, { recursive: true, force: true });
     } else {
       // Dangling links of ours in a folder that is someone else's.

@@ -1,4 +1,6 @@
-/** What all parts count and log of a mixed load, held against the callers' own record, the origin's and the receiver's. */
+/**
+ * What all parts count and log of a mixed load, held against the callers' own record, the origin's and the receiver's.
+ */
 import assert from 'node:assert/strict';
 import { PODS } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resources.ts';
@@ -9,11 +11,19 @@ type Samples = Map<string, number>;
 
 /** `name{labels}` of the text format, with the values of all replicas of a part added up. */
 async function metricsOf(c: Cluster, component: 'api' | 'controller'): Promise<Samples> {
-  const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=${component}` });
+  const { items } = await c.kube.listAll(PODS, {
+    namespace: NAMESPACE,
+    labelSelector: `${LABEL.component}=${component}`,
+  });
   const sums: Samples = new Map();
   for (const { metadata } of items) {
-    const text = await c.kubectl('get', '--raw', `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}:9090/proxy/metrics`);
-    for (const [, name, value] of text.matchAll(/^([a-z_]+(?:\{[^}]*\})?) (\S+)$/gm)) sums.set(name!, (sums.get(name!) ?? 0) + Number(value));
+    const text = await c.kubectl(
+      'get',
+      '--raw',
+      `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}:9090/proxy/metrics`,
+    );
+    for (const [, name, value] of text.matchAll(/^([a-z_]+(?:\{[^}]*\})?) (\S+)$/gm))
+      sums.set(name!, (sums.get(name!) ?? 0) + Number(value));
   }
   return sums;
 }
@@ -36,17 +46,40 @@ const tally = <T>(items: readonly T[], by: (item: T) => string): Record<string, 
   return out;
 };
 
-interface Row { id: string; status: number; reason: string; has_body: boolean; queue_time_ms: number; io_bytes: number; usage_ms: number; ran: boolean; state: string }
-interface Line { msg: string; token?: number; request_id?: string; status?: number; route?: string; ms?: number }
+interface Row {
+  id: string;
+  status: number;
+  reason: string;
+  has_body: boolean;
+  queue_time_ms: number;
+  io_bytes: number;
+  usage_ms: number;
+  ran: boolean;
+  state: string;
+}
+interface Line {
+  msg: string;
+  token?: number;
+  request_id?: string;
+  status?: number;
+  route?: string;
+  ms?: number;
+}
 
 const FILE = '/v1/probe/file';
 
-/** Made through the API, which gives it the secret that webhooks are signed with; it ends with the token that made it. */
+/**
+ * Made through the API, which gives it the secret that webhooks are signed with; it ends with the token that made it.
+ */
 async function tokenWithSecret(c: Cluster): Promise<{ id: number; token: string }> {
   const { token } = await c.newToken(4);
-  const answer = await fetch(`${c.url}/frontend/api/v1/auth/api-token`, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: '{"name":"truth"}' });
+  const answer = await fetch(`${c.url}/frontend/api/v1/auth/api-token`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{"name":"truth"}',
+  });
   assert.equal(answer.status, 201, await answer.clone().text());
-  return await answer.json() as { id: number; token: string };
+  return (await answer.json()) as { id: number; token: string };
 }
 
 describe('metrics, logs and statistics', function () {
@@ -62,11 +95,23 @@ describe('metrics, logs and statistics', function () {
   const delivered: string[] = [];
   let usage: Record<string, number> = {};
 
-  const ask = async (token: string, path: string, init: RequestInit = {}): Promise<{ status: number; json: { metadata?: { request_id?: string; io_usage?: number } } }> => {
+  const ask = async (
+    token: string,
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ status: number; json: { metadata?: { request_id?: string; io_usage?: number } } }> => {
     const began = performance.now();
-    const response = await fetch(`${c.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers }, signal: init.signal ?? AbortSignal.timeout(60_000) });
+    const response = await fetch(`${c.url}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, ...init.headers },
+      signal: init.signal ?? AbortSignal.timeout(60_000),
+    });
     const text = await response.text();
-    told.push({ id: response.headers.get('x-request-id') ?? '', status: response.status, ms: performance.now() - began });
+    told.push({
+      id: response.headers.get('x-request-id') ?? '',
+      status: response.status,
+      ms: performance.now() - began,
+    });
     return { status: response.status, json: JSON.parse(text) as { metadata?: { request_id?: string } } };
   };
 
@@ -77,7 +122,9 @@ describe('metrics, logs and statistics', function () {
     const origin = await c.origin(async (request, response) => {
       // A header that is set makes writeHead keep the others where they can be read.
       response.setHeader('x-origin', 'truth');
-      response.once('close', () => { sentBytes += Number(response.getHeader('content-length') ?? 0); });
+      response.once('close', () => {
+        sentBytes += Number(response.getHeader('content-length') ?? 0);
+      });
       await serveFile(fixtures, request, response);
     });
     const never = await c.origin(() => {});
@@ -86,13 +133,26 @@ describe('metrics, logs and statistics', function () {
       response.writeHead(204).end();
     });
     const url = `${origin.url}/tiny.mp4`;
-    const json = (body: object): RequestInit => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const json = (body: object): RequestInit => ({
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
     // What tests before this one left running would be counted, too.
     await eventually('nothing waits or runs', 60, async () => {
-      const [gauges, open] = [await metricsOf(c, 'controller'), await c.sql("select count(*) from requests where state = 'open'")];
-      return open === '0' && [...gauges].filter(([key]) => key.startsWith('probeyard_jobs{')).every(([, value]) => value === 0);
+      const [gauges, open] = [
+        await metricsOf(c, 'controller'),
+        await c.sql("select count(*) from requests where state = 'open'"),
+      ];
+      return (
+        open === '0' &&
+        [...gauges].filter(([key]) => key.startsWith('probeyard_jobs{')).every(([, value]) => value === 0)
+      );
     });
-    [api, controller] = [{ before: await metricsOf(c, 'api'), after: new Map() }, { before: await metricsOf(c, 'controller'), after: new Map() }];
+    [api, controller] = [
+      { before: await metricsOf(c, 'api'), after: new Map() },
+      { before: await metricsOf(c, 'controller'), after: new Map() },
+    ];
 
     const form = new FormData();
     form.set('url', url);
@@ -108,7 +168,11 @@ describe('metrics, logs and statistics', function () {
       () => ask(token, FILE, { method: 'PUT', body: 'x' }),
       async () => {
         const caller = new AbortController();
-        const leaving = fetch(`${c.url}${FILE}`, { ...json({ url: `${never.url}/${hungUp}.mp4` }), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, signal: caller.signal });
+        const leaving = fetch(`${c.url}${FILE}`, {
+          ...json({ url: `${never.url}/${hungUp}.mp4` }),
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          signal: caller.signal,
+        });
         hungUp += 1;
         const asked = never.requests.length;
         await eventually('the origin is asked', 60, () => never.requests.length > asked);
@@ -121,21 +185,51 @@ describe('metrics, logs and statistics', function () {
       await kinds.at(-1)!();
     }
 
-    await eventually('no request is open', 60, async () => (await c.sql(`select count(*) from requests where token_id = ${tokenId} and state = 'open'`)) === '0');
+    await eventually(
+      'no request is open',
+      60,
+      async () => (await c.sql(`select count(*) from requests where token_id = ${tokenId} and state = 'open'`)) === '0',
+    );
     await eventually('the webhooks are delivered', 60, () => delivered.length >= 5);
-    rows = JSON.parse(await c.sql(
-      `select json_agg(json_build_object('id', id, 'status', status, 'reason', reason, 'has_body', has_body, 'queue_time_ms', queue_time_ms, 'io_bytes', io_bytes, 'usage_ms', usage_ms,
-        'ran', started_at is not null, 'state', state)) from requests where token_id = ${tokenId}`)) as Row[];
+    rows = JSON.parse(
+      await c.sql(
+        `select json_agg(json_build_object('id', id, 'status', status, 'reason', reason, 'has_body', has_body, 'queue_time_ms', queue_time_ms, 'io_bytes', io_bytes, 'usage_ms', usage_ms,
+        'ran', started_at is not null, 'state', state)) from requests where token_id = ${tokenId}`,
+      ),
+    ) as Row[];
     await eventually('the controllers and the log have followed', 60, async () => {
       [api.after, controller.after] = [await metricsOf(c, 'api'), await metricsOf(c, 'controller')];
-      const text = await c.kubectl('-n', NAMESPACE, 'logs', '-l', `${LABEL.component}=api`, '--tail=-1', `--since-time=${since.toISOString()}`);
-      lines = text.split('\n').flatMap((line) => { try { return [JSON.parse(line) as Line]; } catch { return []; } }).filter(({ msg, route }) => msg === 'request' && route === FILE);
+      const text = await c.kubectl(
+        '-n',
+        NAMESPACE,
+        'logs',
+        '-l',
+        `${LABEL.component}=api`,
+        '--tail=-1',
+        `--since-time=${since.toISOString()}`,
+      );
+      lines = text
+        .split('\n')
+        .flatMap((line) => {
+          try {
+            return [JSON.parse(line) as Line];
+          } catch {
+            return [];
+          }
+        })
+        .filter(({ msg, route }) => msg === 'request' && route === FILE);
       const ids = new Set(told.map(({ id }) => id));
       lines = lines.filter(({ request_id, token: by }) => by === tokenId || ids.has(request_id ?? ''));
-      return lines.length >= told.length + hungUp && total(added(controller.before, controller.after, 'probeyard_jobs_finished_total')) >= rows.length;
+      return (
+        lines.length >= told.length + hungUp &&
+        total(added(controller.before, controller.after, 'probeyard_jobs_finished_total')) >= rows.length
+      );
     });
     const { text } = await c.get(`/frontend/api/v1/statistics/usage?aggregation=no-aggregation&token-id=${tokenId}`);
-    usage = (JSON.parse(text) as { 'users-usage': { 'aggregated-usage': { resources: Record<string, number> }[] }[] })['users-usage'][0]?.['aggregated-usage'][0]?.resources ?? {};
+    usage =
+      (JSON.parse(text) as { 'users-usage': { 'aggregated-usage': { resources: Record<string, number> }[] }[] })[
+        'users-usage'
+      ][0]?.['aggregated-usage'][0]?.resources ?? {};
   });
   after(() => c.close());
 
@@ -144,7 +238,10 @@ describe('metrics, logs and statistics', function () {
     expected['4xx'] = (expected['4xx'] ?? 0) + hungUp;
     const of = (samples: Samples) => new Map([...samples].filter(([key]) => key.includes(`route="${FILE}"`)));
     assert.deepEqual(added(of(api.before), of(api.after), 'probeyard_api_requests_total', 'status'), expected);
-    assert.equal(total(added(of(api.before), of(api.after), 'probeyard_api_request_seconds_count')), told.length + hungUp);
+    assert.equal(
+      total(added(of(api.before), of(api.after), 'probeyard_api_request_seconds_count')),
+      told.length + hungUp,
+    );
   });
 
   it('the API logs each request once, with the status and the time of its caller', () => {
@@ -153,7 +250,8 @@ describe('metrics, logs and statistics', function () {
     for (const { id, status } of told) {
       assert.equal(byId.get(id)?.status, status, id);
     }
-    // Both processes share a busy machine, so only the sums are compared: the caller's has the network and its own waits in it.
+    // Both processes share a busy machine, so only the sums are compared: the caller's has the network and its own
+    // waits in it.
     const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
     const [logged, measured] = [sum(told.map(({ id }) => byId.get(id)?.ms ?? 0)), sum(told.map(({ ms }) => ms))];
     assert.ok(logged <= measured && logged >= measured * 0.5, `${logged} ms logged, ${measured} ms measured`);
@@ -161,8 +259,14 @@ describe('metrics, logs and statistics', function () {
   });
 
   it('the controllers count each end by its recorded reason', () => {
-    assert.deepEqual(added(controller.before, controller.after, 'probeyard_jobs_finished_total', 'reason'), tally(rows, ({ reason }) => reason));
-    assert.deepEqual(added(controller.before, controller.after, 'probeyard_results_collected_total', 'outcome')['recorded'], rows.filter(({ has_body }) => has_body).length);
+    assert.deepEqual(
+      added(controller.before, controller.after, 'probeyard_jobs_finished_total', 'reason'),
+      tally(rows, ({ reason }) => reason),
+    );
+    assert.deepEqual(
+      added(controller.before, controller.after, 'probeyard_results_collected_total', 'outcome')['recorded'],
+      rows.filter(({ has_body }) => has_body).length,
+    );
   });
 
   it('the controllers count admissions and queue times as they are recorded', () => {
@@ -192,15 +296,27 @@ describe('metrics, logs and statistics', function () {
   });
 
   it('the bytes recorded are those that the origin sent', () => {
-    const recorded = rows.filter(({ has_body, status }) => has_body && status === 200).reduce((sum, { io_bytes }) => sum + io_bytes, 0);
+    const recorded = rows
+      .filter(({ has_body, status }) => has_body && status === 200)
+      .reduce((sum, { io_bytes }) => sum + io_bytes, 0);
     assert.ok(recorded > 0 && recorded <= sentBytes, `${recorded} recorded, ${sentBytes} sent`);
   });
 
   it('the statistics of the token are the sums of its requests', () => {
     const sum = (of: (row: Row) => number) => rows.reduce((all, row) => all + of(row), 0);
     assert.deepEqual(
-      { count: usage['request-count'], time: usage['processing-time'], bytes: usage['data-processed'], queue: usage['queue-time'] },
-      { count: rows.length, time: sum((row) => row.usage_ms ?? 0), bytes: sum((row) => row.io_bytes ?? 0), queue: sum((row) => row.queue_time_ms ?? 0) },
+      {
+        count: usage['request-count'],
+        time: usage['processing-time'],
+        bytes: usage['data-processed'],
+        queue: usage['queue-time'],
+      },
+      {
+        count: rows.length,
+        time: sum((row) => row.usage_ms ?? 0),
+        bytes: sum((row) => row.io_bytes ?? 0),
+        queue: sum((row) => row.queue_time_ms ?? 0),
+      },
     );
   });
 });

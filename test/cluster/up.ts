@@ -38,7 +38,9 @@ export async function up(options: UpOptions = {}): Promise<void> {
     const product = options.nodeOnly ? false : await deliverProduct(built, settings.hostIp);
     const unchanged = [...outcomes.values()].every((outcome) => outcome === 'kept') && !product;
     say(unchanged ? 'everything was up already: nothing changed' : `up after ${seconds(performance.now())}`);
-    console.log(`\n  . ${relative(process.cwd(), envFile)}    # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A`);
+    console.log(
+      `\n  . ${relative(process.cwd(), envFile)}    # KUBECONFIG, PATH and addresses\n  kubectl get nodes,pods -A`,
+    );
   });
 }
 
@@ -60,7 +62,11 @@ async function writeAccess(built: Built, hostIp: string): Promise<void> {
   await mkdir(bin, { recursive: true });
   await copyFile(kubeconfigOf(NODE, 'admin'), kubeconfig);
   await chmod(kubeconfig, 0o600);
-  for (const [part, program] of [['kubernetes', 'kubectl'], ['helm', 'helm'], ['containerd', 'ctr']] as const) {
+  for (const [part, program] of [
+    ['kubernetes', 'kubectl'],
+    ['helm', 'helm'],
+    ['containerd', 'ctr'],
+  ] as const) {
     await rm(join(bin, program), { force: true });
     await symlink(join(built.get(part)!, program), join(bin, program));
   }
@@ -68,7 +74,10 @@ async function writeAccess(built: Built, hostIp: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  const work = process.env['CLUSTER'] === 'current' ? import('./current.ts').then(({ upCurrent }) => upCurrent()) : up({ nodeOnly: process.argv.includes('--node-only') });
+  const work =
+    process.env['CLUSTER'] === 'current'
+      ? import('./current.ts').then(({ upCurrent }) => upCurrent())
+      : up({ nodeOnly: process.argv.includes('--node-only') });
   await work.catch((error: unknown) => {
     console.error(`\nmake up: ${explain(error)}`);
     process.exitCode = 1;

@@ -12,21 +12,27 @@ function volumeFolder(index: number): string {
 }
 
 /**
- * A default storage class over a few folders of the node. Nobody provisions here: a released volume is emptied and offered again by
- * the next `make up`.
+ * A default storage class over a few folders of the node. Nobody provisions here: a released volume is emptied and
+ * offered again by the next `make up`.
  */
-export async function ensureVolumes(kubectl: (args: readonly string[], input?: string) => Promise<string>): Promise<void> {
+export async function ensureVolumes(
+  kubectl: (args: readonly string[], input?: string) => Promise<string>,
+): Promise<void> {
   const listed = JSON.parse(await kubectl(['get', 'persistentvolumes', '-o', 'json'])) as {
     items: { metadata: { name: string }; spec: { storageClassName?: string }; status?: { phase?: string } }[];
   };
   const ours = listed.items.filter(({ spec }) => spec.storageClassName === CLASS);
-  for (const { metadata, status } of ours) if (status?.phase === 'Released') await kubectl(['delete', 'persistentvolume', metadata.name]);
+  for (const { metadata, status } of ours)
+    if (status?.phase === 'Released') await kubectl(['delete', 'persistentvolume', metadata.name]);
   const kept = new Set(ours.filter(({ status }) => status?.phase !== 'Released').map(({ metadata }) => metadata.name));
   const missing = Array.from({ length: COUNT }, (_, index) => index).filter((index) => !kept.has(nameOf(index)));
   for (const index of missing) await emptyFolder(volumeFolder(index));
   if (missing.length === 0) return;
   const items = [storageClass(), ...missing.map(volume)];
-  await kubectl(['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  await kubectl(
+    ['apply', '--server-side', '--force-conflicts', '--field-manager=probeyard-node', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  );
 }
 
 function storageClass(): unknown {

@@ -13,17 +13,23 @@ describe('catalog', function () {
   this.timeout(90_000);
   let cluster: Cluster;
   let folder: string;
-  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'probeyard-catalog-')); });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-catalog-'));
+  });
   afterEach(async () => {
     await cluster?.stop();
     rmSync(folder, { recursive: true });
   });
   const catalog = (pools: Record<string, object>): Record<string, string> => {
     writeFileSync(join(folder, 'catalog.yaml'), stringify(TOOLS));
-    writeFileSync(join(folder, 'pools.yaml'), stringify(Object.entries(pools).map(([name, change]) => ({ name, ...POOL, ...change }))));
+    writeFileSync(
+      join(folder, 'pools.yaml'),
+      stringify(Object.entries(pools).map(([name, change]) => ({ name, ...POOL, ...change }))),
+    );
     return { PY_CATALOG_FILE: join(folder, 'catalog.yaml'), PY_POOLS_FILE: join(folder, 'pools.yaml') };
   };
-  const applied = (log: { msg: string }[]) => until('the catalog is applied', () => log.some(({ msg }) => msg === 'catalog applied'), 20_000);
+  const applied = (log: { msg: string }[]) =>
+    until('the catalog is applied', () => log.some(({ msg }) => msg === 'catalog applied'), 20_000);
   const pool = (name: string) => cluster.kube.get(PROBE_POOLS, name);
 
   it('leaves a scaled pool as it is, in a new term and when the chart changes, and lists it as Overridden', async () => {
@@ -33,12 +39,23 @@ describe('catalog', function () {
     // As kubectl scale does it.
     const path = `/apis/probeyard.dev/v1alpha1/namespaces/${cluster.namespace}/probepools/short/scale`;
     const scale = await cluster.kube.request<{ spec: object }>({ method: 'GET', path, what: 'read the scale' });
-    await cluster.kube.request({ method: 'PUT', path, query: { fieldManager: 'kubectl' }, body: { ...scale, spec: { replicas: 3 } }, what: 'scale the pool' });
+    await cluster.kube.request({
+      method: 'PUT',
+      path,
+      query: { fieldManager: 'kubectl' },
+      body: { ...scale, spec: { replicas: 3 } },
+      what: 'scale the pool',
+    });
     await first.stop();
     const second = await cluster.controller({ epoch: 2, env: catalog({ short: { minReady: 1, maxPods: 4 } }) });
     await applied(second.log);
     assert.equal((await pool('short')).spec.minReady, 3);
-    await until('the status lists it', async () => (await pool('short')).status?.conditions?.find(({ type }) => type === 'Overridden')?.message === 'not as the chart has it: spec.minReady');
+    await until(
+      'the status lists it',
+      async () =>
+        (await pool('short')).status?.conditions?.find(({ type }) => type === 'Overridden')?.message ===
+        'not as the chart has it: spec.minReady',
+    );
     await second.stop();
     const third = await cluster.controller({ epoch: 3, env: catalog({ short: { minReady: 2, maxPods: 5 } }) });
     await applied(third.log);
@@ -50,7 +67,8 @@ describe('catalog', function () {
     const first = await cluster.controller({ env: catalog({ short: {} }) });
     await applied(first.log);
     await first.stop();
-    const versions = async () => (await cluster.kube.listAll(PROBE_TOOLS)).items.map(({ metadata }) => metadata.generation);
+    const versions = async () =>
+      (await cluster.kube.listAll(PROBE_TOOLS)).items.map(({ metadata }) => metadata.generation);
     const before = [await versions(), (await pool('short')).metadata.generation];
     const second = await cluster.controller({ epoch: 2, env: catalog({ short: {} }) });
     await applied(second.log);
@@ -61,23 +79,39 @@ describe('catalog', function () {
     cluster = await startCluster({ pools: {}, runners: { go: () => 'hold' } });
     const first = await cluster.controller({ env: catalog({ old: { minReady: 2, maxPods: 2 } }) });
     await applied(first.log);
-    await until('its runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2, 20_000);
+    await until(
+      'its runners are ready',
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2,
+      20_000,
+    );
     const running = await cluster.submit();
     const runner = await until('it runs', () => cluster.runners.of(running.id));
     await first.stop();
-    const second = await cluster.controller({ epoch: 2, env: catalog({ other: { minReady: 0, maxPods: 1, serves: { kinds: ['c2pa'] } } }) });
+    const second = await cluster.controller({
+      epoch: 2,
+      env: catalog({ other: { minReady: 0, maxPods: 1, serves: { kinds: ['c2pa'] } } }),
+    });
     await applied(second.log);
     await until('its idle runner is gone', async () => (await cluster.pods()).length === 1, 20_000);
-    await until('it shows that it drains', async () => (await pool('old')).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === 'Draining');
+    await until(
+      'it shows that it drains',
+      async () => (await pool('old')).status?.conditions?.find(({ type }) => type === 'Ready')?.reason === 'Draining',
+    );
     const later = await cluster.submit({ queueTimeoutMs: 1_500 });
     assert.equal((await cluster.ended(later.id))[0]?.reason, 'QueueTimeout');
     await runner.finish();
     assert.equal((await cluster.ended(running.id))[0]?.state, 'success');
-    await until('the pool is gone', async () => (await cluster.kube.listAll(PROBE_POOLS)).items.every(({ metadata }) => metadata.name !== 'old'), 20_000);
+    await until(
+      'the pool is gone',
+      async () => (await cluster.kube.listAll(PROBE_POOLS)).items.every(({ metadata }) => metadata.name !== 'old'),
+      20_000,
+    );
   });
 
   it('compares fields, and lists without their order', () => {
-    assert.deepEqual(overridden({ a: 1, b: { c: [1, 2], d: 'x' } }, { a: 1, b: { c: [2, 1], d: 'y' }, e: 3 }), ['spec.b.d']);
+    assert.deepEqual(overridden({ a: 1, b: { c: [1, 2], d: 'x' } }, { a: 1, b: { c: [2, 1], d: 'y' }, e: 3 }), [
+      'spec.b.d',
+    ]);
     assert.deepEqual(overridden({ b: { c: 1 } }, {}), ['spec.b.c']);
   });
 });

@@ -28,7 +28,11 @@ describe('certificate of NATS', function () {
     // 300 of its 365 days are over.
     tls = await natsTls(HOSTS, new Date(Date.now() - 300 * DAY_MS));
     writeFileSync(join(folder, 'ca.crt'), tls['ca.crt'] ?? '');
-    fixture = await startBus({ tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' }, caFile: join(folder, 'ca.crt'), host: 'localhost' });
+    fixture = await startBus({
+      tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' },
+      caFile: join(folder, 'ca.crt'),
+      host: 'localhost',
+    });
     controller = await fixture.controller();
     statuses.length = 0;
     controller.onStatus((status) => statuses.push(status));
@@ -41,8 +45,21 @@ describe('certificate of NATS', function () {
   });
 
   const settings = (): CertificateSettings => ({
-    url: fixture.server.url.replace('127.0.0.1', 'localhost'), caFile: join(folder, 'ca.crt'),
-    log: pino({}, { write: (line: string) => { lines.push(line); } }), metrics: { certificate: (name, at) => { seen[name] = at; } },
+    url: fixture.server.url.replace('127.0.0.1', 'localhost'),
+    caFile: join(folder, 'ca.crt'),
+    log: pino(
+      {},
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    ),
+    metrics: {
+      certificate: (name, at) => {
+        seen[name] = at;
+      },
+    },
   });
   const presented = async () => {
     const found = await presentedCertificate(settings().url, settings().caFile);

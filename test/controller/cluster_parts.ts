@@ -7,9 +7,24 @@ import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
 import { SUBJECT, type Early, type Ended } from '../../src/bus/messages.ts';
 import { verifyName } from '../../src/controller/pod.ts';
-import { makeClient, PODS, PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS, type KubeClient, type Pod } from '../../src/kube/client.ts';
+import {
+  makeClient,
+  PODS,
+  PROBE_JOBS,
+  PROBE_POOLS,
+  PROBE_TOOLS,
+  type KubeClient,
+  type Pod,
+} from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import { LABEL, type Kind, type ProbeJob, type ProbeJobSpec, type ProbePoolSpec, type ProbeToolSpec } from '../../src/kube/resources.ts';
+import {
+  LABEL,
+  type Kind,
+  type ProbeJob,
+  type ProbeJobSpec,
+  type ProbePoolSpec,
+  type ProbeToolSpec,
+} from '../../src/kube/resources.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import type { RequestRecord } from '../../src/store/records.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
@@ -21,15 +36,34 @@ import { simulateRunners, type Behaviour, type SimulatedRunners } from './simula
 
 export const RUNNER_IMAGE = 'probeyard:test';
 
-interface Servers { api: TestApiServer; stored: StoreFixture; nats: NatsServer; bus: Bus; keys: { public: JSONWebKeySet; private: JSONWebKeySet } }
+interface Servers {
+  api: TestApiServer;
+  stored: StoreFixture;
+  nats: NatsServer;
+  bus: Bus;
+  keys: { public: JSONWebKeySet; private: JSONWebKeySet };
+}
 let servers: Promise<Servers> | undefined;
 
 async function startServers(): Promise<Servers> {
-  const [api, stored, nats] = await Promise.all([testApiServer({ own: true }), startStore({ retryMs: 2_000 }), startNats({ jetstream: true })]);
+  const [api, stored, nats] = await Promise.all([
+    testApiServer({ own: true }),
+    startStore({ retryMs: 2_000 }),
+    startNats({ jetstream: true }),
+  ]);
   const bus = await connectBus({ url: nats.url, name: 'test', inboxPrefix: '_INBOX_test' });
   await stored.sql('update users set requests_per_minute = 1000000, concurrency = 100000');
   const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
-  return { api, stored, nats, bus, keys: { public: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] }, private: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] } } };
+  return {
+    api,
+    stored,
+    nats,
+    bus,
+    keys: {
+      public: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] },
+      private: { keys: [{ ...(await exportJWK(privateKey)), kid: 'one' }] },
+    },
+  };
 }
 
 function sharedServers(): Promise<Servers> {
@@ -54,13 +88,38 @@ if (typeof after === 'function') {
 
 export const TOOLS: ProbeToolSpec[] = [
   { tool: 'ffprobe', version: '7.0', image: 'tools/ffprobe:7.0', latest: true, command: ['{root}/bin/ffprobe'] },
-  { tool: 'mediainfo', version: '24.06', image: 'tools/mediainfo:24.06', latest: true, command: ['{root}/bin/mediainfo'] },
+  {
+    tool: 'mediainfo',
+    version: '24.06',
+    image: 'tools/mediainfo:24.06',
+    latest: true,
+    command: ['{root}/bin/mediainfo'],
+  },
 ];
 
-export const POOL: ProbePoolSpec = { serves: { kinds: ['file'] }, minReady: 2, maxPods: 10, reuse: { scope: 'any', maxJobs: 100_000, maxAgeSeconds: 3600, idleSeconds: 600 } };
+export const POOL: ProbePoolSpec = {
+  serves: { kinds: ['file'] },
+  minReady: 2,
+  maxPods: 10,
+  reuse: { scope: 'any', maxJobs: 100_000, maxAgeSeconds: 3600, idleSeconds: 600 },
+};
 
-export interface Submitted { id: string; submittedAt: Date; token: number }
-export interface SubmitOptions { token?: number; kind?: Kind; queueTimeoutMs?: number; timeoutMs?: number; early?: boolean; create?: boolean; open?: boolean; spec?: Partial<ProbeJobSpec>; name?: string }
+export interface Submitted {
+  id: string;
+  submittedAt: Date;
+  token: number;
+}
+export interface SubmitOptions {
+  token?: number;
+  kind?: Kind;
+  queueTimeoutMs?: number;
+  timeoutMs?: number;
+  early?: boolean;
+  create?: boolean;
+  open?: boolean;
+  spec?: Partial<ProbeJobSpec>;
+  name?: string;
+}
 
 export interface Cluster {
   servers: Servers;
@@ -87,35 +146,60 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-export const stateOf = (job: ProbeJob | undefined): string => job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason ?? '';
+export const stateOf = (job: ProbeJob | undefined): string =>
+  job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason ?? '';
 const isRunning = (job: ProbeJob): boolean => {
   const condition = (type: string) => job.status?.conditions?.find((one) => one.type === type)?.status;
   return condition('Admitted') === 'True' && condition('Succeeded') === 'Unknown';
 };
 
 /** A tool that is proven already; beside a controller at work, once that has begun to prove it. */
-export async function makeTool(kube: KubeClient, namespace: string, spec: ProbeToolSpec, proving = false): Promise<void> {
+export async function makeTool(
+  kube: KubeClient,
+  namespace: string,
+  spec: ProbeToolSpec,
+  proving = false,
+): Promise<void> {
   const name = `${spec.tool}-${spec.version}`;
   const made = await kube.create(PROBE_TOOLS, { metadata: { name, namespace }, spec });
-  const isProving = async () => (await kube.get(PROBE_TOOLS, name, { namespace })).status?.conditions?.some(({ reason }) => reason === 'Proving');
+  const isProving = async () =>
+    (await kube.get(PROBE_TOOLS, name, { namespace })).status?.conditions?.some(({ reason }) => reason === 'Proving');
   if (proving) await until(`${name} is being proven`, isProving);
-  const conditions = [{ type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() }];
-  await kube.mergePatchStatus(PROBE_TOOLS, name, { proof: verifyName(made.spec, RUNNER_IMAGE), observedGeneration: 1, conditions }, { namespace });
+  const conditions = [
+    { type: 'Available', status: 'True', reason: 'Proven', message: '', lastTransitionTime: new Date().toISOString() },
+  ];
+  await kube.mergePatchStatus(
+    PROBE_TOOLS,
+    name,
+    { proof: verifyName(made.spec, RUNNER_IMAGE), observedGeneration: 1, conditions },
+    { namespace },
+  );
 }
 
-export interface ClusterOptions { pools?: Record<string, Partial<ProbePoolSpec>>; runners?: Partial<Behaviour>; tools?: ProbeToolSpec[] }
+export interface ClusterOptions {
+  pools?: Record<string, Partial<ProbePoolSpec>>;
+  runners?: Partial<Behaviour>;
+  tools?: ProbeToolSpec[];
+}
 
-export async function startCluster({ pools = { short: {} }, runners: behaviour = {}, tools = TOOLS }: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster({
+  pools = { short: {} },
+  runners: behaviour = {},
+  tools = TOOLS,
+}: ClusterOptions = {}): Promise<Cluster> {
   const shared = await sharedServers();
   const { api, stored, bus, keys } = shared;
   const { store, sql } = stored;
   const [namespace, runnerNamespace] = await Promise.all([api.namespace('ctl'), api.namespace('ctl-runners')]);
   const kube = await makeClient({ kubeconfig: api.kubeconfig, namespace });
   for (const tool of tools) await makeTool(kube, namespace, tool);
-  for (const [name, change] of Object.entries(pools)) await kube.create(PROBE_POOLS, { metadata: { name, namespace }, spec: { ...POOL, ...change } });
+  for (const [name, change] of Object.entries(pools))
+    await kube.create(PROBE_POOLS, { metadata: { name, namespace }, spec: { ...POOL, ...change } });
   const waiter = `test-${randomBytes(4).toString('hex')}`;
   const told = new Map<string, Ended[]>();
-  const hearing = bus.subscribe<Ended>(SUBJECT.ended(waiter), ({ message }) => { told.set(message.id, [...(told.get(message.id) ?? []), message]); });
+  const hearing = bus.subscribe<Ended>(SUBJECT.ended(waiter), ({ message }) => {
+    told.set(message.id, [...(told.get(message.id) ?? []), message]);
+  });
   const runners = await simulateRunners(kube, bus, runnerNamespace, behaviour);
   const running = new Map<number, Set<string>>();
   const most = new Map<number, number>();
@@ -128,7 +212,9 @@ export async function startCluster({ pools = { short: {} }, runners: behaviour =
     most.set(token, Math.max(most.get(token) ?? 0, set.size));
   };
   const jobs = startReflector<ProbeJob>({
-    client: kube, type: PROBE_JOBS, namespace,
+    client: kube,
+    type: PROBE_JOBS,
+    namespace,
     handlers: { add: (job) => note(job, false), update: (job) => note(job, false), delete: (job) => note(job, true) },
   });
   await jobs.synced;
@@ -143,49 +229,113 @@ export async function startCluster({ pools = { short: {} }, runners: behaviour =
   };
 
   return {
-    servers: shared, kube, namespace, runnerNamespace, runners, told, record,
+    servers: shared,
+    kube,
+    namespace,
+    runnerNamespace,
+    runners,
+    told,
+    record,
     async newAccount() {
-      const [row] = await sql<{ id: string }>("insert into users (email, status, role, permissions, requests_per_minute, concurrency) select $1, 'active', 'user', permissions, 1000000, 100000 from users where id = $2 returning id", [`${randomBytes(6).toString('hex')}@example.invalid`, stored.admin.userId]);
+      const [row] = await sql<{ id: string }>(
+        "insert into users (email, status, role, permissions, requests_per_minute, concurrency) select $1, 'active', 'user', permissions, 1000000, 100000 from users where id = $2 returning id",
+        [`${randomBytes(6).toString('hex')}@example.invalid`, stored.admin.userId],
+      );
       return Number(row!.id);
     },
     async newToken(concurrency, user = stored.admin.userId) {
-      const [row] = await sql<{ id: string }>('insert into tokens (user_id, name, sha256, concurrency) values ($1, $2, $3, $4) returning id', [user, 'test', randomBytes(32), concurrency]);
+      const [row] = await sql<{ id: string }>(
+        'insert into tokens (user_id, name, sha256, concurrency) values ($1, $2, $3, $4) returning id',
+        [user, 'test', randomBytes(32), concurrency],
+      );
       return Number(row!.id);
     },
-    async submit({ token = fallback, kind = 'file', queueTimeoutMs = 60_000, timeoutMs = 65_000, early = false, create = true, open = true, spec = {}, name } = {}) {
+    async submit({
+      token = fallback,
+      kind = 'file',
+      queueTimeoutMs = 60_000,
+      timeoutMs = 65_000,
+      early = false,
+      create = true,
+      open = true,
+      spec = {},
+      name,
+    } = {}) {
       const request = store.newRequest();
       const { submittedAt } = request;
       const id = name ?? request.id;
       const toolsAsked = [{ name: 'ffprobe' as const, version: '7.0' }];
       if (open) {
         await store.openRequest({
-          id, submittedAt, tokenId: token, userId: stored.admin.userId, kind, display: 'https://media.example.org/a.mp4', scheme: 'https', request: {}, tools: toolsAsked,
-          queueTimeoutMs, timeoutMs, waiter, webhookUrl: null, idempotency: null, requestsPerMinute: 0,
+          id,
+          submittedAt,
+          tokenId: token,
+          userId: stored.admin.userId,
+          kind,
+          display: 'https://media.example.org/a.mp4',
+          scheme: 'https',
+          request: {},
+          tools: toolsAsked,
+          queueTimeoutMs,
+          timeoutMs,
+          waiter,
+          webhookUrl: null,
+          idempotency: null,
+          requestsPerMinute: 0,
         });
       }
-      const sealed = await sealSource(`https://media.example.org/${id}.mp4`, { requestId: id, tokenId: token }, keys.public);
+      const sealed = await sealSource(
+        `https://media.example.org/${id}.mp4`,
+        { requestId: id, tokenId: token },
+        keys.public,
+      );
       const whole: ProbeJobSpec = {
-        kind, source: { display: 'https://media.example.org/a.mp4', sealed }, token: { id: token, user: stored.admin.userId }, submittedAt: submittedAt.toISOString(),
-        queueTimeoutMs, timeoutMs, tools: toolsAsked, ...spec,
+        kind,
+        source: { display: 'https://media.example.org/a.mp4', sealed },
+        token: { id: token, user: stored.admin.userId },
+        submittedAt: submittedAt.toISOString(),
+        queueTimeoutMs,
+        timeoutMs,
+        tools: toolsAsked,
+        ...spec,
       };
       if (early) bus.publish(SUBJECT.early, { job: id, namespace, spec: whole } satisfies Early);
-      if (create) await kube.create(PROBE_JOBS, { metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } }, spec: whole });
+      if (create)
+        await kube.create(PROBE_JOBS, {
+          metadata: { name: id, namespace, labels: { [LABEL.token]: String(token) } },
+          spec: whole,
+        });
       return { id, submittedAt, token };
     },
     most: (token) => most.get(token) ?? 0,
     job: (id) => jobs.get(`${namespace}/${id}`),
     reason: (id) => stateOf(jobs.get(`${namespace}/${id}`)),
     async pods() {
-      return (await kube.listAll(PODS, { namespace: runnerNamespace, labelSelector: `${LABEL.component}=runner` })).items;
+      return (await kube.listAll(PODS, { namespace: runnerNamespace, labelSelector: `${LABEL.component}=runner` }))
+        .items;
     },
     async ended(...ids) {
-      await until(`${ids.length} requests have an end`, async () => (await store.closedAmong(ids)).size === ids.length, 20_000);
+      await until(
+        `${ids.length} requests have an end`,
+        async () => (await store.closedAmong(ids)).size === ids.length,
+        20_000,
+      );
       return Promise.all(ids.map(record));
     },
     controller(options = {}) {
       // A test that ran out of time must not start one beside those of the next.
       if (over) throw new Error('this cluster is over');
-      const made = startController({ kube, bus, store, namespace, runnerNamespace, natsUrl: shared.nats.url, postgresUrl: stored.server.url, keys: keys.private, ...options });
+      const made = startController({
+        kube,
+        bus,
+        store,
+        namespace,
+        runnerNamespace,
+        natsUrl: shared.nats.url,
+        postgresUrl: stored.server.url,
+        keys: keys.private,
+        ...options,
+      });
       controllers.push(made);
       return made;
     },
@@ -196,11 +346,18 @@ export async function startCluster({ pools = { short: {} }, runners: behaviour =
     async stop() {
       if (over) return;
       over = true;
-      for (const controller of controllers) await controller.then((started) => started.stop(), () => {});
+      for (const controller of controllers)
+        await controller.then(
+          (started) => started.stop(),
+          () => {},
+        );
       await runners.stop();
       hearing.stop();
       await jobs.stop();
-      for (const pod of (await kube.listAll(PODS, { namespace: runnerNamespace })).items) await kube.delete(PODS, pod.metadata.name, { namespace: runnerNamespace, gracePeriodSeconds: 0 }).catch(() => {});
+      for (const pod of (await kube.listAll(PODS, { namespace: runnerNamespace })).items)
+        await kube
+          .delete(PODS, pod.metadata.name, { namespace: runnerNamespace, gracePeriodSeconds: 0 })
+          .catch(() => {});
       await kube.close();
     },
   };

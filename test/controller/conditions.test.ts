@@ -1,12 +1,29 @@
 import assert from 'node:assert/strict';
-import { admittedStatus, finishedStatus, isAdmitted, isFinished, waitingStatus } from '../../src/controller/conditions.ts';
+import {
+  admittedStatus,
+  finishedStatus,
+  isAdmitted,
+  isFinished,
+  waitingStatus,
+} from '../../src/controller/conditions.ts';
 
 const T1 = '2026-01-01T00:00:01.000Z';
 const T2 = '2026-01-01T00:00:02.000Z';
 const T3 = '2026-01-01T00:00:03.500Z';
-const admission = { holder: 'c-0', epoch: 3, token: 5, account: 2, runner: { pod: 'p', uid: 'u' }, attempt: 1, queueTimeMs: 42, resultPath: '/v1/probe/x', tools: [{ name: 'ffprobe' as const, version: '9.0' }] };
+const admission = {
+  holder: 'c-0',
+  epoch: 3,
+  token: 5,
+  account: 2,
+  runner: { pod: 'p', uid: 'u' },
+  attempt: 1,
+  queueTimeMs: 42,
+  resultPath: '/v1/probe/x',
+  tools: [{ name: 'ffprobe' as const, version: '9.0' }],
+};
 const finish = { reason: 'Completed' as const, summary: 'ok', tools: [], resultPath: '/v1/probe/x' };
-const reasons = (status: { conditions?: { type: string; status: string; reason: string }[] }) => (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
+const reasons = (status: { conditions?: { type: string; status: string; reason: string }[] }) =>
+  (status.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value}/${reason}`);
 
 describe('the status of a ProbeJob', () => {
   it('waits, runs and completes, each with its reason', () => {
@@ -14,13 +31,20 @@ describe('the status of a ProbeJob', () => {
     assert.deepEqual(reasons(waiting), ['Admitted=False/TokenAtLimit', 'Succeeded=Unknown/TokenAtLimit']);
     assert.equal(isFinished(waiting) || isAdmitted(waiting), false);
 
-    assert.deepEqual(reasons(waitingStatus(undefined, 'AccountAtLimit', 'account 1 runs 40 of its 40', T1)), ['Admitted=False/AccountAtLimit', 'Succeeded=Unknown/AccountAtLimit']);
+    assert.deepEqual(reasons(waitingStatus(undefined, 'AccountAtLimit', 'account 1 runs 40 of its 40', T1)), [
+      'Admitted=False/AccountAtLimit',
+      'Succeeded=Unknown/AccountAtLimit',
+    ]);
 
     const running = { ...waiting, ...admittedStatus(waiting, admission, T2) };
     assert.deepEqual(reasons(running), ['Admitted=True/Admitted', 'Succeeded=Unknown/Running']);
     assert.equal(isAdmitted(running), true);
     assert.deepEqual(running.admittedBy, { holder: 'c-0', epoch: 3, token: 5, account: 2 });
-    assert.equal(running.conditions?.find(({ type }) => type === 'Succeeded')?.lastTransitionTime, T1, 'Unknown stayed Unknown');
+    assert.equal(
+      running.conditions?.find(({ type }) => type === 'Succeeded')?.lastTransitionTime,
+      T1,
+      'Unknown stayed Unknown',
+    );
     assert.match(running.conditions?.[1]?.message ?? '', /ffprobe 9.0 on p/);
 
     const done = { ...running, ...finishedStatus(running, finish, T3) };
@@ -32,7 +56,11 @@ describe('the status of a ProbeJob', () => {
 
   it('a retry keeps the start and the queue time, and says which attempt it is', () => {
     const first = admittedStatus(undefined, admission, T1);
-    const second = admittedStatus(first, { ...admission, attempt: 2, queueTimeMs: 999, runner: { pod: 'q', uid: 'v' } }, T3);
+    const second = admittedStatus(
+      first,
+      { ...admission, attempt: 2, queueTimeMs: 999, runner: { pod: 'q', uid: 'v' } },
+      T3,
+    );
     assert.equal(second.startedAt, T1);
     assert.equal(second.queueTimeMs, 42);
     assert.match(second.conditions?.[1]?.message ?? '', /on q \(attempt 2\)/);
@@ -46,12 +74,18 @@ describe('the status of a ProbeJob', () => {
   });
 
   it('keeps conditions that are not ours', () => {
-    const foreign = { conditions: [{ type: 'Noted', status: 'True' as const, reason: 'R', message: '', lastTransitionTime: T1 }] };
+    const foreign = {
+      conditions: [{ type: 'Noted', status: 'True' as const, reason: 'R', message: '', lastTransitionTime: T1 }],
+    };
     assert.deepEqual(reasons(admittedStatus(foreign, admission, T2))[0], 'Noted=True/R');
   });
 
-  it('holds nothing of a tool\'s text that YAML cannot carry', () => {
-    const status = finishedStatus(undefined, { ...finish, reason: 'ToolFailed', summary: 'moov\u0000 atom\u001b[31m not\u202e found' }, T1);
+  it("holds nothing of a tool's text that YAML cannot carry", () => {
+    const status = finishedStatus(
+      undefined,
+      { ...finish, reason: 'ToolFailed', summary: 'moov\u0000 atom\u001b[31m not\u202e found' },
+      T1,
+    );
     assert.equal(status.summary, 'moov  atom [31m not  found');
     assert.equal(status.conditions?.find(({ type }) => type === 'Succeeded')?.message, status.summary);
   });

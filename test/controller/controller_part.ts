@@ -1,4 +1,7 @@
-/** One controller replica as main.ts puts it together: caches, a collector, and a term whose lease the test holds in its hand. */
+/**
+ * One controller replica as main.ts puts it together: caches, a collector, and a term whose lease the test holds in its
+ * hand.
+ */
 import type { JSONWebKeySet } from 'jose';
 import { pino } from 'pino';
 import type { BodyRoom } from '../../src/bus/body_room.ts';
@@ -18,7 +21,11 @@ import type { Store } from '../../src/store/store.ts';
 import { RUNNER_IMAGE } from './cluster_parts.ts';
 
 /** A lease that ages only when the test lets it: `ageMs` is what the election would say. */
-export interface HeldLease { epoch: number; holder: string; ageMs: number }
+export interface HeldLease {
+  epoch: number;
+  holder: string;
+  ageMs: number;
+}
 const DURATION_MS = 6_000;
 
 export interface ControllerOptions {
@@ -55,57 +62,158 @@ export interface Controller {
 
 /** The client itself, with a list of the writes that went through it. */
 function counting(kube: KubeClient, calls: Controller['calls']): KubeClient {
-  const noted = <Type extends { kind: string }, Rest extends unknown[], Out>(what: string, call: (type: Type, ...rest: Rest) => Out, nameOf: (...rest: Rest) => string) =>
+  const noted =
+    <Type extends { kind: string }, Rest extends unknown[], Out>(
+      what: string,
+      call: (type: Type, ...rest: Rest) => Out,
+      nameOf: (...rest: Rest) => string,
+    ) =>
     (type: Type, ...rest: Rest): Out => {
       calls.push({ what: `${what} ${type.kind}`, name: nameOf(...rest) });
       return call(type, ...rest);
     };
   return {
     ...kube,
-    create: noted('create', kube.create as never, (object: { metadata: { name: string } }) => object.metadata.name) as KubeClient['create'],
-    mergePatchStatus: noted('status', kube.mergePatchStatus as never, (name: string) => name) as KubeClient['mergePatchStatus'],
+    create: noted(
+      'create',
+      kube.create as never,
+      (object: { metadata: { name: string } }) => object.metadata.name,
+    ) as KubeClient['create'],
+    mergePatchStatus: noted(
+      'status',
+      kube.mergePatchStatus as never,
+      (name: string) => name,
+    ) as KubeClient['mergePatchStatus'],
     delete: noted('delete', kube.delete as never, (name: string) => name) as KubeClient['delete'],
   };
 }
 
-export async function startController(options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'room' | 'quiet'> & Partial<ControllerOptions>): Promise<Controller> {
-  const { kube, bus, store, namespace, runnerNamespace, epoch = 1, collects = true, collectorBus = bus, room = collectorRoom(), quiet = false } = options;
+export async function startController(
+  options: Omit<ControllerOptions, 'writes' | 'epoch' | 'env' | 'collects' | 'collectorBus' | 'room' | 'quiet'> &
+    Partial<ControllerOptions>,
+): Promise<Controller> {
+  const {
+    kube,
+    bus,
+    store,
+    namespace,
+    runnerNamespace,
+    epoch = 1,
+    collects = true,
+    collectorBus = bus,
+    room = collectorRoom(),
+    quiet = false,
+  } = options;
   const lines: Controller['log'] = [];
-  const log = pino({ level: quiet ? 'silent' : 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Controller['log'][number]); } });
+  const log = pino(
+    { level: quiet ? 'silent' : 'debug' },
+    {
+      write: (line: string) => {
+        lines.push(JSON.parse(line) as Controller['log'][number]);
+      },
+    },
+  );
   const config = loadConfig('controller', {
-    PY_NAMESPACE: namespace, PY_RUNNER_NAMESPACE: runnerNamespace, PY_RUNNER_IMAGE: RUNNER_IMAGE, PY_NATS_URL: options.natsUrl, PY_POSTGRES_URL: options.postgresUrl,
-    PY_NATS_NKEY_FILE: '/none', PY_NATS_ISSUER_FILE: '/none', PY_SEAL_PRIVATE_FILE: '/none', PY_CATALOG_FILE: '/none', PY_POOLS_FILE: '/none', ...options.env,
+    PY_NAMESPACE: namespace,
+    PY_RUNNER_NAMESPACE: runnerNamespace,
+    PY_RUNNER_IMAGE: RUNNER_IMAGE,
+    PY_NATS_URL: options.natsUrl,
+    PY_POSTGRES_URL: options.postgresUrl,
+    PY_NATS_NKEY_FILE: '/none',
+    PY_NATS_ISSUER_FILE: '/none',
+    PY_SEAL_PRIVATE_FILE: '/none',
+    PY_CATALOG_FILE: '/none',
+    PY_POOLS_FILE: '/none',
+    ...options.env,
   });
   const metrics = controllerMetrics();
   const calls: Controller['calls'] = [];
   let term: RunningTerm | undefined;
   const jobs = startReflector<ProbeJob>({
-    client: kube, type: PROBE_JOBS, namespace, transform: slimJob, indexes: { id: idOf },
-    handlers: { add: (job) => term?.jobSeen(job), update: (job) => term?.jobSeen(job), delete: (job) => term?.jobGone(job) },
+    client: kube,
+    type: PROBE_JOBS,
+    namespace,
+    transform: slimJob,
+    indexes: { id: idOf },
+    handlers: {
+      add: (job) => term?.jobSeen(job),
+      update: (job) => term?.jobSeen(job),
+      delete: (job) => term?.jobGone(job),
+    },
   });
   const pods = startReflector<Pod>({
-    client: kube, type: PODS, namespace: runnerNamespace, labelSelector: `${LABEL.managedBy}=probeyard`, transform: slimPod, indexes: { uid: (pod) => pod.metadata.uid },
-    handlers: { add: (pod, { relist }) => term?.podSeen(pod, relist), update: (pod) => term?.podSeen(pod, false), delete: (pod) => term?.podGone(pod) },
+    client: kube,
+    type: PODS,
+    namespace: runnerNamespace,
+    labelSelector: `${LABEL.managedBy}=probeyard`,
+    transform: slimPod,
+    indexes: { uid: (pod) => pod.metadata.uid },
+    handlers: {
+      add: (pod, { relist }) => term?.podSeen(pod, relist),
+      update: (pod) => term?.podSeen(pod, false),
+      delete: (pod) => term?.podGone(pod),
+    },
   });
   await Promise.all([jobs.synced, pods.synced]);
   const results = collects
-    ? consumeResults(bus, { handle: (delivery) => collect({ kube, bus: collectorBus, store, log, metrics, namespace, cached: (name) => jobs.get(`${namespace}/${name}`), room }, delivery), onError: (error) => log.warn({ err: error }, 'collecting') })
+    ? consumeResults(bus, {
+        handle: (delivery) =>
+          collect(
+            {
+              kube,
+              bus: collectorBus,
+              store,
+              log,
+              metrics,
+              namespace,
+              cached: (name) => jobs.get(`${namespace}/${name}`),
+              room,
+            },
+            delivery,
+          ),
+        onError: (error) => log.warn({ err: error }, 'collecting'),
+      })
     : undefined;
-  const endFlooding = floods({ kube, log, metrics, namespace: runnerNamespace, podOf: (uid) => pods.by('uid', uid)[0], kick: async () => {} });
+  const endFlooding = floods({
+    kube,
+    log,
+    metrics,
+    namespace: runnerNamespace,
+    podOf: (uid) => pods.by('uid', uid)[0],
+    kick: async () => {},
+  });
   const lease: HeldLease = { epoch, holder: `controller-${epoch}`, ageMs: 0 };
   const stillLeading = (marginMs = 1_000): boolean => lease.ageMs + marginMs < DURATION_MS;
   const listener = store.listenTokens((change) => {
     void term?.leader.tokensChanged('token' in change ? [change.token] : 'all');
   });
-  const attach = (running: RunningTerm) => { term = running; };
+  const attach = (running: RunningTerm) => {
+    term = running;
+  };
   const started = await startTerm(
-    { kube: quiet ? kube : counting(options.writes ?? kube, calls), bus, store, log, namespace, config, metrics, pods, jobs, endFlooding, tokensFresh: () => listener.listening(), intake: { store, kube, keys: () => options.keys, s3Hosts: [] } },
+    {
+      kube: quiet ? kube : counting(options.writes ?? kube, calls),
+      bus,
+      store,
+      log,
+      namespace,
+      config,
+      metrics,
+      pods,
+      jobs,
+      endFlooding,
+      tokensFresh: () => listener.listening(),
+      intake: { store, kube, keys: () => options.keys, s3Hosts: [] },
+    },
     { holder: lease.holder, epoch, stillLeading },
     attach,
   );
   let stopped: Promise<void> | undefined;
   return {
-    term: started, lease, calls, log: lines,
+    term: started,
+    lease,
+    calls,
+    log: lines,
     stop() {
       stopped ??= (async () => {
         term = undefined;

@@ -1,4 +1,7 @@
-/** The last guard of a token's limit: an admission of a term that is over is refused by the API server itself (charts/probeyard/templates/fence.yaml). */
+/**
+ * The last guard of a token's limit: an admission of a term that is over is refused by the API server itself
+ * (charts/probeyard/templates/fence.yaml).
+ */
 import assert from 'node:assert/strict';
 import { admittedStatus, finishedStatus } from '../../src/controller/conditions.ts';
 import { LEASES, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
@@ -13,45 +16,77 @@ const NOW = '2026-01-02T03:04:05Z';
 describe('the fence of the API server', function () {
   this.timeout(60_000);
   let cluster: Cluster;
-  const request = (method: 'POST', path: string, body: object) => cluster.kube.request({ method, path: `/apis/admissionregistration.k8s.io/v1/${path}`, body });
+  const request = (method: 'POST', path: string, body: object) =>
+    cluster.kube.request({ method, path: `/apis/admissionregistration.k8s.io/v1/${path}`, body });
 
   const admit = async (name: string, epoch: number, attempt = 1) => {
     const job = await cluster.kube.get(PROBE_JOBS, name);
-    const status = admittedStatus(job.status, { holder: `of-${epoch}`, epoch, token: 1, account: 1, runner: { pod: 'p', uid: 'u' }, attempt, queueTimeMs: 1, resultPath: '/x', tools: [{ name: 'ffprobe', version: '7.0' }] }, NOW);
+    const status = admittedStatus(
+      job.status,
+      {
+        holder: `of-${epoch}`,
+        epoch,
+        token: 1,
+        account: 1,
+        runner: { pod: 'p', uid: 'u' },
+        attempt,
+        queueTimeMs: 1,
+        resultPath: '/x',
+        tools: [{ name: 'ffprobe', version: '7.0' }],
+      },
+      NOW,
+    );
     return cluster.kube.mergePatchStatus(PROBE_JOBS, name, status);
   };
   const newJob = async (): Promise<string> => (await cluster.submit({ open: false })).id;
-  const isRefused = (name: string, epoch: number) => admit(name, epoch).then(() => false, (error: unknown) => isKubeError(error, 'forbidden'));
+  const isRefused = (name: string, epoch: number) =>
+    admit(name, epoch).then(
+      () => false,
+      (error: unknown) => isKubeError(error, 'forbidden'),
+    );
 
   /** As the controller that takes the lease; acts a moment later, as policies do. */
   async function termIs(leaseTransitions: number): Promise<void> {
     await cluster.kube.mergePatch(LEASES, LEASE, { spec: { leaseTransitions } });
-    await until('the term is over', async () => {
-      const name = await newJob();
-      const refused = await isRefused(name, leaseTransitions - 1);
-      await cluster.kube.delete(PROBE_JOBS, name);
-      return refused;
-    }, 30_000);
+    await until(
+      'the term is over',
+      async () => {
+        const name = await newJob();
+        const refused = await isRefused(name, leaseTransitions - 1);
+        await cluster.kube.delete(PROBE_JOBS, name);
+        return refused;
+      },
+      30_000,
+    );
   }
 
   beforeEach(async () => {
     cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2 } } });
     const { kube, namespace } = cluster;
-    for (const object of render({}, { namespace, release: namespace }).filter(({ metadata }) => metadata.name.endsWith('-fence'))) {
-      const path = object.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings';
+    for (const object of render({}, { namespace, release: namespace }).filter(({ metadata }) =>
+      metadata.name.endsWith('-fence'),
+    )) {
+      const path =
+        object.kind === 'ValidatingAdmissionPolicy'
+          ? 'validatingadmissionpolicies'
+          : 'validatingadmissionpolicybindings';
       await request('POST', path, object);
     }
     await kube.create(LEASES, { metadata: { name: LEASE, namespace }, spec: { leaseTransitions: 1 } });
   });
-  // The policies stay, each for its own namespace, and go with the API server of this process. Once the last policy with a kind of parameter
-  // is gone, Kubernetes 1.36 stops watching that kind, and does not begin again (policy_source.go: a shared informer starts only once).
+  // The policies stay, each for its own namespace, and go with the API server of this process. Once the last policy
+  // with a kind of parameter is gone, Kubernetes 1.36 stops watching that kind, and does not begin again
+  // (policy_source.go: a shared informer starts only once).
   afterEach(() => cluster.stop());
 
   it('lets the term admit, and those before it no more, nor again', async () => {
     await termIs(3);
     const [one, other] = [await newJob(), await newJob()];
     assert.equal((await admit(one, 3)).status?.admittedBy?.epoch, 3);
-    await assert.rejects(admit(other, 2), { code: 'forbidden', message: /another controller leads since: this is term 3, the admission is of term 2/ });
+    await assert.rejects(admit(other, 2), {
+      code: 'forbidden',
+      message: /another controller leads since: this is term 3, the admission is of term 2/,
+    });
     assert.equal((await cluster.kube.get(PROBE_JOBS, other)).status?.admittedBy, undefined);
     // A leader whose taking the policy has not heard of yet.
     assert.equal((await admit(other, 4)).status?.admittedBy?.epoch, 4);
@@ -65,20 +100,41 @@ describe('the fence of the API server', function () {
     const name = await newJob();
     const { status } = await admit(name, 3);
     await termIs(4);
-    const ended = await cluster.kube.mergePatchStatus(PROBE_JOBS, name, finishedStatus(status, { reason: 'Completed', summary: 'done', tools: [], resultPath: '/x' }, NOW));
-    assert.deepEqual([ended.status?.admittedBy?.epoch, ended.status?.conditions?.find(({ type }) => type === 'Succeeded')?.status], [3, 'True']);
+    const ended = await cluster.kube.mergePatchStatus(
+      PROBE_JOBS,
+      name,
+      finishedStatus(status, { reason: 'Completed', summary: 'done', tools: [], resultPath: '/x' }, NOW),
+    );
+    assert.deepEqual(
+      [ended.status?.admittedBy?.epoch, ended.status?.conditions?.find(({ type }) => type === 'Succeeded')?.status],
+      [3, 'True'],
+    );
   });
 
   it('lets anybody lead where there is no lease', async () => {
     await termIs(3);
     const name = await newJob();
     await cluster.kube.delete(LEASES, LEASE);
-    await until('it is heard of', () => admit(name, 1).then(() => true, () => false));
+    await until('it is heard of', () =>
+      admit(name, 1).then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 
   it('holds where a leader was stopped between its look at the lease and the write: the token stays within its limit', async () => {
     await termIs(3);
-    const { submit, controller, runners, newToken, most, kube, ended, servers: { stored } } = cluster;
+    const {
+      submit,
+      controller,
+      runners,
+      newToken,
+      most,
+      kube,
+      ended,
+      servers: { stored },
+    } = cluster;
     runners.behaviour.go = () => 'hold';
     const token = await newToken(2);
     const admitted: string[] = [];
@@ -93,7 +149,9 @@ describe('the fence of the API server', function () {
     await termIs(4);
     await controller({ epoch: 4 });
     gate.open();
-    await until('it was refused', () => old.log.some(({ msg, job }) => msg === 'an admission was refused by the API server' && job === second.id));
+    await until('it was refused', () =>
+      old.log.some(({ msg, job }) => msg === 'an admission was refused by the API server' && job === second.id),
+    );
     assert.equal(cluster.job(second.id)?.status?.admittedBy, undefined);
     await runners.of(first.id)!.finish();
     await until('the second runs', () => runners.of(second.id));

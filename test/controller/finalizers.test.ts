@@ -7,16 +7,29 @@ import { startCluster, type Cluster } from './cluster_parts.ts';
 describe('a deleted job that a finalizer keeps', function () {
   this.timeout(60_000);
   let cluster: Cluster;
-  beforeEach(async () => { cluster = await startCluster({ pools: { short: { minReady: 1, maxPods: 1 } } }); });
+  beforeEach(async () => {
+    cluster = await startCluster({ pools: { short: { minReady: 1, maxPods: 1 } } });
+  });
   afterEach(async () => {
     for (const { metadata } of (await cluster.kube.listAll(PROBE_JOBS, { namespace: cluster.namespace })).items) {
-      await cluster.kube.mergePatch(PROBE_JOBS, metadata.name, { metadata: { finalizers: null } }, { namespace: cluster.namespace });
+      await cluster.kube.mergePatch(
+        PROBE_JOBS,
+        metadata.name,
+        { metadata: { finalizers: null } },
+        { namespace: cluster.namespace },
+      );
     }
     await cluster.stop();
   });
 
   const ready = () => until('a runner is ready', () => cluster.runners.all().some(({ state }) => state.epoch > 0));
-  const keep = (name: string) => cluster.kube.mergePatch(PROBE_JOBS, name, { metadata: { finalizers: ['example.com/keep'] } }, { namespace: cluster.namespace });
+  const keep = (name: string) =>
+    cluster.kube.mergePatch(
+      PROBE_JOBS,
+      name,
+      { metadata: { finalizers: ['example.com/keep'] } },
+      { namespace: cluster.namespace },
+    );
   const remove = (name: string) => cluster.kube.delete(PROBE_JOBS, name, { namespace: cluster.namespace });
 
   it('is cancelled all the same, waiting or running: its runner and its slot are free', async () => {
@@ -30,7 +43,10 @@ describe('a deleted job that a finalizer keeps', function () {
     const waiting = await submit({ token });
     for (const { id } of [running, waiting]) await keep(id);
     for (const { id } of [waiting, running]) await remove(id);
-    assert.deepEqual((await ended(running.id, waiting.id)).map((record) => record.reason), ['Cancelled', 'Cancelled']);
+    assert.deepEqual(
+      (await ended(running.id, waiting.id)).map((record) => record.reason),
+      ['Cancelled', 'Cancelled'],
+    );
     await until('the runner is told', () => runner.orders.some(({ what }) => what === 'cancel'));
     await until('their status says so', () => [running, waiting].every(({ id }) => reason(id) === 'Cancelled'));
     runners.behaviour.go = () => ({ ms: 5 });
@@ -51,7 +67,10 @@ describe('a deleted job that a finalizer keeps', function () {
       await remove(id);
     }
     await controller({ epoch: 2 });
-    assert.deepEqual((await ended(running.id, waiting.id)).map((record) => record.reason), ['Cancelled', 'Cancelled']);
+    assert.deepEqual(
+      (await ended(running.id, waiting.id)).map((record) => record.reason),
+      ['Cancelled', 'Cancelled'],
+    );
   });
 
   it('is deleted once when its time has come, and then left to whoever keeps it', async () => {
@@ -68,7 +87,9 @@ describe('a deleted job that a finalizer keeps', function () {
     const { id: next } = await submit();
     await ended(next);
     await until('the sweep has gone on', () => job(next) === undefined);
-    const deletions = [first, second].map(({ calls }) => calls.filter(({ what, name }) => what === 'delete ProbeJob' && name === id).length);
+    const deletions = [first, second].map(
+      ({ calls }) => calls.filter(({ what, name }) => what === 'delete ProbeJob' && name === id).length,
+    );
     assert.deepEqual(deletions, [1, 0]);
   });
 });

@@ -12,10 +12,30 @@ describe('floods: a runner that sends too much', () => {
     const ended: string[][] = [];
     const lines: string[] = [];
     const end = floods({
-      kube: { delete: (async (_type: unknown, name: string, options: object) => { deleted.push([name, options]); }) as unknown as KubeClient['delete'] },
-      log: pino({}, { write: (line: string) => { lines.push(line); } }), metrics: { podEnded: (...args) => { ended.push(args); } }, namespace: 'runners',
+      kube: {
+        delete: (async (_type: unknown, name: string, options: object) => {
+          deleted.push([name, options]);
+        }) as unknown as KubeClient['delete'],
+      },
+      log: pino(
+        {},
+        {
+          write: (line: string) => {
+            lines.push(line);
+          },
+        },
+      ),
+      metrics: {
+        podEnded: (...args) => {
+          ended.push(args);
+        },
+      },
+      namespace: 'runners',
       podOf: (uid) => (uid === 'u' ? pod : undefined),
-      kick: async (uid) => { kicked.push(uid); if (failure) throw failure; },
+      kick: async (uid) => {
+        kicked.push(uid);
+        if (failure) throw failure;
+      },
     });
     return { end, deleted, kicked, ended, lines };
   }

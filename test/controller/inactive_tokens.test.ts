@@ -1,4 +1,7 @@
-/** Jobs whose token is revoked, has expired, belongs to a suspended account or has used up its quota: queued ones end, running ones go on. */
+/**
+ * Jobs whose token is revoked, has expired, belongs to a suspended account or has used up its quota: queued ones end,
+ * running ones go on.
+ */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import type { ProbeJobSpec } from '../../src/kube/resources.ts';
@@ -14,7 +17,11 @@ describe('jobs of tokens that are no longer active', function () {
     cluster.runners.behaviour.go = () => 'hold';
     return cluster;
   };
-  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const ready = (count = 1) =>
+    until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+    );
 
   /** An account of its own with a token of one slot: a job runs, another waits. */
   async function oneRunsOneWaits() {
@@ -29,19 +36,39 @@ describe('jobs of tokens that are no longer active', function () {
   }
 
   const CHANGES = [
-    { what: 'its token is revoked', sql: 'update tokens set revoked_at = now() where id = $1', error: 'the token was revoked' },
-    { what: 'its token expires', sql: "update tokens set expires_at = now() - interval '1 minute' where id = $1", error: 'the token has expired' },
-    { what: 'its user is suspended', sql: "update users set status = 'suspended' where id = (select user_id from tokens where id = $1)", error: 'the account is suspended' },
+    {
+      what: 'its token is revoked',
+      sql: 'update tokens set revoked_at = now() where id = $1',
+      error: 'the token was revoked',
+    },
+    {
+      what: 'its token expires',
+      sql: "update tokens set expires_at = now() - interval '1 minute' where id = $1",
+      error: 'the token has expired',
+    },
+    {
+      what: 'its user is suspended',
+      sql: "update users set status = 'suspended' where id = (select user_id from tokens where id = $1)",
+      error: 'the account is suspended',
+    },
   ];
   for (const { what, sql, error } of CHANGES) {
     it(`${what}: a queued job ends with TokenInactive, a running one goes on`, async () => {
-      const { controller, ended, runners, servers: { stored } } = await start();
+      const {
+        controller,
+        ended,
+        runners,
+        servers: { stored },
+      } = await start();
       await controller();
       await ready(2);
       const { token, running, waiting } = await oneRunsOneWaits();
       await stored.sql(sql, [token]);
       const [refused] = await ended(waiting.id);
-      assert.deepEqual([refused?.state, refused?.status, refused?.reason, refused?.error], ['error', 403, 'TokenInactive', error]);
+      assert.deepEqual(
+        [refused?.state, refused?.status, refused?.reason, refused?.error],
+        ['error', 403, 'TokenInactive', error],
+      );
       await until('it is shown', () => cluster.reason(waiting.id) === 'TokenInactive');
       assert.equal(cluster.reason(running.id), 'Running');
       await runners.of(running.id)?.finish();
@@ -49,7 +76,12 @@ describe('jobs of tokens that are no longer active', function () {
     });
 
     it(`${what} before a takeover: a queued job ends, a running one goes on under the next leader`, async () => {
-      const { controller, ended, runners, servers: { stored } } = await start();
+      const {
+        controller,
+        ended,
+        runners,
+        servers: { stored },
+      } = await start();
       const first = await controller();
       await ready(2);
       const { token, running, waiting } = await oneRunsOneWaits();
@@ -65,7 +97,14 @@ describe('jobs of tokens that are no longer active', function () {
   }
 
   it('the account above is suspended: a queued job ends', async () => {
-    const { controller, ended, newToken, servers: { stored: { sql } } } = await start();
+    const {
+      controller,
+      ended,
+      newToken,
+      servers: {
+        stored: { sql },
+      },
+    } = await start();
     await controller();
     await ready(2);
     const { user, waiting } = await oneRunsOneWaits();
@@ -79,22 +118,42 @@ describe('jobs of tokens that are no longer active', function () {
   });
 
   it('a token that expires while its job is queued: the job ends when its turn comes', async () => {
-    const { controller, ended, runners, servers: { stored: { sql, store } } } = await start();
+    const {
+      controller,
+      ended,
+      runners,
+      servers: {
+        stored: { sql, store },
+      },
+    } = await start();
     await controller();
     await ready(2);
     const { token, running, waiting } = await oneRunsOneWaits();
-    const [row] = await sql<{ expires_at: Date }>("update tokens set expires_at = now() + interval '500 milliseconds' where id = $1 returning expires_at", [token]);
+    const [row] = await sql<{ expires_at: Date }>(
+      "update tokens set expires_at = now() + interval '500 milliseconds' where id = $1 returning expires_at",
+      [token],
+    );
     await until('it has expired', () => store.clock.now() > row!.expires_at.getTime() + 10);
     await runners.of(running.id)?.finish();
     const [first, second] = await ended(running.id, waiting.id);
-    assert.deepEqual([first?.state, second?.reason, second?.error], ['success', 'TokenInactive', 'the token has expired']);
-    assert.deepEqual(runners.began.filter(({ job }) => job === waiting.id), []);
+    assert.deepEqual(
+      [first?.state, second?.reason, second?.error],
+      ['success', 'TokenInactive', 'the token has expired'],
+    );
+    assert.deepEqual(
+      runners.began.filter(({ job }) => job === waiting.id),
+      [],
+    );
   });
 
   describe('made with kubectl', () => {
-    const spec: Partial<ProbeJobSpec> & Pick<ProbeJobSpec, 'kind' | 'source'> =
-      { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe', version: 'latest' }] };
-    const make = (name: string) => cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
+    const spec: Partial<ProbeJobSpec> & Pick<ProbeJobSpec, 'kind' | 'source'> = {
+      kind: 'file',
+      source: { url: 'https://media.example.org/a.mp4' },
+      tools: [{ name: 'ffprobe', version: 'latest' }],
+    };
+    const make = (name: string) =>
+      cluster.kube.create(PROBE_JOBS, { metadata: { name, namespace: cluster.namespace }, spec });
 
     /** With a default token of its own account. */
     async function withDefault(work: (token: number) => Promise<void>): Promise<void> {
@@ -111,7 +170,14 @@ describe('jobs of tokens that are no longer active', function () {
     }
 
     it('the default token is revoked: a queued job ends, a running one goes on under this leader and the next', async () => {
-      const { controller, runners, reason, servers: { stored: { sql } } } = await start();
+      const {
+        controller,
+        runners,
+        reason,
+        servers: {
+          stored: { sql },
+        },
+      } = await start();
       const first = await controller();
       await ready(2);
       await withDefault(async (token) => {
@@ -131,17 +197,31 @@ describe('jobs of tokens that are no longer active', function () {
     });
 
     it('the quota of the default token holds for them, and not for one that runs already', async () => {
-      const { controller, runners, reason, job, servers: { stored: { sql } } } = await start();
+      const {
+        controller,
+        runners,
+        reason,
+        job,
+        servers: {
+          stored: { sql },
+        },
+      } = await start();
       const first = await controller();
       await ready(2);
       await withDefault(async (token) => {
-        await sql('update tokens set concurrency = 5, monthly_quota = $2 where id = $1', [token, JSON.stringify({ 'request-count': 1 })]);
+        await sql('update tokens set concurrency = 5, monthly_quota = $2 where id = $1', [
+          token,
+          JSON.stringify({ 'request-count': 1 }),
+        ]);
         await make('within');
         await until('the first runs', () => runners.of('within'));
         await make('beyond');
         await until('the second is refused', () => reason('beyond') === 'QuotaExceeded');
         const message = job('beyond')?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.message;
-        assert.equal(message, 'the monthly quota of the default token, its user or their account is used up: request-count');
+        assert.equal(
+          message,
+          'the monthly quota of the default token, its user or their account is used up: request-count',
+        );
         await first.stop();
         const { term } = await controller({ epoch: 2 });
         await until('the next leader has it', () => term.leader.figures.jobs === 1);

@@ -1,46 +1,85 @@
 import assert from 'node:assert/strict';
-import { Refusal, idOf, isHandMade, resolveTools, submittedAtOf, timeoutOf, type AvailableTool } from '../../src/controller/job.ts';
+import {
+  Refusal,
+  idOf,
+  isHandMade,
+  resolveTools,
+  submittedAtOf,
+  timeoutOf,
+  type AvailableTool,
+} from '../../src/controller/job.ts';
 import { isOverdue } from '../../src/controller/sweep.ts';
 import { KeptJobs } from '../../src/controller/retention.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/kube/resources.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({
-  apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob',
-  metadata: { name: 'n', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { kind: 'file', source: { url: 'http://a/b' }, ...spec },
+  apiVersion: 'probeyard.dev/v1alpha1',
+  kind: 'ProbeJob',
+  metadata: { name: 'n', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' },
+  spec: { kind: 'file', source: { url: 'http://a/b' }, ...spec },
 });
 const available: AvailableTool[] = [
   { tool: 'ffprobe', version: '9.0', latest: true, command: ['f9'] },
   { tool: 'ffprobe', version: '4.3', latest: false, command: ['f4'] },
   { tool: 'mediainfo', version: '26.10', latest: true, command: ['m'] },
 ];
-const versions = (spec: Partial<ProbeJobSpec>) => resolveTools(job(spec), available).map(({ name, version, timeoutMs }) => [name, version, timeoutMs]);
+const versions = (spec: Partial<ProbeJobSpec>) =>
+  resolveTools(job(spec), available).map(({ name, version, timeoutMs }) => [name, version, timeoutMs]);
 
 describe('what a ProbeJob asks for', () => {
-  it('without tools means the latest of both', () => assert.deepEqual(versions({}), [['ffprobe', '9.0', 60_000], ['mediainfo', '26.10', 60_000]]));
-  it('takes exact versions and latest', () => assert.deepEqual(versions({ tools: [{ name: 'ffprobe', version: '4.3' }, { name: 'mediainfo', version: 'latest' }] }).map(([, version]) => version), ['4.3', '26.10']));
-  it('a tool has no longer than the job', () => assert.deepEqual(versions({ timeoutMs: 500, tools: [{ name: 'ffprobe', version: '4.3', timeoutMs: 900 }] }), [['ffprobe', '4.3', 500]]));
-  for (const [version, message] of [['4.4', /the cluster has 9.0, 4.3/], ['', /9.0/]] as const) {
+  it('without tools means the latest of both', () =>
+    assert.deepEqual(versions({}), [
+      ['ffprobe', '9.0', 60_000],
+      ['mediainfo', '26.10', 60_000],
+    ]));
+  it('takes exact versions and latest', () =>
+    assert.deepEqual(
+      versions({
+        tools: [
+          { name: 'ffprobe', version: '4.3' },
+          { name: 'mediainfo', version: 'latest' },
+        ],
+      }).map(([, version]) => version),
+      ['4.3', '26.10'],
+    ));
+  it('a tool has no longer than the job', () =>
+    assert.deepEqual(versions({ timeoutMs: 500, tools: [{ name: 'ffprobe', version: '4.3', timeoutMs: 900 }] }), [
+      ['ffprobe', '4.3', 500],
+    ]));
+  for (const [version, message] of [
+    ['4.4', /the cluster has 9.0, 4.3/],
+    ['', /9.0/],
+  ] as const) {
     it(`never takes another version in place of ${version || 'an empty one'}`, () => {
-      assert.throws(() => resolveTools(job({ tools: [{ name: 'ffprobe', version }] }), available), (error: Refusal) => {
-        assert.deepEqual([error.reason, error.status], ['ToolUnavailable', 400]);
-        assert.match(error.message, message);
-        return true;
-      });
+      assert.throws(
+        () => resolveTools(job({ tools: [{ name: 'ffprobe', version }] }), available),
+        (error: Refusal) => {
+          assert.deepEqual([error.reason, error.status], ['ToolUnavailable', 400]);
+          assert.match(error.message, message);
+          return true;
+        },
+      );
     });
   }
-  it('says when the cluster has none at all', () => assert.throws(() => resolveTools(job({ kind: 'c2pa' }), available), /the cluster has no c2pa/));
+  it('says when the cluster has none at all', () =>
+    assert.throws(() => resolveTools(job({ kind: 'c2pa' }), available), /the cluster has no c2pa/));
 
   it('is known by its name when the API made it, by its uid when a hand did', () => {
     const byApi = job({ token: { id: 1, user: 1 }, submittedAt: '2026-01-01T00:00:00.123Z' });
     assert.deepEqual([isHandMade(byApi), idOf(byApi), submittedAtOf(byApi).getMilliseconds()], [false, 'n', 123]);
     assert.deepEqual([isHandMade(job()), idOf(job()), submittedAtOf(job()).getMilliseconds()], [true, 'u', 0]);
   });
-  it('has a default time per kind', () => assert.deepEqual([timeoutOf(job()), timeoutOf(job({ kind: 'msv' })), timeoutOf(job({ timeoutMs: 7 }))], [65_000, 650_000, 7]));
+  it('has a default time per kind', () =>
+    assert.deepEqual(
+      [timeoutOf(job()), timeoutOf(job({ kind: 'msv' })), timeoutOf(job({ timeoutMs: 7 }))],
+      [65_000, 650_000, 7],
+    ));
 });
 
 describe('what is swept', () => {
   const row = { id: 'r', submittedAt: new Date(0), tokenId: 1, queueTimeoutMs: 60_000, timeoutMs: 1, waiter: null };
-  it('only what could not have been created any more', () => assert.deepEqual([isOverdue(row, 69_999), isOverdue(row, 70_001)], [false, true]));
+  it('only what could not have been created any more', () =>
+    assert.deepEqual([isOverdue(row, 69_999), isOverdue(row, 70_001)], [false, true]));
 });
 
 describe('finished jobs that are kept', () => {
@@ -51,12 +90,21 @@ describe('finished jobs that are kept', () => {
     return jobs;
   };
   const nameOf = ({ name }: { name: string }) => name;
-  it('go after their time', () => assert.deepEqual(kept(['a', '1', 0], ['b', '2', 500_000]).due(limits, 600_001, 10).map(nameOf), ['a']));
+  it('go after their time', () =>
+    assert.deepEqual(kept(['a', '1', 0], ['b', '2', 500_000]).due(limits, 600_001, 10).map(nameOf), ['a']));
   it('go earlier, oldest first, when a token or all have too many', () => {
     assert.deepEqual(kept(['a', '1', 0], ['b', '1', 1], ['c', '1', 2]).due(limits, 3, 10).map(nameOf), ['a']);
-    assert.deepEqual(kept(['a', '1', 0], ['b', '2', 1], ['c', '3', 2], ['d', '4', 3], ['e', '5', 4]).due(limits, 5, 10).map(nameOf), ['a']);
+    assert.deepEqual(
+      kept(['a', '1', 0], ['b', '2', 1], ['c', '3', 2], ['d', '4', 3], ['e', '5', 4]).due(limits, 5, 10).map(nameOf),
+      ['a'],
+    );
   });
-  it('go in bounded numbers', () => assert.equal(kept(...Array.from({ length: 50 }, (_, i): [string, string, number] => [`j${i}`, '1', 0])).due(limits, 1e9, 7).length, 7));
+  it('go in bounded numbers', () =>
+    assert.equal(
+      kept(...Array.from({ length: 50 }, (_, i): [string, string, number] => [`j${i}`, '1', 0])).due(limits, 1e9, 7)
+        .length,
+      7,
+    ));
   it('are counted once and forgotten once', () => {
     const jobs = kept(['a', '1', 0], ['a', '1', 0], ['b', '1', 0]);
     jobs.remove('a');

@@ -13,7 +13,11 @@ describe('the leader', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const ready = (count = 1) =>
+    until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+    );
 
   it('runs a job with four writes at most: create, admit, finish, delete', async () => {
     const { submit, ended, controller, told, job } = await start();
@@ -24,8 +28,14 @@ describe('the leader', function () {
     assert.equal(record?.state, 'success');
     assert.equal(record?.status, 200);
     await until('the caller is told', () => told.get(id)?.length === 1);
-    await until('the finished job is deleted', () => job(id) === undefined && calls.some(({ what, name }) => what === 'delete ProbeJob' && name === id));
-    assert.deepEqual(calls.filter(({ name }) => name === id).map(({ what }) => what), ['status ProbeJob', 'status ProbeJob', 'delete ProbeJob']);
+    await until(
+      'the finished job is deleted',
+      () => job(id) === undefined && calls.some(({ what, name }) => what === 'delete ProbeJob' && name === id),
+    );
+    assert.deepEqual(
+      calls.filter(({ name }) => name === id).map(({ what }) => what),
+      ['status ProbeJob', 'status ProbeJob', 'delete ProbeJob'],
+    );
   });
 
   it('is first in, first out within a token, and never above its limit', async () => {
@@ -43,7 +53,9 @@ describe('the leader', function () {
   });
 
   it('takes turns between tokens: the one job of a quiet token does not wait behind a long queue', async () => {
-    const { submit, ended, controller, newToken, runners } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    const { submit, ended, controller, newToken, runners } = await start({
+      pools: { short: { minReady: 1, maxPods: 1 } },
+    });
     await controller();
     await ready();
     const [busy, quiet] = [await newToken(50), await newToken(50)];
@@ -68,7 +80,8 @@ describe('the leader', function () {
     const token = await newToken(1);
     runners.behaviour.go = () => 'hold';
     const kinds = new Map<string, string>();
-    for (const kind of ['file', 'file', 'file', 'msv', 'msv', 'msv'] as const) kinds.set((await submit({ token, kind })).id, kind);
+    for (const kind of ['file', 'file', 'file', 'msv', 'msv', 'msv'] as const)
+      kinds.set((await submit({ token, kind })).id, kind);
     await until('one runs, five wait', () => term.leader.figures.waiting === 5 && runners.began.length === 1);
     for (let i = 0; i < 6; i++) {
       const { job } = await until(`number ${i + 1} runs`, () => runners.began[i]);
@@ -76,12 +89,22 @@ describe('the leader', function () {
     }
     await ended(...kinds.keys());
     const order = runners.began.map(({ job }) => kinds.get(job));
-    assert.ok(order.every((kind, i) => kind !== order[i - 1]), order.join(' '));
+    assert.ok(
+      order.every((kind, i) => kind !== order[i - 1]),
+      order.join(' '),
+    );
   });
 
   for (const who of ['token', 'user'] as const) {
     it(`a limit that is lowered (of the ${who}) holds from the next admission on`, async () => {
-      const { submit, ended, controller, newToken, runners, servers: { stored } } = await start({ pools: { short: { minReady: 4 } } });
+      const {
+        submit,
+        ended,
+        controller,
+        newToken,
+        runners,
+        servers: { stored },
+      } = await start({ pools: { short: { minReady: 4 } } });
       const { term } = await controller();
       await ready(4);
       const token = await newToken(3);
@@ -90,9 +113,21 @@ describe('the leader', function () {
       for (let i = 0; i < 6; i++) jobs.push(await submit({ token }));
       await until('three run', () => term.leader.figures.running === 3 && runners.began.length === 3);
       try {
-        await stored.sql(who === 'token' ? 'update tokens set concurrency = 1 where id = $1' : 'update users set concurrency = 1 where id = (select user_id from tokens where id = $1)', [token]);
+        await stored.sql(
+          who === 'token'
+            ? 'update tokens set concurrency = 1 where id = $1'
+            : 'update users set concurrency = 1 where id = (select user_id from tokens where id = $1)',
+          [token],
+        );
         // The notice goes over the same server before this one: once a waiting job says it, the leader knows.
-        await until('the leader knows', () => jobs.some(({ id }) => cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of its 1 at once/.test(message))) || term.leader.figures.waiting < 3, 5_000);
+        await until(
+          'the leader knows',
+          () =>
+            jobs.some(({ id }) =>
+              cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of its 1 at once/.test(message)),
+            ) || term.leader.figures.waiting < 3,
+          5_000,
+        );
         let most = 0;
         for (const { id } of jobs) {
           await until(`job ${id} runs`, () => runners.of(id));
@@ -115,8 +150,14 @@ describe('the leader', function () {
     const { id } = await submit({ early: true });
     await ended(id);
     await until('it is shown', () => cluster.reason(id) === 'Completed');
-    const orders = runners.all().flatMap(({ uid, orders: given }) => given.map((order) => ({ ...order, uid }))).filter(({ job }) => job === id);
-    assert.deepEqual(orders.map(({ what }) => what), ['prepare', 'go']);
+    const orders = runners
+      .all()
+      .flatMap(({ uid, orders: given }) => given.map((order) => ({ ...order, uid })))
+      .filter(({ job }) => job === id);
+    assert.deepEqual(
+      orders.map(({ what }) => what),
+      ['prepare', 'go'],
+    );
     assert.equal(new Set(orders.map(({ uid }) => uid)).size, 1);
     assert.equal(calls.filter(({ name }) => name === id).length, 2);
   });
@@ -132,8 +173,10 @@ describe('the leader', function () {
     assert.equal(record?.state, 'success');
   });
 
-  it('a runner that was prepared for a job that has to wait after all is another token\'s', async () => {
-    const { submit, ended, controller, runners, newToken, kube, namespace } = await start({ pools: { short: { minReady: 2, maxPods: 2 } } });
+  it("a runner that was prepared for a job that has to wait after all is another token's", async () => {
+    const { submit, ended, controller, runners, newToken, kube, namespace } = await start({
+      pools: { short: { minReady: 2, maxPods: 2 } },
+    });
     await controller();
     await ready(2);
     const [mine, other] = [await newToken(1), await newToken(1)];
@@ -143,7 +186,10 @@ describe('the leader', function () {
     const running = await submit({ token: mine });
     await until('the other one runs', () => runners.of(running.id));
     const spec = cluster.job(running.id)!.spec;
-    await kube.create(PROBE_JOBS, { metadata: { name: late.id, namespace }, spec: { ...spec, submittedAt: late.submittedAt.toISOString() } });
+    await kube.create(PROBE_JOBS, {
+      metadata: { name: late.id, namespace },
+      spec: { ...spec, submittedAt: late.submittedAt.toISOString() },
+    });
     runners.behaviour.go = () => ({ ms: 5 });
     const { id } = await submit({ token: other, queueTimeoutMs: 5_000 });
     const [record] = await ended(id);
@@ -168,11 +214,23 @@ describe('the leader', function () {
       const { items } = await kube.listAll(EVENTS, { namespace });
       return items.some(({ reason }) => reason === 'QueueTimeout') ? items : undefined;
     });
-    assert.deepEqual(events.map(({ reason, involvedObject: { kind, name } }) => [reason, kind, name]), [['QueueTimeout', 'ProbeJob', id]]);
+    assert.deepEqual(
+      events.map(({ reason, involvedObject: { kind, name } }) => [reason, kind, name]),
+      [['QueueTimeout', 'ProbeJob', id]],
+    );
   });
 
   it('an account over all its tokens runs no more than its limit, and who waits is told so', async () => {
-    const { submit, ended, controller, runners, newToken, servers: { stored: { sql, admin } } } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      newToken,
+      servers: {
+        stored: { sql, admin },
+      },
+    } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
     await controller();
     await ready(3);
     await sql('update users set account_concurrency = 2 where id = $1', [admin.userId]);
@@ -182,9 +240,19 @@ describe('the leader', function () {
       const jobs = [];
       for (const token of tokens) jobs.push(await submit({ token }));
       const ids = jobs.map(({ id }) => id);
-      await until('two run and two say why they wait', () => ids.filter((id) => runners.of(id)).length === 2 && ids.filter((id) => cluster.reason(id) === 'AccountAtLimit').length === 2);
-      const condition = ids.map((id) => cluster.job(id)?.status?.conditions?.find(({ reason }) => reason === 'AccountAtLimit')).find((one) => one !== undefined);
-      assert.equal(condition?.message, `account ${admin.userId} runs 2 of its 2 at once, over all its users and tokens; 2 wait`);
+      await until(
+        'two run and two say why they wait',
+        () =>
+          ids.filter((id) => runners.of(id)).length === 2 &&
+          ids.filter((id) => cluster.reason(id) === 'AccountAtLimit').length === 2,
+      );
+      const condition = ids
+        .map((id) => cluster.job(id)?.status?.conditions?.find(({ reason }) => reason === 'AccountAtLimit'))
+        .find((one) => one !== undefined);
+      assert.equal(
+        condition?.message,
+        `account ${admin.userId} runs 2 of its 2 at once, over all its users and tokens; 2 wait`,
+      );
       // No bound: heard of at once, and all of them run.
       await sql('update users set account_concurrency = 0 where id = $1', [admin.userId]);
       await until('the third runs', () => ids.filter((id) => runners.of(id)).length === 3);
@@ -224,7 +292,10 @@ describe('the leader', function () {
     assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
     await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
     // Written past the API by somebody who may do anything: it has no row, and must stand in nobody's way.
-    await kube.create(PROBE_JOBS, { metadata: { name: 'no-request-id', namespace }, spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, token: { id: 1, user: 1 } } });
+    await kube.create(PROBE_JOBS, {
+      metadata: { name: 'no-request-id', namespace },
+      spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, token: { id: 1, user: 1 } },
+    });
     await until('it is refused', () => cluster.reason('no-request-id') === 'InvalidRequest');
     const { id } = await submit();
     const [record] = await ended(id);
@@ -249,21 +320,48 @@ describe('the leader', function () {
     const { controller, kube, namespace, ended } = await start();
     await controller();
     await ready();
-    const { metadata } = await kube.create(PROBE_JOBS, { metadata: { name: 'by-hand', namespace }, spec: { kind: 'file', source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe', version: 'latest' }] } });
+    const { metadata } = await kube.create(PROBE_JOBS, {
+      metadata: { name: 'by-hand', namespace },
+      spec: {
+        kind: 'file',
+        source: { url: 'https://media.example.org/a.mp4' },
+        tools: [{ name: 'ffprobe', version: 'latest' }],
+      },
+    });
     const [record] = await ended(metadata.uid ?? '');
     assert.equal(record?.state, 'success');
     await until('it is shown', () => cluster.reason('by-hand') === 'Completed');
   });
 
   it('a row whose job never came is ended, one whose job is there is not', async () => {
-    const { submit, controller, record, servers: { stored: { store, admin } } } = await start();
+    const {
+      submit,
+      controller,
+      record,
+      servers: {
+        stored: { store, admin },
+      },
+    } = await start();
     const { log } = await controller();
     await ready();
     const long = Math.floor(store.clock.now()) - 100_000;
     const [orphan, fresh] = [uuidv7(long), await submit({ create: false })];
     await store.openRequest({
-      id: orphan, submittedAt: new Date(long), tokenId: admin.tokenId, userId: admin.userId, kind: 'file', display: 'x', scheme: 'https', request: {}, tools: [],
-      queueTimeoutMs: 60_000, timeoutMs: 65_000, waiter: null, webhookUrl: null, idempotency: null, requestsPerMinute: 0,
+      id: orphan,
+      submittedAt: new Date(long),
+      tokenId: admin.tokenId,
+      userId: admin.userId,
+      kind: 'file',
+      display: 'x',
+      scheme: 'https',
+      request: {},
+      tools: [],
+      queueTimeoutMs: 60_000,
+      timeoutMs: 65_000,
+      waiter: null,
+      webhookUrl: null,
+      idempotency: null,
+      requestsPerMinute: 0,
     });
     await until('it is ended', async () => (await record(orphan)).state !== 'open');
     assert.deepEqual([(await record(orphan)).reason, (await record(fresh.id)).state], ['Cancelled', 'open']);

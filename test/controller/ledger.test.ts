@@ -47,7 +47,10 @@ describe('ledger', () => {
     ledger.enqueue(entry('unfit', 2), slots(10));
     ledger.enqueue(entry('good', 3), slots(10));
     assert.equal(ledger.take('short', ({ key }) => key !== 'unfit')?.key, 'good');
-    assert.equal(ledger.take('short', ({ key }) => key !== 'unfit'), undefined);
+    assert.equal(
+      ledger.take('short', ({ key }) => key !== 'unfit'),
+      undefined,
+    );
     assert.equal(ledger.take('short', any)?.key, 'unfit');
   });
 
@@ -114,7 +117,11 @@ describe('ledger', () => {
             const count = [...held.values()].filter((other) => other === next.token).length;
             assert.ok(count <= limits[next.token]!, 'above the limit');
           } else {
-            for (const [, other] of waiting) assert.ok([...held.values()].filter((t) => t === other).length >= limits[other]!, 'refused although there was room');
+            for (const [, other] of waiting)
+              assert.ok(
+                [...held.values()].filter((t) => t === other).length >= limits[other]!,
+                'refused although there was room',
+              );
           }
           break;
         }
@@ -125,7 +132,10 @@ describe('ledger', () => {
           const owner = pool.get(victim)!;
           ledger.remove(victim);
           pool.delete(victim);
-          order.set(owner, (order.get(owner) ?? []).filter((other) => other !== victim));
+          order.set(
+            owner,
+            (order.get(owner) ?? []).filter((other) => other !== victim),
+          );
         }
       }
       assert.equal(ledger.waiting, waiting.size);

@@ -42,10 +42,14 @@ describe('ledger: accounts', () => {
   it('lanes of an account take turns: the one that it took a job from last comes last', () => {
     const ledger = new Ledger<Entry>();
     const lanes = ['a', 'b', 'c'];
-    for (const lane of lanes) for (let i = 0; i < 2; i++) ledger.enqueue(entry(`${lane}${i}`, 1, 1, lane), { token: 1, account: 1 });
+    for (const lane of lanes)
+      for (let i = 0; i < 2; i++) ledger.enqueue(entry(`${lane}${i}`, 1, 1, lane), { token: 1, account: 1 });
     const order: string[] = [];
     for (let i = 0; i < 6; i++) {
-      const taken = ledger.lanesByTurn(1, lanes).map((lane) => ledger.take(lane, any)).find((one) => one !== undefined)!;
+      const taken = ledger
+        .lanesByTurn(1, lanes)
+        .map((lane) => ledger.take(lane, any))
+        .find((one) => one !== undefined)!;
       order.push(taken.key);
       ledger.remove(taken.key);
     }
@@ -64,7 +68,8 @@ describe('ledger: accounts', () => {
 
   it('an account without a bound is bounded by its tokens alone', () => {
     const ledger = new Ledger<Entry>();
-    for (let i = 0; i < 6; i++) ledger.enqueue(entry(`a${i}`, i % 2, 1), { token: 2, account: Number.POSITIVE_INFINITY });
+    for (let i = 0; i < 6; i++)
+      ledger.enqueue(entry(`a${i}`, i % 2, 1), { token: 2, account: Number.POSITIVE_INFINITY });
     assert.equal(drain(ledger).length, 4);
   });
 
@@ -131,8 +136,14 @@ describe('ledger: random operations against a naive model', function () {
       let held: Entry[] = [];
       /** Takes of others in a lane since a token's oldest job there could have run. */
       const passedOver = new Map<string, number>();
-      const count = (jobs: Entry[], of: Partial<Entry>) => jobs.filter((job) => (of.token === undefined || job.token === of.token) && (of.account === undefined || job.account === of.account)).length;
-      const mayRun = ({ token, account }: Entry) => count(held, { token }) < tokenLimits[token]! && count(held, { account }) < accountLimits[account]!;
+      const count = (jobs: Entry[], of: Partial<Entry>) =>
+        jobs.filter(
+          (job) =>
+            (of.token === undefined || job.token === of.token) &&
+            (of.account === undefined || job.account === of.account),
+        ).length;
+      const mayRun = ({ token, account }: Entry) =>
+        count(held, { token }) < tokenLimits[token]! && count(held, { account }) < accountLimits[account]!;
       const limitsOf = (token: number) => ({ token: tokenLimits[token]!, account: accountLimits[accountOf(token)]! });
       for (let i = 0; i < 800; i++) {
         const lane = LANES[random(2)]!;
@@ -145,17 +156,30 @@ describe('ledger: random operations against a naive model', function () {
         } else if (what < 8) {
           const runnable = waiting.filter((job) => job.lane === lane && mayRun(job));
           const next = ledger.take(lane, any);
-          assert.equal(next === undefined, runnable.length === 0, 'refused although it may run, or let in although none may');
+          assert.equal(
+            next === undefined,
+            runnable.length === 0,
+            'refused although it may run, or let in although none may',
+          );
           if (next) {
             assert.ok(mayRun(next), `${next.key}: above a limit`);
-            assert.equal(next, waiting.find((job) => job.lane === lane && job.token === next.token), 'first in, first out within a token');
+            assert.equal(
+              next,
+              waiting.find((job) => job.lane === lane && job.token === next.token),
+              'first in, first out within a token',
+            );
             waiting = waiting.filter((job) => job !== next);
             held.push(next);
             const still = new Set(runnable.filter((job) => job.token !== next.token).map(({ token }) => token));
             for (let token = 0; token < TOKENS; token++) {
               const key = `${lane} ${token}`;
               // Away from the turns at a limit, it comes back at their end: its count begins anew.
-              passedOver.set(key, still.has(token) && waiting.some((job) => job.token === token && mayRun(job)) ? (passedOver.get(key) ?? 0) + 1 : 0);
+              passedOver.set(
+                key,
+                still.has(token) && waiting.some((job) => job.token === token && mayRun(job))
+                  ? (passedOver.get(key) ?? 0) + 1
+                  : 0,
+              );
               assert.ok(passedOver.get(key)! <= ACCOUNTS * TOKENS, `token ${token} starves in ${lane}`);
             }
           }
@@ -171,11 +195,15 @@ describe('ledger: random operations against a naive model', function () {
           tokenLimits[token] = 1 + random(4);
           accountLimits[accountOf(token)] = 1 + random(6);
           // As the leader does: every token of the account is told.
-          for (let other = 0; other < TOKENS; other++) if (accountOf(other) === accountOf(token)) ledger.setLimits(other, limitsOf(other));
+          for (let other = 0; other < TOKENS; other++)
+            if (accountOf(other) === accountOf(token)) ledger.setLimits(other, limitsOf(other));
         }
         assert.deepEqual([ledger.waiting, ledger.held], [waiting.length, held.length]);
         for (let account = 0; account < ACCOUNTS; account++) {
-          assert.deepEqual([ledger.heldByAccount(account), ledger.waitingOfAccount(account)], [count(held, { account }), count(waiting, { account })]);
+          assert.deepEqual(
+            [ledger.heldByAccount(account), ledger.waitingOfAccount(account)],
+            [count(held, { account }), count(waiting, { account })],
+          );
         }
       }
     });

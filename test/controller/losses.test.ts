@@ -19,7 +19,11 @@ describe('losses', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const ready = (count = 1) =>
+    until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+    );
   const remove = (id: string) => cluster.kube.delete(PROBE_JOBS, id, { namespace: cluster.namespace });
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
@@ -32,8 +36,15 @@ describe('losses', function () {
       runners.behaviour.go = (_order, { uid }) => (uid === (bad ??= uid) ? why : { ms: 5 });
       const jobs = [await submit(), await submit(), await submit()];
       const records = await ended(...jobs.map(({ id }) => id));
-      assert.deepEqual(records.map(({ state }) => state), ['success', 'success', 'success']);
-      const refused = runners.all().find(({ uid }) => uid === bad)?.orders.filter(({ what }) => what === 'go').length ?? 1;
+      assert.deepEqual(
+        records.map(({ state }) => state),
+        ['success', 'success', 'success'],
+      );
+      const refused =
+        runners
+          .all()
+          .find(({ uid }) => uid === bad)
+          ?.orders.filter(({ what }) => what === 'go').length ?? 1;
       assert.ok(refused <= 3, `asked ${refused} times`);
     });
   }
@@ -64,7 +75,9 @@ describe('losses', function () {
   });
 
   it('a runner that goes by itself gives its place to another at once', async () => {
-    const { submit, ended, controller, runners, newToken, pods } = await start({ pools: { short: { minReady: 1, maxPods: 1 } } });
+    const { submit, ended, controller, runners, newToken, pods } = await start({
+      pools: { short: { minReady: 1, maxPods: 1 } },
+    });
     const { log } = await controller();
     await ready();
     const token = await newToken(1);
@@ -75,27 +88,51 @@ describe('losses', function () {
     first!.mute = true;
     await ended((await submit({ token })).id);
     assert.ok((await pods()).every(({ metadata }) => metadata.uid !== first!.uid));
-    assert.deepEqual(log.filter(({ msg }) => msg === 'runner pod ended').map(({ why }) => why), ['drained']);
+    assert.deepEqual(
+      log.filter(({ msg }) => msg === 'runner pod ended').map(({ why }) => why),
+      ['drained'],
+    );
   });
 
   it('a pod whose agent has ended is over, with what it ran: attempt 2', async () => {
-    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({ pools: { short: { minReady: 2 } } });
+    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({
+      pools: { short: { minReady: 2 } },
+    });
     const { log } = await controller();
     await ready(2);
     runners.behaviour.go = ({ attempt }) => (attempt === 1 ? 'hold' : { ms: 5 });
     const { id } = await submit();
     const first = await until('it runs', () => runners.of(id));
     first.mute = true;
-    const [agent, tools] = [{ name: 'agent', state: { terminated: { exitCode: 137 } } }, { name: 'tools', state: { running: {} } }];
-    const containerStatuses = [agent, tools].map((container) => ({ ...container, ready: false, restartCount: 0, image: 'i', imageID: 'i' }));
-    await kube.mergePatchStatus(PODS, first.pod, { phase: 'Running', containerStatuses }, { namespace: runnerNamespace });
+    const [agent, tools] = [
+      { name: 'agent', state: { terminated: { exitCode: 137 } } },
+      { name: 'tools', state: { running: {} } },
+    ];
+    const containerStatuses = [agent, tools].map((container) => ({
+      ...container,
+      ready: false,
+      restartCount: 0,
+      image: 'i',
+      imageID: 'i',
+    }));
+    await kube.mergePatchStatus(
+      PODS,
+      first.pod,
+      { phase: 'Running', containerStatuses },
+      { namespace: runnerNamespace },
+    );
     const [record] = await ended(id);
     assert.deepEqual([record?.state, job(id)?.status?.attempts], ['success', 2]);
-    assert.deepEqual(log.filter(({ msg }) => msg === 'runner pod ended').map(({ why }) => why), ['ended']);
+    assert.deepEqual(
+      log.filter(({ msg }) => msg === 'runner pod ended').map(({ why }) => why),
+      ['ended'],
+    );
   });
 
   it('a pod that is deleted while it works: attempt 2; a third loss is the end', async () => {
-    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({ pools: { short: { minReady: 1 } } });
+    const { submit, ended, controller, runners, kube, runnerNamespace, job } = await start({
+      pools: { short: { minReady: 1 } },
+    });
     await controller();
     await ready();
     let losses = 0;
@@ -113,7 +150,14 @@ describe('losses', function () {
   });
 
   it('a runner whose heartbeats stop is lost; what is left of the first attempt changes nothing after the second was recorded', async () => {
-    const { submit, ended, controller, runners, servers: { bus }, told } = await start({ pools: { short: { minReady: 2 } } });
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      servers: { bus },
+      told,
+    } = await start({ pools: { short: { minReady: 2 } } });
     const { term } = await controller();
     await ready(2);
     runners.behaviour.go = (order) => (order.attempt === 1 ? 'hold' : { ms: 5 });
@@ -121,7 +165,13 @@ describe('losses', function () {
     const first = await until('it runs', () => runners.of(id));
     first.mute = true;
     // As the pod watch would say of a node that is gone.
-    term.podGone({ metadata: { name: first.pod, uid: first.uid, labels: { 'app.kubernetes.io/component': 'runner', 'probeyard.dev/pool': 'short' } } });
+    term.podGone({
+      metadata: {
+        name: first.pod,
+        uid: first.uid,
+        labels: { 'app.kubernetes.io/component': 'runner', 'probeyard.dev/pool': 'short' },
+      },
+    });
     const [record] = await ended(id);
     assert.equal(record?.state, 'success');
     const late = await packResult({ tools: [], ioUsage: 0 }, { job: id, attempt: 1, epoch: 1, podUid: first.uid });
@@ -136,7 +186,14 @@ describe('losses', function () {
   });
 
   it('two results of one attempt are one end', async () => {
-    const { submit, ended, controller, runners, servers: { bus }, told } = await start();
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      servers: { bus },
+      told,
+    } = await start();
     await controller();
     await ready();
     runners.behaviour.go = () => 'hold';
@@ -145,7 +202,10 @@ describe('losses', function () {
     const went = runner.orders.find(({ what }) => what === 'go');
     const order = { job: id, attempt: 1, epoch: went?.epoch ?? 1, podUid: runner.uid };
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
-    await Promise.all([publishResult(bus, await packResult(body, order)), publishResult(bus, await packResult({ ...body, ioUsage: 77 }, order))]);
+    await Promise.all([
+      publishResult(bus, await packResult(body, order)),
+      publishResult(bus, await packResult({ ...body, ioUsage: 77 }, order)),
+    ]);
     await runner.finish();
     const [record] = await ended(id);
     assert.equal(record?.status, 200);
@@ -154,9 +214,18 @@ describe('losses', function () {
     assert.equal(new Set(told.get(id)?.map(({ status }) => status)).size, 1);
   });
 
-  for (const [what, body] of [['has not the form of one', { tools: 'none', ioUsage: -1 }], ['names a failure that there is not', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }]] as const) {
+  for (const [what, body] of [
+    ['has not the form of one', { tools: 'none', ioUsage: -1 }],
+    ['names a failure that there is not', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }],
+  ] as const) {
     it(`a result that cannot be read (${what}) is an end that says so`, async () => {
-      const { submit, ended, controller, runners, servers: { bus } } = await start(one);
+      const {
+        submit,
+        ended,
+        controller,
+        runners,
+        servers: { bus },
+      } = await start(one);
       await controller();
       await ready();
       runners.behaviour.go = () => 'hold';
@@ -164,12 +233,21 @@ describe('losses', function () {
       const runner = await until('it runs', () => runners.of(id));
       await publishResult(bus, await packResult(body as never, { job: id, attempt: 1, epoch: 1, podUid: runner.uid }));
       const [record] = await ended(id);
-      assert.deepEqual([record?.state, record?.status, record?.error], ['error', 200, 'the runner gave a result that cannot be read']);
+      assert.deepEqual(
+        [record?.state, record?.status, record?.error],
+        ['error', 200, 'the runner gave a result that cannot be read'],
+      );
     });
   }
 
   it('a result of more chunks than a collector can hold is an end that says so, and is not fetched', async () => {
-    const { submit, ended, controller, runners, servers: { bus } } = await start(one);
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      servers: { bus },
+    } = await start(one);
     await controller();
     await ready();
     runners.behaviour.go = () => 'hold';
@@ -178,11 +256,20 @@ describe('losses', function () {
     const { header } = await packResult({} as never, { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
     await publishResult(bus, { header: { ...header, chunks: 193 }, chunks: [] });
     const [record] = await ended(id);
-    assert.deepEqual([record?.state, record?.status, record?.error], ['error', 200, 'the runner gave a result that cannot be read']);
+    assert.deepEqual(
+      [record?.state, record?.status, record?.error],
+      ['error', 200, 'the runner gave a result that cannot be read'],
+    );
   });
 
   it('large results are collected one after another where a replica has room for one', async () => {
-    const { submit, ended, controller, runners, servers: { bus } } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      servers: { bus },
+    } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
     const room = makeBodyRoom({ totalBytes: 3 * CHUNK_BYTES, mostWaiting: 8 });
     let [most, asked] = [0, 0];
     await controller({
@@ -198,30 +285,50 @@ describe('losses', function () {
     await ready(3);
     runners.behaviour.go = () => 'hold';
     const ids = (await Promise.all([submit(), submit(), submit()])).map(({ id }) => id);
-    const packed = await Promise.all(ids.map(async (id) => {
-      const runner = await until('it runs', () => runners.of(id));
-      const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
-      body.tools[0]!.output = JSON.stringify(randomBytes(CHUNK_BYTES).toString('base64').repeat(2));
-      return packResult(body, { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
-    }));
-    assert.ok(packed.every(({ header }) => header.chunks >= 2), JSON.stringify(packed.map(({ header }) => header.chunks)));
+    const packed = await Promise.all(
+      ids.map(async (id) => {
+        const runner = await until('it runs', () => runners.of(id));
+        const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
+        body.tools[0]!.output = JSON.stringify(randomBytes(CHUNK_BYTES).toString('base64').repeat(2));
+        return packResult(body, { job: id, attempt: 1, epoch: 1, podUid: runner.uid });
+      }),
+    );
+    assert.ok(
+      packed.every(({ header }) => header.chunks >= 2),
+      JSON.stringify(packed.map(({ header }) => header.chunks)),
+    );
     await Promise.all(packed.map((result) => publishResult(bus, result)));
-    assert.deepEqual((await ended(...ids)).map(({ state }) => state), ['success', 'success', 'success']);
+    assert.deepEqual(
+      (await ended(...ids)).map(({ state }) => state),
+      ['success', 'success', 'success'],
+    );
     assert.ok(most > 0 && most <= 3 * CHUNK_BYTES && asked >= 3, `${most} bytes, ${asked} results`);
     await until('the room is given back', () => room.used() === 0);
   });
 
-  it('a result of a pod or an attempt that is not the job\'s is none', async () => {
-    const { submit, ended, controller, runners, servers: { bus } } = await start(one);
+  it("a result of a pod or an attempt that is not the job's is none", async () => {
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      servers: { bus },
+    } = await start(one);
     await controller();
     await ready();
     runners.behaviour.go = () => 'hold';
     const { id } = await submit();
     const runner = await until('it runs', () => runners.of(id));
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
-    for (const [podUid, attempt] of [['00000000-0000-4000-8000-000000000000', 1], [runner.uid, 2], [runner.uid, 0]] as const) {
+    for (const [podUid, attempt] of [
+      ['00000000-0000-4000-8000-000000000000', 1],
+      [runner.uid, 2],
+      [runner.uid, 0],
+    ] as const) {
       const dropped = Promise.withResolvers<void>();
-      const hearing = bus.subscribe<{ attempt: number }>(SUBJECT.collected(podUid), ({ message }) => { if (message.attempt === attempt) dropped.resolve(); });
+      const hearing = bus.subscribe<{ attempt: number }>(SUBJECT.collected(podUid), ({ message }) => {
+        if (message.attempt === attempt) dropped.resolve();
+      });
       await publishResult(bus, await packResult({ ...body, ioUsage: 77 }, { job: id, attempt, epoch: 1, podUid }));
       await dropped.promise;
       hearing.stop();
@@ -233,21 +340,44 @@ describe('losses', function () {
   });
 
   it('a job whose end was recorded just before its runner was lost is not begun again', async () => {
-    const { submit, controller, runners, kube, runnerNamespace, servers: { stored: { store } } } = await start({ pools: { short: { minReady: 2 } } });
+    const {
+      submit,
+      controller,
+      runners,
+      kube,
+      runnerNamespace,
+      servers: {
+        stored: { store },
+      },
+    } = await start({ pools: { short: { minReady: 2 } } });
     await controller();
     await ready(2);
     runners.behaviour.go = () => 'hold';
     const { id, submittedAt } = await submit();
     const runner = await until('it runs', () => runners.of(id));
     // Its collector died between the record and the notice, and the pod with it.
-    await store.closeRequest({ id, submittedAt, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: null, tools: [], ioBytes: 0, body: null });
+    await store.closeRequest({
+      id,
+      submittedAt,
+      state: 'success',
+      status: 200,
+      reason: 'Completed',
+      error: null,
+      attempt: 1,
+      startedAt: null,
+      tools: [],
+      ioBytes: 0,
+      body: null,
+    });
     await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
     await until('its status says so', () => cluster.reason(id) === 'Completed');
     assert.equal(runners.began.length, 1);
   });
 
   it('the slot of a job is taken while its end is being written', async () => {
-    const { submit, ended, controller, runners, kube, newToken, most } = await start({ pools: { short: { minReady: 2 } } });
+    const { submit, ended, controller, runners, kube, newToken, most } = await start({
+      pools: { short: { minReady: 2 } },
+    });
     let first = '';
     const gate = gateAt(kube, (status, name) => isEnd(status) && name === first, 'before');
     await controller({ writes: gate.kube });
@@ -271,7 +401,12 @@ describe('losses', function () {
   });
 
   it('a lost notice of the collector: the leader finds the end by itself', async () => {
-    const { submit, ended, controller, servers: { bus } } = await start(one);
+    const {
+      submit,
+      ended,
+      controller,
+      servers: { bus },
+    } = await start(one);
     const { bus: collectorBus, lost } = losing(bus, SUBJECT.closed);
     await controller({ collectorBus });
     await ready();
@@ -332,7 +467,10 @@ describe('losses', function () {
     const next = await submit({ token, queueTimeoutMs: 5_000 });
     const [record] = await ended(next.id);
     assert.equal(record?.state, 'success');
-    assert.deepEqual(runners.began.map(({ job }) => job), [next.id]);
+    assert.deepEqual(
+      runners.began.map(({ job }) => job),
+      [next.id],
+    );
   });
 
   it('a job of the same name, made right after the first was deleted, is another job', async () => {
@@ -340,7 +478,11 @@ describe('losses', function () {
     await controller();
     await ready();
     runners.behaviour.go = () => 'hold';
-    const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe' as const, version: 'latest' }] };
+    const spec = {
+      kind: 'file' as const,
+      source: { url: 'https://media.example.org/a.mp4' },
+      tools: [{ name: 'ffprobe' as const, version: 'latest' }],
+    };
     await kube.create(PROBE_JOBS, { metadata: { name: 'mine', namespace }, spec });
     await until('it runs', () => runners.of('mine'));
     runners.behaviour.go = () => ({ ms: 5 });

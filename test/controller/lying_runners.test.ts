@@ -13,19 +13,43 @@ describe('a runner that lies', function () {
   afterEach(() => cluster?.stop());
 
   async function start() {
-    cluster = await startCluster({ pools: { short: { minReady: 2, maxPods: 2, reuse: { scope: 'token', maxJobs: 1_000, maxAgeSeconds: 3600, idleSeconds: 600 } } } });
+    cluster = await startCluster({
+      pools: {
+        short: {
+          minReady: 2,
+          maxPods: 2,
+          reuse: { scope: 'token', maxJobs: 1_000, maxAgeSeconds: 3600, idleSeconds: 600 },
+        },
+      },
+    });
     const controller = await cluster.controller();
-    await until('two runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2);
+    await until(
+      'two runners are ready',
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length === 2,
+    );
     return controller;
   }
   /** As the agent of that pod would say it. */
   const beatOf = (runner: SimulatedRunner, change: Partial<Heartbeat> = {}): Heartbeat => ({
-    ...heartbeatOf(runner.state, { protocol: 1, pod: runner.pod, uid: runner.uid, namespace: cluster.runnerNamespace, pool: 'short', generation: '' }, 0, performance.now()), ...change,
+    ...heartbeatOf(
+      runner.state,
+      {
+        protocol: 1,
+        pod: runner.pod,
+        uid: runner.uid,
+        namespace: cluster.runnerNamespace,
+        pool: 'short',
+        generation: '',
+      },
+      0,
+      performance.now(),
+    ),
+    ...change,
   });
   const say = (as: SimulatedRunner, beat: unknown): Promise<Lease | undefined> =>
     cluster.servers.bus.request<Lease>(SUBJECT.heartbeat(as.uid), beat, 400).catch(() => undefined);
 
-  it('cannot beat for another pod: that one\'s job goes on', async () => {
+  it("cannot beat for another pod: that one's job goes on", async () => {
     const { log } = await start();
     const { submit, runners, ended, job } = cluster;
     runners.behaviour.go = () => 'hold';
@@ -33,10 +57,20 @@ describe('a runner that lies', function () {
     const honest = await until('it runs', () => runners.of(id));
     const liar = runners.all().find(({ uid }) => uid !== honest.uid)!;
     // Had it counted, the leader would take the job for done, or for lost, or the pod for one of a later term.
-    const lies = [{ phase: 'idle', jobsDone: 50 }, { phase: 'idle', jobsDone: 0 }, { phase: 'draining' }, { phase: 'idle', epoch: 99 }] as const;
-    const answers = await Promise.all(lies.map((lie) => say(liar, beatOf(honest, { ...lie, job: undefined } as never))));
-    assert.deepEqual(answers, lies.map(() => undefined));
-    assert.equal(log.filter(({ msg }) => msg === 'a heartbeat that is not its pod\'s own was dropped').length, 4);
+    const lies = [
+      { phase: 'idle', jobsDone: 50 },
+      { phase: 'idle', jobsDone: 0 },
+      { phase: 'draining' },
+      { phase: 'idle', epoch: 99 },
+    ] as const;
+    const answers = await Promise.all(
+      lies.map((lie) => say(liar, beatOf(honest, { ...lie, job: undefined } as never))),
+    );
+    assert.deepEqual(
+      answers,
+      lies.map(() => undefined),
+    );
+    assert.equal(log.filter(({ msg }) => msg === "a heartbeat that is not its pod's own was dropped").length, 4);
     assert.ok(await say(liar, beatOf(liar)), 'its own is answered');
     await honest.finish();
     assert.equal((await ended(id))[0]?.status, 200);
@@ -50,7 +84,13 @@ describe('a runner that lies', function () {
     // Not JSON: each that is parsed would be an error. Sent at once, they are over what the rate refills meanwhile.
     for (let sent = 0; sent < 2_000; sent++) bus.connection.publish(SUBJECT.heartbeat(liar.uid), '{');
     await bus.flush();
-    await until('its pod is gone', async () => !(await cluster.kube.list(PODS, { namespace: cluster.runnerNamespace })).items.some(({ metadata }) => metadata.uid === liar.uid));
+    await until(
+      'its pod is gone',
+      async () =>
+        !(await cluster.kube.list(PODS, { namespace: cluster.runnerNamespace })).items.some(
+          ({ metadata }) => metadata.uid === liar.uid,
+        ),
+    );
     assert.equal(log.filter(({ msg }) => msg === 'runner floods NATS, ending its pod').length, 1);
     assert.ok(await say(honest, beatOf(honest)), 'the other is answered');
   });
@@ -73,30 +113,46 @@ describe('a runner that lies', function () {
     assert.deepEqual(liar.orders.slice(seen), []);
   });
 
-  for (const [what, claimed] of [['of another tenant', true], ['untouched', false]] as const) it(`cannot call itself ${what} to a new leader: that one knows what ran on it`, async () => {
-    const first = await start();
-    const { submit, runners, ended, newToken } = cluster;
-    const [mine, other] = [await newToken(2), await newToken(2)];
-    await ended((await submit({ token: mine })).id);
-    const liar = runners.all().find(({ state }) => state.tenant !== undefined)!;
-    await until('it is idle again, and the job says where it ran', () => liar.state.task === undefined && liar.state.publishing.length === 0 && cluster.reason(runners.began[0]!.job) === 'Completed');
-    await first.stop();
-    liar.state = { ...liar.state, tenant: claimed ? liar.state.tenant!.replace(String(mine), String(other)) : undefined };
-    const honest = runners.all().find(({ uid }) => uid !== liar.uid)!;
-    runners.behaviour.go = () => 'hold';
-    await cluster.controller({ epoch: 2 });
-    await until('the new leader has heard both', () => [liar, honest].every(({ state }) => state.epoch === 2));
-    const seen = liar.orders.length;
-    const [one, two] = [await submit({ token: other }), await submit({ token: other })];
-    await until('one runs', () => runners.of(one.id));
-    await runners.of(one.id)!.finish();
-    await until('the second runs', () => runners.of(two.id));
-    await runners.of(two.id)!.finish();
-    await ended(one.id, two.id);
-    assert.deepEqual(liar.orders.slice(seen).filter(({ job }) => [one.id, two.id].includes(job)), []);
-  });
+  for (const [what, claimed] of [
+    ['of another tenant', true],
+    ['untouched', false],
+  ] as const)
+    it(`cannot call itself ${what} to a new leader: that one knows what ran on it`, async () => {
+      const first = await start();
+      const { submit, runners, ended, newToken } = cluster;
+      const [mine, other] = [await newToken(2), await newToken(2)];
+      await ended((await submit({ token: mine })).id);
+      const liar = runners.all().find(({ state }) => state.tenant !== undefined)!;
+      await until(
+        'it is idle again, and the job says where it ran',
+        () =>
+          liar.state.task === undefined &&
+          liar.state.publishing.length === 0 &&
+          cluster.reason(runners.began[0]!.job) === 'Completed',
+      );
+      await first.stop();
+      liar.state = {
+        ...liar.state,
+        tenant: claimed ? liar.state.tenant!.replace(String(mine), String(other)) : undefined,
+      };
+      const honest = runners.all().find(({ uid }) => uid !== liar.uid)!;
+      runners.behaviour.go = () => 'hold';
+      await cluster.controller({ epoch: 2 });
+      await until('the new leader has heard both', () => [liar, honest].every(({ state }) => state.epoch === 2));
+      const seen = liar.orders.length;
+      const [one, two] = [await submit({ token: other }), await submit({ token: other })];
+      await until('one runs', () => runners.of(one.id));
+      await runners.of(one.id)!.finish();
+      await until('the second runs', () => runners.of(two.id));
+      await runners.of(two.id)!.finish();
+      await ended(one.id, two.id);
+      assert.deepEqual(
+        liar.orders.slice(seen).filter(({ job }) => [one.id, two.id].includes(job)),
+        [],
+      );
+    });
 
-  it('cannot lose another runner\'s job by claiming it', async () => {
+  it("cannot lose another runner's job by claiming it", async () => {
     await start();
     const { submit, runners, ended, job } = cluster;
     runners.behaviour.go = () => 'hold';
@@ -117,9 +173,23 @@ describe('a runner that lies', function () {
   it('gets no answer that says nothing of it: a heartbeat without its form is dropped', async () => {
     await start();
     const [liar] = cluster.runners.all();
-    const beats = [null, 7, 'x', [], {}, { uid: liar!.uid }, beatOf(liar!, { phase: 'other' as never }), beatOf(liar!, { epoch: '9' as never }), beatOf(liar!, { tenant: 'x'.repeat(10_000) }), beatOf(liar!, { jobsDone: -1 })];
+    const beats = [
+      null,
+      7,
+      'x',
+      [],
+      {},
+      { uid: liar!.uid },
+      beatOf(liar!, { phase: 'other' as never }),
+      beatOf(liar!, { epoch: '9' as never }),
+      beatOf(liar!, { tenant: 'x'.repeat(10_000) }),
+      beatOf(liar!, { jobsDone: -1 }),
+    ];
     const answers = await Promise.all(beats.map((beat) => say(liar!, beat)));
-    assert.deepEqual(answers, beats.map(() => undefined));
+    assert.deepEqual(
+      answers,
+      beats.map(() => undefined),
+    );
     assert.ok(await say(liar!, beatOf(liar!)));
   });
 });

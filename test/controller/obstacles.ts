@@ -4,13 +4,24 @@ import type { KubeClient } from '../../src/kube/client.ts';
 
 type Patch = { conditions?: { type: string; reason: string; status: string }[]; attempts?: number };
 
-export const isAdmission = (status: object): boolean => (status as Patch).conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') === true && !isEnd(status);
-export const isEnd = (status: object): boolean => (status as Patch).conditions?.some(({ type, status: value }) => type === 'Succeeded' && value !== 'Unknown') ?? false;
+export const isAdmission = (status: object): boolean =>
+  (status as Patch).conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') === true &&
+  !isEnd(status);
+export const isEnd = (status: object): boolean =>
+  (status as Patch).conditions?.some(({ type, status: value }) => type === 'Succeeded' && value !== 'Unknown') ?? false;
 
-export interface Gate { kube: KubeClient; /** Status writes that came to the gate. */ arrived: { name: string; status: object }[]; open(): void }
+export interface Gate {
+  kube: KubeClient;
+  /** Status writes that came to the gate. */ arrived: { name: string; status: object }[];
+  open(): void;
+}
 
 /** Status writes that match wait at the gate: `before` they are sent, or with their answer in hand (`after`). */
-export function gateAt(kube: KubeClient, matches: (status: object, name: string) => boolean, where: 'before' | 'after'): Gate {
+export function gateAt(
+  kube: KubeClient,
+  matches: (status: object, name: string) => boolean,
+  where: 'before' | 'after',
+): Gate {
   const opened = Promise.withResolvers<void>();
   const arrived: Gate['arrived'] = [];
   const mergePatchStatus: KubeClient['mergePatchStatus'] = async (type, name, status, options) => {

@@ -5,7 +5,11 @@ import type { ProbeJob, ReuseScope } from '../../src/kube/resources.ts';
 import type { TokenRecord } from '../../src/store/records.ts';
 
 const record = (id: number) => ({ id, rootUserId: id * 10 }) as TokenRecord;
-const job = (uid: string | undefined, token?: number) => ({ spec: token === undefined ? {} : { token: { id: token, user: 1 } }, status: uid === undefined ? {} : { runner: { pod: 'p', uid } } }) as unknown as ProbeJob;
+const job = (uid: string | undefined, token?: number) =>
+  ({
+    spec: token === undefined ? {} : { token: { id: token, user: 1 } },
+    status: uid === undefined ? {} : { runner: { pod: 'p', uid } },
+  }) as unknown as ProbeJob;
 
 describe('owners of runner pods', () => {
   for (const [what, noted, scope, expected] of [
@@ -23,15 +27,35 @@ describe('owners of runner pods', () => {
       runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
       const owners = new Owners(runners);
       owners.note(noted);
-      owners.bind((id) => (id === 3 ? record(id) : undefined), record(7), () => scope);
-      runners.heartbeat({ protocol: 1, pod: 'p', uid: 'a', namespace: 'r', pool: 'short', generation: 'g', phase: 'idle', epoch: 0, jobsDone: 0, ageMs: 0, idleMs: 0 }, 1);
+      owners.bind(
+        (id) => (id === 3 ? record(id) : undefined),
+        record(7),
+        () => scope,
+      );
+      runners.heartbeat(
+        {
+          protocol: 1,
+          pod: 'p',
+          uid: 'a',
+          namespace: 'r',
+          pool: 'short',
+          generation: 'g',
+          phase: 'idle',
+          epoch: 0,
+          jobsDone: 0,
+          ageMs: 0,
+          idleMs: 0,
+        },
+        1,
+      );
       assert.equal(runners.get('a')?.tenant, expected);
     });
   }
 
   it('asks for no token twice that it need not know', () => {
     const runners = new Runners();
-    for (const uid of ['a', 'b']) runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+    for (const uid of ['a', 'b'])
+      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
     const owners = new Owners(runners);
     assert.equal(owners.hasByHand(), false);
     for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b')]) owners.note(one);

@@ -1,30 +1,76 @@
 import assert from 'node:assert/strict';
-import { HEARD_MS, MAX_STARTING, START_HOPE_MS, UNFIT_MS, planPool, type Demand, type PoolView } from '../../src/controller/pool.ts';
+import {
+  HEARD_MS,
+  MAX_STARTING,
+  START_HOPE_MS,
+  UNFIT_MS,
+  planPool,
+  type Demand,
+  type PoolView,
+} from '../../src/controller/pool.ts';
 import type { Runner } from '../../src/controller/runners.ts';
 import { tenantOf } from '../../src/controller/tenant.ts';
 
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({
-  uid: `u${++serial}`, pod: `p${serial}`, pool: 'short', generation: 'g2', phase: 'idle', tenant: undefined, account: undefined, task: undefined, jobsDone: 0,
-  createdAt: 0, readyAt: 0, idleSince: 0, seenAt: 0, deleting: false, userNamespace: false, walls: undefined, refusals: 0, shunnedUntil: 0, ...more,
+  uid: `u${++serial}`,
+  pod: `p${serial}`,
+  pool: 'short',
+  generation: 'g2',
+  phase: 'idle',
+  tenant: undefined,
+  account: undefined,
+  task: undefined,
+  jobsDone: 0,
+  createdAt: 0,
+  readyAt: 0,
+  idleSince: 0,
+  seenAt: 0,
+  deleting: false,
+  userNamespace: false,
+  walls: undefined,
+  refusals: 0,
+  shunnedUntil: 0,
+  ...more,
 });
 const many = (count: number, more: Partial<Runner> = {}) => Array.from({ length: count }, () => runner(more));
 const busy = { phase: 'busy', task: { job: 'j', attempt: 1, doneBefore: 0, reserved: false } } as const;
 const none: Demand = { waiting: [], drainPerSecond: 0 };
 /** Jobs by tenant; a tenant `x:…@a` is of the account `a`, any other an account of its own. */
 const waiting = (jobs: Record<string, number>, waitMs = 0, drainPerSecond = 0): Demand => ({
-  waiting: Object.entries(jobs).map(([tenant, count]) => ({ tenant, account: tenant.split('@')[1] ?? tenant, jobs: count, waitMs })), drainPerSecond,
+  waiting: Object.entries(jobs).map(([tenant, count]) => ({
+    tenant,
+    account: tenant.split('@')[1] ?? tenant,
+    jobs: count,
+    waitMs,
+  })),
+  drainPerSecond,
 });
-const spec = { serves: { kinds: ['file' as const] }, minReady: 2, maxPods: 5, reuse: { scope: 'account' as const, maxJobs: 10, maxAgeSeconds: 100, idleSeconds: 10 } };
+const spec = {
+  serves: { kinds: ['file' as const] },
+  minReady: 2,
+  maxPods: 5,
+  reuse: { scope: 'account' as const, maxJobs: 10, maxAgeSeconds: 100, idleSeconds: 10 },
+};
 
 const plan = (runners: Runner[], demand = none, more: Partial<PoolView> = {}) => {
-  const { create, end } = planPool({ spec, generation: 'g2', runners, unseen: 0, demand, holdBack: false, now: 1000, ...more });
+  const { create, end } = planPool({
+    spec,
+    generation: 'g2',
+    runners,
+    unseen: 0,
+    demand,
+    holdBack: false,
+    now: 1000,
+    ...more,
+  });
   return { create, end: end.map(({ why }) => why), ended: end.map(({ runner: { tenant } }) => tenant) };
 };
 
 describe('pool plan', () => {
   it('fills an empty pool to its minimum', () => assert.equal(plan([]).create, 2));
-  it('counts pods that the watch has not shown yet: no over-creation', () => assert.equal(plan([], none, { unseen: 2 }).create, 0));
+  it('counts pods that the watch has not shown yet: no over-creation', () =>
+    assert.equal(plan([], none, { unseen: 2 }).create, 0));
   it('counts starting ones', () => assert.equal(plan(many(2, { phase: 'starting' })).create, 0));
   it('a bound pod is no ready one', () => assert.equal(plan(many(2, { tenant: 'a' })).create, 2));
   it('grows with the demand, up to its maximum', () => {
@@ -39,10 +85,23 @@ describe('pool plan', () => {
 
   it('ends what is idle too long, too old or used up, and never a busy one', () => {
     assert.deepEqual(plan([...many(2), runner({ tenant: 'a' })], none, { now: 10_001 }).end, ['idle']);
-    assert.deepEqual(plan([...many(2, { createdAt: 99_000, idleSince: 99_000 }), runner({ tenant: 'a', idleSince: 100_000 })], none, { now: 100_001 }).end, ['age']);
+    assert.deepEqual(
+      plan([...many(2, { createdAt: 99_000, idleSince: 99_000 }), runner({ tenant: 'a', idleSince: 100_000 })], none, {
+        now: 100_001,
+      }).end,
+      ['age'],
+    );
     assert.deepEqual(plan([...many(2), runner({ tenant: 'a', jobsDone: 10 })]).end, ['used-up']);
-    assert.deepEqual(plan([...many(2), runner({ tenant: 'x:1' }), runner({ tenant: 'j:1' })]).end, ['used-up', 'used-up']);
-    assert.deepEqual(plan([...many(2), runner({ ...busy, tenant: 'x:1', jobsDone: 100 })], none, { now: 500_000 }).end.includes('used-up'), false);
+    assert.deepEqual(plan([...many(2), runner({ tenant: 'x:1' }), runner({ tenant: 'j:1' })]).end, [
+      'used-up',
+      'used-up',
+    ]);
+    assert.deepEqual(
+      plan([...many(2), runner({ ...busy, tenant: 'x:1', jobsDone: 100 })], none, { now: 500_000 }).end.includes(
+        'used-up',
+      ),
+      false,
+    );
   });
 
   it('ends one that drains when it has nothing left, and gives its place to another', () => {
@@ -54,30 +113,59 @@ describe('pool plan', () => {
     assert.deepEqual([full.end, full.create], [['drained'], 1]);
   });
   it('a tenant whose only pod still works as it drains is one without a pod', () => {
-    const all = [runner({ phase: 'draining', tenant: 'a', task: busy.task }), ...many(3, { ...busy, tenant: 'b' }), runner({ tenant: 'b' })];
+    const all = [
+      runner({ phase: 'draining', tenant: 'a', task: busy.task }),
+      ...many(3, { ...busy, tenant: 'b' }),
+      runner({ tenant: 'b' }),
+    ];
     const result = plan(all, waiting({ a: 1 }));
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['b'], 1]);
   });
 
   it('ends the longest idle bound pod when a new tenant waits and there is no room', () => {
-    const all = [...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b', idleSince: 5 }), runner({ tenant: 'c', idleSince: 3 })];
+    const all = [
+      ...many(3, { ...busy, tenant: 'a' }),
+      runner({ tenant: 'b', idleSince: 5 }),
+      runner({ tenant: 'c', idleSince: 3 }),
+    ];
     const result = plan(all, waiting({ d: 1 }));
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['c'], 1]);
   });
   it('does not wait for a pod that should have been up long ago', () => {
-    const all = (createdAt: number) => [...many(3, { ...busy, tenant: 'a', createdAt }), runner({ tenant: 'b', idleSince: 59_000, createdAt }), runner({ phase: 'starting', createdAt })];
+    const all = (createdAt: number) => [
+      ...many(3, { ...busy, tenant: 'a', createdAt }),
+      runner({ tenant: 'b', idleSince: 59_000, createdAt }),
+      runner({ phase: 'starting', createdAt }),
+    ];
     assert.deepEqual(plan(all(55_000), waiting({ d: 1 }), { now: 60_000 }).end, []);
     const result = plan(all(55_000 - START_HOPE_MS), waiting({ d: 1 }), { now: 60_000 });
     assert.deepEqual([result.end, result.ended, result.create], [['evicted'], ['b'], 1]);
   });
   it('evicts none while there is room or an untouched pod', () => {
     assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' })], waiting({ d: 1 })).end, []);
-    assert.deepEqual(plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' }), runner()], waiting({ d: 1 })).end, []);
+    assert.deepEqual(
+      plan([...many(3, { ...busy, tenant: 'a' }), runner({ tenant: 'b' }), runner()], waiting({ d: 1 })).end,
+      [],
+    );
   });
   it('ends an idle runner that lacks a required wall, once it has shown so for a while', () => {
     const lacksWall = () => true;
-    assert.deepEqual(plan(many(2), none, { now: UNFIT_MS, lacksWall, spec: { ...spec, reuse: { ...spec.reuse, maxAgeSeconds: 3600 } } }).end, []);
-    assert.deepEqual(plan(many(2), none, { now: UNFIT_MS + 1, lacksWall, spec: { ...spec, reuse: { ...spec.reuse, maxAgeSeconds: 3600 } } }).end, ['isolation', 'isolation']);
+    assert.deepEqual(
+      plan(many(2), none, {
+        now: UNFIT_MS,
+        lacksWall,
+        spec: { ...spec, reuse: { ...spec.reuse, maxAgeSeconds: 3600 } },
+      }).end,
+      [],
+    );
+    assert.deepEqual(
+      plan(many(2), none, {
+        now: UNFIT_MS + 1,
+        lacksWall,
+        spec: { ...spec, reuse: { ...spec.reuse, maxAgeSeconds: 3600 } },
+      }).end,
+      ['isolation', 'isolation'],
+    );
   });
   it('a tenant with work of its own lends a pod only after a fair wait', () => {
     const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
@@ -86,18 +174,28 @@ describe('pool plan', () => {
   });
   it('the long wait of a tenant that holds runners lends none to a tenant that has just come', () => {
     const all = [...many(4, { ...busy, tenant: 'a' }), runner({ tenant: 'a' })];
-    const [a, b] = [{ tenant: 'a', account: 'a', jobs: 9, waitMs: 60_000 }, { tenant: 'b', account: 'b', jobs: 1, waitMs: 10 }];
+    const [a, b] = [
+      { tenant: 'a', account: 'a', jobs: 9, waitMs: 60_000 },
+      { tenant: 'b', account: 'b', jobs: 1, waitMs: 10 },
+    ];
     assert.deepEqual(plan(all, { ...none, waiting: [a, b] }).end, []);
     assert.deepEqual(plan(all, { ...none, waiting: [a, { ...b, waitMs: 1_500 }] }).end, ['evicted']);
   });
 
   describe('shares of accounts', () => {
     const large = { ...spec, minReady: 2, maxPods: 10 };
-    const own = (account: number, count: number, more: Partial<Runner> = {}) => many(count, { tenant: `a:${account}`, account, ...more });
-    const one = (job: number, account: number, more: Partial<Runner> = {}) => runner({ tenant: `x:${job}`, account, ...busy, ...more });
-    const wants = (...jobs: [tenant: string, account: number, jobs: number][]): Demand => ({ ...none, waiting: jobs.map(([tenant, account, count]) => ({ tenant, account, jobs: count, waitMs: 0 })) });
-    const strange = (account: number, count: number): [string, number, number][] => Array.from({ length: count }, (_, i) => [`x:new${i}`, account, 1]);
-    const planned = (runners: Runner[], demand: Demand, more: object = {}) => plan(runners, demand, { spec: large, ...more });
+    const own = (account: number, count: number, more: Partial<Runner> = {}) =>
+      many(count, { tenant: `a:${account}`, account, ...more });
+    const one = (job: number, account: number, more: Partial<Runner> = {}) =>
+      runner({ tenant: `x:${job}`, account, ...busy, ...more });
+    const wants = (...jobs: [tenant: string, account: number, jobs: number][]): Demand => ({
+      ...none,
+      waiting: jobs.map(([tenant, account, count]) => ({ tenant, account, jobs: count, waitMs: 0 })),
+    });
+    const strange = (account: number, count: number): [string, number, number][] =>
+      Array.from({ length: count }, (_, i) => [`x:new${i}`, account, 1]);
+    const planned = (runners: Runner[], demand: Demand, more: object = {}) =>
+      plan(runners, demand, { spec: large, ...more });
 
     it('tenants of one job each of an account at its share evict no runner of another account', () => {
       const full = [...Array.from({ length: 5 }, (_, i) => one(i, 1)), ...own(2, 1), ...own(3, 4)];
@@ -132,7 +230,11 @@ describe('pool plan', () => {
     assert.deepEqual(plan([...old, ...many(2)]).end, ['old-generation', 'old-generation']);
     assert.deepEqual(plan([...many(2), runner({ ...busy, generation: 'g1' })]).end, []);
     const starts = [...many(2), runner({ phase: 'starting', generation: 'g1', createdAt: 1000 })];
-    assert.deepEqual(plan(starts, none, { now: 1000 + HEARD_MS }).end, [], 'a new leader has not heard of it yet: it may be at work');
+    assert.deepEqual(
+      plan(starts, none, { now: 1000 + HEARD_MS }).end,
+      [],
+      'a new leader has not heard of it yet: it may be at work',
+    );
     assert.deepEqual(plan(starts, none, { now: 1001 + HEARD_MS }).end, ['old-generation']);
   });
 
@@ -142,7 +244,11 @@ describe('pool plan', () => {
     assert.equal(plan(many(4), none, { now: 61_000 }).create, 0);
   });
   it('a pool of none makes and keeps none', () => {
-    assert.deepEqual(plan(many(1), waiting({ a: 1 }), { spec: { ...spec, minReady: 0, maxPods: 0 } }), { create: 0, end: ['shrunk'], ended: [undefined] });
+    assert.deepEqual(plan(many(1), waiting({ a: 1 }), { spec: { ...spec, minReady: 0, maxPods: 0 } }), {
+      create: 0,
+      end: ['shrunk'],
+      ended: [undefined],
+    });
   });
 
   it('never plans more pods than the maximum, whatever the state', () => {
@@ -151,14 +257,24 @@ describe('pool plan', () => {
     for (let i = 0; i < 3000; i++) {
       const runners = Array.from({ length: random(12) }, () =>
         runner({
-          phase: (['starting', 'idle', 'busy', 'draining'] as const)[random(4)]!, generation: random(3) ? 'g2' : 'g1', deleting: random(6) === 0,
-          ...(random(2) ? { tenant: `a:${random(4)}` } : {}), idleSince: random(100_000), jobsDone: random(12), createdAt: random(100_000),
+          phase: (['starting', 'idle', 'busy', 'draining'] as const)[random(4)]!,
+          generation: random(3) ? 'g2' : 'g1',
+          deleting: random(6) === 0,
+          ...(random(2) ? { tenant: `a:${random(4)}` } : {}),
+          idleSince: random(100_000),
+          jobsDone: random(12),
+          createdAt: random(100_000),
         }),
       );
       const unseen = random(3);
       const maxPods = random(10);
       const { create, end } = planPool({
-        spec: { ...spec, maxPods, minReady: random(5) }, generation: 'g2', runners, unseen, holdBack: random(5) === 0, now: 100_000,
+        spec: { ...spec, maxPods, minReady: random(5) },
+        generation: 'g2',
+        runners,
+        unseen,
+        holdBack: random(5) === 0,
+        now: 100_000,
         demand: waiting({ 'a:1': random(5), 'a:9': random(5) }, random(3000), random(4)),
       });
       const live = runners.filter(({ deleting }) => !deleting).length + unseen;
@@ -172,8 +288,14 @@ describe('pool plan', () => {
 
 describe('tenants', () => {
   const job = { id: 'r', token: 3, account: 7, credentials: false };
-  for (const [scope, tenant] of [['job', 'j:r'], ['token', 't:3'], ['account', 'a:7'], ['any', 'any']] as const) {
+  for (const [scope, tenant] of [
+    ['job', 'j:r'],
+    ['token', 't:3'],
+    ['account', 'a:7'],
+    ['any', 'any'],
+  ] as const) {
     it(`scope ${scope} is ${tenant}`, () => assert.equal(tenantOf(scope, job), tenant));
-    it(`a source with credentials is alone under ${scope}`, () => assert.equal(tenantOf(scope, { ...job, credentials: true }), 'x:r'));
+    it(`a source with credentials is alone under ${scope}`, () =>
+      assert.equal(tenantOf(scope, { ...job, credentials: true }), 'x:r'));
   }
 });

@@ -14,31 +14,54 @@ describe('pods of a pool', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const condition = async (type: string) => (await cluster.kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
-  const ready = (count: number) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count, 20_000);
+  const condition = async (type: string) =>
+    (await cluster.kube.get(PROBE_POOLS, 'short')).status?.conditions?.find((one) => one.type === type);
+  const ready = (count: number) =>
+    until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+      20_000,
+    );
 
   it('have the ConfigMap of the release as their controller, and are not made without it', async () => {
     const { controller, kube, runnerNamespace, pods } = await start({ pools: { short: { minReady: 1 } } });
     await controller({ env: { PY_RUNNER_OWNER: 'probeyard-runners' } });
-    await until('the status says why there is none', async () => (await condition('Ready'))?.reason === 'OwnerMissing', 20_000);
+    await until(
+      'the status says why there is none',
+      async () => (await condition('Ready'))?.reason === 'OwnerMissing',
+      20_000,
+    );
     assert.deepEqual(await pods(), []);
-    const { metadata } = await kube.create(CONFIG_MAPS, { metadata: { name: 'probeyard-runners', namespace: runnerNamespace } });
-    const [pod] = await until('a pod is made', async () => {
-      const made = await pods();
-      return made.length > 0 ? made : undefined;
-    }, 20_000);
-    assert.deepEqual(pod?.metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'probeyard-runners', uid: metadata.uid, controller: true }]);
+    const { metadata } = await kube.create(CONFIG_MAPS, {
+      metadata: { name: 'probeyard-runners', namespace: runnerNamespace },
+    });
+    const [pod] = await until(
+      'a pod is made',
+      async () => {
+        const made = await pods();
+        return made.length > 0 ? made : undefined;
+      },
+      20_000,
+    );
+    assert.deepEqual(pod?.metadata.ownerReferences, [
+      { apiVersion: 'v1', kind: 'ConfigMap', name: 'probeyard-runners', uid: metadata.uid, controller: true },
+    ]);
   });
 
   it('an eviction through the API runs the job again on another runner', async () => {
-    const { controller, submit, ended, runners, kube, runnerNamespace, job } = await start({ pools: { short: { minReady: 2 } }, runners: { go: () => 'hold' } });
+    const { controller, submit, ended, runners, kube, runnerNamespace, job } = await start({
+      pools: { short: { minReady: 2 } },
+      runners: { go: () => 'hold' },
+    });
     await controller();
     await ready(2);
     const { id } = await submit();
     const first = await until('it runs', () => runners.of(id));
     runners.behaviour.go = () => ({ ms: 5 });
     await kube.request({
-      method: 'POST', path: `/api/v1/namespaces/${runnerNamespace}/pods/${first.pod}/eviction`, what: 'evict the runner',
+      method: 'POST',
+      path: `/api/v1/namespaces/${runnerNamespace}/pods/${first.pod}/eviction`,
+      what: 'evict the runner',
       body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: first.pod, namespace: runnerNamespace } },
     });
     const [record] = await ended(id);
@@ -48,51 +71,112 @@ describe('pods of a pool', function () {
   });
 
   it('go on without a user namespace once the kubelet says that the node has none, and the pool shows it', async () => {
-    const { controller, kube, runnerNamespace, pods, setPool, runners, servers: { bus } } = await start({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
+    const {
+      controller,
+      kube,
+      runnerNamespace,
+      pods,
+      setPool,
+      runners,
+      servers: { bus },
+    } = await start({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
     await controller();
-    const [first] = await until('a pod is made', async () => {
-      const made = await pods();
-      return made.length > 0 ? made : undefined;
-    }, 20_000);
+    const [first] = await until(
+      'a pod is made',
+      async () => {
+        const made = await pods();
+        return made.length > 0 ? made : undefined;
+      },
+      20_000,
+    );
     assert.equal(first?.spec?.hostUsers, false);
     const message = 'Failed to create pod sandbox: RuntimeClass handler "" does not support user namespaces';
     await kube.create(EVENTS, {
-      metadata: { name: 'sandbox', namespace: runnerNamespace }, type: 'Warning', reason: 'FailedCreatePodSandBox', message,
-      involvedObject: { apiVersion: 'v1', kind: 'Pod', name: first?.metadata.name, namespace: runnerNamespace, uid: first?.metadata.uid },
+      metadata: { name: 'sandbox', namespace: runnerNamespace },
+      type: 'Warning',
+      reason: 'FailedCreatePodSandBox',
+      message,
+      involvedObject: {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        name: first?.metadata.name,
+        namespace: runnerNamespace,
+        uid: first?.metadata.uid,
+      },
     } as never);
-    await until('a pod without a user namespace takes its place', async () => {
-      const made = await pods();
-      return made.length === 1 && made[0]?.metadata.uid !== first?.metadata.uid && made[0]?.spec?.hostUsers === undefined;
-    }, 30_000);
+    await until(
+      'a pod without a user namespace takes its place',
+      async () => {
+        const made = await pods();
+        return (
+          made.length === 1 && made[0]?.metadata.uid !== first?.metadata.uid && made[0]?.spec?.hostUsers === undefined
+        );
+      },
+      30_000,
+    );
     await until('the pool shows it', async () => (await condition('UserNamespace'))?.reason === 'NotSupported');
-    assert.deepEqual([(await condition('UserNamespace'))?.status, (await condition('UserNamespace'))?.message], ['False', message]);
+    assert.deepEqual(
+      [(await condition('UserNamespace'))?.status, (await condition('UserNamespace'))?.message],
+      ['False', message],
+    );
     // Its heartbeats are no sign that nodes have user namespaces: the next pod, too, does without.
-    const [{ metadata: { name: pod, uid = '' } }] = (await pods()) as [Pod];
+    const [
+      {
+        metadata: { name: pod, uid = '' },
+      },
+    ] = (await pods()) as [Pod];
     const identity = { protocol: 1, pod, uid, namespace: runnerNamespace, pool: 'short', generation: '' };
-    const beat = () => bus.request<Lease>(SUBJECT.heartbeat(uid), heartbeatOf(initialState(0), identity, 0, performance.now()), 1_000);
+    const beat = () =>
+      bus.request<Lease>(SUBJECT.heartbeat(uid), heartbeatOf(initialState(0), identity, 0, performance.now()), 1_000);
     await beat();
     await until('it serves', async () => (await kube.get(PROBE_POOLS, 'short')).status?.ready === 1, 20_000);
     runners.behaviour.boot = true;
     await setPool('short', { minReady: 2 });
-    const made = await until('a second pod is made', async () => {
-      await beat();
-      const all = await pods();
-      return all.length > 1 ? all : undefined;
-    }, 20_000);
-    assert.deepEqual(made.map(({ spec }) => spec?.hostUsers), [undefined, undefined]);
+    const made = await until(
+      'a second pod is made',
+      async () => {
+        await beat();
+        const all = await pods();
+        return all.length > 1 ? all : undefined;
+      },
+      20_000,
+    );
+    assert.deepEqual(
+      made.map(({ spec }) => spec?.hostUsers),
+      [undefined, undefined],
+    );
     assert.equal((await condition('UserNamespace'))?.reason, 'NotSupported');
   });
 
   it('serve nothing while they lack a wall that the pool requires', async () => {
-    const { controller, submit, ended, reason, runners, runnerNamespace, servers: { bus } } = await start({ pools: { short: { minReady: 1, maxPods: 1, isolation: { require: ['SyscallFilter'] } } } });
+    const {
+      controller,
+      submit,
+      ended,
+      reason,
+      runners,
+      runnerNamespace,
+      servers: { bus },
+    } = await start({ pools: { short: { minReady: 1, maxPods: 1, isolation: { require: ['SyscallFilter'] } } } });
     await controller();
     await ready(1);
     const { id } = await submit();
     await until('the job says why it waits', () => reason(id) === 'IsolationMissing');
     await until('the pool says so', async () => (await condition('Ready'))?.reason === 'IsolationMissing');
     const runner = runners.all()[0]!;
-    const identity = { protocol: 1, pod: runner.pod, uid: runner.uid, namespace: runnerNamespace, pool: 'short', generation: '' };
-    await bus.request<Lease>(SUBJECT.heartbeat(runner.uid), { ...heartbeatOf(runner.state, identity, 0, performance.now()), walls: { SyscallFilter: true } }, 1_000);
+    const identity = {
+      protocol: 1,
+      pod: runner.pod,
+      uid: runner.uid,
+      namespace: runnerNamespace,
+      pool: 'short',
+      generation: '',
+    };
+    await bus.request<Lease>(
+      SUBJECT.heartbeat(runner.uid),
+      { ...heartbeatOf(runner.state, identity, 0, performance.now()), walls: { SyscallFilter: true } },
+      1_000,
+    );
     assert.equal((await ended(id))[0]?.state, 'success');
     await until('the pool shows the wall', async () => (await condition('SyscallFilter'))?.status === 'True');
   });

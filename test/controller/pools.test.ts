@@ -1,11 +1,24 @@
 /** The pods of a pool on a real API server: how many there are, and what happens when there may not be more. */
 import assert from 'node:assert/strict';
-import { EVENTS, PROBE_POOLS, PROBE_TOOLS, type Pod, type KubeClient, type ResourceType } from '../../src/kube/client.ts';
+import {
+  EVENTS,
+  PROBE_POOLS,
+  PROBE_TOOLS,
+  type Pod,
+  type KubeClient,
+  type ResourceType,
+} from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';
 import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 
-const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
+const QUOTAS: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'resourcequotas',
+  kind: 'ResourceQuota',
+  namespaced: true,
+};
 
 describe('pools', function () {
   this.timeout(60_000);
@@ -15,8 +28,13 @@ describe('pools', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
-  const condition = async (name: string) => (await cluster.kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
+  const ready = (count = 1) =>
+    until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+    );
+  const condition = async (name: string) =>
+    (await cluster.kube.get(PROBE_POOLS, name)).status?.conditions?.find(({ type }) => type === 'Ready');
 
   it('keeps as many untouched as asked, and says so', async () => {
     const { controller, pods, kube } = await start({ pools: { short: { minReady: 3 } } });
@@ -39,7 +57,10 @@ describe('pools', function () {
         open = true;
         for (const event of held) onEvent(event);
       });
-      return kube.watch(type, options, (event) => { if (open) onEvent(event); else held.push(event); });
+      return kube.watch(type, options, (event) => {
+        if (open) onEvent(event);
+        else held.push(event);
+      });
     };
     const { calls } = await controller({ kube: { ...kube, watch } });
     await until('three are made', async () => (await pods()).length === 3);
@@ -47,7 +68,12 @@ describe('pools', function () {
     const made = () => calls.filter(({ what, name }) => what === 'create Pod' && name.startsWith('runner-')).length;
     for (const size of [4, 3]) {
       await cluster.setPool('short', { minReady: size });
-      await until('it has planned anew', async () => (await kube.get(PROBE_POOLS, 'short')).status?.observedGeneration === (await kube.get(PROBE_POOLS, 'short')).metadata.generation);
+      await until(
+        'it has planned anew',
+        async () =>
+          (await kube.get(PROBE_POOLS, 'short')).status?.observedGeneration ===
+          (await kube.get(PROBE_POOLS, 'short')).metadata.generation,
+      );
     }
     assert.equal(made(), 4);
     opened.resolve();
@@ -58,7 +84,10 @@ describe('pools', function () {
   it('holds back when a quota says so, says why, and goes on when there is room', async () => {
     const { controller, pods, kube, namespace, runnerNamespace } = await start({ pools: { short: { minReady: 3 } } });
     const hard = (count: number) => ({ pods: String(count) });
-    await kube.create(QUOTAS, { metadata: { name: 'few', namespace: runnerNamespace }, spec: { hard: hard(1) } } as never);
+    await kube.create(QUOTAS, {
+      metadata: { name: 'few', namespace: runnerNamespace },
+      spec: { hard: hard(1) },
+    } as never);
     // No controller counts what is used here: the API server refuses until a status is there, and by it afterwards.
     await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(1), used: { pods: '0' } }, { namespace: runnerNamespace });
     const { calls } = await controller();
@@ -67,7 +96,11 @@ describe('pools', function () {
     assert.equal((await pods()).length, 1);
     const tried = calls.filter(({ what }) => what === 'create Pod').length;
     assert.ok(tried <= 10, `${tried} tries`);
-    await until('an Event says it, too', async () => (await kube.listAll(EVENTS, { namespace })).items.some(({ reason, involvedObject: { kind } }) => reason === 'QuotaExceeded' && kind === 'ProbePool'));
+    await until('an Event says it, too', async () =>
+      (await kube.listAll(EVENTS, { namespace })).items.some(
+        ({ reason, involvedObject: { kind } }) => reason === 'QuotaExceeded' && kind === 'ProbePool',
+      ),
+    );
     await kube.mergePatchStatus(QUOTAS, 'few', { hard: hard(10), used: { pods: '1' } }, { namespace: runnerNamespace });
     await kube.mergePatch(QUOTAS, 'few', { spec: { hard: hard(10) } }, { namespace: runnerNamespace });
     await ready(3);
@@ -75,7 +108,9 @@ describe('pools', function () {
   });
 
   it('a pool that goes takes its idle pods with it, the busy one when it is done; waiting jobs go where their kind is served', async () => {
-    const { controller, submit, ended, runners, pods, kube, namespace } = await start({ pools: { a: { minReady: 1, maxPods: 1 }, b: { minReady: 1, maxPods: 1, serves: { kinds: ['c2pa'] } } } });
+    const { controller, submit, ended, runners, pods, kube, namespace } = await start({
+      pools: { a: { minReady: 1, maxPods: 1 }, b: { minReady: 1, maxPods: 1, serves: { kinds: ['c2pa'] } } },
+    });
     await controller();
     await ready(2);
     runners.behaviour.go = () => 'hold';
@@ -88,7 +123,10 @@ describe('pools', function () {
     await cluster.setPool('b', { serves: { kinds: ['file', 'c2pa'] } });
     const [moved] = await ended(waiting.id);
     assert.equal(moved?.state, 'success');
-    assert.ok((await pods()).some(({ metadata }) => metadata.uid === runner.uid), 'the busy one was ended');
+    assert.ok(
+      (await pods()).some(({ metadata }) => metadata.uid === runner.uid),
+      'the busy one was ended',
+    );
     await runner.finish();
     const [record] = await ended(running.id);
     assert.equal(record?.state, 'success');
@@ -106,26 +144,36 @@ describe('pools', function () {
   });
 
   it('a new tool version rolls the pods once, under a queue too, and fails no job', async () => {
-    const { controller, submit, ended, pods, kube, namespace, runners } = await start({ pools: { short: { minReady: 1, maxPods: 3 } }, runners: { go: () => ({ ms: 20 }) } });
+    const { controller, submit, ended, pods, kube, namespace, runners } = await start({
+      pools: { short: { minReady: 1, maxPods: 3 } },
+      runners: { go: () => ({ ms: 20 }) },
+    });
     await controller();
     await ready(1);
-    const generations = async () => new Set((await pods()).map(({ metadata }: Pod) => metadata.labels?.[LABEL.generation]));
+    const generations = async () =>
+      new Set((await pods()).map(({ metadata }: Pod) => metadata.labels?.[LABEL.generation]));
     const [before] = await generations();
     const jobs: string[] = [];
     const done = new AbortController();
     // More than there may be pods: not one of them is ever without work.
-    const load = Promise.all(Array.from({ length: 8 }, async () => {
-      while (!done.signal.aborted) {
-        const { id } = await submit();
-        jobs.push(id);
-        await ended(id);
-      }
-    }));
+    const load = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!done.signal.aborted) {
+          const { id } = await submit();
+          jobs.push(id);
+          await ended(id);
+        }
+      }),
+    );
     await makeTool(kube, namespace, { ...TOOLS[0]!, version: '8.0', image: 'tools/ffprobe:8.0', latest: false }, true);
-    await until('the new generation alone is there', async () => {
-      const now = await generations();
-      return now.size === 1 && !now.has(before);
-    }, 20_000);
+    await until(
+      'the new generation alone is there',
+      async () => {
+        const now = await generations();
+        return now.size === 1 && !now.has(before);
+      },
+      20_000,
+    );
     done.abort();
     await load;
     const records = await ended(...jobs);
@@ -136,13 +184,22 @@ describe('pools', function () {
 
   it('the jobs of one account leave runners for another account, which starts at once', async () => {
     const { controller, submit, runners, newToken, newAccount } = await start({
-      pools: { short: { minReady: 2, maxPods: 4, reuse: { scope: 'token', maxJobs: 1_000, maxAgeSeconds: 3600, idleSeconds: 600 } } }, runners: { go: () => 'hold' },
+      pools: {
+        short: {
+          minReady: 2,
+          maxPods: 4,
+          reuse: { scope: 'token', maxJobs: 1_000, maxAgeSeconds: 3600, idleSeconds: 600 },
+        },
+      },
+      runners: { go: () => 'hold' },
     });
     await controller();
     await ready(2);
     // Each token is a tenant of its own.
     const greedy = await Promise.all(Array.from({ length: 6 }, async () => submit({ token: await newToken(10) })));
-    await until('the account waits at its share', () => greedy.some(({ id }) => cluster.reason(id) === 'AccountAtShare'));
+    await until('the account waits at its share', () =>
+      greedy.some(({ id }) => cluster.reason(id) === 'AccountAtShare'),
+    );
     const running = () => greedy.filter(({ id }) => runners.of(id)).length;
     await until('it has its two runners', () => running() === 2);
     const other = await submit({ token: await newToken(10, await newAccount()) });
@@ -153,7 +210,19 @@ describe('pools', function () {
   it('does not drain a runner that speaks before the watch has shown its pod', async () => {
     const { controller, runnerNamespace } = await start({ pools: { short: { minReady: 0 } } });
     const { term } = await controller();
-    const stranger = { protocol: 1, pod: 'new', uid: 'new', namespace: runnerNamespace, pool: 'short', generation: 'g', phase: 'idle' as const, epoch: 0, jobsDone: 0, ageMs: 200, idleMs: 0 };
+    const stranger = {
+      protocol: 1,
+      pod: 'new',
+      uid: 'new',
+      namespace: runnerNamespace,
+      pool: 'short',
+      generation: 'g',
+      phase: 'idle' as const,
+      epoch: 0,
+      jobsDone: 0,
+      ageMs: 200,
+      idleMs: 0,
+    };
     assert.equal(term.leader.heartbeat(stranger).drain, undefined);
     assert.equal(term.leader.heartbeat({ ...stranger, ageMs: 60_000 }).drain, true);
   });

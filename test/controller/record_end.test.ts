@@ -30,9 +30,15 @@ describe('the end of a request that holds a value which Postgres does not take',
     const open = anOpenInput(fixture.store);
     await fixture.store.openRequest(open);
     const { closed, waiter, end, refused } = await recordEnd(fixture.store, aCloseInput(open, { error: 'poison' }));
-    assert.deepEqual([closed, waiter, end.reason, end.body, refused?.code], [true, 'api-1', 'InternalError', null, 'bad-data']);
+    assert.deepEqual(
+      [closed, waiter, end.reason, end.body, refused?.code],
+      [true, 'api-1', 'InternalError', null, 'bad-data'],
+    );
     const [row] = await fixture.store.endsFor([open.id]);
-    assert.deepEqual([row?.status, row?.reason, row?.error, row?.hasBody], [500, 'InternalError', 'the result could not be recorded', false]);
+    assert.deepEqual(
+      [row?.status, row?.reason, row?.error, row?.hasBody],
+      [500, 'InternalError', 'the result could not be recorded', false],
+    );
   });
 
   it('is not tried again by the leader, and its waiter is told', async () => {
@@ -41,20 +47,45 @@ describe('the end of a request that holds a value which Postgres does not take',
     const told: unknown[] = [];
     const bus = { publish: (_: string, notice: unknown) => told.push(notice) } as unknown as Bus;
     const job = { id: open.id, key: open.id, submittedAt: open.submittedAt, attempt: 1, status: undefined };
-    const finish = await endRequest({ store: fixture.store, bus, log: makeLog('test', { logLevel: 'fatal', podName: 'test' }) }, job, { state: 'error', status: 504, reason: 'DeadlineExceeded', error: 'poison' }, AbortSignal.timeout(20_000));
+    const finish = await endRequest(
+      { store: fixture.store, bus, log: makeLog('test', { logLevel: 'fatal', podName: 'test' }) },
+      job,
+      { state: 'error', status: 504, reason: 'DeadlineExceeded', error: 'poison' },
+      AbortSignal.timeout(20_000),
+    );
     assert.deepEqual([finish.reason, finish.summary], ['InternalError', 'the result could not be recorded']);
-    assert.deepEqual(told.map((notice) => (notice as { status: number }).status), [500]);
+    assert.deepEqual(
+      told.map((notice) => (notice as { status: number }).status),
+      [500],
+    );
   });
 
-  const handMade = (spec: object): ProbeJob => ({
-    apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { name: 'by-hand', namespace: 'probeyard', uid: crypto.randomUUID(), creationTimestamp: new Date().toISOString() },
-    spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
-  } as unknown as ProbeJob);
+  const handMade = (spec: object): ProbeJob =>
+    ({
+      apiVersion: 'probeyard.dev/v1alpha1',
+      kind: 'ProbeJob',
+      metadata: {
+        name: 'by-hand',
+        namespace: 'probeyard',
+        uid: crypto.randomUUID(),
+        creationTimestamp: new Date().toISOString(),
+      },
+      spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
+    }) as unknown as ProbeJob;
   const deps = () => ({
-    store: fixture.store, kube: {} as KubeClient, keys: () => ({ keys: [] }), s3Hosts: [], tokenOf: async () => undefined, tools: () => [], poolFor: () => undefined,
+    store: fixture.store,
+    kube: {} as KubeClient,
+    keys: () => ({ keys: [] }),
+    s3Hosts: [],
+    tokenOf: async () => undefined,
+    tools: () => [],
+    poolFor: () => undefined,
   });
   const refusal = async (job: ProbeJob): Promise<Refusal> => {
-    const error: unknown = await takeIn(deps(), job).then(() => undefined, (thrown: unknown) => thrown);
+    const error: unknown = await takeIn(deps(), job).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     assert.ok(error instanceof Refusal, String(error));
     return error;
   };

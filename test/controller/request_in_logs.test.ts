@@ -1,4 +1,7 @@
-/** One request through API, controller and agent, all of them real, on one set of servers: its id is in the lines of each. */
+/**
+ * One request through API, controller and agent, all of them real, on one set of servers: its id is in the lines of
+ * each.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,14 +27,32 @@ import { ADMIN } from '../store/fixture.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster } from './cluster_parts.ts';
 
-interface Line { msg: string; request_id?: string; job?: string; runner?: string; runner_uid?: string; pod?: string; request?: string }
+interface Line {
+  msg: string;
+  request_id?: string;
+  job?: string;
+  runner?: string;
+  runner_uid?: string;
+  pod?: string;
+  request?: string;
+}
 
 const REPLICA = 'api-logs';
 const allow = [{ cidr: '127.0.0.1/32' }];
 
 function logger(): { log: Logger; lines: Line[] } {
   const lines: Line[] = [];
-  return { lines, log: pino({ level: 'debug', base: null }, { write: (line: string) => { lines.push(JSON.parse(line) as Line); } }) };
+  return {
+    lines,
+    log: pino(
+      { level: 'debug', base: null },
+      {
+        write: (line: string) => {
+          lines.push(JSON.parse(line) as Line);
+        },
+      },
+    ),
+  };
 }
 
 describe('one request in the logs', function () {
@@ -60,12 +81,26 @@ describe('one request in the logs', function () {
     proxy = await startProxy({ allow, pace: { minBytes: 0 } });
     agentBus = await connectBus({ url: cluster.servers.nats.url, name: pod.uid, inboxPrefix: INBOX.runner(pod.uid) });
     agent = startAgent({
-      bus: agentBus, launcher, openSource: sourceOpener(proxy), log: runner.log, heartbeatMs: 100,
+      bus: agentBus,
+      launcher,
+      openSource: sourceOpener(proxy),
+      log: runner.log,
+      heartbeatMs: 100,
       identity: {
-        protocol: RUNNER_PROTOCOL, pod: pod.name, uid: pod.uid, namespace: cluster.runnerNamespace, pool: 'short',
+        protocol: RUNNER_PROTOCOL,
+        pod: pod.name,
+        uid: pod.uid,
+        namespace: cluster.runnerNamespace,
+        pool: 'short',
         generation: made.metadata.labels?.[LABEL.generation] ?? '',
       },
-      settings: { toolsDir: tools, nodePath: process.execPath, outputBytes: 1 << 20, memoryBytes: 1 << 30, maxJobs: 10 },
+      settings: {
+        toolsDir: tools,
+        nodePath: process.execPath,
+        outputBytes: 1 << 20,
+        memoryBytes: 1 << 30,
+        maxJobs: 10,
+      },
     });
   }
 
@@ -73,20 +108,30 @@ describe('one request in the logs', function () {
     const { nats, stored, keys } = cluster.servers;
     apiBus = await connectBus({ url: nats.url, name: REPLICA, inboxPrefix: '_INBOX_logs' });
     wired = wire({
-      store: stored.store, bus: apiBus, kube: cluster.kube, sealKeys: () => keys.public, log: api.log, accounts: accountSettings(),
+      store: stored.store,
+      bus: apiBus,
+      kube: cluster.kube,
+      sealKeys: () => keys.public,
+      log: api.log,
+      accounts: accountSettings(),
       settings: { ...DEFAULTS, namespace: cluster.namespace, replica: REPLICA, allowSources: allow, denyCidrs: [] },
     });
     await wired.toolsRead;
-    server = await listen(makeApp(wired.deps, wired.checks).callback(), { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
+    server = await listen(
+      makeApp(wired.deps, wired.checks).callback(),
+      { host: '127.0.0.1', port: 0 },
+      () => stored.store.newRequest().id,
+    );
   }
 
   before(async () => {
     const script = join(tools, 'ffprobe');
-    writeFileSync(script, "#!/bin/bash\necho '{\"streams\":[]}'\n", { mode: 0o755 });
+    writeFileSync(script, '#!/bin/bash\necho \'{"streams":[]}\'\n', { mode: 0o755 });
     origin = createServer((_request, response) => response.end('bytes')).listen(0, '127.0.0.1');
     await once(origin, 'listening');
     cluster = await startCluster({
-      pools: { short: { minReady: 1, maxPods: 1 } }, runners: { boot: false },
+      pools: { short: { minReady: 1, maxPods: 1 } },
+      runners: { boot: false },
       tools: [{ tool: 'ffprobe', version: '7.0', image: 'tools/ffprobe:7.0', latest: true, command: [script] }],
     });
     controllerLines = (await cluster.controller()).log as unknown as Line[];
@@ -107,18 +152,26 @@ describe('one request in the logs', function () {
   it('API, controller and agent name it by the same request_id, and its runner by runner and runner_uid', async () => {
     const { port } = origin.address() as { port: number };
     const response = await fetch(`http://127.0.0.1:${server.port}/v1/probe/file`, {
-      method: 'POST', headers: { Authorization: `Bearer ${ADMIN.token}`, 'Content-Type': 'application/json' },
+      method: 'POST',
+      headers: { Authorization: `Bearer ${ADMIN.token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ url: `http://127.0.0.1:${port}/a.mp4`, only: 'ffprobe' }),
     });
     const id = response.headers.get('x-request-id') ?? '';
     assert.equal(response.status, 200, await response.text());
     const lineOf = (lines: Line[], message: string) =>
-      until(`a line '${message}' of the request`, () => lines.find(({ msg, request_id }) => msg === message && request_id === id));
+      until(`a line '${message}' of the request`, () =>
+        lines.find(({ msg, request_id }) => msg === message && request_id === id),
+      );
     const [requested, admitted, recorded, done] = await Promise.all([
-      lineOf(api.lines, 'request'), lineOf(controllerLines, 'admitted'), lineOf(controllerLines, 'result recorded'), lineOf(runner.lines, 'job done'),
+      lineOf(api.lines, 'request'),
+      lineOf(controllerLines, 'admitted'),
+      lineOf(controllerLines, 'result recorded'),
+      lineOf(runner.lines, 'job done'),
     ]);
-    for (const line of [requested, admitted, recorded, done]) assert.deepEqual([line.request, line.pod], [undefined, undefined], line.msg);
+    for (const line of [requested, admitted, recorded, done])
+      assert.deepEqual([line.request, line.pod], [undefined, undefined], line.msg);
     for (const line of [admitted, recorded, done]) assert.equal(line.job, id, line.msg);
-    for (const line of [admitted, recorded]) assert.deepEqual([line.runner, line.runner_uid], [pod.name, pod.uid], line.msg);
+    for (const line of [admitted, recorded])
+      assert.deepEqual([line.runner, line.runner_uid], [pod.name, pod.uid], line.msg);
   });
 });

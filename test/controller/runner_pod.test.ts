@@ -4,29 +4,67 @@ import { runnerPod, verifyPod, type PodTool } from '../../src/controller/pod.ts'
 import type { ProbePoolSpec } from '../../src/kube/resources.ts';
 
 const config = loadConfig('controller', {
-  PY_POSTGRES_URL: 'postgres://one', PY_NATS_URL: 'tls://nats:4222', PY_NATS_NKEY_FILE: '/controller.nk', PY_NATS_ISSUER_FILE: '/issuer.nk', PY_SEAL_PRIVATE_FILE: '/private.jwks', PY_RUNNER_IMAGE: 'localhost/probeyard:1',
+  PY_POSTGRES_URL: 'postgres://one',
+  PY_NATS_URL: 'tls://nats:4222',
+  PY_NATS_NKEY_FILE: '/controller.nk',
+  PY_NATS_ISSUER_FILE: '/issuer.nk',
+  PY_SEAL_PRIVATE_FILE: '/private.jwks',
+  PY_RUNNER_IMAGE: 'localhost/probeyard:1',
 });
 const spec: ProbePoolSpec = { serves: { kinds: ['file'] }, minReady: 2, maxPods: 20 };
-const tool: PodTool = { tool: 'ffprobe', version: '9.0', image: 'localhost/ffprobe:9.0', command: ['{root}/bin/ffprobe'] };
-const runner = runnerPod(config, { pool: 'short', spec, suffix: 'abcde', generation: 'g', tools: [tool], userNamespace: true });
+const tool: PodTool = {
+  tool: 'ffprobe',
+  version: '9.0',
+  image: 'localhost/ffprobe:9.0',
+  command: ['{root}/bin/ffprobe'],
+};
+const runner = runnerPod(config, {
+  pool: 'short',
+  spec,
+  suffix: 'abcde',
+  generation: 'g',
+  tools: [tool],
+  userNamespace: true,
+});
 const [agent, tools] = runner.spec?.containers ?? [];
 const pods = { runner, verify: verifyPod(config, tool, 'verify-ffprobe') };
 
 describe('the pods that hold hostile media', () => {
   for (const [name, pod] of Object.entries(pods)) {
     it(`${name}: no token of the cluster, no name of a service, no second start`, () => {
-      assert.deepEqual([pod.spec?.automountServiceAccountToken, pod.spec?.enableServiceLinks, pod.spec?.restartPolicy], [false, false, 'Never']);
-      assert.deepEqual([pod.spec?.hostNetwork, pod.spec?.hostPID, pod.spec?.hostIPC, pod.spec?.shareProcessNamespace], [undefined, undefined, undefined, undefined]);
+      assert.deepEqual(
+        [pod.spec?.automountServiceAccountToken, pod.spec?.enableServiceLinks, pod.spec?.restartPolicy],
+        [false, false, 'Never'],
+      );
+      assert.deepEqual(
+        [pod.spec?.hostNetwork, pod.spec?.hostPID, pod.spec?.hostIPC, pod.spec?.shareProcessNamespace],
+        [undefined, undefined, undefined, undefined],
+      );
     });
 
     it(`${name}: every container as Pod Security "restricted" has it, with a root that cannot be written`, () => {
-      assert.deepEqual([pod.spec?.securityContext?.runAsNonRoot, pod.spec?.securityContext?.seccompProfile], [true, { type: 'RuntimeDefault' }]);
+      assert.deepEqual(
+        [pod.spec?.securityContext?.runAsNonRoot, pod.spec?.securityContext?.seccompProfile],
+        [true, { type: 'RuntimeDefault' }],
+      );
       for (const { securityContext, resources, volumeMounts = [] } of pod.spec?.containers ?? []) {
-        assert.deepEqual({ ...securityContext, runAsUser: 0, runAsGroup: 0 }, {
-          runAsNonRoot: true, runAsUser: 0, runAsGroup: 0, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' },
-        });
+        assert.deepEqual(
+          { ...securityContext, runAsUser: 0, runAsGroup: 0 },
+          {
+            runAsNonRoot: true,
+            runAsUser: 0,
+            runAsGroup: 0,
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+        );
         assert.ok(resources?.limits?.['memory'] !== undefined);
-        assert.deepEqual(volumeMounts.filter(({ mountPath }) => mountPath.startsWith('/tools/')).map(({ readOnly }) => readOnly), volumeMounts.filter(({ mountPath }) => mountPath.startsWith('/tools/')).map(() => true));
+        assert.deepEqual(
+          volumeMounts.filter(({ mountPath }) => mountPath.startsWith('/tools/')).map(({ readOnly }) => readOnly),
+          volumeMounts.filter(({ mountPath }) => mountPath.startsWith('/tools/')).map(() => true),
+        );
       }
     });
 
@@ -35,7 +73,8 @@ describe('the pods that hold hostile media', () => {
     });
 
     it(`${name}: what it may write is bounded and in memory`, () => {
-      for (const { emptyDir } of pod.spec?.volumes ?? []) if (emptyDir) assert.ok(emptyDir.medium === 'Memory' && emptyDir.sizeLimit !== undefined);
+      for (const { emptyDir } of pod.spec?.volumes ?? [])
+        if (emptyDir) assert.ok(emptyDir.medium === 'Memory' && emptyDir.sizeLimit !== undefined);
     });
   }
 
@@ -44,19 +83,35 @@ describe('the pods that hold hostile media', () => {
     assert.notEqual(tools?.securityContext?.runAsGroup, agent?.securityContext?.runAsGroup);
   });
 
-  it('the identity for NATS is the agent\'s alone, good for NATS alone, and short', () => {
-    const named = (container: typeof agent) => (container?.volumeMounts ?? []).some(({ name }) => name === 'nats-token');
+  it("the identity for NATS is the agent's alone, good for NATS alone, and short", () => {
+    const named = (container: typeof agent) =>
+      (container?.volumeMounts ?? []).some(({ name }) => name === 'nats-token');
     assert.deepEqual([named(agent), named(tools)], [true, false]);
-    const tokens = (runner.spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []).map(({ serviceAccountToken }) => serviceAccountToken);
+    const tokens = (runner.spec?.volumes ?? [])
+      .flatMap(({ projected }) => projected?.sources ?? [])
+      .map(({ serviceAccountToken }) => serviceAccountToken);
     assert.deepEqual(tokens, [{ audience: 'probeyard-nats', expirationSeconds: 3600, path: 'token' }]);
-    assert.deepEqual((tools?.env ?? []).map(({ name }) => name), []);
+    assert.deepEqual(
+      (tools?.env ?? []).map(({ name }) => name),
+      [],
+    );
   });
 
   it('the agent is told who resolves names behind an egress proxy, and a pod is not replaced for the default', () => {
-    const made = (settings: Partial<typeof config>) => runnerPod({ ...config, ...settings }, { pool: 'short', spec, suffix: 'abcde', generation: 'g', tools: [tool], userNamespace: true });
-    const told = (settings: Partial<typeof config>) => made(settings).spec?.containers[0]?.env?.filter(({ name }) => /EGRESS/.test(name)).map(({ name, value }) => `${name}=${value}`);
+    const made = (settings: Partial<typeof config>) =>
+      runnerPod(
+        { ...config, ...settings },
+        { pool: 'short', spec, suffix: 'abcde', generation: 'g', tools: [tool], userNamespace: true },
+      );
+    const told = (settings: Partial<typeof config>) =>
+      made(settings)
+        .spec?.containers[0]?.env?.filter(({ name }) => /EGRESS/.test(name))
+        .map(({ name, value }) => `${name}=${value}`);
     assert.deepEqual(told({ egressProxy: 'http://p:1' }), ['PY_EGRESS_PROXY=http://p:1']);
-    assert.deepEqual(told({ egressProxy: 'http://p:1', egressResolve: 'proxy' }), ['PY_EGRESS_PROXY=http://p:1', 'PY_EGRESS_RESOLVE=proxy']);
+    assert.deepEqual(told({ egressProxy: 'http://p:1', egressResolve: 'proxy' }), [
+      'PY_EGRESS_PROXY=http://p:1',
+      'PY_EGRESS_RESOLVE=proxy',
+    ]);
     assert.deepEqual(made({ egressResolve: 'proxy' }), runner);
   });
 

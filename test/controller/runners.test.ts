@@ -2,12 +2,32 @@ import assert from 'node:assert/strict';
 import type { Heartbeat } from '../../src/bus/messages.ts';
 import { Runners, type Runner } from '../../src/controller/runners.ts';
 
-const facts = (uid: string, more: object = {}) => ({ uid, pod: `pod-${uid}`, pool: 'short', generation: 'g1', deleting: false, ended: false, ...more });
+const facts = (uid: string, more: object = {}) => ({
+  uid,
+  pod: `pod-${uid}`,
+  pool: 'short',
+  generation: 'g1',
+  deleting: false,
+  ended: false,
+  ...more,
+});
 const beat = (uid: string, more: Partial<Heartbeat> = {}): Heartbeat => ({
-  protocol: 1, pod: `pod-${uid}`, uid, namespace: 'r', pool: 'short', generation: 'g1', phase: 'idle', epoch: 0, jobsDone: 0, ageMs: 0, idleMs: 0, ...more,
+  protocol: 1,
+  pod: `pod-${uid}`,
+  uid,
+  namespace: 'r',
+  pool: 'short',
+  generation: 'g1',
+  phase: 'idle',
+  epoch: 0,
+  jobsDone: 0,
+  ageMs: 0,
+  idleMs: 0,
+  ...more,
 });
 const yes = () => true;
-const choose = (runners: Runners, tenant: string, covers: (generation: string) => boolean = yes, mayBind = yes) => runners.choose('short', tenant, covers, mayBind)?.uid;
+const choose = (runners: Runners, tenant: string, covers: (generation: string) => boolean = yes, mayBind = yes) =>
+  runners.choose('short', tenant, covers, mayBind)?.uid;
 
 function idle(...uids: string[]): Runners {
   const runners = new Runners();
@@ -45,7 +65,10 @@ describe('runners', () => {
 
   it('a tenant at its share of pods takes no untouched one', () => {
     const runners = idle('a');
-    assert.equal(choose(runners, 't', yes, () => false), undefined);
+    assert.equal(
+      choose(runners, 't', yes, () => false),
+      undefined,
+    );
   });
 
   it('a runner counts to the account whose job it was given, for as long as its pod lives', () => {
@@ -80,8 +103,14 @@ describe('runners', () => {
     const runners = idle('a');
     runners.pod(facts('b', { generation: 'g2' }), 0);
     runners.heartbeat(beat('b', { generation: 'g2' }), 1);
-    assert.equal(choose(runners, 't', (generation) => generation === 'g2'), 'b');
-    assert.equal(choose(runners, 't', () => false), undefined);
+    assert.equal(
+      choose(runners, 't', (generation) => generation === 'g2'),
+      'b',
+    );
+    assert.equal(
+      choose(runners, 't', () => false),
+      undefined,
+    );
   });
 
   it('an idle heartbeat that was under way when the job was given does not free the runner', () => {
@@ -90,7 +119,10 @@ describe('runners', () => {
     runners.reserve(a, 'j1', 1, 't');
     assert.deepEqual(runners.heartbeat(beat('a'), 2), { freed: false });
     runners.confirm(a, 'j1', 1);
-    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 0 }), 3), { freed: false, idleWithTask: { job: 'j1', attempt: 1 } });
+    assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 0 }), 3), {
+      freed: false,
+      idleWithTask: { job: 'j1', attempt: 1 },
+    });
     assert.equal(choose(runners, 't'), undefined);
     assert.deepEqual(runners.heartbeat(beat('a', { phase: 'running', job: 'j1', attempt: 1 }), 4), { freed: false });
     assert.deepEqual(runners.heartbeat(beat('a', { jobsDone: 1, tenant: 't' }), 5), { freed: true });
@@ -105,7 +137,13 @@ describe('runners', () => {
     }
     assert.deepEqual(runners.heartbeat(beat('a', { phase: 'draining', jobsDone: 1 }), 2), { freed: false });
     assert.deepEqual(runners.heartbeat(beat('b', { phase: 'draining', job: 'b', attempt: 1 }), 2), { freed: false });
-    assert.deepEqual(['a', 'b'].map((uid) => [runners.get(uid)?.phase, runners.get(uid)?.task?.job]), [['draining', undefined], ['draining', 'b']]);
+    assert.deepEqual(
+      ['a', 'b'].map((uid) => [runners.get(uid)?.phase, runners.get(uid)?.task?.job]),
+      [
+        ['draining', undefined],
+        ['draining', 'b'],
+      ],
+    );
     assert.equal(choose(runners, 't'), undefined);
   });
 
@@ -119,7 +157,13 @@ describe('runners', () => {
     assert.equal(runners.size, 0);
   });
 
-  for (const [claim, expected] of [[undefined, 'mine'], ['other', 'mine'], ['mine', 'mine'], ['x:1', 'x:1'], ['j:1', 'j:1']] as const) {
+  for (const [claim, expected] of [
+    [undefined, 'mine'],
+    ['other', 'mine'],
+    ['mine', 'mine'],
+    ['x:1', 'x:1'],
+    ['j:1', 'j:1'],
+  ] as const) {
     it(`a pod of mine that calls itself ${claim ?? 'untouched'} is ${expected}`, () => {
       const says = (runners: Runners) => runners.heartbeat(beat('a', claim === undefined ? {} : { tenant: claim }), 1);
       const [before, after] = [new Runners(), new Runners()];
@@ -145,8 +189,17 @@ describe('runners', () => {
   it('names the silent and those that never spoke', () => {
     const runners = idle('a');
     runners.pod(facts('b'), 0);
-    assert.deepEqual(runners.silent(100, 1000, 1000).map(({ uid }) => uid), []);
-    assert.deepEqual(runners.silent(1002, 1000, 5000).map(({ uid }) => uid), ['a']);
-    assert.deepEqual(runners.silent(5001, 10_000, 5000).map(({ uid }) => uid), ['b']);
+    assert.deepEqual(
+      runners.silent(100, 1000, 1000).map(({ uid }) => uid),
+      [],
+    );
+    assert.deepEqual(
+      runners.silent(1002, 1000, 5000).map(({ uid }) => uid),
+      ['a'],
+    );
+    assert.deepEqual(
+      runners.silent(5001, 10_000, 5000).map(({ uid }) => uid),
+      ['b'],
+    );
   });
 });

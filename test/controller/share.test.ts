@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { mayTake, reserveOf, shareOf } from '../../src/controller/share.ts';
 
-const size = (minReady: number, maxPods: number, maxPodsPerTenant?: number) => ({ minReady, maxPods, ...(maxPodsPerTenant === undefined ? {} : { maxPodsPerTenant }) });
+const size = (minReady: number, maxPods: number, maxPodsPerTenant?: number) => ({
+  minReady,
+  maxPods,
+  ...(maxPodsPerTenant === undefined ? {} : { maxPodsPerTenant }),
+});
 
 describe('share of an account', () => {
   for (const [of, share, reserve] of [
@@ -21,20 +25,37 @@ describe('share of an account', () => {
   for (const [title, holding, expected] of [
     ['an account without a runner takes one, also of the reserve', { held: 0, bound: 19, fewestOfOthers: 0 }, true],
     ['an account below half takes one while others wait', { held: 9, bound: 9, fewestOfOthers: 0 }, true],
-    ['an account at half takes none while an account with fewer waits', { held: 10, bound: 10, fewestOfOthers: 9 }, false],
-    ['an account at half takes one while only an account with as many waits', { held: 10, bound: 10, fewestOfOthers: 10 }, true],
+    [
+      'an account at half takes none while an account with fewer waits',
+      { held: 10, bound: 10, fewestOfOthers: 9 },
+      false,
+    ],
+    [
+      'an account at half takes one while only an account with as many waits',
+      { held: 10, bound: 10, fewestOfOthers: 10 },
+      true,
+    ],
     ['an account at half takes one while nobody else waits', { held: 10, bound: 10, fewestOfOthers: undefined }, true],
-    ['an account alone stops where minReady untouched runners just fit', { held: 18, bound: 18, fewestOfOthers: undefined }, false],
+    [
+      'an account alone stops where minReady untouched runners just fit',
+      { held: 18, bound: 18, fewestOfOthers: undefined },
+      false,
+    ],
     ['an account with a runner takes none of the reserve', { held: 1, bound: 18, fewestOfOthers: undefined }, false],
   ] as const) {
     it(title, () => assert.equal(mayTake(pool, holding), expected));
   }
 
-  it('an account alone always gets its first runner', () => assert.equal(mayTake(size(1, 1), { held: 0, bound: 0, fewestOfOthers: undefined }), true));
+  it('an account alone always gets its first runner', () =>
+    assert.equal(mayTake(size(1, 1), { held: 0, bound: 0, fewestOfOthers: undefined }), true));
   it('under the scope any an account alone gets every runner', () => {
     const any = { ...pool, reuse: { scope: 'any' as const, maxJobs: 1, maxAgeSeconds: 10, idleSeconds: 1 } };
-    assert.deepEqual([18, 19].map((held) => mayTake(any, { held, bound: held, fewestOfOthers: undefined })), [true, true]);
+    assert.deepEqual(
+      [18, 19].map((held) => mayTake(any, { held, bound: held, fewestOfOthers: undefined })),
+      [true, true],
+    );
     assert.equal(mayTake(any, { held: 10, bound: 10, fewestOfOthers: 0 }), false);
   });
-  it('a pool of one runner gives an account no second one', () => assert.equal(mayTake(size(1, 1), { held: 1, bound: 1, fewestOfOthers: undefined }), false));
+  it('a pool of one runner gives an account no second one', () =>
+    assert.equal(mayTake(size(1, 1), { held: 1, bound: 1, fewestOfOthers: undefined }), false));
 });

@@ -1,15 +1,38 @@
 /**
- * Peers for a cluster without nodes: each runner pod that the controller creates is played here, on the real bus, with the
- * agent's own rules (src/runner/orders.ts). What a job does on it, and how the runner misbehaves, is the test's to say.
+ * Peers for a cluster without nodes: each runner pod that the controller creates is played here, on the real bus, with
+ * the agent's own rules (src/runner/orders.ts). What a job does on it, and how the runner misbehaves, is the test's to
+ * say.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '../../src/bus/connect.ts';
-import { RUNNER_PROTOCOL, SUBJECT, type Cancel, type Collected, type Go, type Lease, type OrderAnswer, type Prepare, type ResultBody } from '../../src/bus/messages.ts';
+import {
+  RUNNER_PROTOCOL,
+  SUBJECT,
+  type Cancel,
+  type Collected,
+  type Go,
+  type Lease,
+  type OrderAnswer,
+  type Prepare,
+  type ResultBody,
+} from '../../src/bus/messages.ts';
 import { packResult } from '../../src/bus/packing.ts';
 import { PODS, type KubeClient, type Pod } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { LABEL } from '../../src/kube/resources.ts';
-import { heartbeatOf, initialState, onCancel, onDrain, onGo, onLease, onPrepare, onRan, onTime, settle, type State } from '../../src/runner/orders.ts';
+import {
+  heartbeatOf,
+  initialState,
+  onCancel,
+  onDrain,
+  onGo,
+  onLease,
+  onPrepare,
+  onRan,
+  onTime,
+  settle,
+  type State,
+} from '../../src/runner/orders.ts';
 import { publishUntilCollected } from '../../src/runner/publish.ts';
 
 type Refusal = Extract<OrderAnswer, { ok: false }>['why'];
@@ -38,17 +61,36 @@ export interface SimulatedRunner {
 }
 
 export const success = (order: Go): ResultBody => ({
-  tools: order.assignment.tools.map(({ name, version }) => ({ name, version, success: true, durationMs: 5, usageMs: 5, exitCode: 0, signal: null, format: 'json', output: '{}' })),
+  tools: order.assignment.tools.map(({ name, version }) => ({
+    name,
+    version,
+    success: true,
+    durationMs: 5,
+    usageMs: 5,
+    exitCode: 0,
+    signal: null,
+    format: 'json',
+    output: '{}',
+  })),
   ioUsage: 1000,
 });
 
 const now = (): number => performance.now();
 
-function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string, attempt: number, uid: string) => void): SimulatedRunner {
+function startRunner(
+  bus: Bus,
+  pod: Pod,
+  behaviour: Behaviour,
+  log: (job: string, attempt: number, uid: string) => void,
+): SimulatedRunner {
   const uid = pod.metadata.uid ?? '';
   const identity = {
-    protocol: RUNNER_PROTOCOL, pod: pod.metadata.name, uid, namespace: pod.metadata.namespace ?? '',
-    pool: pod.metadata.labels?.[LABEL.pool] ?? '', generation: pod.metadata.labels?.[LABEL.generation] ?? '',
+    protocol: RUNNER_PROTOCOL,
+    pod: pod.metadata.name,
+    uid,
+    namespace: pod.metadata.namespace ?? '',
+    pool: pod.metadata.labels?.[LABEL.pool] ?? '',
+    generation: pod.metadata.labels?.[LABEL.generation] ?? '',
   };
   const readyAt = now();
   const publications = new Map<string, AbortController>();
@@ -57,7 +99,13 @@ function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string
   const change = (state: State): void => {
     const before = runner.state;
     runner.state = state;
-    if (before.task !== state.task || before.publishing !== state.publishing || before.draining !== state.draining || before.tenant !== state.tenant) void runner.beat();
+    if (
+      before.task !== state.task ||
+      before.publishing !== state.publishing ||
+      before.draining !== state.draining ||
+      before.tenant !== state.tenant
+    )
+      void runner.beat();
   };
   const publish = async (order: Go): Promise<void> => {
     if (running !== order) return;
@@ -77,7 +125,11 @@ function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string
   };
 
   const runner: SimulatedRunner = {
-    pod: pod.metadata.name, uid, state: initialState(readyAt), orders: [], mute: false,
+    pod: pod.metadata.name,
+    uid,
+    state: initialState(readyAt),
+    orders: [],
+    mute: false,
     async finish() {
       if (running) await publish(running);
     },
@@ -85,7 +137,11 @@ function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string
     async beat() {
       if (runner.mute) return;
       try {
-        const lease = await bus.request<Lease>(SUBJECT.heartbeat(uid), heartbeatOf(runner.state, identity, readyAt, now()), 1_500);
+        const lease = await bus.request<Lease>(
+          SUBJECT.heartbeat(uid),
+          heartbeatOf(runner.state, identity, readyAt, now()),
+          1_500,
+        );
         const { state, effects, drain } = onLease(runner.state, lease, now());
         if (effects.length > 0) running = undefined;
         if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
@@ -102,7 +158,11 @@ function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string
     },
   };
 
-  const answer = (what: 'prepare' | 'go' | 'cancel', order: Prepare | Go | Cancel, given: OrderAnswer): OrderAnswer | undefined => {
+  const answer = (
+    what: 'prepare' | 'go' | 'cancel',
+    order: Prepare | Go | Cancel,
+    given: OrderAnswer,
+  ): OrderAnswer | undefined => {
     if (runner.mute) return undefined;
     runner.orders.push({ what, job: order.job, attempt: order.attempt, epoch: order.epoch, answer: given });
     return given;
@@ -123,7 +183,10 @@ function startRunner(bus: Bus, pod: Pod, behaviour: Behaviour, log: (job: string
       if (effects.some((effect) => effect.do === 'run')) {
         running = message;
         log(message.job, message.attempt, uid);
-        if (will !== 'hold') void delay(will.ms).then(() => publish(message)).catch(() => {});
+        if (will !== 'hold')
+          void delay(will.ms)
+            .then(() => publish(message))
+            .catch(() => {});
       }
       return answer('go', message, given);
     }),
@@ -156,7 +219,12 @@ export interface SimulatedRunners {
   stop(): Promise<void>;
 }
 
-export async function simulateRunners(kube: KubeClient, bus: Bus, namespace: string, change: Partial<Behaviour> = {}): Promise<SimulatedRunners> {
+export async function simulateRunners(
+  kube: KubeClient,
+  bus: Bus,
+  namespace: string,
+  change: Partial<Behaviour> = {},
+): Promise<SimulatedRunners> {
   const behaviour: Behaviour = { go: () => ({ ms: 5 }), result: success, heartbeatMs: 500, boot: true, ...change };
   const runners = new Map<string, SimulatedRunner>();
   const began: SimulatedRunners['began'] = [];
@@ -165,17 +233,25 @@ export async function simulateRunners(kube: KubeClient, bus: Bus, namespace: str
     runners.delete(pod.metadata.uid ?? '');
   };
   const pods = startReflector<Pod>({
-    client: kube, type: PODS, namespace, labelSelector: `${LABEL.component}=runner`,
+    client: kube,
+    type: PODS,
+    namespace,
+    labelSelector: `${LABEL.component}=runner`,
     handlers: {
       add: (pod) => {
-        if (behaviour.boot) runners.set(pod.metadata.uid ?? '', startRunner(bus, pod, behaviour, (job, attempt, uid) => began.push({ job, attempt, uid })));
+        if (behaviour.boot)
+          runners.set(
+            pod.metadata.uid ?? '',
+            startRunner(bus, pod, behaviour, (job, attempt, uid) => began.push({ job, attempt, uid })),
+          );
       },
       delete: gone,
     },
   });
   await pods.synced;
   return {
-    behaviour, began,
+    behaviour,
+    began,
     all: () => [...runners.values()],
     of: (job) => [...runners.values()].find(({ state: { task } }) => task?.job === job && task.stage === 'running'),
     async stop() {

@@ -33,20 +33,39 @@ describe('the source of a job', function () {
   });
 
   const intake = (keys: () => JSONWebKeySet): IntakeDeps => ({
-    store: fixture.store, kube: server.client, keys, s3Hosts: [], tokenOf: async () => await fixture.store.defaultToken() ?? undefined,
-    tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }], poolFor: () => undefined,
+    store: fixture.store,
+    kube: server.client,
+    keys,
+    s3Hosts: [],
+    tokenOf: async () => (await fixture.store.defaultToken()) ?? undefined,
+    tools: () => [{ tool: 'ffprobe', version: '9.0', latest: true, command: ['{root}/bin/ffprobe'] }],
+    poolFor: () => undefined,
   });
   /** What runners are told to probe, or why the job is refused. */
-  const outcome = (spec: object, keys: () => JSONWebKeySet = () => ({ keys: [] }), name: string = crypto.randomUUID()): Promise<string> => takeIn(intake(keys), {
-    apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { name, namespace, uid: crypto.randomUUID(), creationTimestamp: new Date().toISOString() },
-    spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
-  } as unknown as ProbeJob).then(({ job }) => job.assignment.source, (error: unknown) => error instanceof Refusal ? error.message : assert.fail(String(error)));
+  const outcome = (
+    spec: object,
+    keys: () => JSONWebKeySet = () => ({ keys: [] }),
+    name: string = crypto.randomUUID(),
+  ): Promise<string> =>
+    takeIn(intake(keys), {
+      apiVersion: 'probeyard.dev/v1alpha1',
+      kind: 'ProbeJob',
+      metadata: { name, namespace, uid: crypto.randomUUID(), creationTimestamp: new Date().toISOString() },
+      spec: { kind: 'file', tools: [{ name: 'ffprobe', version: 'latest' }], ...spec },
+    } as unknown as ProbeJob).then(
+      ({ job }) => job.assignment.source,
+      (error: unknown) => (error instanceof Refusal ? error.message : assert.fail(String(error))),
+    );
 
   describe('in a Secret', () => {
     const named = (name: string, key = 'url') => outcome({ source: { secretRef: { name, key } } });
     before(async () => {
       const value = Buffer.from(SOURCE).toString('base64');
-      for (const [name, labels] of [['labelled', { 'probeyard.dev/source': 'true' }], ['bare', {}], ['denied', { 'probeyard.dev/source': 'false' }]] as const) {
+      for (const [name, labels] of [
+        ['labelled', { 'probeyard.dev/source': 'true' }],
+        ['bare', {}],
+        ['denied', { 'probeyard.dev/source': 'false' }],
+      ] as const) {
         await server.client.create(SECRETS, { metadata: { name, namespace, labels }, data: { url: value } });
       }
     });
@@ -59,7 +78,8 @@ describe('the source of a job', function () {
       });
     }
 
-    it('is refused where the labelled Secret has no such key', async () => assert.equal(await named('labelled', 'other'), 'the Secret labelled has no key other'));
+    it('is refused where the labelled Secret has no such key', async () =>
+      assert.equal(await named('labelled', 'other'), 'the Secret labelled has no key other'));
   });
 
   describe('sealed', () => {

@@ -1,4 +1,7 @@
-/** A tool whose image runners cannot get is left out of the pools, and taken back: by the kubelet's words in the status of a runner's pod. */
+/**
+ * A tool whose image runners cannot get is left out of the pools, and taken back: by the kubelet's words in the status
+ * of a runner's pod.
+ */
 import assert from 'node:assert/strict';
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
@@ -14,21 +17,51 @@ import { until } from '../until.ts';
 import { RUNNER_IMAGE, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
 
 const waits = (reason: string, message: string) => ({
-  phase: 'Pending', containerStatuses: [{ name: 'tools', ready: false, restartCount: 0, image: '', imageID: '', state: { waiting: { reason, message } } }],
+  phase: 'Pending',
+  containerStatuses: [
+    { name: 'tools', ready: false, restartCount: 0, image: '', imageID: '', state: { waiting: { reason, message } } },
+  ],
 });
-const BACK_OFF = 'Back-off pulling image "tools/ffprobe:7.0": ErrImagePull: failed to resolve reference "tools/ffprobe:7.0": not found';
-const PROVEN = JSON.stringify({ ok: true, version: 'ffprobe version 7.0', startupMs: 10, options: [], protocols: [], arch: 'x64' });
+const BACK_OFF =
+  'Back-off pulling image "tools/ffprobe:7.0": ErrImagePull: failed to resolve reference "tools/ffprobe:7.0": not found';
+const PROVEN = JSON.stringify({
+  ok: true,
+  version: 'ffprobe version 7.0',
+  startupMs: 10,
+  options: [],
+  protocols: [],
+  arch: 'x64',
+});
 const NAME = 'ffprobe-7.0';
 
 describe('tools that keep runners from coming up', () => {
   const tool = (name: string, image: string, type = 'Available'): ProbeTool => ({
-    apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeTool', metadata: { name }, spec: { ...TOOLS[0]!, image },
-    status: { conditions: ['Available', type].map((each) => ({ type: each, status: 'True', reason: '', message: '', lastTransitionTime: '' })) },
+    apiVersion: 'probeyard.dev/v1alpha1',
+    kind: 'ProbeTool',
+    metadata: { name },
+    spec: { ...TOOLS[0]!, image },
+    status: {
+      conditions: ['Available', type].map((each) => ({
+        type: each,
+        status: 'True',
+        reason: '',
+        message: '',
+        lastTransitionTime: '',
+      })),
+    },
   });
-  const tools = [tool('a', 'tools/ffprobe:7.0'), tool('b', 'tools/ffprobe:7.0.1'), tool('c', 'mirror/tools/ffprobe:7.0')];
-  const found = (status: object, { after = STUCK_PATIENCE_MS, of = tools, otherReadyAt = undefined as number | undefined } = {}): string[] => {
+  const tools = [
+    tool('a', 'tools/ffprobe:7.0'),
+    tool('b', 'tools/ffprobe:7.0.1'),
+    tool('c', 'mirror/tools/ffprobe:7.0'),
+  ];
+  const found = (
+    status: object,
+    { after = STUCK_PATIENCE_MS, of = tools, otherReadyAt = undefined as number | undefined } = {},
+  ): string[] => {
     const runners = new Runners();
-    for (const uid of ['u', 'v']) runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
+    for (const uid of ['u', 'v'])
+      runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
     if (otherReadyAt !== undefined) runners.heartbeat({ uid: 'v', phase: 'idle', jobsDone: 0 } as never, otherReadyAt);
     const stuck = stuckTools(runners);
     stuck.seen({ metadata: { name: 'u' }, status } as Pod, 'u', 1_000);
@@ -36,14 +69,38 @@ describe('tools that keep runners from coming up', () => {
   };
   const cases: [string, string[], string[]][] = [
     ['the image of a back-off', found(waits('ImagePullBackOff', BACK_OFF)), ['a']],
-    ['an image that is not present', found(waits('ErrImageNeverPull', 'Container image "tools/ffprobe:7.0" is not present with pull policy of Never')), ['a']],
+    [
+      'an image that is not present',
+      found(waits('ErrImageNeverPull', 'Container image "tools/ffprobe:7.0" is not present with pull policy of Never')),
+      ['a'],
+    ],
     ['nothing within the patience', found(waits('ImagePullBackOff', BACK_OFF), { after: STUCK_PATIENCE_MS - 1 }), []],
     ['nothing while the kubelet pulls', found(waits('ContainerCreating', 'tools/ffprobe:7.0')), []],
-    ['nothing for an image that is no tool\'s', found(waits('ImagePullBackOff', 'Back-off pulling image "probeyard:9"')), []],
-    ['nothing for a mount that fails, which names no image for certain', found(waits('CreateContainerError', 'failed to mount "tools/ffprobe:7.0"')), []],
-    ['nothing that is Degraded already', found(waits('ImagePullBackOff', BACK_OFF), { of: [tool('a', 'tools/ffprobe:7.0', 'Degraded')] }), []],
-    ['nothing where another runner of the generation came up meanwhile', found(waits('ImagePullBackOff', BACK_OFF), { otherReadyAt: 2_000 }), []],
-    ['the image, where another runner came up before', found(waits('ImagePullBackOff', BACK_OFF), { otherReadyAt: 500 }), ['a']],
+    [
+      "nothing for an image that is no tool's",
+      found(waits('ImagePullBackOff', 'Back-off pulling image "probeyard:9"')),
+      [],
+    ],
+    [
+      'nothing for a mount that fails, which names no image for certain',
+      found(waits('CreateContainerError', 'failed to mount "tools/ffprobe:7.0"')),
+      [],
+    ],
+    [
+      'nothing that is Degraded already',
+      found(waits('ImagePullBackOff', BACK_OFF), { of: [tool('a', 'tools/ffprobe:7.0', 'Degraded')] }),
+      [],
+    ],
+    [
+      'nothing where another runner of the generation came up meanwhile',
+      found(waits('ImagePullBackOff', BACK_OFF), { otherReadyAt: 2_000 }),
+      [],
+    ],
+    [
+      'the image, where another runner came up before',
+      found(waits('ImagePullBackOff', BACK_OFF), { otherReadyAt: 500 }),
+      ['a'],
+    ],
   ];
   for (const [title, is, expected] of cases) it(`stuck tools: ${title}`, () => assert.deepEqual(is, expected));
 
@@ -70,15 +127,20 @@ describe('a tool whose image is gone', function () {
   const getTool = () => cluster.kube.get(PROBE_TOOLS, NAME);
   const condition = async (type: string) => (await getTool()).status?.conditions?.find((one) => one.type === type);
   const toolsOf = (pod: Pod): string[] => JSON.parse(pod.metadata.annotations?.[ANNOTATION.tools] ?? '[]') as string[];
-  const someRunnerHas = (expected: string[]) => async () => (await cluster.pods()).some((pod) => JSON.stringify(toolsOf(pod)) === JSON.stringify(expected));
+  const someRunnerHas = (expected: string[]) => async () =>
+    (await cluster.pods()).some((pod) => JSON.stringify(toolsOf(pod)) === JSON.stringify(expected));
   let proof = '';
   /** From what the API server gives back, whose order of members is its own. */
-  const nameProof = async () => { proof = verifyName((await getTool()).spec, RUNNER_IMAGE); };
-  const proofPod = () => cluster.kube.get(PODS, proof, { namespace: cluster.runnerNamespace }).catch((error: unknown) => {
-    if (isKubeError(error, 'not-found')) return undefined;
-    throw error;
-  });
-  const setPod = (name: string, status: object) => cluster.kube.mergePatchStatus(PODS, name, status, { namespace: cluster.runnerNamespace });
+  const nameProof = async () => {
+    proof = verifyName((await getTool()).spec, RUNNER_IMAGE);
+  };
+  const proofPod = () =>
+    cluster.kube.get(PODS, proof, { namespace: cluster.runnerNamespace }).catch((error: unknown) => {
+      if (isKubeError(error, 'not-found')) return undefined;
+      throw error;
+    });
+  const setPod = (name: string, status: object) =>
+    cluster.kube.mergePatchStatus(PODS, name, status, { namespace: cluster.runnerNamespace });
 
   it('is Degraded, left out of new runners, and taken back when its proof succeeds', async () => {
     cluster = await startCluster({ pools: { short: { minReady: 1 } }, runners: { boot: false } });
@@ -105,19 +167,47 @@ describe('a tool whose image is gone', function () {
     await kube.create(PROBE_TOOLS, { metadata: { name: NAME, namespace }, spec: TOOLS[0]! });
     await nameProof();
     const lastTransitionTime = new Date().toISOString();
-    await kube.mergePatchStatus(PROBE_TOOLS, NAME, { proof, observedGeneration: 1, conditions: [{ type: 'Available', status: 'False', reason: 'ImageUnavailable', message: '', lastTransitionTime }] });
+    await kube.mergePatchStatus(PROBE_TOOLS, NAME, {
+      proof,
+      observedGeneration: 1,
+      conditions: [{ type: 'Available', status: 'False', reason: 'ImageUnavailable', message: '', lastTransitionTime }],
+    });
     const config = loadConfig('controller', {
-      PY_NAMESPACE: namespace, PY_RUNNER_NAMESPACE: runnerNamespace, PY_RUNNER_IMAGE: RUNNER_IMAGE, PY_NATS_URL: 'nats://none', PY_POSTGRES_URL: 'none',
-      PY_NATS_NKEY_FILE: '/none', PY_NATS_ISSUER_FILE: '/none', PY_SEAL_PRIVATE_FILE: '/none', PY_CATALOG_FILE: '/none', PY_POOLS_FILE: '/none',
+      PY_NAMESPACE: namespace,
+      PY_RUNNER_NAMESPACE: runnerNamespace,
+      PY_RUNNER_IMAGE: RUNNER_IMAGE,
+      PY_NATS_URL: 'nats://none',
+      PY_POSTGRES_URL: 'none',
+      PY_NATS_NKEY_FILE: '/none',
+      PY_NATS_ISSUER_FILE: '/none',
+      PY_SEAL_PRIVATE_FILE: '/none',
+      PY_CATALOG_FILE: '/none',
+      PY_POOLS_FILE: '/none',
     });
     const tried = Date.now();
     const triedAt = new Map([[NAME, tried - 9 * 60_000]]);
     const step = async (): Promise<void> => {
       const [tool, pod] = await Promise.all([getTool(), proofPod()]);
-      await proveTool({
-        kube: { ...kube, logs: async () => PROVEN }, config, log: pino({ level: 'silent' }), events: eventRecorder({ client: kube, component: 'test', instance: 'test' }), queue: workQueue(),
-        getTool: () => tool, getPod: () => pod, proofsRunning: () => 0, stillLeading: () => true, owner: async () => undefined, triedAt, again, stuck: new Map(), pauses: new Map(), started: () => {},
-      }, NAME);
+      await proveTool(
+        {
+          kube: { ...kube, logs: async () => PROVEN },
+          config,
+          log: pino({ level: 'silent' }),
+          events: eventRecorder({ client: kube, component: 'test', instance: 'test' }),
+          queue: workQueue(),
+          getTool: () => tool,
+          getPod: () => pod,
+          proofsRunning: () => 0,
+          stillLeading: () => true,
+          owner: async () => undefined,
+          triedAt,
+          again,
+          stuck: new Map(),
+          pauses: new Map(),
+          started: () => {},
+        },
+        NAME,
+      );
     };
     const again = new Set<string>();
     await step();

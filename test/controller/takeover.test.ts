@@ -15,11 +15,17 @@ describe('takeover', function () {
     cluster = await startCluster(options);
     return cluster;
   };
-  const ready = (count = 1) => until(`${count} runners are ready`, () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count);
+  const ready = (count = 1) =>
+    until(
+      `${count} runners are ready`,
+      () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= count,
+    );
   const one = { pools: { short: { minReady: 1, maxPods: 1 } } };
 
   it('running jobs keep their slots and runners, recorded ones are finished, waiting ones their order', async () => {
-    const { submit, ended, controller, runners, newToken, most } = await start({ pools: { short: { minReady: 3, maxPods: 4 } } });
+    const { submit, ended, controller, runners, newToken, most } = await start({
+      pools: { short: { minReady: 3, maxPods: 4 } },
+    });
     const first = await controller();
     await ready(3);
     runners.behaviour.go = () => 'hold';
@@ -35,7 +41,13 @@ describe('takeover', function () {
     await controller({ epoch: 2 });
     await ended(a, ...waiting);
     assert.equal(most(token), 2);
-    assert.deepEqual(runners.began.slice(2).map(({ job }) => waiting.indexOf(job)).toSorted((x, y) => x - y), [0, 1, 2, 3]);
+    assert.deepEqual(
+      runners.began
+        .slice(2)
+        .map(({ job }) => waiting.indexOf(job))
+        .toSorted((x, y) => x - y),
+      [0, 1, 2, 3],
+    );
     assert.equal(waiting.indexOf(runners.began[2]?.job ?? ''), 0);
     await runners.of(b)!.finish();
     await ended(b);
@@ -44,7 +56,17 @@ describe('takeover', function () {
   });
 
   it('Postgres away while the next leader takes in what runs: the token runs no more than its limit', async () => {
-    const { controller, runners, most, kube, namespace, reason, servers: { stored: { sql, server } } } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
+    const {
+      controller,
+      runners,
+      most,
+      kube,
+      namespace,
+      reason,
+      servers: {
+        stored: { sql, server },
+      },
+    } = await start({ pools: { short: { minReady: 3, maxPods: 3 } } });
     await sql('update tokens set concurrency = 2 where is_default');
     // Its calls fail soon: the hole is between one that fails and the next.
     const store = await openStore({ url: server.url, retryMs: 100 });
@@ -52,7 +74,11 @@ describe('takeover', function () {
       const first = await controller();
       await ready(3);
       runners.behaviour.go = () => 'hold';
-      const spec = { kind: 'file' as const, source: { url: 'https://media.example.org/a.mp4' }, tools: [{ name: 'ffprobe' as const, version: '7.0' }] };
+      const spec = {
+        kind: 'file' as const,
+        source: { url: 'https://media.example.org/a.mp4' },
+        tools: [{ name: 'ffprobe' as const, version: '7.0' }],
+      };
       for (const name of ['one', 'two']) await kube.create(PROBE_JOBS, { metadata: { name, namespace }, spec });
       await until('two run', () => ['one', 'two'].every((name) => reason(name) === 'Running'));
       await kube.create(PROBE_JOBS, { metadata: { name: 'three', namespace }, spec });
@@ -72,7 +98,10 @@ describe('takeover', function () {
       await until('all three are taken in', () => next.term.leader.figures.jobs === 3);
       assert.ok(failed > 3, 'one look-up failed and was repeated');
       assert.equal(most(0), 2);
-      assert.deepEqual(['one', 'two', 'three'].map((name) => cluster.job(name)?.status?.attempts), [1, 1, undefined]);
+      assert.deepEqual(
+        ['one', 'two', 'three'].map((name) => cluster.job(name)?.status?.attempts),
+        [1, 1, undefined],
+      );
       await next.stop();
     } finally {
       await sql('update tokens set concurrency = null where is_default');
@@ -101,7 +130,10 @@ describe('takeover', function () {
     opened.resolve();
     await second;
     const records = await ended(early.id, late.id);
-    assert.deepEqual(records.map(({ reason }) => reason), ['Completed', 'Completed']);
+    assert.deepEqual(
+      records.map(({ reason }) => reason),
+      ['Completed', 'Completed'],
+    );
   });
 
   it('a job whose pod went while nobody led runs again', async () => {
@@ -120,7 +152,16 @@ describe('takeover', function () {
   });
 
   it('what was recorded while nobody led is not begun again', async () => {
-    const { submit, controller, runners, newToken, ended, servers: { stored: { store } } } = await start(one);
+    const {
+      submit,
+      controller,
+      runners,
+      newToken,
+      ended,
+      servers: {
+        stored: { store },
+      },
+    } = await start(one);
     const first = await controller();
     await ready();
     await first.stop();
@@ -128,11 +169,26 @@ describe('takeover', function () {
     const [given, next] = [await submit({ token }), await submit({ token })];
     await until('both are there', () => cluster.job(next.id));
     // As the API does with a request that has waited too long for anybody.
-    await store.closeRequest({ id: given.id, submittedAt: given.submittedAt, state: 'error', status: 500, reason: 'DeadlineExceeded', error: 'late', attempt: 0, startedAt: null, tools: [], ioBytes: 0, body: null });
+    await store.closeRequest({
+      id: given.id,
+      submittedAt: given.submittedAt,
+      state: 'error',
+      status: 500,
+      reason: 'DeadlineExceeded',
+      error: 'late',
+      attempt: 0,
+      startedAt: null,
+      tools: [],
+      ioBytes: 0,
+      body: null,
+    });
     await controller({ epoch: 2 });
     await ended(next.id);
     await until('the status says what the record says', () => cluster.reason(given.id) === 'DeadlineExceeded');
-    assert.deepEqual(runners.began.map(({ job }) => job), [next.id]);
+    assert.deepEqual(
+      runners.began.map(({ job }) => job),
+      [next.id],
+    );
   });
 
   it('a renewal that is late stops admissions only until it is there', async () => {
@@ -143,7 +199,10 @@ describe('takeover', function () {
     lease.ageMs = 4_500;
     const { id } = await submit();
     await until('a runner is prepared', () => runners.all().some(({ orders }) => orders.some(({ job }) => job === id)));
-    assert.deepEqual(calls.filter(({ name }) => name === id), []);
+    assert.deepEqual(
+      calls.filter(({ name }) => name === id),
+      [],
+    );
     lease.ageMs = 100;
     const [record] = await ended(id);
     assert.equal(record?.state, 'success');
@@ -175,7 +234,13 @@ describe('takeover', function () {
     assert.deepEqual(old.calls.slice(before), []);
     assert.equal(old.log.filter(({ msg }) => msg === 'request ended').length, 0);
     assert.equal(most(token), 1);
-    assert.ok(runners.all().flatMap(({ orders }) => orders).filter(({ job }) => job === after.id).every(({ epoch }) => epoch === 2));
+    assert.ok(
+      runners
+        .all()
+        .flatMap(({ orders }) => orders)
+        .filter(({ job }) => job === after.id)
+        .every(({ epoch }) => epoch === 2),
+    );
   });
 
   it('a runner that claims to have seen a later term deposes nobody: it is replaced', async () => {
@@ -213,16 +278,34 @@ describe('takeover', function () {
     await ready();
     const { id } = await submit();
     await until('its admission is about to be sent', () => gate.arrived.length > 0);
-    const end = { type: 'Succeeded', status: 'False' as const, reason: 'Cancelled', message: 'by an earlier leader', lastTransitionTime: new Date().toISOString() };
+    const end = {
+      type: 'Succeeded',
+      status: 'False' as const,
+      reason: 'Cancelled',
+      message: 'by an earlier leader',
+      lastTransitionTime: new Date().toISOString(),
+    };
     await kube.mergePatchStatus(PROBE_JOBS, id, { conditions: [end] }, { namespace });
     gate.open();
     await ended(id);
-    assert.equal((await kube.get(PROBE_JOBS, id, { namespace })).status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason, 'Cancelled');
+    assert.equal(
+      (await kube.get(PROBE_JOBS, id, { namespace })).status?.conditions?.find(({ type }) => type === 'Succeeded')
+        ?.reason,
+      'Cancelled',
+    );
     assert.deepEqual(runners.began, []);
   });
 
   it('an admission whose answer is cut off is looked up, not written twice', async () => {
-    const { submit, ended, controller, runners, namespace, job, servers: { api } } = await start(one);
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      namespace,
+      job,
+      servers: { api },
+    } = await start(one);
     const relay = await startRelay(api.host, api.port);
     const writes = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {
@@ -242,7 +325,16 @@ describe('takeover', function () {
   });
 
   it('the API server is away for three seconds: everything that came meanwhile gets its end', async () => {
-    const { submit, ended, controller, runners, namespace, newToken, most, servers: { api } } = await start({ pools: { short: { minReady: 2, maxPods: 4 } } });
+    const {
+      submit,
+      ended,
+      controller,
+      runners,
+      namespace,
+      newToken,
+      most,
+      servers: { api },
+    } = await start({ pools: { short: { minReady: 2, maxPods: 4 } } });
     const relay = await startRelay(api.host, api.port);
     const kube = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {

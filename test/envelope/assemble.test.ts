@@ -5,8 +5,10 @@ import { bad, body, BOTH, good } from './result_samples.ts';
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const JSON_TYPE = 'application/json; charset=utf-8';
 type TextAnswer = Answer & { body: string };
-const answer = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}): TextAnswer => assemble(result, { requestId: ID, queueTimeMs: 3.6, asked: BOTH, ...more }) as TextAnswer;
-const parsed = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}) => JSON.parse(answer(result, more).body) as Record<string, any>;
+const answer = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}): TextAnswer =>
+  assemble(result, { requestId: ID, queueTimeMs: 3.6, asked: BOTH, ...more }) as TextAnswer;
+const parsed = (result: Parameters<typeof assemble>[0], more: Partial<AnswerOptions> = {}) =>
+  JSON.parse(answer(result, more).body) as Record<string, any>;
 
 const FF = '{\n    "format": {"size": 1e3, "big": 12345678901234567890, "dup": 1, "dup": 2}\n}\n';
 const MI = '{"media":{"@ref":"x"}}';
@@ -30,13 +32,22 @@ describe('assemble', () => {
   });
 
   it('gives the tools in one order, whatever order they ended in', () => {
-    assert.deepEqual(Object.keys(parsed(body([good('mediainfo', MI), good('ffprobe', FF)]))), ['success', 'metadata', 'ffprobe', 'mediainfo']);
+    assert.deepEqual(Object.keys(parsed(body([good('mediainfo', MI), good('ffprobe', FF)]))), [
+      'success',
+      'metadata',
+      'ffprobe',
+      'mediainfo',
+    ]);
   });
 
   const responses: [string, Partial<Parameters<typeof good>[2]>, unknown][] = [
     ['text of another format as a string', { format: 'text', output: 'a,"b"\n\u{1f3ac}' }, 'a,"b"\n\u{1f3ac}'],
     ['JSON-looking text of a text format as a string', { format: 'text', output: '{"a":1}' }, '{"a":1}'],
-    ['what a runner calls JSON but is none, as a string', { output: '{"a":1}, "metadata": {}' }, '{"a":1}, "metadata": {}'],
+    [
+      'what a runner calls JSON but is none, as a string',
+      { output: '{"a":1}, "metadata": {}' },
+      '{"a":1}, "metadata": {}',
+    ],
     ['nothing as null', { output: null }, null],
   ];
   for (const [what, more, expected] of responses) {
@@ -48,65 +59,139 @@ describe('assemble', () => {
   }
 
   it('has error on failure only', () => {
-    const envelope = parsed(body([good('ffprobe', FF), bad('mediainfo', 'crashed', 'mediainfo was ended by SIGSEGV (exit code 139)')]));
+    const envelope = parsed(
+      body([good('ffprobe', FF), bad('mediainfo', 'crashed', 'mediainfo was ended by SIGSEGV (exit code 139)')]),
+    );
     assert.equal('error' in envelope, false);
     assert.equal('error' in envelope['ffprobe'], false);
-    assert.deepEqual(envelope['mediainfo'], { success: false, duration: 5, usage: 5, error: 'mediainfo was ended by SIGSEGV (exit code 139)', response: null });
-    const failed = parsed(body([bad('ffprobe', 'failed', 'one', { output: '{"error":{"code":-1}}' }), bad('mediainfo', 'failed', 'two')]));
+    assert.deepEqual(envelope['mediainfo'], {
+      success: false,
+      duration: 5,
+      usage: 5,
+      error: 'mediainfo was ended by SIGSEGV (exit code 139)',
+      response: null,
+    });
+    const failed = parsed(
+      body([bad('ffprobe', 'failed', 'one', { output: '{"error":{"code":-1}}' }), bad('mediainfo', 'failed', 'two')]),
+    );
     assert.equal(failed['success'], false);
     assert.equal(failed['error'], 'one');
     assert.deepEqual(failed['ffprobe'].response, { error: { code: -1 } });
   });
 
   it('leaves out what did not run, and tools that ran for the report alone', () => {
-    assert.deepEqual(Object.keys(parsed(body([good('ffprobe', FF)]), { asked: [{ name: 'ffprobe' }] })), ['success', 'metadata', 'ffprobe']);
+    assert.deepEqual(Object.keys(parsed(body([good('ffprobe', FF)]), { asked: [{ name: 'ffprobe' }] })), [
+      'success',
+      'metadata',
+      'ffprobe',
+    ]);
     const report = good('ffprobe', '{"container":{}}');
-    const envelope = parsed(body([good('ffprobe', FF), good('mediainfo', MI)], { report }), { shown: ['probe_report'] });
+    const envelope = parsed(body([good('ffprobe', FF), good('mediainfo', MI)], { report }), {
+      shown: ['probe_report'],
+    });
     assert.deepEqual(Object.keys(envelope), ['success', 'metadata', 'probe_report']);
     assert.deepEqual(envelope['probe_report'].response, { container: {} });
   });
 
   const refused: [string, Parameters<typeof body>, number, string][] = [
-    ['an origin that cannot be reached', [[bad('ffprobe', 'origin-unreachable', 'Server returned 404 Not Found (exit code 1)'), bad('mediainfo', 'origin-unreachable', 'y')]], 404, 'Server returned 404 Not Found (exit code 1)'],
-    ['a refused source', [[bad('ffprobe', 'source-forbidden', 'x'), bad('mediainfo', 'source-forbidden', 'y')], { source: { failure: 'source-forbidden', message: 'private' } }], 400, 'private'],
-    ['a source too large', [[bad('ffprobe', 'source-too-large', 'x'), bad('mediainfo', 'source-too-large', 'y')], { source: { failure: 'source-too-large', message: 'large' } }], 400, 'large'],
-    ['no tool to start', [[bad('ffprobe', 'unavailable', 'x'), bad('mediainfo', 'unavailable', 'y')]], 500, 'the tool could not be started'],
+    [
+      'an origin that cannot be reached',
+      [
+        [
+          bad('ffprobe', 'origin-unreachable', 'Server returned 404 Not Found (exit code 1)'),
+          bad('mediainfo', 'origin-unreachable', 'y'),
+        ],
+      ],
+      404,
+      'Server returned 404 Not Found (exit code 1)',
+    ],
+    [
+      'a refused source',
+      [
+        [bad('ffprobe', 'source-forbidden', 'x'), bad('mediainfo', 'source-forbidden', 'y')],
+        { source: { failure: 'source-forbidden', message: 'private' } },
+      ],
+      400,
+      'private',
+    ],
+    [
+      'a source too large',
+      [
+        [bad('ffprobe', 'source-too-large', 'x'), bad('mediainfo', 'source-too-large', 'y')],
+        { source: { failure: 'source-too-large', message: 'large' } },
+      ],
+      400,
+      'large',
+    ],
+    [
+      'no tool to start',
+      [[bad('ffprobe', 'unavailable', 'x'), bad('mediainfo', 'unavailable', 'y')]],
+      500,
+      'the tool could not be started',
+    ],
   ];
   for (const [what, [tools, more], status, error] of refused) {
     for (const options of [{}, { shown: ['ffprobe'], injectOutput: true }, { injectJson: true }] as const) {
       it(`answers ${what} with ${status} and the error alone ${JSON.stringify(options)}`, () => {
-        assert.deepEqual(answer(body(tools, more), options), { status, contentType: JSON_TYPE, body: JSON.stringify({ error }) });
+        assert.deepEqual(answer(body(tools, more), options), {
+          status,
+          contentType: JSON_TYPE,
+          body: JSON.stringify({ error }),
+        });
       });
     }
   }
 
   describe('inject_output', () => {
     const ASKED = [{ name: 'ffprobe' }] as const;
-    const bare = (tool: Parameters<typeof body>[0][number]) => answer(body([tool]), { shown: ['ffprobe'], injectOutput: true, asked: ASKED });
-    it('gives the bare output', () => assert.deepEqual(bare(good('ffprobe', FF)), { status: 200, contentType: JSON_TYPE, body: FF }));
+    const bare = (tool: Parameters<typeof body>[0][number]) =>
+      answer(body([tool]), { shown: ['ffprobe'], injectOutput: true, asked: ASKED });
+    it('gives the bare output', () =>
+      assert.deepEqual(bare(good('ffprobe', FF)), { status: 200, contentType: JSON_TYPE, body: FF }));
     it('gives other formats as plain text, which no browser runs', () => {
-      assert.deepEqual(bare(good('ffprobe', '<script>', { format: 'text' })), { status: 200, contentType: 'text/plain; charset=utf-8', body: '<script>' });
+      assert.deepEqual(bare(good('ffprobe', '<script>', { format: 'text' })), {
+        status: 200,
+        contentType: 'text/plain; charset=utf-8',
+        body: '<script>',
+      });
     });
     it('calls nothing JSON that is none, where JSON was asked for and a runner says that all is well', () => {
       for (const output of ['streams,0', '{"a":']) {
         const lying = good('ffprobe', output, { format: 'text' });
-        assert.deepEqual(answer(body([lying]), { shown: ['ffprobe'], injectOutput: true, asked: ASKED, bareType: JSON_TYPE }), { status: 200, contentType: 'text/plain; charset=utf-8', body: output });
+        assert.deepEqual(
+          answer(body([lying]), { shown: ['ffprobe'], injectOutput: true, asked: ASKED, bareType: JSON_TYPE }),
+          { status: 200, contentType: 'text/plain; charset=utf-8', body: output },
+        );
       }
     });
     it('gives the error where there is no output', () => {
-      assert.deepEqual(bare(bad('ffprobe', 'timeout', 'timed out')), { status: 200, contentType: JSON_TYPE, body: '{"success":false,"error":"timed out"}' });
+      assert.deepEqual(bare(bad('ffprobe', 'timeout', 'timed out')), {
+        status: 200,
+        contentType: JSON_TYPE,
+        body: '{"success":false,"error":"timed out"}',
+      });
     });
     it('means nothing without one tool alone', () => {
-      assert.ok(answer(body([good('ffprobe', FF), good('mediainfo', MI)]), { injectOutput: true }).body.startsWith('{"success":true'));
+      assert.ok(
+        answer(body([good('ffprobe', FF), good('mediainfo', MI)]), { injectOutput: true }).body.startsWith(
+          '{"success":true',
+        ),
+      );
     });
   });
 
   describe('inject_json', () => {
     const report = good('ffprobe', '{"r":1}');
-    const inject = (tools: Parameters<typeof body>[0], more: Parameters<typeof body>[1] = {}) => parsed(body(tools, more), { injectJson: true });
+    const inject = (tools: Parameters<typeof body>[0], more: Parameters<typeof body>[1] = {}) =>
+      parsed(body(tools, more), { injectJson: true });
     it('adds the other responses after the own members', () => {
       const envelope = inject([good('ffprobe', '{"a":1}'), good('mediainfo', MI), good('c2pa', '{"c":1}')], { report });
-      assert.deepEqual(envelope['ffprobe'].response, { a: 1, mediainfo: JSON.parse(MI), probe_report: { r: 1 }, c2pa: { c: 1 } });
+      assert.deepEqual(envelope['ffprobe'].response, {
+        a: 1,
+        mediainfo: JSON.parse(MI),
+        probe_report: { r: 1 },
+        c2pa: { c: 1 },
+      });
       assert.deepEqual(envelope['mediainfo'].response, JSON.parse(MI));
     });
     it('never changes the own members', () => {
@@ -114,23 +199,46 @@ describe('assemble', () => {
       assert.ok(text.includes(`"response":${FF.slice(0, FF.lastIndexOf('}'))},"mediainfo":${MI}}`));
     });
     it('keeps an own member of the same name', () => {
-      assert.deepEqual(inject([good('ffprobe', '{"mediainfo":"own"}'), good('mediainfo', MI)])['ffprobe'].response, { mediainfo: 'own' });
+      assert.deepEqual(inject([good('ffprobe', '{"mediainfo":"own"}'), good('mediainfo', MI)])['ffprobe'].response, {
+        mediainfo: 'own',
+      });
     });
     it('fills an empty object', () => {
-      assert.deepEqual(inject([good('ffprobe', ' { } \n'), good('mediainfo', MI)])['ffprobe'].response, { mediainfo: JSON.parse(MI) });
+      assert.deepEqual(inject([good('ffprobe', ' { } \n'), good('mediainfo', MI)])['ffprobe'].response, {
+        mediainfo: JSON.parse(MI),
+      });
     });
     it('takes mediainfo where ffprobe did not run or is no object', () => {
-      for (const tools of [[good('mediainfo', '{"m":1}')], [good('ffprobe', 'text', { format: 'text' as const }), good('mediainfo', '{"m":1}')], [good('ffprobe', '[1]'), good('mediainfo', '{"m":1}')]]) {
+      for (const tools of [
+        [good('mediainfo', '{"m":1}')],
+        [good('ffprobe', 'text', { format: 'text' as const }), good('mediainfo', '{"m":1}')],
+        [good('ffprobe', '[1]'), good('mediainfo', '{"m":1}')],
+      ]) {
         assert.deepEqual(inject(tools, { report })['mediainfo'].response, { m: 1, probe_report: { r: 1 } });
       }
     });
     it('leaves out what failed, and adds text as a string', () => {
-      assert.deepEqual(inject([good('ffprobe', '{"a":1}'), bad('mediainfo', 'failed', 'x', { output: MI })])['ffprobe'].response, { a: 1 });
-      assert.deepEqual(inject([good('ffprobe', '{"a":1}'), good('mediainfo', 'text', { format: 'text' })])['ffprobe'].response, { a: 1, mediainfo: 'text' });
+      assert.deepEqual(
+        inject([good('ffprobe', '{"a":1}'), bad('mediainfo', 'failed', 'x', { output: MI })])['ffprobe'].response,
+        { a: 1 },
+      );
+      assert.deepEqual(
+        inject([good('ffprobe', '{"a":1}'), good('mediainfo', 'text', { format: 'text' })])['ffprobe'].response,
+        { a: 1, mediainfo: 'text' },
+      );
     });
     it('has no effect with one tool alone, or where nothing is an object', () => {
-      assert.deepEqual(parsed(body([good('ffprobe', '{"a":1}'), good('mediainfo', MI)]), { injectJson: true, shown: ['ffprobe'] })['ffprobe'].response, { a: 1 });
-      assert.equal(inject([good('ffprobe', 'x', { format: 'text' }), good('mediainfo', 'y', { format: 'text' })])['ffprobe'].response, 'x');
+      assert.deepEqual(
+        parsed(body([good('ffprobe', '{"a":1}'), good('mediainfo', MI)]), { injectJson: true, shown: ['ffprobe'] })[
+          'ffprobe'
+        ].response,
+        { a: 1 },
+      );
+      assert.equal(
+        inject([good('ffprobe', 'x', { format: 'text' }), good('mediainfo', 'y', { format: 'text' })])['ffprobe']
+          .response,
+        'x',
+      );
     });
   });
 });

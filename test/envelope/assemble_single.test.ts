@@ -9,7 +9,14 @@ const C2PA = '{\n  "active_manifest": null, "n": 1e2, "dup": 1, "dup": 2 }\n';
 const MSV = '{"success":true,"cli_output":"all is well\\n","tool":"probeyard-hls","messages":[]}';
 const METADATA = { request_id: ID, queue_time: 4, io_usage: 1234, duration: 12, usage: 12 };
 const answer = (result: ResultBody, more: Partial<SingleOptions>) => {
-  const { body: text, ...rest } = assembleSingle(result, { tool: 'c2pa', requestId: ID, queueTimeMs: 3.6, injectOutput: false, injectJson: false, ...more });
+  const { body: text, ...rest } = assembleSingle(result, {
+    tool: 'c2pa',
+    requestId: ID,
+    queueTimeMs: 3.6,
+    injectOutput: false,
+    injectJson: false,
+    ...more,
+  });
   assert.ok(typeof text === 'string');
   return { ...rest, body: text };
 };
@@ -17,7 +24,11 @@ const answer = (result: ResultBody, more: Partial<SingleOptions>) => {
 describe('the answer of an endpoint of one tool', () => {
   it('is what the tool printed, byte for byte', () => {
     for (const injectJson of [true, false]) {
-      assert.deepEqual(answer(body([good('c2pa', C2PA)]), { injectOutput: true, injectJson }), { status: 200, contentType: JSON_TYPE, body: C2PA });
+      assert.deepEqual(answer(body([good('c2pa', C2PA)]), { injectOutput: true, injectJson }), {
+        status: 200,
+        contentType: JSON_TYPE,
+        body: C2PA,
+      });
     }
   });
 
@@ -26,12 +37,19 @@ describe('the answer of an endpoint of one tool', () => {
     assert.deepEqual(JSON.parse(text), { success: true, output: C2PA, metadata: METADATA });
     const object = answer(body([good('c2pa', C2PA)]), { injectJson: true }).body;
     assert.ok(object.includes(`"output":${C2PA},"metadata"`));
-    assert.deepEqual(JSON.parse(object), { success: true, output: { active_manifest: null, n: 100, dup: 2 }, metadata: METADATA });
+    assert.deepEqual(JSON.parse(object), {
+      success: true,
+      output: { active_manifest: null, n: 100, dup: 2 },
+      metadata: METADATA,
+    });
   });
 
   it('of the validator carries its text for people, null where there is none', () => {
     assert.deepEqual(JSON.parse(answer(body([good('msv', MSV)]), { tool: 'msv', injectJson: true }).body), {
-      success: true, output: JSON.parse(MSV), cli_output: 'all is well\n', metadata: METADATA,
+      success: true,
+      output: JSON.parse(MSV),
+      cli_output: 'all is well\n',
+      metadata: METADATA,
     });
     for (const output of ['{"cli_output":null}', '{}', '[]', 'null', '{"cli_output":{"a":1}}']) {
       const envelope = JSON.parse(answer(body([good('msv', output)]), { tool: 'msv' }).body);
@@ -44,19 +62,33 @@ describe('the answer of an endpoint of one tool', () => {
     const result = body([bad('msv', 'failed', '1 must-fix: x', { output: report })]);
     const { status, body: text } = answer(result, { tool: 'msv', injectJson: true });
     const envelope = JSON.parse(text);
-    assert.deepEqual([status, envelope.success, envelope.error, envelope.output], [200, false, '1 must-fix: x', JSON.parse(report)]);
+    assert.deepEqual(
+      [status, envelope.success, envelope.error, envelope.output],
+      [200, false, '1 must-fix: x', JSON.parse(report)],
+    );
     assert.equal(answer(result, { tool: 'msv', injectOutput: true }).body, report);
   });
 
   const failures: [string, ResultBody, string][] = [
-    ['a failure without output', body([bad('c2pa', 'crashed', 'c2pa was ended by SIGSEGV (exit code 139)')]), 'c2pa was ended by SIGSEGV (exit code 139)'],
-    ['a failure that printed no JSON', body([bad('c2pa', 'failed', 'no JSON', { format: 'text', output: 'panic' })]), 'no JSON'],
+    [
+      'a failure without output',
+      body([bad('c2pa', 'crashed', 'c2pa was ended by SIGSEGV (exit code 139)')]),
+      'c2pa was ended by SIGSEGV (exit code 139)',
+    ],
+    [
+      'a failure that printed no JSON',
+      body([bad('c2pa', 'failed', 'no JSON', { format: 'text', output: 'panic' })]),
+      'no JSON',
+    ],
     ['no result of the tool', body([]), 'c2pa gave no result'],
   ];
   for (const [what, result, error] of failures) {
     it(`is 200 with success:false for ${what}`, () => {
       const bare = answer(result, { injectOutput: true });
-      assert.deepEqual([bare.status, bare.contentType, JSON.parse(bare.body)], [200, JSON_TYPE, { success: false, error }]);
+      assert.deepEqual(
+        [bare.status, bare.contentType, JSON.parse(bare.body)],
+        [200, JSON_TYPE, { success: false, error }],
+      );
       const { metadata, ...rest } = JSON.parse(answer(result, {}).body);
       assert.deepEqual(rest, { success: false, error, output: null });
       assert.equal(metadata.request_id, ID);
@@ -67,7 +99,12 @@ describe('the answer of an endpoint of one tool', () => {
     for (const injectOutput of [true, false]) {
       const gone = answer(body([bad('c2pa', 'origin-unreachable', 'the origin answered 404')]), { injectOutput });
       assert.deepEqual([gone.status, JSON.parse(gone.body)], [404, { error: 'the origin answered 404' }]);
-      const refused = answer(body([bad('c2pa', 'source-forbidden', 'x')], { source: { failure: 'source-forbidden', message: 'not allowed' } }), { injectOutput });
+      const refused = answer(
+        body([bad('c2pa', 'source-forbidden', 'x')], {
+          source: { failure: 'source-forbidden', message: 'not allowed' },
+        }),
+        { injectOutput },
+      );
       assert.deepEqual([refused.status, JSON.parse(refused.body)], [400, { error: 'not allowed' }]);
     }
   });

@@ -2,8 +2,57 @@ import assert from 'node:assert/strict';
 import { isJson, scan } from '../../src/envelope/json.ts';
 import { jsonScanner, type JsonFacts } from '../../src/envelope/json_scanner.ts';
 
-const GOOD = ['{}', '[]', ' {"a": [1, 2.5e-3, -0, true, false, null, "x\\u00e9\\n\\"", {}]}\n', '"x"', '0', 'null', '[[[]]]', '{"a":{"b":{}},"c":[]}', '"\u{1f3ac}"', '\t[\r\n]'];
-const BAD = ['', ' ', '{', '}', '{]', '[}', '{"a"}', '{"a":}', '{a:1}', "{'a':1}", '{"a":1,}', '[1,]', '[,1]', '[1 2]', '01', '1.', '.5', '+1', '-', 'NaN', 'nul', 'truefalse', '"', '"a', '"\\x"', '"\\u12g4"', '"\\u12"', '"a\nb"', '{} {}', '{}x', '\ufeff{}', '[1', '{"a":1', '{"a":1 "b":2}', '{"a"::1}', '\u00a0{}', '[\u000b]'];
+const GOOD = [
+  '{}',
+  '[]',
+  ' {"a": [1, 2.5e-3, -0, true, false, null, "x\\u00e9\\n\\"", {}]}\n',
+  '"x"',
+  '0',
+  'null',
+  '[[[]]]',
+  '{"a":{"b":{}},"c":[]}',
+  '"\u{1f3ac}"',
+  '\t[\r\n]',
+];
+const BAD = [
+  '',
+  ' ',
+  '{',
+  '}',
+  '{]',
+  '[}',
+  '{"a"}',
+  '{"a":}',
+  '{a:1}',
+  "{'a':1}",
+  '{"a":1,}',
+  '[1,]',
+  '[,1]',
+  '[1 2]',
+  '01',
+  '1.',
+  '.5',
+  '+1',
+  '-',
+  'NaN',
+  'nul',
+  'truefalse',
+  '"',
+  '"a',
+  '"\\x"',
+  '"\\u12g4"',
+  '"\\u12"',
+  '"a\nb"',
+  '{} {}',
+  '{}x',
+  '\ufeff{}',
+  '[1',
+  '{"a":1',
+  '{"a":1 "b":2}',
+  '{"a"::1}',
+  '\u00a0{}',
+  '[\u000b]',
+];
 
 function inSlices(text: string, size: number, wanted: readonly string[] = []): JsonFacts | null {
   const scanner = jsonScanner(wanted);
@@ -23,7 +72,10 @@ describe('isJson', () => {
 
   it('agrees with JSON.parse on 20,000 mutated texts', () => {
     let seed = 7;
-    const random = (below: number) => { seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff; return seed % below; };
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff;
+      return seed % below;
+    };
     const pieces = [...'{}[],:"\\0123456789.eE+- \n', 'true', 'null', '"a"', '\\u00e9', '{"a":1}', '[1]'];
     let valid = 0;
     for (let round = 0; round < 20_000; round++) {
@@ -33,7 +85,11 @@ describe('isJson', () => {
         text = text.slice(0, at) + (pieces[random(pieces.length)] as string) + text.slice(at + random(2));
       }
       let expected = true;
-      try { JSON.parse(text); } catch { expected = false; }
+      try {
+        JSON.parse(text);
+      } catch {
+        expected = false;
+      }
       if (expected) valid += 1;
       assert.equal(scan(Buffer.from(text)), expected, JSON.stringify(text));
       assert.equal(inSlices(text, 1 + random(3)) !== null, expected, JSON.stringify(text));
@@ -42,7 +98,9 @@ describe('isJson', () => {
   });
 
   it('looks through large and through deep texts', () => {
-    const large = JSON.stringify(Array.from({ length: 50_000 }, (_, index) => ({ index, text: 'x'.repeat(20), list: [index / 3] })));
+    const large = JSON.stringify(
+      Array.from({ length: 50_000 }, (_, index) => ({ index, text: 'x'.repeat(20), list: [index / 3] })),
+    );
     assert.equal(isJson(large), true);
     assert.equal(isJson(large.slice(0, -1)), false);
     assert.equal(isJson(large.replace('"index":49999', '"index":04999')), false);
@@ -65,14 +123,21 @@ describe('the scanner of JSON in slices', () => {
     it(`finds the members of ${text.slice(0, 50)}, wherever the slices are cut`, () => {
       for (const size of [1, 2, 3, 7, 1_000]) {
         const facts = inSlices(text, size, WANTED)!;
-        assert.deepEqual(Object.fromEntries([...facts.members].map(([name, { from, to }]) => [name, text.slice(from, to)])), members);
-        assert.deepEqual([facts.isObject, facts.isEmpty, `${text.slice(0, facts.close)}}${facts.tail}`], [true, isEmpty, text]);
+        assert.deepEqual(
+          Object.fromEntries([...facts.members].map(([name, { from, to }]) => [name, text.slice(from, to)])),
+          members,
+        );
+        assert.deepEqual(
+          [facts.isObject, facts.isEmpty, `${text.slice(0, facts.close)}}${facts.tail}`],
+          [true, isEmpty, text],
+        );
       }
     });
   }
   it('tells strings from other members, and objects from other values', () => {
     const { members } = inSlices('{"c2pa":"x","cli_output":{"y":"z"}}', 4, WANTED)!;
     assert.deepEqual([members.get('c2pa')?.isString, members.get('cli_output')?.isString], [true, false]);
-    for (const text of ['[{"c2pa":1}]', '"c2pa"', '1', 'null']) assert.deepEqual([inSlices(text, 2, WANTED)?.isObject, inSlices(text, 2, WANTED)?.members.size], [false, 0]);
+    for (const text of ['[{"c2pa":1}]', '"c2pa"', '1', 'null'])
+      assert.deepEqual([inSlices(text, 2, WANTED)?.isObject, inSlices(text, 2, WANTED)?.members.size], [false, 0]);
   });
 });

@@ -8,9 +8,27 @@ import { unpackResult } from '../../src/envelope/unpack.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 3 };
-const frames = (count: number, more: object = {}) => JSON.stringify({ frames: Array.from({ length: count }, (_, index) => ({ index, 'name "é" \u{1f3ac}': `a\\b\n${index}`, list: [1.50, null, { frames: [] }] })), ...more }, null, 4);
+const frames = (count: number, more: object = {}) =>
+  JSON.stringify(
+    {
+      frames: Array.from({ length: count }, (_, index) => ({
+        index,
+        'name "é" \u{1f3ac}': `a\\b\n${index}`,
+        list: [1.5, null, { frames: [] }],
+      })),
+      ...more,
+    },
+    null,
+    4,
+  );
 const LONG = frames(1_600);
-const wanted = (more: Partial<Wanted> = {}): Wanted => ({ asked: BOTH, shown: ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'], injectOutput: false, injectJson: false, ...more });
+const wanted = (more: Partial<Wanted> = {}): Wanted => ({
+  asked: BOTH,
+  shown: ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'],
+  injectOutput: false,
+  injectJson: false,
+  ...more,
+});
 async function bytesOf(answer: string | Piece[], packed: Buffer): Promise<Buffer> {
   if (typeof answer === 'string') return Buffer.from(answer);
   const slices: Buffer[] = [];
@@ -23,23 +41,43 @@ async function bytesOf(answer: string | Piece[], packed: Buffer): Promise<Buffer
   return bytes;
 }
 const SINGLES: [string, string][] = [
-  ['a report', JSON.stringify({ a: 'é"\\\n'.repeat(80_000), cli_output: 'told\n"x"', b: [1] }, null, 1)], ['a report without a text for people', JSON.stringify({ a: 'x'.repeat(300_000), cli_output: { b: 1 } })],
+  ['a report', JSON.stringify({ a: 'é"\\\n'.repeat(80_000), cli_output: 'told\n"x"', b: [1] }, null, 1)],
+  ['a report without a text for people', JSON.stringify({ a: 'x'.repeat(300_000), cli_output: { b: 1 } })],
   ['what is no JSON', `{${'x'.repeat(300_000)}`],
 ];
 
 const RESULTS: [string, ResultBody][] = [
   ['one long JSON', body([good('ffprobe', LONG), good('mediainfo', '{"m":1}')])],
-  ['two long JSONs and a report', body([good('ffprobe', LONG), good('mediainfo', frames(1_500))], { report: good('ffprobe', '{"r":1}') })],
+  [
+    'two long JSONs and a report',
+    body([good('ffprobe', LONG), good('mediainfo', frames(1_500))], { report: good('ffprobe', '{"r":1}') }),
+  ],
   ['a long text', body([good('ffprobe', 'é"\\\n\u0001'.repeat(20_000), { format: 'text' }), good('mediainfo', LONG)])],
   ['what is called JSON and is none', body([good('ffprobe', `${LONG}, "metadata": {}`), good('mediainfo', LONG)])],
   ['a list', body([good('ffprobe', `[${LONG}]`), good('mediainfo', LONG)])],
-  ['one that names a guest itself', body([good('ffprobe', frames(1_600, { mediainfo: 'own', x: { c2pa: 1 } })), good('mediainfo', LONG), good('c2pa', '{"c":1}')])],
-  ['a failed one with output', body([bad('ffprobe', 'failed', 'x (exit code 1)', { output: LONG }), good('mediainfo', LONG)])],
-  ['a lone surrogate', body([good('ffprobe', `{"a":"\\ud83d${'x'.repeat(300_000)}"}`), good('mediainfo', '"\ud83d"', { format: 'text' })])],
+  [
+    'one that names a guest itself',
+    body([
+      good('ffprobe', frames(1_600, { mediainfo: 'own', x: { c2pa: 1 } })),
+      good('mediainfo', LONG),
+      good('c2pa', '{"c":1}'),
+    ]),
+  ],
+  [
+    'a failed one with output',
+    body([bad('ffprobe', 'failed', 'x (exit code 1)', { output: LONG }), good('mediainfo', LONG)]),
+  ],
+  [
+    'a lone surrogate',
+    body([good('ffprobe', `{"a":"\\ud83d${'x'.repeat(300_000)}"}`), good('mediainfo', '"\ud83d"', { format: 'text' })]),
+  ],
 ];
 const WISHES: [string, Wanted][] = [
-  ['the envelope', wanted()], ['one document', wanted({ injectJson: true })], ['one tool', wanted({ shown: ['ffprobe'] })],
-  ['one tool, bare', wanted({ shown: ['ffprobe'], injectOutput: true })], ['the other tool, bare', wanted({ shown: ['mediainfo'], injectOutput: true })],
+  ['the envelope', wanted()],
+  ['one document', wanted({ injectJson: true })],
+  ['one tool', wanted({ shown: ['ffprobe'] })],
+  ['one tool, bare', wanted({ shown: ['ffprobe'], injectOutput: true })],
+  ['the other tool, bare', wanted({ shown: ['mediainfo'], injectOutput: true })],
 ];
 
 describe('a result with long outputs', function () {
@@ -48,7 +86,11 @@ describe('a result with long outputs', function () {
     for (const [how, wishes] of WISHES) {
       it(`${what}: ${how}`, async () => {
         const packed = zstdCompressSync(JSON.stringify(result));
-        const plain = answerOf({ result: JSON.parse(JSON.stringify(result)) as ResultBody, long: new Map() }, about, wishes);
+        const plain = answerOf(
+          { result: JSON.parse(JSON.stringify(result)) as ResultBody, long: new Map() },
+          about,
+          wishes,
+        );
         const unpacked = await unpackResult(packed, null);
         assert.ok(unpacked.long.size > 0);
         const long = answerOf(unpacked, about, wishes);
@@ -61,7 +103,11 @@ describe('a result with long outputs', function () {
   }
   for (const tool of ['msv', 'c2pa'] as const) {
     for (const [what, output] of SINGLES) {
-      for (const [injectOutput, injectJson] of [[true, false], [false, true], [false, false]] as const) {
+      for (const [injectOutput, injectJson] of [
+        [true, false],
+        [false, true],
+        [false, false],
+      ] as const) {
         it(`${tool}, ${what}: ${injectOutput ? 'bare' : injectJson ? 'an object' : 'a text'}`, async () => {
           const result = body([good(tool, output)]);
           const packed = zstdCompressSync(JSON.stringify(result));
@@ -87,13 +133,24 @@ describe('a result with long outputs', function () {
     let text = '';
     for await (const slice of streamOf(pieces, inPieces)) text += slice.toString('latin1');
     text = Buffer.from(text, 'latin1').toString();
-    assert.deepEqual(JSON.parse(text), { success: true, metadata: { request_id: about.requestId, queue_time: 3, io_usage: 1234 }, ...Object.fromEntries(
-      ['ffprobe', 'mediainfo'].map((name) => [name, { success: true, duration: 12, usage: 12, response: JSON.parse(LONG) as object }])) });
+    assert.deepEqual(JSON.parse(text), {
+      success: true,
+      metadata: { request_id: about.requestId, queue_time: 3, io_usage: 1234 },
+      ...Object.fromEntries(
+        ['ffprobe', 'mediainfo'].map((name) => [
+          name,
+          { success: true, duration: 12, usage: 12, response: JSON.parse(LONG) as object },
+        ]),
+      ),
+    });
     assert.equal(begun, 3);
   });
   it('is read as ever where it is small', async () => {
     const small = body([good('ffprobe', LONG)]);
     const text = JSON.stringify(small);
-    assert.deepEqual(await unpackResult(zstdCompressSync(text), Buffer.byteLength(text)), { result: small, long: new Map() });
+    assert.deepEqual(await unpackResult(zstdCompressSync(text), Buffer.byteLength(text)), {
+      result: small,
+      long: new Map(),
+    });
   });
 });

@@ -5,26 +5,51 @@ const MB = 1_000_000;
 const LARGE = { inflatedBytes: null };
 const make = (waitMs = 60_000) => {
   const refused: string[] = [];
-  return { refused, budget: makeMemoryBudget({ totalBytes: 8 * STREAMED_BYTES, wholeBytes: 4 * MB, waitMs, onRefused: (why) => refused.push(why) }) };
+  return {
+    refused,
+    budget: makeMemoryBudget({
+      totalBytes: 8 * STREAMED_BYTES,
+      wholeBytes: 4 * MB,
+      waitMs,
+      onRefused: (why) => refused.push(why),
+    }),
+  };
 };
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
   let done = false;
-  promise.then(() => { done = true; }, () => { done = true; });
-  await new Promise((resolve) => { setImmediate(resolve); });
+  promise.then(
+    () => {
+      done = true;
+    },
+    () => {
+      done = true;
+    },
+  );
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   return done;
 };
 
 describe('the memory budget', () => {
   it('charges a small result by its inflated bytes, a streamed one with the same whatever its size', async () => {
     const { budget } = make();
-    const [none, some, large, larger, unknown] = await Promise.all([0, MB, 5 * MB, 200 * MB, null].map((inflatedBytes, account) => budget.reserve({ inflatedBytes, account })));
+    const [none, some, large, larger, unknown] = await Promise.all(
+      [0, MB, 5 * MB, 200 * MB, null].map((inflatedBytes, account) => budget.reserve({ inflatedBytes, account })),
+    );
     assert.ok(none!.bytes > 0 && none!.bytes < 100_000);
     assert.equal(some!.bytes - none!.bytes, 6 * MB);
-    assert.deepEqual([large, larger, unknown].map((place) => place!.bytes), [STREAMED_BYTES, STREAMED_BYTES, STREAMED_BYTES]);
-    assert.equal(budget.used(), [none, some, large, larger, unknown].reduce((sum, place) => sum + place!.bytes, 0));
+    assert.deepEqual(
+      [large, larger, unknown].map((place) => place!.bytes),
+      [STREAMED_BYTES, STREAMED_BYTES, STREAMED_BYTES],
+    );
+    assert.equal(
+      budget.used(),
+      [none, some, large, larger, unknown].reduce((sum, place) => sum + place!.bytes, 0),
+    );
   });
 
-  it('gives one account half of it: its fifth large result waits, another account\'s first does not', async () => {
+  it("gives one account half of it: its fifth large result waits, another account's first does not", async () => {
     const { budget } = make();
     const places = await Promise.all([1, 2, 3, 4].map(() => budget.reserve({ ...LARGE, account: 1 })));
     const fifth = budget.reserve({ ...LARGE, account: 1 });
@@ -48,7 +73,10 @@ describe('the memory budget', () => {
   it('refuses after the time to wait, and says what was used up', async () => {
     const { budget, refused } = make(20);
     for (let count = 0; count < 4; count++) await budget.reserve({ ...LARGE, account: 1 });
-    await assert.rejects(budget.reserve({ ...LARGE, account: 1 }), (error) => error instanceof OverBudget && error.code === 'over-budget' && error.retryAfterS > 0);
+    await assert.rejects(
+      budget.reserve({ ...LARGE, account: 1 }),
+      (error) => error instanceof OverBudget && error.code === 'over-budget' && error.retryAfterS > 0,
+    );
     for (let count = 0; count < 2; count++) await budget.reserve({ ...LARGE, account: 2 });
     await assert.rejects(budget.reserve({ ...LARGE, account: 3 }), OverBudget);
     assert.deepEqual([refused, budget.waiting()], [['account', 'replica'], 0]);

@@ -5,27 +5,103 @@ import { bad, body, BOTH, good } from './result_samples.ts';
 
 const ok = good('ffprobe', '{}');
 const fine = good('mediainfo', '{}');
-const both = (failure: FailureCode, first = 'first (exit code 1)') => [bad('ffprobe', failure, first), bad('mediainfo', failure, 'second (exit code 0)')];
+const both = (failure: FailureCode, first = 'first (exit code 1)') => [
+  bad('ffprobe', failure, first),
+  bad('mediainfo', failure, 'second (exit code 0)'),
+];
 
 const TABLE: [string, ResultBody, Pick<Outcome, 'status' | 'state' | 'reason'> & { error?: string }][] = [
   ['both tools succeeded', body([ok, fine]), { status: 200, state: 'success', reason: 'Completed' }],
-  ['one failed by itself', body([ok, bad('mediainfo', 'crashed', 'x')]), { status: 200, state: 'with-errors', reason: 'Completed' }],
-  ['one could not reach the origin, the other read it', body([bad('ffprobe', 'origin-unreachable', 'x'), fine], { source: { failure: 'origin-unreachable', message: 'm' } }), { status: 200, state: 'with-errors', reason: 'Completed' }],
-  ['one timed out', body([bad('ffprobe', 'timeout', 'x'), fine]), { status: 200, state: 'with-errors', reason: 'Completed' }],
+  [
+    'one failed by itself',
+    body([ok, bad('mediainfo', 'crashed', 'x')]),
+    { status: 200, state: 'with-errors', reason: 'Completed' },
+  ],
+  [
+    'one could not reach the origin, the other read it',
+    body([bad('ffprobe', 'origin-unreachable', 'x'), fine], {
+      source: { failure: 'origin-unreachable', message: 'm' },
+    }),
+    { status: 200, state: 'with-errors', reason: 'Completed' },
+  ],
+  [
+    'one timed out',
+    body([bad('ffprobe', 'timeout', 'x'), fine]),
+    { status: 200, state: 'with-errors', reason: 'Completed' },
+  ],
   ['one gave no result at all', body([ok]), { status: 200, state: 'with-errors', reason: 'Completed' }],
-  ['every tool failed because the origin could not be reached', body(both('origin-unreachable'), { source: { failure: 'origin-unreachable', status: 404, message: 'm' } }), { status: 404, state: 'error', reason: 'OriginUnreachable', error: 'first (exit code 1)' }],
-  ['the origin went away for one, the other timed out', body([bad('ffprobe', 'timeout', 'late'), bad('mediainfo', 'origin-unreachable', 'x')], { source: { failure: 'origin-unreachable', message: 'm' } }), { status: 200, state: 'error', reason: 'ToolFailed', error: 'late' }],
-  ['the source or its redirect is refused', body(both('source-forbidden'), { source: { failure: 'source-forbidden', message: 'the address is not allowed' } }), { status: 400, state: 'error', reason: 'SourceForbidden', error: 'the address is not allowed' }],
-  ['an address inside a playlist is refused', body(both('failed')), { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' }],
-  ['the declared size is over the limit', body(both('source-too-large'), { source: { failure: 'source-too-large', message: 'larger than 10 GB' } }), { status: 400, state: 'error', reason: 'SourceTooLarge', error: 'larger than 10 GB' }],
-  ['the read was cut', body(both('source-cut'), { source: { failure: 'source-cut', message: 'm' } }), { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' }],
-  ['both timed out', body(both('timeout')), { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' }],
-  ['both crashed', body(both('crashed')), { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' }],
-  ['both ran out of memory', body(both('out-of-memory')), { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' }],
-  ['media that is none', body(both('failed', 'Invalid data found when processing input (exit code 1)')), { status: 200, state: 'error', reason: 'ToolFailed', error: 'Invalid data found when processing input (exit code 1)' }],
-  ['too much output', body(both('output-too-large')), { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' }],
-  ['no tool could be started', body(both('unavailable', '/tools/x: ENOENT')), { status: 500, state: 'error', reason: 'ToolUnavailable', error: 'the tool could not be started' }],
-  ['no result of any tool', body([]), { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe gave no result' }],
+  [
+    'every tool failed because the origin could not be reached',
+    body(both('origin-unreachable'), { source: { failure: 'origin-unreachable', status: 404, message: 'm' } }),
+    { status: 404, state: 'error', reason: 'OriginUnreachable', error: 'first (exit code 1)' },
+  ],
+  [
+    'the origin went away for one, the other timed out',
+    body([bad('ffprobe', 'timeout', 'late'), bad('mediainfo', 'origin-unreachable', 'x')], {
+      source: { failure: 'origin-unreachable', message: 'm' },
+    }),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'late' },
+  ],
+  [
+    'the source or its redirect is refused',
+    body(both('source-forbidden'), { source: { failure: 'source-forbidden', message: 'the address is not allowed' } }),
+    { status: 400, state: 'error', reason: 'SourceForbidden', error: 'the address is not allowed' },
+  ],
+  [
+    'an address inside a playlist is refused',
+    body(both('failed')),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
+  ],
+  [
+    'the declared size is over the limit',
+    body(both('source-too-large'), { source: { failure: 'source-too-large', message: 'larger than 10 GB' } }),
+    { status: 400, state: 'error', reason: 'SourceTooLarge', error: 'larger than 10 GB' },
+  ],
+  [
+    'the read was cut',
+    body(both('source-cut'), { source: { failure: 'source-cut', message: 'm' } }),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
+  ],
+  [
+    'both timed out',
+    body(both('timeout')),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
+  ],
+  [
+    'both crashed',
+    body(both('crashed')),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
+  ],
+  [
+    'both ran out of memory',
+    body(both('out-of-memory')),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
+  ],
+  [
+    'media that is none',
+    body(both('failed', 'Invalid data found when processing input (exit code 1)')),
+    {
+      status: 200,
+      state: 'error',
+      reason: 'ToolFailed',
+      error: 'Invalid data found when processing input (exit code 1)',
+    },
+  ],
+  [
+    'too much output',
+    body(both('output-too-large')),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'first (exit code 1)' },
+  ],
+  [
+    'no tool could be started',
+    body(both('unavailable', '/tools/x: ENOENT')),
+    { status: 500, state: 'error', reason: 'ToolUnavailable', error: 'the tool could not be started' },
+  ],
+  [
+    'no result of any tool',
+    body([]),
+    { status: 200, state: 'error', reason: 'ToolFailed', error: 'ffprobe gave no result' },
+  ],
 ];
 
 describe('outcome', () => {
@@ -43,9 +119,24 @@ describe('outcome', () => {
   };
 
   it('takes a report of broken rules for what it is: the validator did its work', () => {
-    assert.deepEqual(msv(body([bad('msv', 'failed', '2 must-fix: first', { output: '{}' })])), { status: 200, state: 'with-errors', reason: 'Completed', error: '2 must-fix: first' });
-    assert.deepEqual(msv(body([bad('msv', 'failed', 'no report')])), { status: 200, state: 'error', reason: 'ToolFailed', error: 'no report' });
-    assert.deepEqual(msv(body([bad('msv', 'timeout', 'late', { output: '{}' })])), { status: 200, state: 'error', reason: 'ToolFailed', error: 'late' });
+    assert.deepEqual(msv(body([bad('msv', 'failed', '2 must-fix: first', { output: '{}' })])), {
+      status: 200,
+      state: 'with-errors',
+      reason: 'Completed',
+      error: '2 must-fix: first',
+    });
+    assert.deepEqual(msv(body([bad('msv', 'failed', 'no report')])), {
+      status: 200,
+      state: 'error',
+      reason: 'ToolFailed',
+      error: 'no report',
+    });
+    assert.deepEqual(msv(body([bad('msv', 'timeout', 'late', { output: '{}' })])), {
+      status: 200,
+      state: 'error',
+      reason: 'ToolFailed',
+      error: 'late',
+    });
   });
 
   it('keeps the summary to one line that fits the resource', () => {
@@ -55,6 +146,9 @@ describe('outcome', () => {
   });
 
   it('tells what ran and how long', () => {
-    assert.equal(outcome(body([ok, bad('mediainfo', 'timeout', 'timed out')]), BOTH).summary, 'ffprobe 7.1: ok in 12 ms; mediainfo 7.1: timed out');
+    assert.equal(
+      outcome(body([ok, bad('mediainfo', 'timeout', 'timed out')]), BOTH).summary,
+      'ffprobe 7.1: ok in 12 ms; mediainfo 7.1: timed out',
+    );
   });
 });

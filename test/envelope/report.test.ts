@@ -2,18 +2,60 @@ import assert from 'node:assert/strict';
 import type { ResultBody, ToolResult } from '../../src/bus/messages.ts';
 import { assemble, type Shown } from '../../src/envelope/assemble.ts';
 
-const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({ name, version: '1.0', success: true, durationMs: usageMs, usageMs, exitCode: 0, signal: null, format: 'json', output: `{"of":"${name}"}` });
-const body: ResultBody = { tools: [tool('ffprobe', 20), tool('mediainfo', 30)], report: { ...tool('ffprobe', 0), name: 'probe_report', durationMs: 2, output: '{"report":1}' }, ioUsage: 1 };
-const answer = (shown: Shown[], more: object = {}) => assemble(body, { requestId: 'r', queueTimeMs: 0, asked: [{ name: 'ffprobe' }, { name: 'mediainfo' }], shown, ...more }) as { body: string };
+const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({
+  name,
+  version: '1.0',
+  success: true,
+  durationMs: usageMs,
+  usageMs,
+  exitCode: 0,
+  signal: null,
+  format: 'json',
+  output: `{"of":"${name}"}`,
+});
+const body: ResultBody = {
+  tools: [tool('ffprobe', 20), tool('mediainfo', 30)],
+  report: { ...tool('ffprobe', 0), name: 'probe_report', durationMs: 2, output: '{"report":1}' },
+  ioUsage: 1,
+};
+const answer = (shown: Shown[], more: object = {}) =>
+  assemble(body, {
+    requestId: 'r',
+    queueTimeMs: 0,
+    asked: [{ name: 'ffprobe' }, { name: 'mediainfo' }],
+    shown,
+    ...more,
+  }) as { body: string };
 /** A large body comes in pieces. */
 const text = (shown: Shown[], more: object = {}) => [answer(shown, more).body].flat().map(String).join('');
 const part = (shown: Shown[]) => (JSON.parse(text(shown)) as { probe_report: unknown }).probe_report;
 
 describe('probe_report in the envelope', () => {
-  it('costs nothing beside the tools that ran anyway', () => assert.deepEqual(part(['ffprobe', 'mediainfo', 'probe_report']), { success: true, duration: 2, usage: 0, response: { report: 1 } }));
-  it('costs the time of tools that ran for it alone', () => assert.deepEqual(part(['probe_report']), { success: true, duration: 32, usage: 50, response: { report: 1 } }));
-  it('costs the time of the one that is not shown', () => assert.deepEqual(part(['ffprobe', 'probe_report']), { success: true, duration: 32, usage: 30, response: { report: 1 } }));
+  it('costs nothing beside the tools that ran anyway', () =>
+    assert.deepEqual(part(['ffprobe', 'mediainfo', 'probe_report']), {
+      success: true,
+      duration: 2,
+      usage: 0,
+      response: { report: 1 },
+    }));
+  it('costs the time of tools that ran for it alone', () =>
+    assert.deepEqual(part(['probe_report']), { success: true, duration: 32, usage: 50, response: { report: 1 } }));
+  it('costs the time of the one that is not shown', () =>
+    assert.deepEqual(part(['ffprobe', 'probe_report']), {
+      success: true,
+      duration: 32,
+      usage: 30,
+      response: { report: 1 },
+    }));
   it('stands alone and bare', () => assert.equal(text(['probe_report'], { injectOutput: true }), '{"report":1}'));
-  it('is injected into the first document', () => assert.equal((JSON.parse(text(['ffprobe', 'probe_report'], { injectJson: true })) as { ffprobe: { response: { probe_report: unknown } } }).ffprobe.response.probe_report instanceof Object, true));
+  it('is injected into the first document', () =>
+    assert.equal(
+      (
+        JSON.parse(text(['ffprobe', 'probe_report'], { injectJson: true })) as {
+          ffprobe: { response: { probe_report: unknown } };
+        }
+      ).ffprobe.response.probe_report instanceof Object,
+      true,
+    ));
   it('is absent where it was not asked for', () => assert.ok(!text(['ffprobe', 'mediainfo']).includes('probe_report')));
 });

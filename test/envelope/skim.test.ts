@@ -10,18 +10,38 @@ const packed = (value: unknown) => zstdCompressSync(JSON.stringify(value));
 
 describe('skimming a result', () => {
   it('leads to the same outcome, and knows of outputs only that they are there', async () => {
-    for (const result of [body([good('ffprobe', long), good('mediainfo', '{}')]), body([good('ffprobe', long), bad('mediainfo', 'crashed', 'x')]), body([bad('ffprobe', 'failed', 'y', { output: long }), bad('mediainfo', 'failed', 'z')])]) {
+    for (const result of [
+      body([good('ffprobe', long), good('mediainfo', '{}')]),
+      body([good('ffprobe', long), bad('mediainfo', 'crashed', 'x')]),
+      body([bad('ffprobe', 'failed', 'y', { output: long }), bad('mediainfo', 'failed', 'z')]),
+    ]) {
       const { body: skimmed, inflatedBytes } = await skimResult(packed(result), 10_000_000);
       assert.equal(inflatedBytes, Buffer.byteLength(JSON.stringify(result)));
       assert.deepEqual(outcome(skimmed, BOTH), outcome(result, BOTH));
-      assert.deepEqual({ ...skimmed, tools: skimmed.tools.map((tool) => ({ ...tool, output: tool.output?.slice(0, 2) })) }, {
-        ...result, tools: result.tools.map((tool) => ({ ...tool, output: tool.output === long ? 'ou' : tool.output?.slice(0, 2) })),
-      });
+      assert.deepEqual(
+        { ...skimmed, tools: skimmed.tools.map((tool) => ({ ...tool, output: tool.output?.slice(0, 2) })) },
+        {
+          ...result,
+          tools: result.tools.map((tool) => ({
+            ...tool,
+            output: tool.output === long ? 'ou' : tool.output?.slice(0, 2),
+          })),
+        },
+      );
     }
   });
   for (const [what, bytes, most] of [
-    ['more than declared', packed(body([good('ffprobe', long)])), 1_000], ['no zstd', Buffer.from('{}'), 1_000], ['cut off', packed(body([good('ffprobe', long)])).subarray(0, 30), 10_000_000], ['no JSON', zstdCompressSync('{"tools":[}'), 1_000],
-    ['compressed with a window of 64 MB', zstdCompressSync(JSON.stringify(body([])) + ' '.repeat(70_000_000), { params: { [constants.ZSTD_c_windowLog]: 26 } }), 100_000_000],
+    ['more than declared', packed(body([good('ffprobe', long)])), 1_000],
+    ['no zstd', Buffer.from('{}'), 1_000],
+    ['cut off', packed(body([good('ffprobe', long)])).subarray(0, 30), 10_000_000],
+    ['no JSON', zstdCompressSync('{"tools":[}'), 1_000],
+    [
+      'compressed with a window of 64 MB',
+      zstdCompressSync(JSON.stringify(body([])) + ' '.repeat(70_000_000), {
+        params: { [constants.ZSTD_c_windowLog]: 26 },
+      }),
+      100_000_000,
+    ],
   ] as const) {
     it(`refuses what is ${what}`, () => assert.rejects(skimResult(bytes, most), LiftError));
   }

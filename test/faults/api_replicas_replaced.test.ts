@@ -5,7 +5,9 @@ import { assertTold, settled, underLoad } from './load.ts';
 describe('both API replicas are replaced in turn under load', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('each finishes what it took, and the callers are told the truth', async () => {

@@ -5,7 +5,9 @@ import { assertTold, settled, underLoad } from './load.ts';
 describe('the API server is killed and started again', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('what came meanwhile waits and has its end', async () => {

@@ -6,7 +6,9 @@ import { inFull } from './long.ts';
 describe('the API server is stopped for 25 s and continued, three times', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('no request is lost or doubled, and each process is left with the connections that it had', async () => {

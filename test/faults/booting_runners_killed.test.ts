@@ -6,7 +6,9 @@ import { settled, underLoad } from './load.ts';
 describe('runner pods are killed while they boot', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('the pool makes others, and every request has its end', async () => {

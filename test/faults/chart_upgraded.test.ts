@@ -23,12 +23,22 @@ describe('the chart is upgraded to a new version, and back', function () {
   let c: Cluster;
   let release: Release;
   let next: string;
-  const ctr = (...args: string[]) => run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), ['-a', containerdSocket(NODE), '-n', 'k8s.io', 'images', ...args]);
+  const ctr = (...args: string[]) =>
+    run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), [
+      '-a',
+      containerdSocket(NODE),
+      '-n',
+      'k8s.io',
+      'images',
+      ...args,
+    ]);
 
   before(async function () {
     unlessLong(this);
     if (!hasNode()) {
-      console.log('    skipped: another image of the product can be brought to the local node alone, and it does not run here');
+      console.log(
+        '    skipped: another image of the product can be brought to the local node alone, and it does not run here',
+      );
       this.skip();
     }
     c = await cluster();
@@ -37,7 +47,8 @@ describe('the chart is upgraded to a new version, and back', function () {
     await cp(chart, next, { recursive: true });
     const file = join(next, 'Chart.yaml');
     await writeFile(file, (await readFile(file, 'utf8')).replace(/^(version|appVersion):.*$/gm, `$1: ${NEXT_VERSION}`));
-    const [{ image } = { image: '' }] = (await c.kube.get(DEPLOYMENTS, 'probeyard-api', { namespace: NAMESPACE })).spec.template.spec.containers as unknown as { image: string }[];
+    const [{ image } = { image: '' }] = (await c.kube.get(DEPLOYMENTS, 'probeyard-api', { namespace: NAMESPACE })).spec
+      .template.spec.containers as unknown as { image: string }[];
     await ctr('tag', '--force', image, `localhost/${NEXT}:${NEXT_VERSION}`);
   });
   after(async () => {
@@ -55,14 +66,26 @@ describe('the chart is upgraded to a new version, and back', function () {
         c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` }),
       ]);
       const pods = found.flatMap(({ items }) => items).filter(({ status }) => status?.phase === 'Running');
-      return pods.length >= 6 && pods.every(({ spec }) => (spec?.containers ?? []).some((container) => image.test(container.image ?? '')));
+      return (
+        pods.length >= 6 &&
+        pods.every(({ spec }) => (spec?.containers ?? []).some((container) => image.test(container.image ?? '')))
+      );
     });
   }
-  const generations = async () => (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ status }) => status?.generation);
+  const generations = async () =>
+    (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(({ status }) => status?.generation);
 
   it('every request has one end, whichever version took it and whichever ended it', async () => {
     const tools = (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items;
-    assert.deepEqual(tools.filter(({ status }) => !status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True')).map(({ metadata }) => metadata.name), [], 'every tool is there before');
+    assert.deepEqual(
+      tools
+        .filter(
+          ({ status }) => !status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True'),
+        )
+        .map(({ metadata }) => metadata.name),
+      [],
+      'every tool is there before',
+    );
     const before = await generations();
     let between: unknown[] = [];
     let back = false;
@@ -79,7 +102,9 @@ describe('the chart is upgraded to a new version, and back', function () {
       assert.equal(good + late + ours + away + broken, total, JSON.stringify(statuses));
       // Nothing that was taken is lost by a release; while every runner is replaced some wait too long on a small node.
       assert.ok(good >= total * 0.9, JSON.stringify(statuses));
-      console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an answer`);
+      console.log(
+        `      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an answer`,
+      );
     } finally {
       if (!back) await release.upgrade();
     }

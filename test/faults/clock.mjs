@@ -1,4 +1,7 @@
-/** Loaded before a part of the product (--import): its wall clock is off by so much, as on a node whose time is not kept. */
+/**
+ * Loaded before a part of the product (--import): its wall clock is off by so much, as on a node whose time is not
+ * kept.
+ */
 const Real = Date;
 const by = Number(process.env.CLOCK_SKEW_MS ?? 0);
 globalThis.Date = new Proxy(Real, {

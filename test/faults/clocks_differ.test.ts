@@ -22,7 +22,11 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
     c = await cluster();
     folder = await mkdtemp(join(tmpdir(), 'probeyard-clock-'));
     const module = await readFile(join(import.meta.dirname, 'clock.mjs'), 'utf8');
-    await c.kube.apply(CONFIG_MAPS, { metadata: { name: CLOCK, namespace: NAMESPACE }, data: { 'clock.mjs': module } }, { fieldManager: 'test', force: true });
+    await c.kube.apply(
+      CONFIG_MAPS,
+      { metadata: { name: CLOCK, namespace: NAMESPACE }, data: { 'clock.mjs': module } },
+      { fieldManager: 'test', force: true },
+    );
   });
   after(async () => {
     if (c === undefined) return;
@@ -33,32 +37,61 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
 
   const deployment = (part: keyof typeof OFF) => `deployment/probeyard-${part}`;
   const rolledOut = async () => {
-    for (const part of ['api', 'controller'] as const) await c.kubectl('-n', NAMESPACE, 'rollout', 'status', deployment(part), '--timeout=55s').catch(() => c.kubectl('-n', NAMESPACE, 'rollout', 'status', deployment(part), '--timeout=55s'));
+    for (const part of ['api', 'controller'] as const)
+      await c
+        .kubectl('-n', NAMESPACE, 'rollout', 'status', deployment(part), '--timeout=55s')
+        .catch(() => c.kubectl('-n', NAMESPACE, 'rollout', 'status', deployment(part), '--timeout=55s'));
   };
   async function setOff(): Promise<void> {
     for (const [part, ms] of Object.entries(OFF)) {
       const file = join(folder, `${part}.json`);
-      await writeFile(file, JSON.stringify({ spec: { template: { spec: {
-        containers: [{ name: part, env: [{ name: 'NODE_OPTIONS', value: '--import=/clock/clock.mjs' }, { name: 'CLOCK_SKEW_MS', value: String(ms) }], volumeMounts: [{ name: 'clock', mountPath: '/clock', readOnly: true }] }],
-        volumes: [{ name: 'clock', configMap: { name: CLOCK } }],
-      } } } }));
+      await writeFile(
+        file,
+        JSON.stringify({
+          spec: {
+            template: {
+              spec: {
+                containers: [
+                  {
+                    name: part,
+                    env: [
+                      { name: 'NODE_OPTIONS', value: '--import=/clock/clock.mjs' },
+                      { name: 'CLOCK_SKEW_MS', value: String(ms) },
+                    ],
+                    volumeMounts: [{ name: 'clock', mountPath: '/clock', readOnly: true }],
+                  },
+                ],
+                volumes: [{ name: 'clock', configMap: { name: CLOCK } }],
+              },
+            },
+          },
+        }),
+      );
       await c.kubectl('-n', NAMESPACE, 'patch', deployment(part as keyof typeof OFF), '--patch-file', file);
     }
     await rolledOut();
     // An old leader that is still on its way out gives the lease away yet.
     await eventually('one of the new controllers leads, and no old one is left', 60, async () => {
-      const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=controller` });
+      const { items } = await c.kube.listAll(PODS, {
+        namespace: NAMESPACE,
+        labelSelector: `${LABEL.component}=controller`,
+      });
       const leader = await leaderPod(c);
-      return items.every(({ metadata }) => metadata.deletionTimestamp === undefined) && items.some(({ metadata }) => metadata.name === leader);
+      return (
+        items.every(({ metadata }) => metadata.deletionTimestamp === undefined) &&
+        items.some(({ metadata }) => metadata.name === leader)
+      );
     });
   }
   async function setBack(): Promise<void> {
-    for (const part of ['api', 'controller'] as const) await c.kubectl('-n', NAMESPACE, 'rollout', 'undo', deployment(part));
+    for (const part of ['api', 'controller'] as const)
+      await c.kubectl('-n', NAMESPACE, 'rollout', 'undo', deployment(part));
     await rolledOut();
   }
 
   it('every request has one end in time, runners are let in, and nobody takes the lead from anybody for it', async () => {
-    const lease = async () => (await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE })).spec?.leaseTransitions;
+    const lease = async () =>
+      (await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE })).spec?.leaseTransitions;
     const startedAt = Date.now();
     let isOff = false;
     let offBy: number[] = [];
@@ -67,16 +100,35 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
         isOff = true;
         await setOff();
         const held = await lease();
-        const { items: controllers } = await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=controller` });
-        const said = await Promise.all(controllers.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => c.kubectl('-n', NAMESPACE, 'logs', metadata.name, '--tail=1')));
+        const { items: controllers } = await c.kube.listAll(PODS, {
+          namespace: NAMESPACE,
+          labelSelector: `${LABEL.component}=controller`,
+        });
+        const said = await Promise.all(
+          controllers
+            .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+            .map(({ metadata }) => c.kubectl('-n', NAMESPACE, 'logs', metadata.name, '--tail=1')),
+        );
         offBy = said.map((line) => Date.parse((JSON.parse(line) as { time: string }).time) - Date.now());
         // New ones have to be let in with tokens that the API server has just dated.
-        const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` });
+        const { items } = await c.kube.listAll(PODS, {
+          namespace: RUNNERS,
+          labelSelector: `${LABEL.component}=runner`,
+        });
         const old = new Set(items.map(({ metadata }) => metadata.uid));
         for (const { metadata } of items) await killPod(c, RUNNERS, metadata.name);
-        await eventually('new runners are ready', 60, async () =>
-          (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items
-            .filter(({ metadata, status }) => !old.has(metadata.uid) && status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True')).length >= 2);
+        await eventually(
+          'new runners are ready',
+          60,
+          async () =>
+            (
+              await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })
+            ).items.filter(
+              ({ metadata, status }) =>
+                !old.has(metadata.uid) &&
+                status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+            ).length >= 2,
+        );
         await moment(8_000);
         assert.equal(await lease(), held, 'the same leader, in the same term');
         isOff = false;
@@ -85,13 +137,18 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
       const { 200: good = 0, 500: ours = 0, 503: away = 0, 0: broken = 0, 429: late = 0 } = statuses;
       assert.equal(good + ours + away + broken + late, total, JSON.stringify(statuses));
       assert.ok(good >= total * 0.9, JSON.stringify(statuses));
-      assert.ok(offBy.length >= 2 && offBy.every((by) => by < -50_000), `the controllers' clock was off by ${offBy.join()} ms`);
+      assert.ok(
+        offBy.length >= 2 && offBy.every((by) => by < -50_000),
+        `the controllers' clock was off by ${offBy.join()} ms`,
+      );
       const wrong = await c.sql(
         `select count(*) from requests where token_id in (${ids.join(',')}) and (submitted_at < to_timestamp(${(startedAt - 5_000) / 1000}) or submitted_at > now() + interval '5 s'
          or ended_at < submitted_at or ended_at > now() + interval '5 s' or queue_time_ms > queue_timeout_ms + 10000 or abs(('x' || replace(left(id::text, 13), '-', ''))::bit(48)::bigint - extract(epoch from submitted_at) * 1000) > 2)`,
       );
       assert.equal(Number(wrong), 0, 'rows whose times cannot be');
-      console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an answer`);
+      console.log(
+        `      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an answer`,
+      );
     } finally {
       if (isOff) await setBack();
     }

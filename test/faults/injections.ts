@@ -1,6 +1,6 @@
 /**
- * Every fault that a test or the soak may cause, once. Each returns when what it broke is whole again, or on its way to be; what is
- * expected of the product meanwhile stands in the tests.
+ * Every fault that a test or the soak may cause, once. Each returns when what it broke is whole again, or on its way to
+ * be; what is expected of the product meanwhile stands in the tests.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,10 +17,13 @@ import { killPod, leaseHolder, moment, pidsOf } from './load.ts';
 
 export type Injection = (c: Cluster) => Promise<void>;
 
-const isReady = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+const isReady = (pod: Pod): boolean =>
+  pod.metadata.deletionTimestamp === undefined &&
+  (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
 /** Killed often: the kubelet has it wait before it is started again. */
-export const isHeldBack = (pod: Pod): boolean => pod.status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff') ?? false;
+export const isHeldBack = (pod: Pod): boolean =>
+  pod.status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff') ?? false;
 
 /** The other fault may be an API server that is silent: one that needs it waits until it answers. */
 async function heard<T>(call: () => Promise<T>): Promise<T> {
@@ -37,7 +40,9 @@ async function heard<T>(call: () => Promise<T>): Promise<T> {
 }
 
 async function podsOf(c: Cluster, namespace: string, component: string): Promise<Pod[]> {
-  return (await heard(() => c.kube.listAll(PODS, { namespace, labelSelector: `app.kubernetes.io/component=${component}` }))).items;
+  return (
+    await heard(() => c.kube.listAll(PODS, { namespace, labelSelector: `app.kubernetes.io/component=${component}` }))
+  ).items;
 }
 
 const podOf = (c: Cluster, name: string): Promise<Pod> => heard(() => c.kube.get(PODS, name, { namespace: NAMESPACE }));
@@ -45,10 +50,17 @@ const holder = (c: Cluster): Promise<string> => heard(() => leaseHolder(c));
 const kill = (c: Cluster, namespace: string, name: string): Promise<void> => heard(() => killPod(c, namespace, name));
 
 export async function replicasReady(c: Cluster, component: 'api' | 'controller', count = 2): Promise<void> {
-  await eventually(`${count} pods of the ${component} are ready`, 150, async () => (await podsOf(c, NAMESPACE, component)).filter(isReady).length >= count);
+  await eventually(
+    `${count} pods of the ${component} are ready`,
+    150,
+    async () => (await podsOf(c, NAMESPACE, component)).filter(isReady).length >= count,
+  );
 }
 
-/** One that has processes right now: the other fault may just have ended the one that was found first. Pods and holders of leases are named alike. */
+/**
+ * One that has processes right now: the other fault may just have ended the one that was found first. Pods and holders
+ * of leases are named alike.
+ */
 async function alive(what: string, find: () => Promise<string | undefined>): Promise<{ name: string; pids: number[] }> {
   return eventually(`${what} with a process`, 60, async () => {
     const name = (await find()) ?? '';
@@ -72,7 +84,8 @@ async function doesAnotherLead(c: Cluster, before: string): Promise<boolean> {
   const now = await holder(c);
   return now !== '' && now !== before;
 }
-const anotherLeads = (c: Cluster, before: string): Promise<unknown> => eventually('another leads', 40, () => doesAnotherLead(c, before));
+const anotherLeads = (c: Cluster, before: string): Promise<unknown> =>
+  eventually('another leads', 40, () => doesAnotherLead(c, before));
 
 export const leaderKilled: Injection = async (c) => {
   const { name: before, pids } = await alive('a leader', () => holder(c));
@@ -86,9 +99,18 @@ export const leaderPaused: Injection = async (c) => {
   signal(pids, 'SIGSTOP');
   const since = performance.now();
   try {
-    // Where a fault before this one killed the other often, the kubelet lets it wait for minutes: then nobody leads, and the pause ends past the lease.
-    const noneCan = async () => performance.now() - since > 15_000 && (await podsOf(c, NAMESPACE, 'controller')).every((pod) => pod.metadata.name === before.split('_')[0] || isHeldBack(pod));
-    await eventually('another leads, or none can', 40, async () => (await doesAnotherLead(c, before)) || (await noneCan()));
+    // Where a fault before this one killed the other often, the kubelet lets it wait for minutes: then nobody leads,
+    // and the pause ends past the lease.
+    const noneCan = async () =>
+      performance.now() - since > 15_000 &&
+      (await podsOf(c, NAMESPACE, 'controller')).every(
+        (pod) => pod.metadata.name === before.split('_')[0] || isHeldBack(pod),
+      );
+    await eventually(
+      'another leads, or none can',
+      40,
+      async () => (await doesAnotherLead(c, before)) || (await noneCan()),
+    );
     await moment(1_000);
   } finally {
     signal(pids, 'SIGCONT');
@@ -102,7 +124,13 @@ export const apiReplicasReplaced: Injection = async (c) => {
       // Deleted by a call whose answer did not come.
       if (!isKubeError(error, 'not-found')) throw error;
     });
-    await eventually('two others are ready', 120, async () => (await podsOf(c, NAMESPACE, 'api')).filter((pod) => isReady(pod) && pod.metadata.uid !== metadata.uid).length >= 2);
+    await eventually(
+      'two others are ready',
+      120,
+      async () =>
+        (await podsOf(c, NAMESPACE, 'api')).filter((pod) => isReady(pod) && pod.metadata.uid !== metadata.uid).length >=
+        2,
+    );
   }
 };
 
@@ -119,13 +147,18 @@ export const runnersKilled: Injection = async (c) => {
 export const agentsKilled = async (c: Cluster, seconds = 60): Promise<void> => {
   for (let round = 0; round < 2; round++) {
     const chosen = await eventually('runners that are ready', 60, async () => {
-      const ready = (await runners(c)).filter(isReady).map(({ metadata }) => metadata).filter(({ name }) => pidsOf('PY_POD_NAME', name).length > 0);
+      const ready = (await runners(c))
+        .filter(isReady)
+        .map(({ metadata }) => metadata)
+        .filter(({ name }) => pidsOf('PY_POD_NAME', name).length > 0);
       return ready.length > 0 && ready.slice(0, 2);
     });
     for (const { name } of chosen) signal(pidsOf('PY_POD_NAME', name), 'SIGKILL');
     await eventually('their pods are gone', seconds, async () => {
       const left = await runners(c);
-      return chosen.every(({ uid }) => !left.some(({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp === undefined));
+      return chosen.every(
+        ({ uid }) => !left.some(({ metadata }) => metadata.uid === uid && metadata.deletionTimestamp === undefined),
+      );
     });
   }
 };
@@ -143,7 +176,9 @@ export const bootingRunnersKilled: Injection = async (c) => {
 };
 
 async function statefulPodReplaced(c: Cluster, name: string, seconds: number): Promise<void> {
-  const { metadata: { uid } } = await podOf(c, name);
+  const {
+    metadata: { uid },
+  } = await podOf(c, name);
   await kill(c, NAMESPACE, name);
   await eventually(`${name} is back`, seconds, async () => {
     const pod = await c.kube.get(PODS, name, { namespace: NAMESPACE });
@@ -152,8 +187,10 @@ async function statefulPodReplaced(c: Cluster, name: string, seconds: number): P
 }
 
 /** Its streams lie on an emptyDir: they go with the pod. */
-export const natsWiped = (c: Cluster, seconds = 120): Promise<void> => statefulPodReplaced(c, 'probeyard-nats-0', seconds);
-export const postgresReplaced = (c: Cluster, seconds = 120): Promise<void> => statefulPodReplaced(c, 'probeyard-postgres-0', seconds);
+export const natsWiped = (c: Cluster, seconds = 120): Promise<void> =>
+  statefulPodReplaced(c, 'probeyard-nats-0', seconds);
+export const postgresReplaced = (c: Cluster, seconds = 120): Promise<void> =>
+  statefulPodReplaced(c, 'probeyard-postgres-0', seconds);
 
 /** The pod ended meanwhile, and its network with it. */
 function networkIsGone(error: unknown): void {
@@ -162,7 +199,8 @@ function networkIsGone(error: unknown): void {
 
 /** In the network of a pod, from the node: connections that stand are cut, too. */
 async function blocked(pid: number, rule: readonly string[], ms: number): Promise<void> {
-  const iptables = (action: '-I' | '-D') => run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
+  const iptables = (action: '-I' | '-D') =>
+    run('nsenter', ['--target', String(pid), '--net', 'iptables', '-w', action, ...rule]);
   await iptables('-I');
   try {
     await moment(ms);
@@ -173,40 +211,55 @@ async function blocked(pid: number, rule: readonly string[], ms: number): Promis
 
 export const postgresRefuses: Injection = async (c) => {
   // What runs inside the pod itself may go on: the reckoning reads there.
-  const pid = await eventually('Postgres has a process', 60, async () => sandboxOf(await podOf(c, 'probeyard-postgres-0')));
-  await blocked(pid, ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'], 20_000);
+  const pid = await eventually('Postgres has a process', 60, async () =>
+    sandboxOf(await podOf(c, 'probeyard-postgres-0')),
+  );
+  await blocked(
+    pid,
+    ['INPUT', '!', '-i', 'lo', '-p', 'tcp', '--dport', '5432', '-j', 'REJECT', '--reject-with', 'tcp-reset'],
+    20_000,
+  );
 };
 
 export const runnerCutOffFromNats: Injection = async (c) => {
-  const { pids: [pid] } = await alive('a runner that works', async () => {
+  const {
+    pids: [pid],
+  } = await alive('a runner that works', async () => {
     const { items } = await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE });
-    return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner?.pod;
+    return items.find(({ status }) => status?.runner !== undefined && status.completedAt === undefined)?.status?.runner
+      ?.pod;
   });
   // Longer than the leader lets a runner be silent: its job goes elsewhere, and what it then says comes too late.
   await blocked(pid!, ['OUTPUT', '-p', 'tcp', '--dport', '4222', '-j', 'DROP'], 25_000).catch(networkIsGone);
 };
 
-interface Running { pid: number; startedAt: number }
+interface Running {
+  pid: number;
+  startedAt: number;
+}
 
 /** Of a pod, oldest first, by the cgroup, which bears the pod's uid: some programs write over their environment. */
 function processesOf(pod: Pod): Running[] {
   const uid = pod.metadata.uid ?? '';
   const names = [uid, uid.replaceAll('-', '_')];
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const group = readFileSync(`/proc/${name}/cgroup`, 'utf8');
-      if (!names.some((part) => group.includes(`pod${part}`))) return [];
-      const startedAt = Number(readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]);
-      return [{ pid: Number(name), startedAt }];
-    } catch {
-      return [];
-    }
-  }).toSorted((one, other) => one.startedAt - other.startedAt);
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const group = readFileSync(`/proc/${name}/cgroup`, 'utf8');
+        if (!names.some((part) => group.includes(`pod${part}`))) return [];
+        const startedAt = Number(readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]);
+        return [{ pid: Number(name), startedAt }];
+      } catch {
+        return [];
+      }
+    })
+    .toSorted((one, other) => one.startedAt - other.startedAt);
 }
 
 /**
- * The sandbox of a pod: it began first and ends last. What is executed in a pod comes and goes; with one of those a rule in its
- * network could not be taken away again.
+ * The sandbox of a pod: it began first and ends last. What is executed in a pod comes and goes; with one of those a
+ * rule in its network could not be taken away again.
  */
 const sandboxOf = (pod: Pod): number | undefined => processesOf(pod)[0]?.pid;
 
@@ -229,11 +282,15 @@ async function stalled(pids: () => number[] | Promise<number[]>, times: number):
 
 async function workingIn(c: Cluster, name: string): Promise<number[]> {
   const pod = await podOf(c, name);
-  return processesOf(pod).slice(1).map(({ pid }) => pid);
+  return processesOf(pod)
+    .slice(1)
+    .map(({ pid }) => pid);
 }
 
-export const natsStalled = (c: Cluster, times = 3): Promise<void> => stalled(() => workingIn(c, 'probeyard-nats-0'), times);
-export const postgresStalled = (c: Cluster, times = 3): Promise<void> => stalled(() => workingIn(c, 'probeyard-postgres-0'), times);
+export const natsStalled = (c: Cluster, times = 3): Promise<void> =>
+  stalled(() => workingIn(c, 'probeyard-nats-0'), times);
+export const postgresStalled = (c: Cluster, times = 3): Promise<void> =>
+  stalled(() => workingIn(c, 'probeyard-postgres-0'), times);
 export const apiServerStalled = (_: Cluster, times = 3): Promise<void> => stalled(() => [apiServerPid()], times);
 
 function apiServerPid(): number {
@@ -254,15 +311,20 @@ export const apiServerUnreachable: Injection = async () => {
 
 export const apiServerRestarted: Injection = async () => {
   process.kill(apiServerPid(), 'SIGKILL');
-  const up = fork(join(import.meta.dirname, '..', 'cluster', 'up.ts'), ['--node-only'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const up = fork(join(import.meta.dirname, '..', 'cluster', 'up.ts'), ['--node-only'], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   let said = '';
-  up.stderr?.on('data', (text: Buffer) => { said += text.toString(); });
-  const [code] = await once(up, 'exit') as [number | null];
+  up.stderr?.on('data', (text: Buffer) => {
+    said += text.toString();
+  });
+  const [code] = (await once(up, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`the API server could not be started again: ${said}`);
 };
 
 export const jobsDeletedWithoutController: Injection = async (c) => {
-  const scale = (replicas: number) => c.kubectl('-n', NAMESPACE, 'scale', 'deployment/probeyard-controller', `--replicas=${replicas}`);
+  const scale = (replicas: number) =>
+    c.kubectl('-n', NAMESPACE, 'scale', 'deployment/probeyard-controller', `--replicas=${replicas}`);
   await scale(0);
   try {
     await eventually('no controller is left', 90, async () => (await podsOf(c, NAMESPACE, 'controller')).length === 0);
@@ -287,7 +349,14 @@ export const toolImagesGone: Injection = async (c) => {
 
 /** Images leave the node while `work` lasts. */
 export async function withoutImages(which: RegExp, work: () => Promise<void>): Promise<void> {
-  const ctr = (...args: string[]) => run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), ['-a', containerdSocket(NODE), '-n', 'k8s.io', ...args]);
+  const ctr = (...args: string[]) =>
+    run(join(import.meta.dirname, '..', '..', '.local', 'bin', 'ctr'), [
+      '-a',
+      containerdSocket(NODE),
+      '-n',
+      'k8s.io',
+      ...args,
+    ]);
   const names = (await ctr('images', 'ls', '-q')).split('\n').filter((name) => which.test(name));
   if (names.length === 0) throw new Error(`no image ${which} is on the node`);
   const kept = names.map((name) => `kept.invalid/${name.replaceAll(/[@:]/g, '/')}:kept`);

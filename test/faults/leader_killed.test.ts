@@ -6,7 +6,9 @@ import { leaderPod, settled, underLoad } from './load.ts';
 describe('the leader is killed with -9 under load', function () {
   this.timeout(300_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('every request has one end, no token is above its limit, and another leads within seconds', async () => {

@@ -1,4 +1,7 @@
-/** The next leader takes in what runs while no record of a token can be read: jobs made by hand, whose limits stand nowhere else. */
+/**
+ * The next leader takes in what runs while no record of a token can be read: jobs made by hand, whose limits stand
+ * nowhere else.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -50,25 +53,55 @@ describe('the leader is killed while Postgres is away, with more jobs by hand th
       jobs.set(job.metadata.name, job);
       most = Math.max(most, running().length);
     };
-    const running = () => [...jobs.values()].filter((job) => stateOf(job) === 'Running' && job.status?.completedAt === undefined);
-    const watch = startReflector<ProbeJob>({ client: c.kube, type: PROBE_JOBS, namespace: NAMESPACE, handlers: { add: look, update: look, delete: (job) => void jobs.delete(job.metadata.name) } });
+    const running = () =>
+      [...jobs.values()].filter((job) => stateOf(job) === 'Running' && job.status?.completedAt === undefined);
+    const watch = startReflector<ProbeJob>({
+      client: c.kube,
+      type: PROBE_JOBS,
+      namespace: NAMESPACE,
+      handlers: { add: look, update: look, delete: (job) => void jobs.delete(job.metadata.name) },
+    });
     await watch.synced;
     try {
       for (const name of names) {
-        const spec = { kind: 'file' as const, source: { url: `${origin.url}/tiny.mp4` }, tools: [{ name: 'ffprobe' as const, version: 'latest' }] };
+        const spec = {
+          kind: 'file' as const,
+          source: { url: `${origin.url}/tiny.mp4` },
+          tools: [{ name: 'ffprobe' as const, version: 'latest' }],
+        };
         await c.kube.create(PROBE_JOBS, { metadata: { name, namespace: NAMESPACE }, spec });
       }
-      await eventually(`${LIMIT} run, and the others wait`, 30, () =>
-        running().length === LIMIT && [...jobs.values()].filter((job) => stateOf(job) === 'TokenAtLimit').length === JOBS - LIMIT);
+      await eventually(
+        `${LIMIT} run, and the others wait`,
+        30,
+        () =>
+          running().length === LIMIT &&
+          [...jobs.values()].filter((job) => stateOf(job) === 'TokenAtLimit').length === JOBS - LIMIT,
+      );
       const first = running().map(({ metadata: { name } }) => name);
       await Promise.all([postgresRefuses(c), leaderKilled(c)]);
       // The new leader serves again once a job that is made now waits or runs.
       const probe = `away-${randomUUID().slice(0, 8)}`;
       names.push(probe);
-      await c.kube.create(PROBE_JOBS, { metadata: { name: probe, namespace: NAMESPACE }, spec: { kind: 'file', source: { url: `${origin.url}/tiny.mp4` }, tools: [{ name: 'ffprobe', version: 'latest' }] } });
-      await eventually('the new leader has taken in a further job', 60, () => stateOf(jobs.get(probe) ?? ({} as ProbeJob)) !== '');
+      await c.kube.create(PROBE_JOBS, {
+        metadata: { name: probe, namespace: NAMESPACE },
+        spec: {
+          kind: 'file',
+          source: { url: `${origin.url}/tiny.mp4` },
+          tools: [{ name: 'ffprobe', version: 'latest' }],
+        },
+      });
+      await eventually(
+        'the new leader has taken in a further job',
+        60,
+        () => stateOf(jobs.get(probe) ?? ({} as ProbeJob)) !== '',
+      );
       held.resolve();
-      await eventually('every job has an end', 90, () => jobs.size === names.length && [...jobs.values()].every(({ status }) => status?.completedAt !== undefined));
+      await eventually(
+        'every job has an end',
+        90,
+        () => jobs.size === names.length && [...jobs.values()].every(({ status }) => status?.completedAt !== undefined),
+      );
       assert.ok(most <= LIMIT, `${most} ran at once, the limit is ${LIMIT}`);
       for (const name of first) {
         const job = jobs.get(name) ?? assert.fail(`${name} is gone`);
@@ -82,7 +115,9 @@ describe('the leader is killed while Postgres is away, with more jobs by hand th
         return count === names.length && count;
       });
       await writeDown({ requests: names.length, recorded, statuses: {}, doubles: 0, most, limit: LIMIT });
-      console.log(`      at most ${most} of ${LIMIT} at once; ends: ${[...jobs.values()].map((job) => stateOf(job)).join(', ')}`);
+      console.log(
+        `      at most ${most} of ${LIMIT} at once; ends: ${[...jobs.values()].map((job) => stateOf(job)).join(', ')}`,
+      );
     } finally {
       held.resolve();
       await watch.stop();

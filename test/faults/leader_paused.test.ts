@@ -7,7 +7,9 @@ import { leaseHolder, settled, underLoad } from './load.ts';
 describe('the leader is paused past its lease, and goes on believing that it leads', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('another leads meanwhile; no request has two ends and no token is above its limit', async () => {
@@ -22,7 +24,12 @@ describe('the leader is paused past its lease, and goes on believing that it lea
   it('an admission of its term that comes late is refused by the API server', async () => {
     const id = (await c.probe({ url: `${(await c.origin()).url}/tiny.mp4` })).headers.get('x-request-id') ?? '';
     const { spec } = await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE });
-    const late = c.kube.mergePatchStatus(PROBE_JOBS, id, { admittedBy: { holder: 'paused', epoch: (spec?.leaseTransitions ?? 0) - 1 }, attempts: 2 }, { namespace: NAMESPACE });
+    const late = c.kube.mergePatchStatus(
+      PROBE_JOBS,
+      id,
+      { admittedBy: { holder: 'paused', epoch: (spec?.leaseTransitions ?? 0) - 1 }, attempts: 2 },
+      { namespace: NAMESPACE },
+    );
     await assert.rejects(late, { code: 'forbidden', message: /another controller leads since/ });
   });
 });

@@ -1,6 +1,7 @@
 /**
- * What each process of the product holds open: its connections to NATS, Postgres and the API server, from the node's own tables,
- * and the watches that the API server counts. A fault may break any of them; afterwards there are as many as before, and no more.
+ * What each process of the product holds open: its connections to NATS, Postgres and the API server, from the node's
+ * own tables, and the watches that the API server counts. A fault may break any of them; afterwards there are as many
+ * as before, and no more.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
@@ -8,47 +9,70 @@ import type { Cluster } from '../cluster/fixture.ts';
 
 const ROLES = ['api', 'controller', 'runner'] as const;
 type Role = (typeof ROLES)[number];
-const ROLE_OF: Readonly<Record<Role, RegExp>> = { api: /^probeyard-api-/, controller: /^probeyard-controller-/, runner: /^runner-/ };
+const ROLE_OF: Readonly<Record<Role, RegExp>> = {
+  api: /^probeyard-api-/,
+  controller: /^probeyard-controller-/,
+  runner: /^runner-/,
+};
 const SERVERS = ['nats', 'postgres', 'kubernetes'] as const;
 type Server = (typeof SERVERS)[number];
 
-export interface Links { role: Role; pod: string; pid: number; to: Record<Server, number> }
+export interface Links {
+  role: Role;
+  pod: string;
+  pid: number;
+  to: Record<Server, number>;
+}
 
 const ESTABLISHED = '01';
 
-interface Service { metadata: { name: string }; spec: { clusterIP?: string; ports?: { port: number }[] } }
+interface Service {
+  metadata: { name: string };
+  spec: { clusterIP?: string; ports?: { port: number }[] };
+}
 
 /** `0A010203:10E8` of /proc/net/tcp: the address in the machine's byte order, the port in the network's. */
 const endpoint = (address: string, port: number): string =>
-  `${address.split('.').toReversed().map((part) => Number(part).toString(16).padStart(2, '0')).join('')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
+  `${address
+    .split('.')
+    .toReversed()
+    .map((part) => Number(part).toString(16).padStart(2, '0'))
+    .join('')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
 
 /** Peers of the established TCP connections that this very process holds; others share its network. */
 function peersOf(pid: number): string[] {
-  const own = new Set(readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
-    } catch {
-      // Closed between the two looks.
-      return [];
-    }
-  }));
-  return readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1).flatMap((line) => {
-    const fields = line.trim().split(/\s+/);
-    return fields[3] === ESTABLISHED && own.has(fields[9] ?? '') ? [fields[2] ?? ''] : [];
-  });
+  const own = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
+      } catch {
+        // Closed between the two looks.
+        return [];
+      }
+    }),
+  );
+  return readFileSync(`/proc/${pid}/net/tcp`, 'utf8')
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => {
+      const fields = line.trim().split(/\s+/);
+      return fields[3] === ESTABLISHED && own.has(fields[9] ?? '') ? [fields[2] ?? ''] : [];
+    });
 }
 
 /** The main process of each container that has a role in the product. */
 function mainProcesses(): { role: Role; pod: string; pid: number }[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const pod = /\0PY_POD_NAME=([^\0]+)\0/.exec(`\0${readFileSync(`/proc/${name}/environ`, 'latin1')}`)?.[1];
-      const role = ROLES.find((one) => pod !== undefined && ROLE_OF[one].test(pod));
-      return pod === undefined || role === undefined ? [] : [{ role, pod, pid: Number(name) }];
-    } catch {
-      return [];
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const pod = /\0PY_POD_NAME=([^\0]+)\0/.exec(`\0${readFileSync(`/proc/${name}/environ`, 'latin1')}`)?.[1];
+        const role = ROLES.find((one) => pod !== undefined && ROLE_OF[one].test(pod));
+        return pod === undefined || role === undefined ? [] : [{ role, pod, pid: Number(name) }];
+      } catch {
+        return [];
+      }
+    });
 }
 
 async function links(c: Cluster): Promise<Links[]> {
@@ -59,12 +83,18 @@ async function links(c: Cluster): Promise<Links[]> {
     if (spec?.clusterIP === undefined || port === undefined) throw new Error(`there is no service ${name}`);
     return endpoint(spec.clusterIP, port.port);
   };
-  const peers: Record<Server, string> = { nats: serviceOf('probeyard-nats'), postgres: serviceOf('probeyard-postgres'), kubernetes: serviceOf('kubernetes') };
+  const peers: Record<Server, string> = {
+    nats: serviceOf('probeyard-nats'),
+    postgres: serviceOf('probeyard-postgres'),
+    kubernetes: serviceOf('kubernetes'),
+  };
   return mainProcesses().flatMap(({ role, pod, pid }) => {
     try {
       const open = peersOf(pid);
       const count = (server: Server): number => open.filter((peer) => peer === peers[server]).length;
-      return [{ role, pod, pid, to: { nats: count('nats'), postgres: count('postgres'), kubernetes: count('kubernetes') } }];
+      return [
+        { role, pod, pid, to: { nats: count('nats'), postgres: count('postgres'), kubernetes: count('kubernetes') } },
+      ];
     } catch {
       // It ended meanwhile.
       return [];
@@ -85,21 +115,35 @@ async function watches(c: Cluster): Promise<Record<string, number>> {
 }
 
 /** Of each role the most that one of its processes holds. */
-const mostOf = (all: readonly Links[], role: Role, server: Server): number => Math.max(0, ...all.filter((one) => one.role === role).map(({ to }) => to[server]));
+const mostOf = (all: readonly Links[], role: Role, server: Server): number =>
+  Math.max(0, ...all.filter((one) => one.role === role).map(({ to }) => to[server]));
 
-export interface Held { links: Links[]; watches: Record<string, number> }
+export interface Held {
+  links: Links[];
+  watches: Record<string, number>;
+}
 export const held = async (c: Cluster): Promise<Held> => ({ links: await links(c), watches: await watches(c) });
 
-/** A pool of ten, whose connections are closed after a minute of rest, and two that listen: for changed tokens, and in the API for webhooks. */
+/**
+ * A pool of ten, whose connections are closed after a minute of rest, and two that listen: for changed tokens, and in
+ * the API for webhooks.
+ */
 const POSTGRES_AT_MOST = 12;
 
 /** Throws what is wrong, for a wait that looks again. */
 export function assertHeldAsBefore(now: Held, before: Held): void {
   for (const { pod, pid, role, to } of now.links) {
     assert.equal(to.nats, 1, `${pod} (${pid}) holds ${to.nats} connections to NATS`);
-    if (role !== 'runner') assert.ok(to.postgres >= 1 && to.postgres <= POSTGRES_AT_MOST, `${pod} (${pid}) holds ${to.postgres} connections to Postgres`);
+    if (role !== 'runner')
+      assert.ok(
+        to.postgres >= 1 && to.postgres <= POSTGRES_AT_MOST,
+        `${pod} (${pid}) holds ${to.postgres} connections to Postgres`,
+      );
     const most = mostOf(before.links, role, 'kubernetes') + 1;
-    assert.ok(to.kubernetes <= most, `${pod} (${pid}) holds ${to.kubernetes} connections to the API server, ${most} at most before`);
+    assert.ok(
+      to.kubernetes <= most,
+      `${pod} (${pid}) holds ${to.kubernetes} connections to the API server, ${most} at most before`,
+    );
   }
   assert.deepEqual(now.watches, before.watches, 'watches of the API server');
 }

@@ -1,6 +1,7 @@
 /**
- * A steady load over some tokens while something breaks, and the reckoning afterwards: from Postgres, from the API server and from
- * the callers' own record of what they were told. Every accepted request has exactly one end; no token was ever above its limit.
+ * A steady load over some tokens while something breaks, and the reckoning afterwards: from Postgres, from the API
+ * server and from the callers' own record of what they were told. Every accepted request has exactly one end; no token
+ * was ever above its limit.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -15,10 +16,24 @@ import { memory } from './memory.ts';
 import { writeDown } from './note.ts';
 import { isHarmed, paceOf } from './pace.ts';
 
-export interface LoadPlan { jobs: number; tokens: number; limit: number; callersPerToken: number; sourceDelayMs: number; queueTimeoutMs?: number }
+export interface LoadPlan {
+  jobs: number;
+  tokens: number;
+  limit: number;
+  callersPerToken: number;
+  sourceDelayMs: number;
+  queueTimeoutMs?: number;
+}
 const PLAN: LoadPlan = { jobs: 200, tokens: 5, limit: 4, callersPerToken: 8, sourceDelayMs: 150 };
 
-interface Told { id: string | null; status: number; ms: number; token: string; /** When the answer was there, from the start of the load. */ at: number; error?: string }
+interface Told {
+  id: string | null;
+  status: number;
+  ms: number;
+  token: string;
+  /** When the answer was there, from the start of the load. */ at: number;
+  error?: string;
+}
 
 export interface Reckoning {
   told: Told[];
@@ -35,13 +50,16 @@ export interface Reckoning {
 /** Processes of this node by an environment variable of theirs: how a test finds the one that it kills. */
 export function pidsOf(variable: string, value: string): number[] {
   const wanted = `\0${variable}=${value}\0`;
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(wanted);
-    } catch {
-      return false;
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(wanted);
+      } catch {
+        return false;
+      }
+    });
 }
 
 /** Who holds the lease: a process, `pod_something`. A container that was restarted is another one in the same pod. */
@@ -50,7 +68,11 @@ export const leaseHolder = async (c: Cluster): Promise<string> =>
 
 export const leaderPod = async (c: Cluster): Promise<string> => (await leaseHolder(c)).split('_')[0]!;
 
-export async function underLoad(c: Cluster, fault: () => Promise<void>, changes: Partial<LoadPlan> = {}): Promise<Reckoning> {
+export async function underLoad(
+  c: Cluster,
+  fault: () => Promise<void>,
+  changes: Partial<LoadPlan> = {},
+): Promise<Reckoning> {
   const plan = { ...PLAN, ...changes };
   const memoryBefore = memory('Rss');
   const heldBefore = await held(c);
@@ -68,15 +90,24 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
     most[token] = Math.max(most[token] ?? 0, set.size);
   };
   const watch = startReflector<ProbeJob>({
-    client: c.kube, type: PROBE_JOBS, namespace: NAMESPACE,
+    client: c.kube,
+    type: PROBE_JOBS,
+    namespace: NAMESPACE,
     handlers: { add: (job) => note(job, false), update: (job) => note(job, false), delete: (job) => note(job, true) },
   });
   await watch.synced;
 
   const origin = await c.origin((_request, response) => {
-    setTimeout(() => response.writeHead(200, { 'content-length': TEXT.length, 'content-type': 'text/plain' }).end(TEXT), plan.sourceDelayMs);
+    setTimeout(
+      () => response.writeHead(200, { 'content-length': TEXT.length, 'content-type': 'text/plain' }).end(TEXT),
+      plan.sourceDelayMs,
+    );
   });
-  const asked = { url: `${origin.url}/clip.mp4`, only: 'ffprobe', ...(plan.queueTimeoutMs === undefined ? {} : { queue_timeout: plan.queueTimeoutMs }) };
+  const asked = {
+    url: `${origin.url}/clip.mp4`,
+    only: 'ffprobe',
+    ...(plan.queueTimeoutMs === undefined ? {} : { queue_timeout: plan.queueTimeoutMs }),
+  };
   const told: Told[] = [];
   const started = performance.now();
   let left = plan.jobs;
@@ -87,12 +118,25 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
       const began = performance.now();
       try {
         const { status, json, headers } = await c.probe(asked, { token });
-        told.push({ id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null, status, ms: performance.now() - began, at: performance.now() - started, token });
+        told.push({
+          id: headers.get('x-request-id') ?? json.metadata?.request_id ?? null,
+          status,
+          ms: performance.now() - began,
+          at: performance.now() - started,
+          token,
+        });
         // Not in a tight loop while every request is refused.
         if (status >= 500) await delay(250);
       } catch (error) {
         // The way to an API replica broke: the caller knows no more than that.
-        told.push({ id: null, status: 0, ms: performance.now() - began, at: performance.now() - started, error: String((error as Error).cause ?? error), token });
+        told.push({
+          id: null,
+          status: 0,
+          ms: performance.now() - began,
+          at: performance.now() - started,
+          error: String((error as Error).cause ?? error),
+          token,
+        });
         await delay(250);
       }
     }
@@ -107,7 +151,11 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   await Promise.all(callers);
 
   const list = [...ids].join(',');
-  await eventually('no request is left open', 120, async () => (await c.sql(`select count(*) from requests where token_id in (${list}) and state = 'open'`)) === '0');
+  await eventually(
+    'no request is left open',
+    120,
+    async () => (await c.sql(`select count(*) from requests where token_id in (${list}) and state = 'open'`)) === '0',
+  );
   const rows = JSON.parse(
     await c.sql(`select coalesce(json_agg(json_build_object('id', r.id, 'state', r.state, 'status', r.status, 'reason', r.reason, 'has_body', r.has_body,
       'envelopes', (select count(*) from envelopes e where e.id = r.id))), '[]') from requests r where r.token_id in (${list})`),
@@ -124,7 +172,8 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
       assert.notEqual(status, 200, `${id} was answered with a result that is not recorded`);
       continue;
     }
-    if (status === 200) assert.equal(row.status, 200, `${id}: the caller was told 200, the record says ${row.status} ${row.reason}`);
+    if (status === 200)
+      assert.equal(row.status, 200, `${id}: the caller was told 200, the record says ${row.status} ${row.reason}`);
   }
   // Whoever was told 429 or 500 can read what became of the request in the end.
   for (const { id, token } of told.filter((answer) => answer.status >= 429 && byId.has(answer.id ?? '')).slice(0, 10)) {
@@ -132,13 +181,19 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
     const { status } = await c.get(`/v1/probe/${id}`, token);
     assert.equal(status, row?.status, `${id} read back`);
   }
-  const usage = await c.sql(`select coalesce(sum(requests), 0) from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id in (${list})`);
+  const usage = await c.sql(
+    `select coalesce(sum(requests), 0) from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id in (${list})`,
+  );
   assert.equal(Number(usage), rows.length, 'usage equals the recorded requests');
-  for (const [token, count] of Object.entries(most)) assert.ok(count <= plan.limit, `token ${token} had ${count} running, its limit is ${plan.limit}`);
+  for (const [token, count] of Object.entries(most))
+    assert.ok(count <= plan.limit, `token ${token} had ${count} running, its limit is ${plan.limit}`);
   for (const { ms } of told) assert.ok(ms < 150_000, 'every caller was told something in time');
 
-  await eventually('every job\'s status shows an end', 60, async () =>
-    (await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE })).items.every((job) => !ids.has(job.spec.token?.id ?? 0) || job.status?.completedAt !== undefined));
+  await eventually("every job's status shows an end", 60, async () =>
+    (await c.kube.listAll(PROBE_JOBS, { namespace: NAMESPACE })).items.every(
+      (job) => !ids.has(job.spec.token?.id ?? 0) || job.status?.completedAt !== undefined,
+    ),
+  );
   await watch.stop();
   await eventually('every process holds as many connections and watches as before', 90, async () => {
     assertHeldAsBefore(await held(c), heldBefore);
@@ -146,20 +201,42 @@ export async function underLoad(c: Cluster, fault: () => Promise<void>, changes:
   });
   const pace = paceBefore && { before: paceBefore, after: await paceOf(c) };
   const broken = told.filter(({ status }) => status === 0);
-  if (broken.length > 0) console.log(`      broken connections: ${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`);
+  if (broken.length > 0)
+    console.log(
+      `      broken connections: ${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`,
+    );
   const statuses: Record<string, number> = {};
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1;
   const longestGapMs = longestGap(told.filter(({ status }) => status === 200).map(({ at }) => at));
-  const reckoning = { told, ids: [...ids], total: told.length, statuses, most, ms: performance.now() - started, longestGapMs };
+  const reckoning = {
+    told,
+    ids: [...ids],
+    total: told.length,
+    statuses,
+    most,
+    ms: performance.now() - started,
+    longestGapMs,
+  };
   await writeDown({
-    requests: told.length, recorded: rows.length, statuses, doubles: rows.length - byId.size, most: Math.max(0, ...Object.values(most)), limit: plan.limit, longestGapMs: Math.round(longestGapMs), ms: Math.round(reckoning.ms), pace,
+    requests: told.length,
+    recorded: rows.length,
+    statuses,
+    doubles: rows.length - byId.size,
+    most: Math.max(0, ...Object.values(most)),
+    limit: plan.limit,
+    longestGapMs: Math.round(longestGapMs),
+    ms: Math.round(reckoning.ms),
+    pace,
     memory: { before: memoryBefore, after: memory('Rss') },
   });
   if (pace && isHarmed(pace.after, pace.before)) assert.fail(`slower than before the fault: ${JSON.stringify(pace)}`);
   return reckoning;
 }
 
-/** While a part is away so many are told 200 all the same, and the others a 503, a 500 or that their connection broke: nothing else would be true. */
+/**
+ * While a part is away so many are told 200 all the same, and the others a 503, a 500 or that their connection broke:
+ * nothing else would be true.
+ */
 export function assertTold({ statuses, total, ms }: Reckoning, share: number, { queueTimeouts = false } = {}): void {
   const { 200: good = 0, 503: away = 0, 500: ours = 0, 0: broken = 0 } = statuses;
   // A part that is away for longer than a request may wait in the queue.
@@ -180,8 +257,16 @@ const TEXT = 'not a media file, and quickly seen to be none';
 /** Nothing of a fault may stay: the pools are whole again, and no pod is there that no pool knows. */
 export async function settled(c: Cluster): Promise<void> {
   await eventually('the pools serve again', 120, async () => {
-    const pods = await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: 'app.kubernetes.io/component=runner' });
-    return pods.items.length > 0 && pods.items.every(({ status, metadata }) => metadata.deletionTimestamp !== undefined || status?.phase === 'Running');
+    const pods = await c.kube.listAll(PODS, {
+      namespace: RUNNERS,
+      labelSelector: 'app.kubernetes.io/component=runner',
+    });
+    return (
+      pods.items.length > 0 &&
+      pods.items.every(
+        ({ status, metadata }) => metadata.deletionTimestamp !== undefined || status?.phase === 'Running',
+      )
+    );
   });
 }
 

@@ -1,7 +1,13 @@
-/** Whether faults that take minutes are run at their full length: by `make faults` and with `FAULTS=all`, not in the tests of every change. */
+/**
+ * Whether faults that take minutes are run at their full length: by `make faults` and with `FAULTS=all`, not in the
+ * tests of every change.
+ */
 export const inFull = (): boolean => process.env['FAULTS_FILE'] !== undefined || process.env['FAULTS'] === 'all';
 
-export function unlessLong(context: Mocha.Context, reason = 'it rolls the whole release twice, which takes minutes'): void {
+export function unlessLong(
+  context: Mocha.Context,
+  reason = 'it rolls the whole release twice, which takes minutes',
+): void {
   if (inFull()) return;
   console.log(`    skipped: ${reason}; make faults runs it, or FAULTS=all`);
   context.skip();

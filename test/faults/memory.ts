@@ -1,7 +1,10 @@
 /** Resident memory of the parts of the product that run on this node, in MB. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
-/** A pod is known by the name that its processes are given; some of them (Postgres') write over their environment, and share its host name. */
+/**
+ * A pod is known by the name that its processes are given; some of them (Postgres') write over their environment, and
+ * share its host name.
+ */
 const POD_OF = {
   api: /\0HOSTNAME=probeyard-api-/,
   controller: /\0HOSTNAME=probeyard-controller-/,
@@ -12,22 +15,37 @@ const POD_OF = {
 export type Part = keyof typeof POD_OF;
 export const PARTS = Object.keys(POD_OF) as Part[];
 
-interface Process { part: Part | undefined; pod: string; kb: number }
+interface Process {
+  part: Part | undefined;
+  pod: string;
+  kb: number;
+}
 
 /** Rss: pages that processes share count in each of them. Pss: they are shared out among them. */
 export type Measure = 'Rss' | 'Pss';
 
 function processes(measure: Measure): Process[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
-    try {
-      const environment = `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`;
-      const part = PARTS.find((name) => POD_OF[name].test(environment));
-      return [{ part, pod: readlinkSync(`/proc/${pid}/ns/uts`), kb: Number(new RegExp(`^${measure}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) }];
-    } catch {
-      // It ended meanwhile.
-      return [];
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const environment = `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`;
+        const part = PARTS.find((name) => POD_OF[name].test(environment));
+        return [
+          {
+            part,
+            pod: readlinkSync(`/proc/${pid}/ns/uts`),
+            kb: Number(
+              new RegExp(`^${measure}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ??
+                0,
+            ),
+          },
+        ];
+      } catch {
+        // It ended meanwhile.
+        return [];
+      }
+    });
 }
 
 /** Of each part: all of its replicas together; of the runners, which come and go, the largest pod. */
@@ -38,5 +56,11 @@ export function memory(measure: Measure): Record<Part, number> {
   for (const { pod, kb } of all) pods.set(pod, (pods.get(pod) ?? 0) + kb / 1024);
   const of = (part: Part) => [...pods].filter(([pod]) => partOf.get(pod) === part).map(([, mb]) => mb);
   const sum = (values: number[]) => Math.round(values.reduce((total, value) => total + value, 0));
-  return { api: sum(of('api')), controller: sum(of('controller')), nats: sum(of('nats')), postgres: sum(of('postgres')), runner: Math.round(Math.max(0, ...of('runner'))) };
+  return {
+    api: sum(of('api')),
+    controller: sum(of('controller')),
+    nats: sum(of('nats')),
+    postgres: sum(of('postgres')),
+    runner: Math.round(Math.max(0, ...of('runner'))),
+  };
 }

@@ -5,7 +5,9 @@ import { assertTold, settled, underLoad } from './load.ts';
 describe('NATS is restarted under load', function () {
   this.timeout(300_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('no request is lost or doubled, and no token is above its limit', async () => {

@@ -1,4 +1,7 @@
-/** What a fault's test counted, for the table of all of them (table.ts): a line of JSON in the file that FAULTS_FILE names. */
+/**
+ * What a fault's test counted, for the table of all of them (table.ts): a line of JSON in the file that FAULTS_FILE
+ * names.
+ */
 import { appendFile } from 'node:fs/promises';
 import type { Part } from './memory.ts';
 import type { Pace } from './pace.ts';

@@ -1,8 +1,14 @@
-/** How fast the product is at rest: one warm caller, then eight. Taken before a fault and after it, a lasting harm shows. */
+/**
+ * How fast the product is at rest: one warm caller, then eight. Taken before a fault and after it, a lasting harm
+ * shows.
+ */
 import { median } from '../../bench/statistics.ts';
 import { fixtures, type Cluster } from '../cluster/fixture.ts';
 
-export interface Pace { warmMs: number; perSecond: number }
+export interface Pace {
+  warmMs: number;
+  perSecond: number;
+}
 
 const ALONE = 40;
 const TOGETHER = 80;
@@ -22,10 +28,18 @@ export async function paceOf(c: Cluster): Promise<Pace> {
   for (let index = 0; index < ALONE; index++) alone.push(await probe());
   const began = performance.now();
   let left = TOGETHER;
-  await Promise.all(Array.from({ length: CALLERS }, async () => { while (left-- > 0) await probe(); }));
+  await Promise.all(
+    Array.from({ length: CALLERS }, async () => {
+      while (left-- > 0) await probe();
+    }),
+  );
   return { warmMs: median(alone), perSecond: TOGETHER / ((performance.now() - began) / 1000) };
 }
 
-/** Two runs of a machine at rest differ by up to 1.6; a harm that lasts, such as every second connect that waits, is far above. */
+/**
+ * Two runs of a machine at rest differ by up to 1.6; a harm that lasts, such as every second connect that waits, is far
+ * above.
+ */
 const HARM = 2;
-export const isHarmed = (now: Pace, before: Pace): boolean => now.warmMs > before.warmMs * HARM || now.perSecond < before.perSecond / HARM;
+export const isHarmed = (now: Pace, before: Pace): boolean =>
+  now.warmMs > before.warmMs * HARM || now.perSecond < before.perSecond / HARM;

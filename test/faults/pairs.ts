@@ -7,12 +7,28 @@ import { killPod, moment, settled } from './load.ts';
 
 /** Those that leave the node's own control plane alone may meet any other. */
 const DRAWN = [
-  'leaderKilled', 'leaderPaused', 'apiReplicasReplaced', 'runnersKilled', 'agentsKilled', 'bootingRunnersKilled', 'natsWiped', 'postgresReplaced', 'postgresRefuses',
-  'apiServerUnreachable', 'runnerCutOffFromNats', 'toolImagesGone', 'natsStalledOnce', 'postgresStalledOnce',
+  'leaderKilled',
+  'leaderPaused',
+  'apiReplicasReplaced',
+  'runnersKilled',
+  'agentsKilled',
+  'bootingRunnersKilled',
+  'natsWiped',
+  'postgresReplaced',
+  'postgresRefuses',
+  'apiServerUnreachable',
+  'runnerCutOffFromNats',
+  'toolImagesGone',
+  'natsStalledOnce',
+  'postgresStalledOnce',
 ] as const satisfies readonly (keyof typeof injections)[];
 export type FaultName = (typeof DRAWN)[number];
 
-export interface Pair { first: FaultName; second: FaultName; /** How long after the first. */ afterMs: number }
+export interface Pair {
+  first: FaultName;
+  second: FaultName;
+  /** How long after the first. */ afterMs: number;
+}
 
 /** Mulberry32: small, even enough for a draw, and the same everywhere. */
 export function seeded(seed: number): () => number {
@@ -42,7 +58,10 @@ export async function injectPair(c: Cluster, { first, second, afterMs }: Pair): 
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
-/** Both replicas of each part are there for the next round. A container that was killed often waits for minutes to be started again, as the kubelet has it: its pod is replaced. */
+/**
+ * Both replicas of each part are there for the next round. A container that was killed often waits for minutes to be
+ * started again, as the kubelet has it: its pod is replaced.
+ */
 export async function whole(c: Cluster): Promise<void> {
   await settled(c);
   const { items } = await c.kube.listAll(PODS, { namespace: NAMESPACE });

@@ -1,6 +1,6 @@
 /**
- * Load on one controller between real servers (test/controller/cluster_parts.ts), and the reckoning afterwards: from Postgres, from
- * the API server, and from what callers were told.
+ * Load on one controller between real servers (test/controller/cluster_parts.ts), and the reckoning afterwards: from
+ * Postgres, from the API server, and from what callers were told.
  */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
@@ -12,32 +12,64 @@ import { writeDown } from './note.ts';
 const TOKENS = 5;
 const LIMIT = 4;
 
-export async function partLoad(cluster: Cluster, jobs: number, options: SubmitOptions = {}): Promise<{ tokens: number[]; submitted: Submitted[] }> {
+export async function partLoad(
+  cluster: Cluster,
+  jobs: number,
+  options: SubmitOptions = {},
+): Promise<{ tokens: number[]; submitted: Submitted[] }> {
   const tokens = await Promise.all(Array.from({ length: TOKENS }, () => cluster.newToken(LIMIT)));
   const submitted: Submitted[] = [];
   for (let at = 0; at < jobs; at += TOKENS) {
-    submitted.push(...await Promise.all(tokens.slice(0, jobs - at).map((token) => cluster.submit({ token, ...options }))));
+    submitted.push(
+      ...(await Promise.all(tokens.slice(0, jobs - at).map((token) => cluster.submit({ token, ...options })))),
+    );
   }
   return { tokens, submitted };
 }
 
-export interface PartReckoning { ends: Record<string, number>; most: number; secondTold: number }
+export interface PartReckoning {
+  ends: Record<string, number>;
+  most: number;
+  secondTold: number;
+}
 
 /** Every request has exactly one end, which everybody was told; usage equals it; no token was above its limit. */
-export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: number[]; submitted: Submitted[] }, deadlineMs = 60_000, again = false): Promise<PartReckoning> {
+export async function reckon(
+  cluster: Cluster,
+  { tokens, submitted }: { tokens: number[]; submitted: Submitted[] },
+  deadlineMs = 60_000,
+  again = false,
+): Promise<PartReckoning> {
   const { sql, store } = cluster.servers.stored;
   const ids = submitted.map(({ id }) => id);
   await until('every request has an end', async () => (await store.closedAmong(ids)).size === ids.length, deadlineMs);
-  await until('every job shows its end', async () => {
-    const { items } = await cluster.kube.listAll(PROBE_JOBS, { namespace: cluster.namespace });
-    return items.every((job) => job.status?.completedAt !== undefined && stateOf(job) !== 'Running');
-  }, deadlineMs);
+  await until(
+    'every job shows its end',
+    async () => {
+      const { items } = await cluster.kube.listAll(PROBE_JOBS, { namespace: cluster.namespace });
+      return items.every((job) => job.status?.completedAt !== undefined && stateOf(job) !== 'Running');
+    },
+    deadlineMs,
+  );
 
-  const rows = await sql<{ id: string; state: string; status: number; reason: string; has_body: boolean; envelopes: string; io: string }>(
-    `select r.id, r.state, r.status, r.reason, r.has_body, (select count(*) from envelopes e where e.id = r.id) envelopes from requests r where r.id = any($1)`, [ids]);
+  const rows = await sql<{
+    id: string;
+    state: string;
+    status: number;
+    reason: string;
+    has_body: boolean;
+    envelopes: string;
+    io: string;
+  }>(
+    `select r.id, r.state, r.status, r.reason, r.has_body, (select count(*) from envelopes e where e.id = r.id) envelopes from requests r where r.id = any($1)`,
+    [ids],
+  );
   assert.equal(rows.length, ids.length, 'each is recorded, once');
   for (const row of rows) assert.equal(Number(row.envelopes), row.has_body ? 1 : 0, `envelopes of ${row.id}`);
-  const [usage] = await sql<{ requests: string }>('select coalesce(sum(requests), 0) requests from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id = any($1)', [tokens]);
+  const [usage] = await sql<{ requests: string }>(
+    'select coalesce(sum(requests), 0) requests from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id = any($1)',
+    [tokens],
+  );
   assert.equal(Number(usage?.requests), ids.length, 'usage equals the recorded requests');
 
   let secondTold = 0;
@@ -45,7 +77,8 @@ export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: 
   for (const row of rows) {
     const told = cluster.told.get(row.id) ?? [];
     if (told.length > 1) secondTold++;
-    for (const { status } of told) assert.equal(status, row.status, `${row.id} was told ${status}, recorded is ${row.status}`);
+    for (const { status } of told)
+      assert.equal(status, row.status, `${row.id} was told ${status}, recorded is ${row.status}`);
   }
   const most = Math.max(...tokens.map((token) => cluster.most(token)));
   assert.ok(most <= LIMIT, `a token had ${most} at once, its limit is ${LIMIT}`);
@@ -53,6 +86,14 @@ export async function reckon(cluster: Cluster, { tokens, submitted }: { tokens: 
   for (const { reason } of rows) ends[reason] = (ends[reason] ?? 0) + 1;
   const statuses: Record<string, number> = {};
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
-  if (!again) await writeDown({ requests: ids.length, recorded: rows.length, statuses, doubles: rows.length - new Set(rows.map(({ id }) => id)).size, most, limit: LIMIT });
+  if (!again)
+    await writeDown({
+      requests: ids.length,
+      recorded: rows.length,
+      statuses,
+      doubles: rows.length - new Set(rows.map(({ id }) => id)).size,
+      most,
+      limit: LIMIT,
+    });
   return { ends, most, secondTold };
 }

@@ -5,7 +5,9 @@ import { assertTold, settled, underLoad } from './load.ts';
 describe('Postgres refuses connections for 20 seconds', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('nothing is recorded twice or forgotten', async () => {
@@ -13,7 +15,13 @@ describe('Postgres refuses connections for 20 seconds', function () {
     assertTold(await underLoad(c, () => postgresRefuses(c)), 0.3);
     await settled(c);
     // Clients heard that they were cut off; the server never did, and has to notice by itself.
-    await eventually('the sessions that were cut off are gone', 90, async () =>
-      (await c.sql(`select count(*) from pg_stat_activity where client_addr is not null and backend_start < '${before}'`)) === '0');
+    await eventually(
+      'the sessions that were cut off are gone',
+      90,
+      async () =>
+        (await c.sql(
+          `select count(*) from pg_stat_activity where client_addr is not null and backend_start < '${before}'`,
+        )) === '0',
+    );
   });
 });

@@ -12,9 +12,12 @@ const JOBS = 200;
 describe('a runner answers twice, or its first answer comes after the second attempt was recorded', function () {
   this.timeout(120_000);
   let cluster: Cluster;
-  beforeEach(async () => { cluster = await startCluster({ pools: { short: { minReady: 12, maxPods: 24 } } }); });
+  beforeEach(async () => {
+    cluster = await startCluster({ pools: { short: { minReady: 12, maxPods: 24 } } });
+  });
   afterEach(() => cluster.stop());
-  const ready = () => until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
+  const ready = () =>
+    until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
 
   /** As a runner of another make might: without the id by which JetStream knows a message that comes twice. */
   async function publish({ job, attempt, epoch }: Go, order: Go, uid: string, ioUsage: number): Promise<void> {
@@ -22,7 +25,7 @@ describe('a runner answers twice, or its first answer comes after the second att
     await cluster.servers.bus.js.publish(SUBJECT.result(uid), new TextEncoder().encode(JSON.stringify(header)));
   }
 
-  it('each of 200 jobs on 5 tokens is answered three times, before and after the runner\'s own word: one end each', async () => {
+  it("each of 200 jobs on 5 tokens is answered three times, before and after the runner's own word: one end each", async () => {
     const { controller, runners } = cluster;
     await controller();
     await ready();
@@ -30,9 +33,11 @@ describe('a runner answers twice, or its first answer comes after the second att
     const sent: Promise<void>[] = [];
     runners.behaviour.go = (order, { uid }) => {
       const says = (ms: number) => {
-        sent.push(new Promise<void>((resolve, reject) => {
-          setTimeout(() => publish(order, order, uid, 500_000 + ms).then(resolve, reject), ms);
-        }));
+        sent.push(
+          new Promise<void>((resolve, reject) => {
+            setTimeout(() => publish(order, order, uid, 500_000 + ms).then(resolve, reject), ms);
+          }),
+        );
         extra += 1;
       };
       says(5);
@@ -46,8 +51,14 @@ describe('a runner answers twice, or its first answer comes after the second att
     console.log(`      ${JOBS} jobs, ${extra} answers too many, at most ${most} of a token at once`);
   });
 
-  it('every fifth runner is lost with its job, and its answer comes when another\'s is recorded: it changes nothing', async () => {
-    const { controller, runners, kube, runnerNamespace, servers: { bus, stored } } = cluster;
+  it("every fifth runner is lost with its job, and its answer comes when another's is recorded: it changes nothing", async () => {
+    const {
+      controller,
+      runners,
+      kube,
+      runnerNamespace,
+      servers: { bus, stored },
+    } = cluster;
     await controller();
     await ready();
     const late: { order: Go; uid: string }[] = [];
@@ -62,13 +73,23 @@ describe('a runner answers twice, or its first answer comes after the second att
     const { ends } = await reckon(cluster, load);
     assert.deepEqual(ends, { Completed: JOBS });
     assert.ok(late.length >= JOBS / 5, `${late.length} were lost`);
-    const envelopes = () => stored.sql<{ id: string; sum: string }>('select id, md5(body) sum from envelopes where id = any($1) order by id', [load.submitted.map(({ id }) => id)]);
+    const envelopes = () =>
+      stored.sql<{ id: string; sum: string }>(
+        'select id, md5(body) sum from envelopes where id = any($1) order by id',
+        [load.submitted.map(({ id }) => id)],
+      );
     const before = await envelopes();
     const collected = new Set<string>();
-    const hearing = late.map(({ uid }) => bus.subscribe<{ job: string }>(SUBJECT.collected(uid), ({ message }) => void collected.add(message.job)));
+    const hearing = late.map(({ uid }) =>
+      bus.subscribe<{ job: string }>(SUBJECT.collected(uid), ({ message }) => void collected.add(message.job)),
+    );
     await bus.flush();
     for (const { order, uid } of late) await publish(order, order, uid, 999_999);
-    await until('each of them was taken from the stream', () => late.every(({ order }) => collected.has(order.job)), 20_000);
+    await until(
+      'each of them was taken from the stream',
+      () => late.every(({ order }) => collected.has(order.job)),
+      20_000,
+    );
     for (const one of hearing) one.stop();
     assert.deepEqual(await envelopes(), before);
     const again = await reckon(cluster, load, 60_000, true);

@@ -6,7 +6,9 @@ import { settled, underLoad } from './load.ts';
 describe('a runner is cut off from NATS while it works', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('its job runs elsewhere, and what it says afterwards changes nothing', async () => {

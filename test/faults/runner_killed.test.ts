@@ -6,15 +6,21 @@ import { settled, underLoad } from './load.ts';
 describe('runner pods are killed under load, busy and idle ones', function () {
   this.timeout(300_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
-  for (const [what, kill] of [['the pods', runnersKilled], ['the agents in them', (at: Cluster) => agentsKilled(at, 15)]] as const) it(`${what}: their jobs run again elsewhere, each request has one end`, async () => {
-    const { statuses, total } = await underLoad(c, () => kill(c));
-    // Three lost runners in a row are a 500 that says so; anything else would be a lie.
-    const { 200: good = 0, 500: lost = 0 } = statuses;
-    assert.equal(good + lost, total, JSON.stringify(statuses));
-    assert.ok(lost <= 4, JSON.stringify(statuses));
-    await settled(c);
-  });
+  for (const [what, kill] of [
+    ['the pods', runnersKilled],
+    ['the agents in them', (at: Cluster) => agentsKilled(at, 15)],
+  ] as const)
+    it(`${what}: their jobs run again elsewhere, each request has one end`, async () => {
+      const { statuses, total } = await underLoad(c, () => kill(c));
+      // Three lost runners in a row are a 500 that says so; anything else would be a lie.
+      const { 200: good = 0, 500: lost = 0 } = statuses;
+      assert.equal(good + lost, total, JSON.stringify(statuses));
+      assert.ok(lost <= 4, JSON.stringify(statuses));
+      await settled(c);
+    });
 });

@@ -17,16 +17,29 @@ const [BEGIN, END] = ['<!-- table -->', '<!-- /table -->'];
 const HEADER = `| fault | requests | callers were told | recorded | doubles | most of a token at once | longest time without a 200 | memory API, before → after | memory controllers | warm p50, before → after | requests/s of 8 callers |
 |---|---|---|---|---|---|---|---|---|---|---|`;
 
-interface Fault { name: string; file: string; title: string }
+interface Fault {
+  name: string;
+  file: string;
+  title: string;
+}
 
-const faults: Fault[] = await Promise.all(globSync(join(import.meta.dirname, '*.test.ts')).sort().map(async (file) => ({
-  name: basename(file, '.test.ts'),
-  file,
-  title: (/describe\((['`])(.*?)(?<!\\)\1/.exec(await readFile(file, 'utf8'))?.[2] ?? '').replaceAll('\\', '').replace(/(,? drawn by the seed | \(seed )\$\{SEED\}\)?/, ''),
-})));
+const faults: Fault[] = await Promise.all(
+  globSync(join(import.meta.dirname, '*.test.ts'))
+    .sort()
+    .map(async (file) => ({
+      name: basename(file, '.test.ts'),
+      file,
+      title: (/describe\((['`])(.*?)(?<!\\)\1/.exec(await readFile(file, 'utf8'))?.[2] ?? '')
+        .replaceAll('\\', '')
+        .replace(/(,? drawn by the seed | \(seed )\$\{SEED\}\)?/, ''),
+    })),
+);
 
 const STATUS: Record<string, string> = { 0: 'broken connection' };
-const told = (statuses: Record<string, number>): string => Object.entries(statuses).map(([status, count]) => `${STATUS[status] ?? status}: ${count}`).join(', ');
+const told = (statuses: Record<string, number>): string =>
+  Object.entries(statuses)
+    .map(([status, count]) => `${STATUS[status] ?? status}: ${count}`)
+    .join(', ');
 const seconds = (ms: number | undefined): string => (ms === undefined ? '' : `${(ms / 1000).toFixed(1)} s`);
 
 function rowOf({ name, title }: Fault, noted: readonly Noted[], passed: boolean): string {
@@ -34,29 +47,47 @@ function rowOf({ name, title }: Fault, noted: readonly Noted[], passed: boolean)
   // Where a file has several tests of one fault, its row is their sum, and the worst of each.
   const sum = (of: (one: Noted) => number) => noted.reduce((total, one) => total + of(one), 0);
   const statuses: Record<string, number> = {};
-  for (const one of noted) for (const [status, count] of Object.entries(one.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
+  for (const one of noted)
+    for (const [status, count] of Object.entries(one.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
   const gaps = noted.flatMap(({ longestGapMs }) => (longestGapMs === undefined ? [] : [longestGapMs]));
-  const memory = (part: 'api' | 'controller') => noted.flatMap((one) => (one.memory ? [`${one.memory.before[part]} → ${one.memory.after[part]} MB`] : [])).join(', ');
-  const pace = (of: keyof Pace, digits: number) => noted.flatMap((one) => (one.pace ? [`${one.pace.before[of].toFixed(digits)} → ${one.pace.after[of].toFixed(digits)}`] : [])).join(', ');
+  const memory = (part: 'api' | 'controller') =>
+    noted
+      .flatMap((one) => (one.memory ? [`${one.memory.before[part]} → ${one.memory.after[part]} MB`] : []))
+      .join(', ');
+  const pace = (of: keyof Pace, digits: number) =>
+    noted
+      .flatMap((one) =>
+        one.pace ? [`${one.pace.before[of].toFixed(digits)} → ${one.pace.after[of].toFixed(digits)}`] : [],
+      )
+      .join(', ');
   return `| ${title} \`${name}\` | ${sum(({ requests }) => requests)} | ${told(statuses)} | ${sum(({ recorded }) => recorded)} | ${sum(({ doubles }) => doubles)} | ${Math.max(...noted.map(({ most }) => most))} of ${noted[0]!.limit} | ${gaps.length === 0 ? '' : seconds(Math.max(...gaps))} | ${memory('api')} | ${memory('controller')} | ${pace('warmMs', 0)} | ${pace('perSecond', 1)} |`;
 }
 
 async function runOne(fault: Fault, folder: string): Promise<string> {
   const notes = join(folder, `${fault.name}.jsonl`);
   await writeFile(notes, '');
-  const child = fork(join(root, 'test', 'part.ts'), [fault.file], { cwd: root, env: { ...process.env, FAULTS_FILE: notes }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const [code] = await once(child, 'exit') as [number | null];
-  const noted = (await readFile(notes, 'utf8')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Noted);
+  const child = fork(join(root, 'test', 'part.ts'), [fault.file], {
+    cwd: root,
+    env: { ...process.env, FAULTS_FILE: notes },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const noted = (await readFile(notes, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Noted);
   if (code !== 0) process.exitCode = 1;
   return rowOf(fault, noted, code === 0);
 }
 
 /** The row of each fault by the name that stands in it. */
 const rowsIn = (text: string): Map<string, string> =>
-  new Map(text.split('\n').flatMap((line) => {
-    const name = /^\| .*`(\w+)` \|/.exec(line)?.[1];
-    return name === undefined ? [] : [[name, line] as const];
-  }));
+  new Map(
+    text.split('\n').flatMap((line) => {
+      const name = /^\| .*`(\w+)` \|/.exec(line)?.[1];
+      return name === undefined ? [] : [[name, line] as const];
+    }),
+  );
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !faults.some((fault) => fault.name === name));
@@ -70,9 +101,16 @@ try {
     const row = await runOne(fault, folder);
     // After each: a run that is ended halfway leaves what it has.
     const text = await readFile(document, 'utf8');
-    const [before, table, after] = [text.slice(0, text.indexOf(BEGIN)), text.slice(text.indexOf(BEGIN) + BEGIN.length, text.indexOf(END)), text.slice(text.indexOf(END))];
+    const [before, table, after] = [
+      text.slice(0, text.indexOf(BEGIN)),
+      text.slice(text.indexOf(BEGIN) + BEGIN.length, text.indexOf(END)),
+      text.slice(text.indexOf(END)),
+    ];
     const rows = rowsIn(table).set(fault.name, row);
-    await writeFile(document, `${before}${BEGIN}\n${HEADER}\n${faults.flatMap(({ name }) => rows.get(name) ?? []).join('\n')}\n${after}`);
+    await writeFile(
+      document,
+      `${before}${BEGIN}\n${HEADER}\n${faults.flatMap(({ name }) => rows.get(name) ?? []).join('\n')}\n${after}`,
+    );
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

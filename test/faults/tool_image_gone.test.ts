@@ -8,26 +8,42 @@ import { killPod, settled } from './load.ts';
 describe('the image of one tool is gone from the node', function () {
   this.timeout(600_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('the tool is Degraded, runners come up without it, and it is taken back when its image is', async () => {
     const tools = (await c.kube.listAll(PROBE_TOOLS, { namespace: NAMESPACE })).items;
-    const available = tools.filter(({ spec, status }) => spec.tool === 'ffprobe' && spec.latest !== true && status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True'));
+    const available = tools.filter(
+      ({ spec, status }) =>
+        spec.tool === 'ffprobe' &&
+        spec.latest !== true &&
+        status?.conditions?.some(({ type, status: is }) => type === 'Available' && is === 'True'),
+    );
     const tool = available[0];
     assert.ok(tool, 'no version of ffprobe beside the latest is Available');
-    const degraded = async () => (await c.kube.get(PROBE_TOOLS, tool.metadata.name, { namespace: NAMESPACE })).status?.conditions?.find(({ type }) => type === 'Degraded')?.status;
-    const runners = async () => (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: 'app.kubernetes.io/component=runner' })).items;
+    const degraded = async () =>
+      (await c.kube.get(PROBE_TOOLS, tool.metadata.name, { namespace: NAMESPACE })).status?.conditions?.find(
+        ({ type }) => type === 'Degraded',
+      )?.status;
+    const runners = async () =>
+      (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: 'app.kubernetes.io/component=runner' })).items;
     const isUp = (status: { phase?: string | undefined } | undefined) => status?.phase === 'Running';
-    const mounts = (annotations: Record<string, string> | undefined) => annotations?.['probeyard.dev/tools']?.includes(`"${tool.spec.tool}/${tool.spec.version}"`) ?? false;
+    const mounts = (annotations: Record<string, string> | undefined) =>
+      annotations?.['probeyard.dev/tools']?.includes(`"${tool.spec.tool}/${tool.spec.version}"`) ?? false;
     const name = tool.spec.image.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
     await withoutImages(new RegExp(`^${name}(?:@|$)`), async () => {
       for (const { metadata } of await runners()) await killPod(c, RUNNERS, metadata.name);
       await eventually('the tool is degraded', 120, async () => (await degraded()) === 'True');
-      await eventually('a runner is up without it', 120, async () => (await runners()).some(({ metadata, status }) => isUp(status) && !mounts(metadata.annotations)));
+      await eventually('a runner is up without it', 120, async () =>
+        (await runners()).some(({ metadata, status }) => isUp(status) && !mounts(metadata.annotations)),
+      );
     });
     await eventually('it is taken back', 240, async () => (await degraded()) === 'False');
-    await eventually('a runner is up with it', 120, async () => (await runners()).some(({ metadata, status }) => isUp(status) && mounts(metadata.annotations)));
+    await eventually('a runner is up with it', 120, async () =>
+      (await runners()).some(({ metadata, status }) => isUp(status) && mounts(metadata.annotations)),
+    );
     await settled(c);
   });
 });

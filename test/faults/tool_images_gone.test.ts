@@ -6,7 +6,9 @@ import { settled, underLoad } from './load.ts';
 describe('the images of all tools are gone from the node', function () {
   this.timeout(400_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   it('warm runners go on, and the pool is whole again when they are back', async () => {

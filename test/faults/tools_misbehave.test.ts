@@ -30,7 +30,10 @@ describe('tools hang, flood their output, fork, eat memory and end by a signal',
     ({ token } = await c.newToken());
     await install(c);
     // From here on every warm pod has it.
-    assert.equal((await attack(c, token, [{ name: 'runs', do: 'files' }], { more: { queue_timeout: 60_000 } })).answer.status, 200);
+    assert.equal(
+      (await attack(c, token, [{ name: 'runs', do: 'files' }], { more: { queue_timeout: 60_000 } })).answer.status,
+      200,
+    );
   });
   after(async () => {
     if (!hasNode()) return;
@@ -41,7 +44,9 @@ describe('tools hang, flood their output, fork, eat memory and end by a signal',
   it('each is told to its own caller alone, and everybody else is answered', async () => {
     const { statuses, total } = await underLoad(c, async () => {
       for (const way of WAYS) {
-        const { answer, error, got } = await attack(c, token, [way], { more: { ffprobe: { version: VERSION, timeout: way.do === 'hang' ? SHORT : LONG } } });
+        const { answer, error, got } = await attack(c, token, [way], {
+          more: { ffprobe: { version: VERSION, timeout: way.do === 'hang' ? SHORT : LONG } },
+        });
         assert.equal(answer.status, 200, `${way.name}: ${answer.text}`);
         assert.match(error, way.told, `${way.name}: ${answer.text.slice(0, 500)}`);
         if (way.got) assert.match(got[way.name] ?? '', way.got, `${way.name}: ${answer.text.slice(0, 500)}`);

@@ -11,7 +11,9 @@ const PAIRS = Number(process.env['PAIRS'] ?? 1);
 describe(`two faults at once, drawn by the seed ${SEED}`, function () {
   this.timeout(500_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   for (const [round, pair] of drawPairs(SEED, PAIRS).entries()) {

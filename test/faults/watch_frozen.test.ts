@@ -9,7 +9,11 @@ import { partLoad, reckon } from './part_reckoning.ts';
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Math.random() * 100_000));
 
 /** A client that lags on purpose: of what its watches bring, some is late and some never comes. */
-function lagging(kube: KubeClient, { drop, lateMs, on }: { drop: number; lateMs: number; on: () => boolean }, random: () => number): { kube: KubeClient; dropped: () => number } {
+function lagging(
+  kube: KubeClient,
+  { drop, lateMs, on }: { drop: number; lateMs: number; on: () => boolean },
+  random: () => number,
+): { kube: KubeClient; dropped: () => number } {
   let dropped = 0;
   const watch: KubeClient['watch'] = async (type, options, onEvent) => {
     // In their order, as they would come from a slow connection.
@@ -23,8 +27,12 @@ function lagging(kube: KubeClient, { drop, lateMs, on }: { drop: number; lateMs:
         dropped += 1;
         return;
       }
-      const due = new Promise<void>((resolve) => { setTimeout(resolve, random() * lateMs); });
-      last = Promise.all([last, due]).then(() => { if (options.signal?.aborted !== true) onEvent(event); });
+      const due = new Promise<void>((resolve) => {
+        setTimeout(resolve, random() * lateMs);
+      });
+      last = Promise.all([last, due]).then(() => {
+        if (options.signal?.aborted !== true) onEvent(event);
+      });
     });
     await last;
   };
@@ -34,9 +42,12 @@ function lagging(kube: KubeClient, { drop, lateMs, on }: { drop: number; lateMs:
 describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
   this.timeout(150_000);
   let cluster: Cluster;
-  beforeEach(async () => { cluster = await startCluster({ pools: { short: { minReady: 12, maxPods: 24 } } }); });
+  beforeEach(async () => {
+    cluster = await startCluster({ pools: { short: { minReady: 12, maxPods: 24 } } });
+  });
   afterEach(() => cluster.stop());
-  const ready = () => until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
+  const ready = () =>
+    until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
 
   it('a fifth of all events never comes and the rest is late: 200 jobs on 5 tokens have one end each, none above its limit', async () => {
     const { controller, runners, kube } = cluster;
@@ -49,14 +60,23 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     const load = await partLoad(cluster, 200, { early: true });
     const { ends, most } = await reckon(cluster, load, 90_000);
     const relists = log.filter(({ msg }) => msg === 'the watch of the jobs is behind: they are read anew').length;
-    console.log(`      ${slow.dropped()} events lost, jobs read anew ${relists} times, at most ${most} of a token at once, ends ${JSON.stringify(ends)}`);
+    console.log(
+      `      ${slow.dropped()} events lost, jobs read anew ${relists} times, at most ${most} of a token at once, ends ${JSON.stringify(ends)}`,
+    );
     assert.ok(slow.dropped() > 20);
     assert.ok(relists > 0);
     assert.deepEqual(ends, { Completed: 200 });
   });
 
   it('its bytes stop with the connection open, and the jobs that it does not show run within seconds', async () => {
-    const { controller, runners, namespace, servers: { api }, submit, ended } = cluster;
+    const {
+      controller,
+      runners,
+      namespace,
+      servers: { api },
+      submit,
+      ended,
+    } = cluster;
     const relay = await startRelay(api.host, api.port);
     const kube = await makeClient({ kubeconfig: api.kubeconfigAt(relay.port), namespace });
     try {

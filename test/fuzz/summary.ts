@@ -9,5 +9,10 @@ export function writeSummary(name: string, by: string, text: string): void {
   const [begin, end] = [`<!-- ${name}: written by ${by} -->`, `<!-- /${name} -->`];
   const known = existsSync(file) ? readFileSync(file, 'utf8') : '# Fuzzing\n';
   const at = known.indexOf(begin);
-  writeFileSync(file, at === -1 ? `${known.trimEnd()}\n\n${begin}\n${text}\n${end}\n` : `${known.slice(0, at)}${begin}\n${text}\n${known.slice(known.indexOf(end, at))}`);
+  writeFileSync(
+    file,
+    at === -1
+      ? `${known.trimEnd()}\n\n${begin}\n${text}\n${end}\n`
+      : `${known.slice(0, at)}${begin}\n${text}\n${known.slice(known.indexOf(end, at))}`,
+  );
 }

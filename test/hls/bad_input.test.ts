@@ -14,22 +14,69 @@ const HEAD = '#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-TARGETDURATION:6\n';
 describe('what is no good playlist', function () {
   this.timeout(60_000);
   let host: Host;
-  before(async () => { host = await new Host().start(); });
+  before(async () => {
+    host = await new Host().start();
+  });
   after(() => host.stop());
 
   const table: [string, Answer, string[], string[]?][] = [
-    ['a page of HTML', { body: '<!DOCTYPE html>\n<html>\n<p>Sign in</p>\n</html>\n', type: 'text/html' }, ['not-a-playlist'], ['playlist-empty', 'extinf-missing']],
+    [
+      'a page of HTML',
+      { body: '<!DOCTYPE html>\n<html>\n<p>Sign in</p>\n</html>\n', type: 'text/html' },
+      ['not-a-playlist'],
+      ['playlist-empty', 'extinf-missing'],
+    ],
     ['nothing', { body: '' }, ['playlist-empty']],
-    ['UTF-16, little endian', { body: Buffer.from(`\ufeff${vod()}`, 'utf16le') }, ['encoding-utf8'], ['not-a-playlist', 'targetduration-missing']],
-    ['UTF-16, big endian', { body: Buffer.from(`\ufeff${vod()}`, 'utf16le').swap16() }, ['encoding-utf8'], ['not-a-playlist']],
-    ['bytes that are no UTF-8', { body: Buffer.concat([Buffer.from(`${HEAD}#EXTINF:6,`), Buffer.from([0xe9, 0xff]), Buffer.from('\na.ts\n#EXT-X-ENDLIST\n')]) }, ['encoding-utf8'], ['targetduration-missing']],
+    [
+      'UTF-16, little endian',
+      { body: Buffer.from(`\ufeff${vod()}`, 'utf16le') },
+      ['encoding-utf8'],
+      ['not-a-playlist', 'targetduration-missing'],
+    ],
+    [
+      'UTF-16, big endian',
+      { body: Buffer.from(`\ufeff${vod()}`, 'utf16le').swap16() },
+      ['encoding-utf8'],
+      ['not-a-playlist'],
+    ],
+    [
+      'bytes that are no UTF-8',
+      {
+        body: Buffer.concat([
+          Buffer.from(`${HEAD}#EXTINF:6,`),
+          Buffer.from([0xe9, 0xff]),
+          Buffer.from('\na.ts\n#EXT-X-ENDLIST\n'),
+        ]),
+      },
+      ['encoding-utf8'],
+      ['targetduration-missing'],
+    ],
     ['a byte order mark', { body: `\ufeff${vod()}` }, ['encoding-bom'], ['not-a-playlist']],
-    ['lines that end with CR LF here and LF there', { body: vod().replace('\n', '\r\n') }, [], ['line-ending', 'not-a-playlist']],
+    [
+      'lines that end with CR LF here and LF there',
+      { body: vod().replace('\n', '\r\n') },
+      [],
+      ['line-ending', 'not-a-playlist'],
+    ],
     ['an empty first line', { body: `\n${vod()}` }, ['not-a-playlist']],
     ['a line of 2 MB', { body: `${HEAD}#EXTINF:6,${'x'.repeat(2 << 20)}\na.ts\n#EXT-X-ENDLIST\n` }, ['line-too-long']],
-    ['an attribute list of 100,000', { body: `${HEAD}#EXT-X-DATERANGE:${'X-A="1",'.repeat(100_000)}\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\n` }, ['attribute-duplicate', 'attribute-syntax']],
-    ['variables that double with each line', { body: `${HEAD}#EXT-X-DEFINE:NAME="v0",VALUE="0123456789"\n${Array.from({ length: 60 }, (_, n) => `#EXT-X-DEFINE:NAME="v${n + 1}",VALUE="{$v${n}}{$v${n}}"\n`).join('')}#EXTINF:6,\n{$v60}\n#EXT-X-ENDLIST\n` }, ['line-too-long']],
-    ['20,000 faults of one kind', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(20_000)}#EXT-X-ENDLIST\n` }, ['extinf-over-target']],
+    [
+      'an attribute list of 100,000',
+      { body: `${HEAD}#EXT-X-DATERANGE:${'X-A="1",'.repeat(100_000)}\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\n` },
+      ['attribute-duplicate', 'attribute-syntax'],
+    ],
+    [
+      'variables that double with each line',
+      {
+        body: `${HEAD}#EXT-X-DEFINE:NAME="v0",VALUE="0123456789"\n${Array.from({ length: 60 }, (_, n) => `#EXT-X-DEFINE:NAME="v${n + 1}",VALUE="{$v${n}}{$v${n}}"\n`).join('')}#EXTINF:6,\n{$v60}\n#EXT-X-ENDLIST\n`,
+      },
+      ['line-too-long'],
+    ],
+    [
+      '20,000 faults of one kind',
+      { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(20_000)}#EXT-X-ENDLIST\n` },
+      ['extinf-over-target'],
+    ],
   ];
   for (const [what, answer, expected, unexpected = []] of table) {
     it(`${what}: ${expected.join(', ') || 'nothing wrong'}`, async () => {
@@ -43,14 +90,19 @@ describe('what is no good playlist', function () {
   }
 
   it('many faults of one kind are counted, and told ten times', async () => {
-    const report = await host.report(host.put('/many.m3u8', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(200)}#EXT-X-ENDLIST\n` }));
+    const report = await host.report(
+      host.put('/many.m3u8', { body: `${HEAD}${'#EXTINF:9,\na.ts\n'.repeat(200)}#EXT-X-ENDLIST\n` }),
+    );
     const found = report.messages.filter(({ code }) => code === 'extinf-over-target');
     assert.deepEqual([found.length, found.at(-1)?.count, report.summary.must_fix], [10, 200, 200]);
     assert.match(report.error ?? '', /^200 must-fix: /);
   });
 
   it('a playlist is read as far as its limit, and the report says so', async () => {
-    const report = await host.report(host.put('/long.m3u8', { body: `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(200_000)}` }), { limits: { playlistBytes: 1 << 20 } });
+    const report = await host.report(
+      host.put('/long.m3u8', { body: `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(200_000)}` }),
+      { limits: { playlistBytes: 1 << 20 } },
+    );
     assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
     assert.deepEqual([report.playlists[0]?.bytes, report.success, report.summary.live], [1 << 20, true, false]);
   });
@@ -59,13 +111,17 @@ describe('what is no good playlist', function () {
     const gone = Promise.withResolvers<void>();
     const endless = createServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' }).write(HEAD);
-      const more = (): void => { while (!response.destroyed && response.write('#EXTINF:6,\na.ts\n'.repeat(1_000))); };
+      const more = (): void => {
+        while (!response.destroyed && response.write('#EXTINF:6,\na.ts\n'.repeat(1_000)));
+      };
       response.on('drain', more).on('close', gone.resolve);
       more();
     }).listen(0, '127.0.0.1');
     await once(endless, 'listening');
     try {
-      const report = await host.report(`http://127.0.0.1:${(endless.address() as AddressInfo).port}/live.m3u8`, { limits: { playlistBytes: 1 << 20 } });
+      const report = await host.report(`http://127.0.0.1:${(endless.address() as AddressInfo).port}/live.m3u8`, {
+        limits: { playlistBytes: 1 << 20 },
+      });
       assert.ok(report.messages.some(({ code }) => code === 'analysis-cut'));
       await gone.promise;
     } finally {
@@ -95,61 +151,139 @@ describe('what is no good playlist', function () {
 
   it('what is not read when the time is over is not judged, and the report says so', async () => {
     const codes: string[] = [];
-    const playlist = parsePlaylist(`${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(20_000)}#EXTINF:6,`, { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8', until: performance.now() - 1 }, (rule) => codes.push(rule));
+    const playlist = parsePlaylist(
+      `${HEAD}${'#EXTINF:6,\na.ts\n'.repeat(20_000)}#EXTINF:6,`,
+      { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8', until: performance.now() - 1 },
+      (rule) => codes.push(rule),
+    );
     assert.deepEqual([playlist.whole, playlist.lines, codes], [false, 4096, ['analysis-cut']]);
     // None of its time is left for the playlists that it names: that is no fault of theirs.
-    const report = await host.report(host.put('/late.m3u8', { body: aMain() }), { timeMs: 0, origin: { parameters: () => Promise.resolve(new Map()), fetch: () => Promise.resolve({ status: 200, bytes: Buffer.from(aMain()), whole: true, type: 'application/vnd.apple.mpegurl', place: 'http://h/late.m3u8', error: undefined }) } });
-    assert.deepEqual(report.messages.filter(({ level, code }) => level === 'must-fix' || code === 'playlists-unread').map(({ code }) => code), ['playlists-unread']);
+    const report = await host.report(host.put('/late.m3u8', { body: aMain() }), {
+      timeMs: 0,
+      origin: {
+        parameters: () => Promise.resolve(new Map()),
+        fetch: () =>
+          Promise.resolve({
+            status: 200,
+            bytes: Buffer.from(aMain()),
+            whole: true,
+            type: 'application/vnd.apple.mpegurl',
+            place: 'http://h/late.m3u8',
+            error: undefined,
+          }),
+      },
+    });
+    assert.deepEqual(
+      report.messages
+        .filter(({ level, code }) => level === 'must-fix' || code === 'playlists-unread')
+        .map(({ code }) => code),
+      ['playlists-unread'],
+    );
   });
 
   it('of 3,000 variants 2,000 are shown, and all are counted', async () => {
-    const report = await host.report(host.put('/variants.m3u8', { body: aMain(...Array.from({ length: 3_000 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, 'same.m3u8'))) }));
+    const report = await host.report(
+      host.put('/variants.m3u8', {
+        body: aMain(
+          ...Array.from({ length: 3_000 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, 'same.m3u8')),
+        ),
+      }),
+    );
     assert.deepEqual([report.variants.length, report.summary.variants, report.summary.playlists], [2_000, 3_000, 2]);
     assert.ok(textReport(report).length > 0);
   });
 
   for (const [what, lines, code] of [
-    ['twenty thousand init sections before as many segments', [...Array.from({ length: 20_000 }, (_, n) => `#EXT-X-MAP:URI="${n}.mp4"`), ...Array.from({ length: 20_000 }, () => '#EXTINF:6,\na.m4s'), '#EXT-X-ENDLIST'], 'map-unused'],
-    ['twenty thousand hints, each of a type of its own', Array.from({ length: 20_000 }, (_, n) => `#EXT-X-PRELOAD-HINT:TYPE=T${n},URI="a"`), 'attribute-value'],
-    ['twenty thousand variants of one pathway', ['#EXT-X-CONTENT-STEERING:SERVER-URI="s",PATHWAY-ID="B"', ...Array.from({ length: 20_000 }, () => '#EXT-X-STREAM-INF:BANDWIDTH=1,PATHWAY-ID="A"\na.m3u8')], 'steering-pathway'],
+    [
+      'twenty thousand init sections before as many segments',
+      [
+        ...Array.from({ length: 20_000 }, (_, n) => `#EXT-X-MAP:URI="${n}.mp4"`),
+        ...Array.from({ length: 20_000 }, () => '#EXTINF:6,\na.m4s'),
+        '#EXT-X-ENDLIST',
+      ],
+      'map-unused',
+    ],
+    [
+      'twenty thousand hints, each of a type of its own',
+      Array.from({ length: 20_000 }, (_, n) => `#EXT-X-PRELOAD-HINT:TYPE=T${n},URI="a"`),
+      'attribute-value',
+    ],
+    [
+      'twenty thousand variants of one pathway',
+      [
+        '#EXT-X-CONTENT-STEERING:SERVER-URI="s",PATHWAY-ID="B"',
+        ...Array.from({ length: 20_000 }, () => '#EXT-X-STREAM-INF:BANDWIDTH=1,PATHWAY-ID="A"\na.m3u8'),
+      ],
+      'steering-pathway',
+    ],
   ] as const) {
     it(`${what}: an answer`, async () => {
-      const report = await host.report(host.put(`/${code}.m3u8`, { body: `${code === 'steering-pathway' ? '#EXTM3U\n' : HEAD}${lines.join('\n')}\n` }));
+      const report = await host.report(
+        host.put(`/${code}.m3u8`, { body: `${code === 'steering-pathway' ? '#EXTM3U\n' : HEAD}${lines.join('\n')}\n` }),
+      );
       assert.ok(report.messages.some((message) => message.code === code));
     });
   }
 
   it('a playlist that names itself is followed once', async () => {
     const report = await host.report(host.put('/self.m3u8', { body: aMain(aVariant({}, 'self.m3u8')) }));
-    assert.deepEqual(report.messages.filter(({ level }) => level === 'must-fix').map(({ code }) => code), ['playlist-nested']);
+    assert.deepEqual(
+      report.messages.filter(({ level }) => level === 'must-fix').map(({ code }) => code),
+      ['playlist-nested'],
+    );
   });
 
   it('of hundreds of media playlists the first are read', async () => {
     const list = Array.from({ length: 20 }, (_, n) => aVariant({ BANDWIDTH: String(2_000_000 + n) }, `${n}.m3u8`));
-    const report = await host.report(host.put('/hundreds.m3u8', { body: aMain(...list) }), { limits: { playlists: 5 } });
-    assert.deepEqual([report.playlists.length, report.messages.some(({ code }) => code === 'playlists-unread')], [6, true]);
+    const report = await host.report(host.put('/hundreds.m3u8', { body: aMain(...list) }), {
+      limits: { playlists: 5 },
+    });
+    assert.deepEqual(
+      [report.playlists.length, report.messages.some(({ code }) => code === 'playlists-unread')],
+      [6, true],
+    );
   });
 
   it('a type that is none of a playlist must be fixed, unless the path says what it is', async () => {
-    const codes = async (path: string) => (await host.report(host.put(path, { body: vod(), type: 'text/plain' }))).messages.filter(({ level }) => level === 'must-fix').map(({ code }) => code);
+    const codes = async (path: string) =>
+      (await host.report(host.put(path, { body: vod(), type: 'text/plain' }))).messages
+        .filter(({ level }) => level === 'must-fix')
+        .map(({ code }) => code);
     assert.deepEqual([await codes('/playlist'), await codes('/playlist.m3u8')], [['content-type'], []]);
   });
 
   it('a live playlist that is gone at its reload', async () => {
     const live = vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '').replace('#EXT-X-ENDLIST\n', '');
-    const report = await host.report(host.put('/fades.m3u8', { body: live }, { body: 'gone', status: 410 }), { watch: true });
+    const report = await host.report(host.put('/fades.m3u8', { body: live }, { body: 'gone', status: 410 }), {
+      watch: true,
+    });
     assert.ok(report.messages.some(({ code }) => code === 'reload-unreadable'));
   });
 
   it('a source that cannot be read is no report', async () => {
-    await assert.rejects(host.report(`${host.url}/404`), (error: unknown) => error instanceof UnreadableError && error.code === 'source-unreadable' && /404/.test(error.message));
+    await assert.rejects(
+      host.report(`${host.url}/404`),
+      (error: unknown) =>
+        error instanceof UnreadableError && error.code === 'source-unreadable' && /404/.test(error.message),
+    );
   });
 
   it('no secret of an address is in the report', async () => {
-    host.put('/child.m3u8', { body: vod('#EXTINF:6,', 'https://user:secretpassword@h.example/a b.ts?sig=secretsignature') });
-    const report = await host.report(host.put('/main.m3u8', { body: aMain(aVariant({}, 'child.m3u8?token=secrettoken'), aVariant({ BANDWIDTH: '3000000' }, 'gone/404?token=secrettoken')) }));
+    host.put('/child.m3u8', {
+      body: vod('#EXTINF:6,', 'https://user:secretpassword@h.example/a b.ts?sig=secretsignature'),
+    });
+    const report = await host.report(
+      host.put('/main.m3u8', {
+        body: aMain(
+          aVariant({}, 'child.m3u8?token=secrettoken'),
+          aVariant({ BANDWIDTH: '3000000' }, 'gone/404?token=secrettoken'),
+        ),
+      }),
+    );
     assert.doesNotMatch(JSON.stringify(report) + textReport(report), /secret/);
   });
 
-  it('thousands of made-up playlists: an answer for each', () => { assert.ok(fuzzHls(20_261_121, 3_000) > 3_000); });
+  it('thousands of made-up playlists: an answer for each', () => {
+    assert.ok(fuzzHls(20_261_121, 3_000) > 3_000);
+  });
 });

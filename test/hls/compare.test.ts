@@ -1,15 +1,40 @@
 import assert from 'node:assert/strict';
-import { compareChannels, compareFormats, compareSegments, ratesOf, type MeasuredSegment } from '../../src/hls/compare.ts';
+import {
+  compareChannels,
+  compareFormats,
+  compareSegments,
+  ratesOf,
+  type MeasuredSegment,
+} from '../../src/hls/compare.ts';
 import { parsePlaylist } from '../../src/hls/parse.ts';
 import type { Playlist } from '../../src/hls/playlist.ts';
 import type { Facts, Stream } from '../../src/hls/probe.ts';
 import { aMain, aVariant, vod } from '../../src/hls/rules/example.ts';
 import { sampleOf } from '../../src/hls/measure.ts';
 
-const read = (text: string): Playlist => parsePlaylist(text, { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8' }, () => {});
-const VIDEO: Stream = { type: 'video', codec: 'h264', profile: 'High', level: 40, width: 1280, height: 720, frameRate: 25, channels: 0, interlaced: false };
+const read = (text: string): Playlist =>
+  parsePlaylist(text, { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8' }, () => {});
+const VIDEO: Stream = {
+  type: 'video',
+  codec: 'h264',
+  profile: 'High',
+  level: 40,
+  width: 1280,
+  height: 720,
+  frameRate: 25,
+  channels: 0,
+  interlaced: false,
+};
 const AUDIO: Stream = { ...VIDEO, type: 'audio', codec: 'aac', profile: 'LC', channels: 2 };
-const facts = (changes: Partial<Facts> = {}): Facts => ({ streams: [VIDEO, AUDIO], start: 10, end: 16, packets: 150, startsWithKey: true, keys: 3, ...changes });
+const facts = (changes: Partial<Facts> = {}): Facts => ({
+  streams: [VIDEO, AUDIO],
+  start: 10,
+  end: 16,
+  packets: 150,
+  startsWithKey: true,
+  keys: 3,
+  ...changes,
+});
 
 function found(judge: (note: (rule: string) => void) => void): string[] {
   const rules: string[] = [];
@@ -21,7 +46,8 @@ describe('measured segments against their playlist', () => {
   const two = read(vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'));
   const broken = read(vod('#EXTINF:6,', 'a.ts', '#EXT-X-DISCONTINUITY', '#EXTINF:6,', 'b.ts'));
   const frames = read(vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', 'a.ts'));
-  const of = (playlist: Playlist, ...list: Facts[]): MeasuredSegment[] => list.map((one, index) => ({ segment: playlist.segments[index]!, bytes: 750_000, facts: one }));
+  const of = (playlist: Playlist, ...list: Facts[]): MeasuredSegment[] =>
+    list.map((one, index) => ({ segment: playlist.segments[index]!, bytes: 750_000, facts: one }));
   const next = facts({ start: 16, end: 22 });
   const table: [string, Playlist, Facts[], boolean, string[]][] = [
     ['good ones', two, [facts(), next], true, []],
@@ -32,23 +58,43 @@ describe('measured segments against their playlist', () => {
     ['a gap', two, [facts(), facts({ start: 17, end: 23 })], true, ['timestamps-break']],
     ['an overlap', two, [facts(), facts({ start: 15, end: 21 })], true, ['timestamps-break']],
     ['a gap at a discontinuity', broken, [facts(), facts({ start: 0, end: 6 })], true, []],
-    ['the clock that starts again after 26 hours', two, [facts({ start: 95_437.71, end: 95_443.71 }), facts({ start: 0, end: 6 })], true, []],
+    [
+      'the clock that starts again after 26 hours',
+      two,
+      [facts({ start: 95_437.71, end: 95_443.71 }), facts({ start: 0, end: 6 })],
+      true,
+      [],
+    ],
     ['too long', two, [facts({ end: 18 })], true, ['duration-measured', 'duration-over-target']],
     ['too short', two, [facts({ end: 15 })], true, ['duration-measured']],
     ['an I-frame', frames, [facts({ end: 10.04 })], true, []],
     ['a frame that is no I-frame', frames, [facts({ startsWithKey: false, keys: 0 })], true, ['iframes-keyframe']],
   ];
-  for (const [what, playlist, list, independent, expected] of table) it(`${what}: ${expected.join(', ') || 'nothing'}`, () => assert.deepEqual(found((note) => compareSegments(of(playlist, ...list), playlist, independent, note)), expected));
+  for (const [what, playlist, list, independent, expected] of table)
+    it(`${what}: ${expected.join(', ') || 'nothing'}`, () =>
+      assert.deepEqual(
+        found((note) => compareSegments(of(playlist, ...list), playlist, independent, note)),
+        expected,
+      ));
 
   it('a short last segment is no peak', () => {
     const three = read(vod('#EXTINF:6,', 'a.ts', '#EXTINF:1,', 'b.ts'));
-    const rates = ratesOf([{ segment: three.segments[0]!, bytes: 750_000, facts: undefined }, { segment: three.segments[1]!, bytes: 250_000, facts: undefined }], three);
+    const rates = ratesOf(
+      [
+        { segment: three.segments[0]!, bytes: 750_000, facts: undefined },
+        { segment: three.segments[1]!, bytes: 250_000, facts: undefined },
+      ],
+      three,
+    );
     assert.deepEqual([rates.peak, rates.average, rates.all], [1_142_857, 1_142_857, true]);
   });
 
   it('samples neighbours from the beginning to the end, and all of a short playlist', () => {
     const long = read(vod(...Array.from({ length: 100 }, (_, n) => ['#EXTINF:6,', `${n}.ts`]).flat()));
-    assert.deepEqual(sampleOf(long, 8).map(({ sequence }) => sequence), [0, 1, 33, 34, 65, 66, 98, 99]);
+    assert.deepEqual(
+      sampleOf(long, 8).map(({ sequence }) => sequence),
+      [0, 1, 33, 34, 65, 66, 98, 99],
+    );
     assert.equal(sampleOf(two, 8).length, 2);
   });
 });
@@ -68,11 +114,23 @@ describe('measured formats against their variant', () => {
     ['interlaced', {}, [{ ...VIDEO, interlaced: true }, AUDIO], ['interlaced']],
     ['a format that nobody knows', {}, [VIDEO, AUDIO, { ...AUDIO, codec: 'unheard' }], []],
   ];
-  for (const [what, changes, streams, expected] of table) it(`${what}: ${expected.join(', ') || 'nothing'}`, () => assert.deepEqual(found((note) => compareFormats(variantOf(changes), streams, [], note)), expected));
+  for (const [what, changes, streams, expected] of table)
+    it(`${what}: ${expected.join(', ') || 'nothing'}`, () =>
+      assert.deepEqual(
+        found((note) => compareFormats(variantOf(changes), streams, [], note)),
+        expected,
+      ));
 
   it('channels are counted', () => {
-    const rendition = read(aMain('#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",CHANNELS="6",URI="a.m3u8"')).renditions[0]!;
-    assert.deepEqual(found((note) => compareChannels(rendition, [AUDIO], note)), ['channels-measured']);
-    assert.deepEqual(found((note) => compareChannels(rendition, [{ ...AUDIO, channels: 6 }], note)), []);
+    const rendition = read(aMain('#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",CHANNELS="6",URI="a.m3u8"'))
+      .renditions[0]!;
+    assert.deepEqual(
+      found((note) => compareChannels(rendition, [AUDIO], note)),
+      ['channels-measured'],
+    );
+    assert.deepEqual(
+      found((note) => compareChannels(rendition, [{ ...AUDIO, channels: 6 }], note)),
+      [],
+    );
   });
 });

@@ -1,4 +1,7 @@
-/** Playlists that nobody wrote: the examples of all rules, cut, doubled, mixed and flipped. By itself: rounds without end in sight. */
+/**
+ * Playlists that nobody wrote: the examples of all rules, cut, doubled, mixed and flipped. By itself: rounds without
+ * end in sight.
+ */
 import assert from 'node:assert/strict';
 import { Findings } from '../../src/hls/findings.ts';
 import { judgePlaylist } from '../../src/hls/judge.ts';
@@ -9,8 +12,36 @@ import { judgeReload } from '../../src/hls/rules/reload.ts';
 import type { Rule } from '../../src/hls/rule.ts';
 import { decodePlaylist } from '../../src/hls/text.ts';
 
-const EXAMPLES = Object.values(CHAPTERS as Record<string, Record<string, Rule>>).flatMap((rules) => Object.values(rules).flatMap(({ bad, good }) => [bad, good].flatMap((example) => Object.values(example ?? {}).flat())));
-const WORDS = ['\r\n', '\n', ',', '"', '=', ':', '#EXT', '{$a}', '\u0000', '\ufeff', '99999999999999999999', '-1', '0x', 'NaN', '1e400', '\ud800', '../', 'http://[::1', '%', '@', 'YES', '__proto__', 'constructor'];
+const EXAMPLES = Object.values(CHAPTERS as Record<string, Record<string, Rule>>).flatMap((rules) =>
+  Object.values(rules).flatMap(({ bad, good }) =>
+    [bad, good].flatMap((example) => Object.values(example ?? {}).flat()),
+  ),
+);
+const WORDS = [
+  '\r\n',
+  '\n',
+  ',',
+  '"',
+  '=',
+  ':',
+  '#EXT',
+  '{$a}',
+  '\u0000',
+  '\ufeff',
+  '99999999999999999999',
+  '-1',
+  '0x',
+  'NaN',
+  '1e400',
+  '\ud800',
+  '../',
+  'http://[::1',
+  '%',
+  '@',
+  'YES',
+  '__proto__',
+  'constructor',
+];
 
 export function fuzzHls(seed: number, rounds: number): number {
   let state = seed >>> 0 || 1;
@@ -27,10 +58,17 @@ export function fuzzHls(seed: number, rounds: number): number {
   const read = (bytes: Buffer) => {
     const findings = new Findings();
     const note = findings.in('http://h/a.m3u8');
-    const playlist = parsePlaylist(decodePlaylist(bytes, note), { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8', parameter: () => undefined }, note);
+    const playlist = parsePlaylist(
+      decodePlaylist(bytes, note),
+      { url: 'http://h/a.m3u8', base: 'http://h/a.m3u8', parameter: () => undefined },
+      note,
+    );
     judgePlaylist(playlist, note);
     for (const { line, message } of findings.messages()) {
-      assert.ok(Number.isInteger(line) && line >= 0 && line <= playlist.lines + 1, `line ${line} of ${playlist.lines}: ${message}`);
+      assert.ok(
+        Number.isInteger(line) && line >= 0 && line <= playlist.lines + 1,
+        `line ${line} of ${playlist.lines}: ${message}`,
+      );
       assert.ok(message.isWellFormed(), message);
     }
     return { playlist, findings };
@@ -42,13 +80,27 @@ export function fuzzHls(seed: number, rounds: number): number {
       const line = lines[at] ?? '';
       const cut = random(line.length + 1);
       switch (random(7)) {
-        case 0: lines.splice(at, 1); break;
-        case 1: lines.splice(at, 0, line); break;
-        case 2: lines.splice(at, 0, pick(pick(EXAMPLES).split('\n'))); break;
-        case 3: lines[at] = line.slice(0, cut) + pick(WORDS) + line.slice(cut); break;
-        case 4: lines[at] = line.slice(0, cut); break;
-        case 5: lines = [...lines.slice(0, at), ...pick(EXAMPLES).split('\n').slice(random(4))]; break;
-        default: lines[at] = line.slice(0, cut) + String.fromCharCode(random(300)) + line.slice(cut + 1); break;
+        case 0:
+          lines.splice(at, 1);
+          break;
+        case 1:
+          lines.splice(at, 0, line);
+          break;
+        case 2:
+          lines.splice(at, 0, pick(pick(EXAMPLES).split('\n')));
+          break;
+        case 3:
+          lines[at] = line.slice(0, cut) + pick(WORDS) + line.slice(cut);
+          break;
+        case 4:
+          lines[at] = line.slice(0, cut);
+          break;
+        case 5:
+          lines = [...lines.slice(0, at), ...pick(EXAMPLES).split('\n').slice(random(4))];
+          break;
+        default:
+          lines[at] = line.slice(0, cut) + String.fromCharCode(random(300)) + line.slice(cut + 1);
+          break;
       }
     }
     const bytes = Buffer.from(lines.join('\n'));
@@ -57,8 +109,16 @@ export function fuzzHls(seed: number, rounds: number): number {
       const now = read(bytes);
       found += now.findings.messages().length;
       if (last !== undefined) {
-        judgeReload(last.playlist, now.playlist, () => { found++; });
-        judgeAcross(last.playlist, [last, now].map(({ playlist }) => ({ playlist, role: 'variant' as const, codecs: undefined })), () => { found++; });
+        judgeReload(last.playlist, now.playlist, () => {
+          found++;
+        });
+        judgeAcross(
+          last.playlist,
+          [last, now].map(({ playlist }) => ({ playlist, role: 'variant' as const, codecs: undefined })),
+          () => {
+            found++;
+          },
+        );
       }
       last = now;
     } catch (error) {

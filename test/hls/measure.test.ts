@@ -9,7 +9,10 @@ import { Host } from './serve.ts';
 
 const FFPROBE = ['ffprobe'];
 const CODECS = '"avc1.64000d,mp4a.40.2"';
-const SEGMENTS = { ts: ['-hls_segment_type', 'mpegts'], fmp4: ['-hls_segment_type', 'fmp4', '-hls_fmp4_init_filename', 'init.mp4'] } as const;
+const SEGMENTS = {
+  ts: ['-hls_segment_type', 'mpegts'],
+  fmp4: ['-hls_segment_type', 'fmp4', '-hls_fmp4_init_filename', 'init.mp4'],
+} as const;
 
 describe('measuring segments', function () {
   this.timeout(30_000);
@@ -19,10 +22,52 @@ describe('measuring segments', function () {
 
   const make = (name: string, ...options: string[]): void => {
     const folder = mkdtempSync(join(directory, `${name}-`));
-    execFileSync('ffmpeg', [
-      '-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=25:duration=4', '-f', 'lavfi', '-i', 'sine=duration=4', '-c:v', 'libx264', '-preset', 'veryfast', '-profile:v', 'high', '-pix_fmt', 'yuv420p', '-level', '1.3', '-g', '50', '-keyint_min', '50', '-sc_threshold', '0',
-      '-c:a', 'aac', '-ac', '2', '-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', '-hls_flags', 'independent_segments', ...options, 'media.m3u8',
-    ], { cwd: folder });
+    execFileSync(
+      'ffmpeg',
+      [
+        '-v',
+        'error',
+        '-f',
+        'lavfi',
+        '-i',
+        'testsrc2=size=320x180:rate=25:duration=4',
+        '-f',
+        'lavfi',
+        '-i',
+        'sine=duration=4',
+        '-c:v',
+        'libx264',
+        '-preset',
+        'veryfast',
+        '-profile:v',
+        'high',
+        '-pix_fmt',
+        'yuv420p',
+        '-level',
+        '1.3',
+        '-g',
+        '50',
+        '-keyint_min',
+        '50',
+        '-sc_threshold',
+        '0',
+        '-c:a',
+        'aac',
+        '-ac',
+        '2',
+        '-f',
+        'hls',
+        '-hls_time',
+        '2',
+        '-hls_playlist_type',
+        'vod',
+        '-hls_flags',
+        'independent_segments',
+        ...options,
+        'media.m3u8',
+      ],
+      { cwd: folder },
+    );
     made[name] = new Map(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))]));
   };
 
@@ -46,20 +91,38 @@ describe('measuring segments', function () {
 
   let sets = 0;
   /** Serves one of the sets, changed; under a multivariant playlist where its attributes are given. */
-  async function measure(name: string, { change = (text: string) => text, files = {}, variant }: { change?: (playlist: string) => string; files?: Record<string, Buffer>; variant?: string } = {}): Promise<Report> {
+  async function measure(
+    name: string,
+    {
+      change = (text: string) => text,
+      files = {},
+      variant,
+    }: { change?: (playlist: string) => string; files?: Record<string, Buffer>; variant?: string } = {},
+  ): Promise<Report> {
     const folder = `/set-${++sets}`;
-    for (const [file, body] of [...(made[name] ?? []), ...Object.entries(files)]) host.put(`${folder}/${file}`, file.endsWith('m3u8') ? { body: change(body.toString()) } : { body, type: 'video/mp2t' });
+    for (const [file, body] of [...(made[name] ?? []), ...Object.entries(files)])
+      host.put(
+        `${folder}/${file}`,
+        file.endsWith('m3u8') ? { body: change(body.toString()) } : { body, type: 'video/mp2t' },
+      );
     const main = variant === undefined ? 'media.m3u8' : 'main.m3u8';
-    if (variant !== undefined) host.put(`${folder}/main.m3u8`, { body: `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-STREAM-INF:${variant}\nmedia.m3u8\n` });
+    if (variant !== undefined)
+      host.put(`${folder}/main.m3u8`, {
+        body: `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-STREAM-INF:${variant}\nmedia.m3u8\n`,
+      });
     return host.report(`${host.url}${folder}/${main}`, { measure: { ffprobe: FFPROBE } });
   }
-  const codes = (report: Report): string[] => [...new Set(report.messages.filter(({ level }) => level !== 'info').map(({ code }) => code))].sort();
+  const codes = (report: Report): string[] =>
+    [...new Set(report.messages.filter(({ level }) => level !== 'info').map(({ code }) => code))].sort();
   const GOOD = `BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000,CODECS=${CODECS},RESOLUTION=320x180,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE`;
 
   for (const name of ['ts', 'fmp4', 'aes']) {
     it(`finds nothing wrong with good segments (${name})`, async () => {
       const report = await measure(name);
-      assert.deepEqual(codes(report), name === 'aes' ? ['key-iv-reused'].filter((code) => codes(report).includes(code)) : []);
+      assert.deepEqual(
+        codes(report),
+        name === 'aes' ? ['key-iv-reused'].filter((code) => codes(report).includes(code)) : [],
+      );
       assert.equal(report.summary.segments_measured, 2);
       assert.deepEqual(report.playlists[0]?.measured?.streams.map(({ codec }) => codec).sort(), ['aac', 'h264']);
     });
@@ -69,7 +132,9 @@ describe('measuring segments', function () {
     const real = (await measure('ts')).playlists[0]?.measured;
     assert.ok(real);
     const { peak_bit_rate: peak, average_bit_rate: average } = real;
-    const report = await measure('ts', { variant: GOOD.replace('900000', String(peak)).replace('800000', String(average)) });
+    const report = await measure('ts', {
+      variant: GOOD.replace('900000', String(peak)).replace('800000', String(average)),
+    });
     assert.deepEqual(codes(report), ['iframes-missing']);
     assert.deepEqual(report.variants[0]?.measured, { peak, average });
     assert.match(textReport(report), /2 segments measured/);
@@ -84,10 +149,21 @@ describe('measuring segments', function () {
     ['resolution-measured', 'ts', { variant: GOOD.replace('320x180', '640x360') }],
     ['frame-rate-measured', 'ts', { variant: GOOD.replace('25.000', '50.000') }],
     ['duration-measured', 'ts', { change: (text) => text.replace(/#EXTINF:2\.0+,/, '#EXTINF:1.2,') }],
-    ['duration-over-target', 'ts', { change: (text) => text.replaceAll(/#EXTINF:2\.0+,/g, '#EXTINF:1,').replace('DURATION:2', 'DURATION:1') }],
+    [
+      'duration-over-target',
+      'ts',
+      { change: (text) => text.replaceAll(/#EXTINF:2\.0+,/g, '#EXTINF:1,').replace('DURATION:2', 'DURATION:1') },
+    ],
     ['segment-unreadable', 'ts', { change: (text) => text.replace('media1.ts', 'gone/404') }],
     ['segment-format', 'ts', { files: { 'media1.ts': Buffer.from('<html>not found</html>') } }],
-    ['segment-range', 'ts', { change: (text) => text.replace('media0.ts', '#EXT-X-BYTERANGE:90000000@0\nmedia0.ts').replace('VERSION:3', 'VERSION:4') }],
+    [
+      'segment-range',
+      'ts',
+      {
+        change: (text) =>
+          text.replace('media0.ts', '#EXT-X-BYTERANGE:90000000@0\nmedia0.ts').replace('VERSION:3', 'VERSION:4'),
+      },
+    ],
     ['init-unreadable', 'fmp4', { change: (text) => text.replace('init.mp4', 'gone/404') }],
     ['init-format', 'fmp4', { change: (text) => text.replace('init.mp4', 'media0.m4s') }],
     ['key-unreadable', 'aes', { change: (text) => text.replace('URI="key"', 'URI="gone/404"') }],
@@ -95,33 +171,82 @@ describe('measuring segments', function () {
     ['decryption', 'aes', { files: { key: Buffer.alloc(16, 9) } }],
     ['timestamps-break', 'ts', { change: (text) => text.replace('media1.ts', 'media0.ts') }],
     ['bitrate-measured', 'ts', { change: (text) => text.replace('#EXTINF', '#EXT-X-BITRATE:20\n#EXTINF') }],
-    ['encryption-unmeasured', 'ts', { change: (text) => text.replace('#EXTINF', '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://1",KEYFORMAT="com.apple.streamingkeydelivery",KEYFORMATVERSIONS="1"\n#EXTINF') }],
+    [
+      'encryption-unmeasured',
+      'ts',
+      {
+        change: (text) =>
+          text.replace(
+            '#EXTINF',
+            '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://1",KEYFORMAT="com.apple.streamingkeydelivery",KEYFORMATVERSIONS="1"\n#EXTINF',
+          ),
+      },
+    ],
   ];
   for (const [code, name, options] of wrong) {
     it(`finds ${code}`, async () => {
       const report = await measure(name, options);
-      assert.ok(report.messages.some((message) => message.code === code), JSON.stringify(report.messages.map((message) => `${message.code}: ${message.message}`)));
+      assert.ok(
+        report.messages.some((message) => message.code === code),
+        JSON.stringify(report.messages.map((message) => `${message.code}: ${message.message}`)),
+      );
     });
   }
 
   it('finds webvtt-map, and audio-timestamp', async () => {
-    const sound = execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'sine=duration=2', '-c:a', 'aac', '-f', 'adts', '-'], { maxBuffer: 1 << 24 });
-    const list = (name: string): Buffer => Buffer.from(`#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n${name}\n#EXT-X-ENDLIST\n`);
+    const sound = execFileSync(
+      'ffmpeg',
+      ['-v', 'error', '-f', 'lavfi', '-i', 'sine=duration=2', '-c:a', 'aac', '-f', 'adts', '-'],
+      { maxBuffer: 1 << 24 },
+    );
+    const list = (name: string): Buffer =>
+      Buffer.from(`#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n${name}\n#EXT-X-ENDLIST\n`);
     const files = {
-      'sound.m3u8': list('sound.aac'), 'sound.aac': sound, 'text.m3u8': list('text.vtt'), 'text.vtt': Buffer.from('WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'),
-      'stamped.m3u8': list('stamped.vtt'), 'stamped.vtt': Buffer.from('WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000\n\n00:00.000 --> 00:01.000\nHello\n'),
+      'sound.m3u8': list('sound.aac'),
+      'sound.aac': sound,
+      'text.m3u8': list('text.vtt'),
+      'text.vtt': Buffer.from('WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n'),
+      'stamped.m3u8': list('stamped.vtt'),
+      'stamped.vtt': Buffer.from(
+        'WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000\n\n00:00.000 --> 00:01.000\nHello\n',
+      ),
     };
-    const media = (type: string, name: string): string => `#EXT-X-MEDIA:TYPE=${type},GROUP-ID="${type}-${name}",NAME="${name}",LANGUAGE="en",URI="${name}.m3u8"`;
+    const media = (type: string, name: string): string =>
+      `#EXT-X-MEDIA:TYPE=${type},GROUP-ID="${type}-${name}",NAME="${name}",LANGUAGE="en",URI="${name}.m3u8"`;
     const folder = `/set-${++sets}`;
-    for (const [file, body] of [...(made['ts'] ?? []), ...Object.entries(files)]) host.put(`${folder}/${file}`, { body });
+    for (const [file, body] of [...(made['ts'] ?? []), ...Object.entries(files)])
+      host.put(`${folder}/${file}`, { body });
     const main = `#EXTM3U\n#EXT-X-VERSION:7\n${media('AUDIO', 'sound')}\n${media('SUBTITLES', 'text')}\n${media('SUBTITLES', 'stamped')}\n#EXT-X-STREAM-INF:${GOOD},AUDIO="AUDIO-sound",SUBTITLES="SUBTITLES-text"\nmedia.m3u8\n`;
-    const report = await host.report(host.put(`${folder}/main.m3u8`, { body: main }), { measure: { ffprobe: FFPROBE } });
-    const where = (code: string) => report.messages.filter((message) => message.code === code).map(({ url }) => url.split('/').at(-1));
+    const report = await host.report(host.put(`${folder}/main.m3u8`, { body: main }), {
+      measure: { ffprobe: FFPROBE },
+    });
+    const where = (code: string) =>
+      report.messages.filter((message) => message.code === code).map(({ url }) => url.split('/').at(-1));
     assert.deepEqual([where('audio-timestamp'), where('webvtt-map')], [['sound.m3u8'], ['text.m3u8']]);
   });
 
   it('finds hevc-measured, in a transport stream alone', async () => {
-    const encode = (...as: string[]): Buffer => execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=160x90:rate=25:duration=1', '-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'log-level=none', ...as, '-'], { maxBuffer: 1 << 24 });
+    const encode = (...as: string[]): Buffer =>
+      execFileSync(
+        'ffmpeg',
+        [
+          '-v',
+          'error',
+          '-f',
+          'lavfi',
+          '-i',
+          'testsrc2=size=160x90:rate=25:duration=1',
+          '-c:v',
+          'libx265',
+          '-preset',
+          'ultrafast',
+          '-x265-params',
+          'log-level=none',
+          ...as,
+          '-',
+        ],
+        { maxBuffer: 1 << 24 },
+      );
     const report = (name: string, video: Buffer) => {
       const folder = `/set-${++sets}`;
       host.put(`${folder}/${name}`, { body: video });
@@ -130,11 +255,16 @@ describe('measuring segments', function () {
     };
     const found = (of: Report) => of.messages.filter(({ code }) => code === 'hevc-measured').length;
     assert.equal(found(await report('hevc.ts', encode('-f', 'mpegts'))), 1);
-    assert.equal(found(await report('hevc.mp4', encode('-tag:v', 'hvc1', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'))), 0);
+    assert.equal(
+      found(await report('hevc.mp4', encode('-tag:v', 'hvc1', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'))),
+      0,
+    );
   });
 
   it('tells where there is nothing to measure with', async () => {
-    const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), { measure: { ffprobe: undefined } });
+    const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), {
+      measure: { ffprobe: undefined },
+    });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-impossible'));
   });
 

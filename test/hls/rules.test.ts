@@ -7,10 +7,13 @@ const isReloaded = (example: Example): boolean => Object.values(example).some((t
 
 describe('every rule of HLS', () => {
   let host: Host;
-  before(async () => { host = await new Host().start(); });
+  before(async () => {
+    host = await new Host().start();
+  });
   after(() => host.stop());
 
-  const judge = async (example: Example) => (await host.report(host.example(example), { watch: isReloaded(example), limits: { reloads: 1 } })).messages;
+  const judge = async (example: Example) =>
+    (await host.report(host.example(example), { watch: isReloaded(example), limits: { reloads: 1 } })).messages;
 
   for (const [chapter, rules] of Object.entries(CHAPTERS) as [string, Record<string, Rule>][]) {
     describe(chapter, () => {
@@ -26,7 +29,10 @@ describe('every rule of HLS', () => {
         if (good !== undefined) {
           it(`${id} is not found where it is kept, and nothing else must be fixed there`, async () => {
             const messages = await judge(good);
-            assert.deepEqual(messages.filter((message) => message.code === id || message.level === 'must-fix'), []);
+            assert.deepEqual(
+              messages.filter((message) => message.code === id || message.level === 'must-fix'),
+              [],
+            );
           });
         }
       }
@@ -34,8 +40,19 @@ describe('every rule of HLS', () => {
   }
 
   it('has an example for each rule that playlists alone can break', () => {
-    const without = Object.entries(RULES).filter(([, { bad }]) => bad === undefined).map(([id]) => id).filter((id) => !Object.hasOwn(CHAPTERS['Measured on segments'], id));
+    const without = Object.entries(RULES)
+      .filter(([, { bad }]) => bad === undefined)
+      .map(([id]) => id)
+      .filter((id) => !Object.hasOwn(CHAPTERS['Measured on segments'], id));
     // Each of these has a test of its own.
-    assert.deepEqual(without.sort(), ['analysis-cut', 'content-type', 'encoding-utf8', 'line-too-long', 'playlists-unread', 'reload-stale', 'reload-unreadable']);
+    assert.deepEqual(without.sort(), [
+      'analysis-cut',
+      'content-type',
+      'encoding-utf8',
+      'line-too-long',
+      'playlists-unread',
+      'reload-stale',
+      'reload-unreadable',
+    ]);
   });
 });

@@ -7,7 +7,11 @@ import { makeReport, type Report } from '../../src/hls/report.ts';
 import { validate, type Options } from '../../src/hls/validate.ts';
 import { vod } from '../../src/hls/rules/example.ts';
 
-export interface Answer { body: string | Buffer; type?: string; status?: number }
+export interface Answer {
+  body: string | Buffer;
+  type?: string;
+  status?: number;
+}
 
 export class Host {
   url = '';
@@ -20,9 +24,23 @@ export class Host {
       const path = decodeURIComponent((request.url ?? '/').split('?')[0] ?? '/');
       const list = this.#files.get(path);
       // What an example does not speak of is there, and good.
-      const found = list === undefined ? (path.endsWith('/404') ? undefined : { body: /iframes/.test(path) ? vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts') : vod() }) : list.length > 1 ? list.shift() : list[0];
+      const found =
+        list === undefined
+          ? path.endsWith('/404')
+            ? undefined
+            : {
+                body: /iframes/.test(path)
+                  ? vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts')
+                  : vod(),
+              }
+          : list.length > 1
+            ? list.shift()
+            : list[0];
       if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<html>not here</html>');
-      else response.writeHead(found.status ?? 200, { 'content-type': found.type ?? 'application/vnd.apple.mpegurl' }).end(found.body);
+      else
+        response
+          .writeHead(found.status ?? 200, { 'content-type': found.type ?? 'application/vnd.apple.mpegurl' })
+          .end(found.body);
     });
   }
 
@@ -46,11 +64,14 @@ export class Host {
   /** The address of its first playlist. */
   example(example: Example): string {
     const folder = `/${++this.#sets}`;
-    for (const [name, texts] of Object.entries(example)) this.put(`${folder}/${name.split('?')[0]}`, ...[texts].flat().map((body) => ({ body })));
+    for (const [name, texts] of Object.entries(example))
+      this.put(`${folder}/${name.split('?')[0]}`, ...[texts].flat().map((body) => ({ body })));
     return `${this.url}${folder}/${Object.keys(example)[0]}`;
   }
 
   async report(address: string, options: Partial<Options> = {}): Promise<Report> {
-    return makeReport(await validate({ origin: openOrigin(address), timeMs: 20_000, wait: () => Promise.resolve(), ...options }));
+    return makeReport(
+      await validate({ origin: openOrigin(address), timeMs: 20_000, wait: () => Promise.resolve(), ...options }),
+    );
   }
 }

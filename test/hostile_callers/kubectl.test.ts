@@ -21,94 +21,227 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     folder = await mkdtemp(join(tmpdir(), 'probeyard-'));
     await c.kubectl('-n', NAMESPACE, 'delete', 'rolebinding', MALLORY, '--ignore-not-found');
     // The role that the chart adds to Kubernetes' own "edit", and nothing else of that one.
-    await c.kubectl('-n', NAMESPACE, 'create', 'rolebinding', MALLORY, '--clusterrole=probeyard-edit', `--user=${MALLORY}`);
-    await eventually('the binding acts', 20, async () => /yes/.test(await c.kubectl('auth', 'can-i', 'create', 'probejobs.probeyard.dev', '-n', NAMESPACE, '--as', MALLORY)));
+    await c.kubectl(
+      '-n',
+      NAMESPACE,
+      'create',
+      'rolebinding',
+      MALLORY,
+      '--clusterrole=probeyard-edit',
+      `--user=${MALLORY}`,
+    );
+    await eventually('the binding acts', 20, async () =>
+      /yes/.test(
+        await c.kubectl('auth', 'can-i', 'create', 'probejobs.probeyard.dev', '-n', NAMESPACE, '--as', MALLORY),
+      ),
+    );
   });
   after(async () => {
     for (const name of made) {
-      await c.kube.mergePatch(PROBE_JOBS, name, { metadata: { finalizers: null } }, { namespace: NAMESPACE }).catch(() => {});
-      await c.kube.delete(PROBE_JOBS, name, { namespace: NAMESPACE }).catch((error: unknown) => { if (!isKubeError(error, 'not-found')) throw error; });
+      await c.kube
+        .mergePatch(PROBE_JOBS, name, { metadata: { finalizers: null } }, { namespace: NAMESPACE })
+        .catch(() => {});
+      await c.kube.delete(PROBE_JOBS, name, { namespace: NAMESPACE }).catch((error: unknown) => {
+        if (!isKubeError(error, 'not-found')) throw error;
+      });
     }
     await c.kubectl('-n', NAMESPACE, 'delete', 'rolebinding', MALLORY);
     await rm(folder, { recursive: true, force: true });
     await c.close();
   });
 
-  const create = async (name: string, spec: object, { as = MALLORY, metadata = {}, status = undefined as object | undefined } = {}): Promise<string> => {
+  const create = async (
+    name: string,
+    spec: object,
+    { as = MALLORY, metadata = {}, status = undefined as object | undefined } = {},
+  ): Promise<string> => {
     const file = join(folder, `${name}.json`);
-    await writeFile(file, JSON.stringify({ apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob', metadata: { name, namespace: NAMESPACE, ...metadata }, spec, ...(status ? { status } : {}) }));
+    await writeFile(
+      file,
+      JSON.stringify({
+        apiVersion: 'probeyard.dev/v1alpha1',
+        kind: 'ProbeJob',
+        metadata: { name, namespace: NAMESPACE, ...metadata },
+        spec,
+        ...(status ? { status } : {}),
+      }),
+    );
     const said = await c.kubectl('--as', as, 'create', '-f', file);
     made.push(name);
     return said;
   };
-  const refusedAs = (doing: Promise<unknown>, words: RegExp) => assert.rejects(doing, (error: Error & { stderr?: string }) => {
-    assert.match(error.stderr ?? '', words);
-    return true;
-  });
-  const ended = (name: string): Promise<ProbeJob> => eventually(`${name} ended`, 60, async () => {
-    const job = await jobOf(c.kube, name);
-    return job.status?.completedAt !== undefined && job;
-  });
+  const refusedAs = (doing: Promise<unknown>, words: RegExp) =>
+    assert.rejects(doing, (error: Error & { stderr?: string }) => {
+      assert.match(error.stderr ?? '', words);
+      return true;
+    });
+  const ended = (name: string): Promise<ProbeJob> =>
+    eventually(`${name} ended`, 60, async () => {
+      const job = await jobOf(c.kube, name);
+      return job.status?.completedAt !== undefined && job;
+    });
   const file = async () => `${(await c.origin()).url}/tiny.mp4`;
   const plain = { source: { url: 'http://example.com/a.mp4' }, tools: [{ name: 'ffprobe', version: '0.0' }] };
   const held = async () => c.origin((_request, response) => void setTimeout(() => response.destroy(), 60_000).unref());
 
   describe('is refused by the API server', () => {
     const specs: [string, object, RegExp, { metadata?: object }?][] = [
-      ['another\'s token', { ...plain, token: { id: 1, user: 1 } }, /only the API of Probeyard may set spec\.token/],
-      ['a sealed source', { source: { sealed: 'a.b.c.d.e', display: 'x' } }, /only the API of Probeyard may set spec\.source\.sealed/],
-      ['another token\'s label', plain, /only the API of Probeyard may set the label probeyard\.dev\/token/, { metadata: { labels: { 'probeyard.dev/token': '1' } } }],
+      ["another's token", { ...plain, token: { id: 1, user: 1 } }, /only the API of Probeyard may set spec\.token/],
+      [
+        'a sealed source',
+        { source: { sealed: 'a.b.c.d.e', display: 'x' } },
+        /only the API of Probeyard may set spec\.source\.sealed/,
+      ],
+      [
+        "another token's label",
+        plain,
+        /only the API of Probeyard may set the label probeyard\.dev\/token/,
+        { metadata: { labels: { 'probeyard.dev/token': '1' } } },
+      ],
       ['an address of 100 kB', { source: { url: `http://example.com/${'a'.repeat(100_000)}` } }, /4096/],
       ['a display of 100 kB', { source: { url: 'http://example.com/a', display: 'x'.repeat(100_000) } }, /1024/],
-      ['ten thousand tools', { ...plain, tools: Array.from({ length: 10_000 }, () => ({ name: 'ffprobe', version: '9.0' })) }, /must have at most 4 items|Duplicate value/],
-      ['the same tool twice', { ...plain, tools: [{ name: 'ffprobe', version: '9.0' }, { name: 'ffprobe', version: '4.0' }] }, /Duplicate value/],
+      [
+        'ten thousand tools',
+        { ...plain, tools: Array.from({ length: 10_000 }, () => ({ name: 'ffprobe', version: '9.0' })) },
+        /must have at most 4 items|Duplicate value/,
+      ],
+      [
+        'the same tool twice',
+        {
+          ...plain,
+          tools: [
+            { name: 'ffprobe', version: '9.0' },
+            { name: 'ffprobe', version: '4.0' },
+          ],
+        },
+        /Duplicate value/,
+      ],
       ['a version of 100 kB', { ...plain, tools: [{ name: 'ffprobe', version: '9'.repeat(100_000) }] }, /64/],
-      ['a thousand options', { ...plain, tools: [{ name: 'ffprobe', version: '9.0', options: Object.fromEntries(Array.from({ length: 1_000 }, (_, key) => [`o${key}`, 'x'])) }] }, /64/],
-      ['an option of 100 kB', { ...plain, tools: [{ name: 'ffprobe', version: '9.0', options: { show_format: 'x'.repeat(100_000) } }] }, /1024/],
+      [
+        'a thousand options',
+        {
+          ...plain,
+          tools: [
+            {
+              name: 'ffprobe',
+              version: '9.0',
+              options: Object.fromEntries(Array.from({ length: 1_000 }, (_, key) => [`o${key}`, 'x'])),
+            },
+          ],
+        },
+        /64/,
+      ],
+      [
+        'an option of 100 kB',
+        { ...plain, tools: [{ name: 'ffprobe', version: '9.0', options: { show_format: 'x'.repeat(100_000) } }] },
+        /1024/,
+      ],
       ['a wait of a year', { ...plain, queueTimeoutMs: 31_536_000_000 }, /60000/],
       ['an analysis of a year', { ...plain, timeoutMs: 31_536_000_000 }, /650000/],
       ['a wait of less than nothing', { ...plain, queueTimeoutMs: -1 }, /greater than or equal to 1/],
-      ['annotations of 2 MB', plain, /must have at most 262144 bytes|Too long|too large/i, { metadata: { annotations: { a: 'x'.repeat(2_000_000) } } }],
+      [
+        'annotations of 2 MB',
+        plain,
+        /must have at most 262144 bytes|Too long|too large/i,
+        { metadata: { annotations: { a: 'x'.repeat(2_000_000) } } },
+      ],
     ];
-    for (const [what, spec, words, more] of specs) it(what, () => refusedAs(create(`attack-${randomUUID().slice(0, 8)}`, spec, more), words));
+    for (const [what, spec, words, more] of specs)
+      it(what, () => refusedAs(create(`attack-${randomUUID().slice(0, 8)}`, spec, more), words));
 
     it('writing a status, the spec, labels or finalizers of any job: it has no such right', async () => {
       await create('attack-target', plain);
       for (const args of [
         ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"spec":{"timeoutMs":5}}'],
-        ['patch', 'pj', 'attack-target', '--subresource=status', '--type=merge', '-p', '{"status":{"resultPath":"/v1/probe/other"}}'],
+        [
+          'patch',
+          'pj',
+          'attack-target',
+          '--subresource=status',
+          '--type=merge',
+          '-p',
+          '{"status":{"resultPath":"/v1/probe/other"}}',
+        ],
         ['label', 'pj', 'attack-target', 'probeyard.dev/token=1'],
         ['patch', 'pj', 'attack-target', '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/x"]}}'],
-        ['get', 'pj'], ['get', 'secrets'], ['get', 'pods'], ['delete', 'pt', '--all'], ['patch', 'pp', 'short', '--type=merge', '-p', '{"spec":{"minReady":99}}'],
-      ]) await refusedAs(c.kubectl('--as', MALLORY, '-n', NAMESPACE, ...args), /forbidden/i);
+        ['get', 'pj'],
+        ['get', 'secrets'],
+        ['get', 'pods'],
+        ['delete', 'pt', '--all'],
+        ['patch', 'pp', 'short', '--type=merge', '-p', '{"spec":{"minReady":99}}'],
+      ])
+        await refusedAs(c.kubectl('--as', MALLORY, '-n', NAMESPACE, ...args), /forbidden/i);
     });
   });
 
-  it('an administrator cannot give a job another spec or another token\'s label either', async () => {
+  it("an administrator cannot give a job another spec or another token's label either", async () => {
     await create('attack-changed', plain);
-    await refusedAs(c.kubectl('-n', NAMESPACE, 'patch', 'pj', 'attack-changed', '--type=merge', '-p', '{"spec":{"token":{"id":1,"user":1}}}'), /cannot be changed|only the API/);
-    await refusedAs(c.kubectl('-n', NAMESPACE, 'label', 'pj', 'attack-changed', 'probeyard.dev/token=1'), /only the API of Probeyard may set the label/);
+    await refusedAs(
+      c.kubectl(
+        '-n',
+        NAMESPACE,
+        'patch',
+        'pj',
+        'attack-changed',
+        '--type=merge',
+        '-p',
+        '{"spec":{"token":{"id":1,"user":1}}}',
+      ),
+      /cannot be changed|only the API/,
+    );
+    await refusedAs(
+      c.kubectl('-n', NAMESPACE, 'label', 'pj', 'attack-changed', 'probeyard.dev/token=1'),
+      /only the API of Probeyard may set the label/,
+    );
   });
 
   it('a status that comes with the job counts for nothing', async () => {
     const name = 'attack-status';
-    const conditions = [{ type: 'Succeeded', status: 'True', reason: 'Completed', message: 'done', lastTransitionTime: new Date().toISOString() }];
-    await create(name, { source: { url: await file() }, tools: [{ name: 'ffprobe', version: 'latest' }] }, { status: { conditions, admittedBy: { holder: 'me', epoch: 2_000_000_000 }, completedAt: new Date().toISOString(), runner: { pod: 'x', uid: 'y' }, attempts: 99 } });
+    const conditions = [
+      {
+        type: 'Succeeded',
+        status: 'True',
+        reason: 'Completed',
+        message: 'done',
+        lastTransitionTime: new Date().toISOString(),
+      },
+    ];
+    await create(
+      name,
+      { source: { url: await file() }, tools: [{ name: 'ffprobe', version: 'latest' }] },
+      {
+        status: {
+          conditions,
+          admittedBy: { holder: 'me', epoch: 2_000_000_000 },
+          completedAt: new Date().toISOString(),
+          runner: { pod: 'x', uid: 'y' },
+          attempts: 99,
+        },
+      },
+    );
     const job = await ended(name);
     assert.deepEqual([stateOf(job), job.status?.attempts], ['Completed', 1], JSON.stringify(job.status));
   });
 
-  it('another job\'s sealed source does not open in a job of its own, not even for whoever has the API\'s account', async () => {
+  it("another job's sealed source does not open in a job of its own, not even for whoever has the API's account", async () => {
     const { token: secret, id: token } = await c.newToken();
     const origin = await held();
     const stop = new AbortController();
-    const victim = c.probe({ url: `${origin.url}/private.mp4` }, { token: secret, signal: stop.signal }).catch(() => undefined);
+    const victim = c
+      .probe({ url: `${origin.url}/private.mp4` }, { token: secret, signal: stop.signal })
+      .catch(() => undefined);
     const job = await eventually('the victim runs', 60, async () =>
-      (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}` })).items.find((one) => stateOf(one) === 'Running'));
+      (
+        await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}` })
+      ).items.find((one) => stateOf(one) === 'Running'),
+    );
     const user = job.spec.token!.user;
     const other = await c.newToken();
     const trap = origin.requests.length;
-    for (const whose of [{ id: token, user }, { id: other.id, user }]) {
+    for (const whose of [
+      { id: token, user },
+      { id: other.id, user },
+    ]) {
       const name = randomUUID();
       await create(name, { ...job.spec, token: whose }, { as: API });
       const copy = await ended(name);
@@ -121,7 +254,11 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
   });
 
   it('a Secret cannot be read through a job: where they may not be named, and no word of it where they may', async () => {
-    for (const [name, key] of [['probeyard-postgres', 'password'], ['probeyard-admin', 'token'], ['probeyard-seal-private', 'private.jwks']] as const) {
+    for (const [name, key] of [
+      ['probeyard-postgres', 'password'],
+      ['probeyard-admin', 'token'],
+      ['probeyard-seal-private', 'private.jwks'],
+    ] as const) {
       const job = `attack-${name}`;
       await create(job, { source: { secretRef: { name, key } } });
       const { status } = await ended(job);
@@ -132,7 +269,11 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
 
   it('a job that its finalizer keeps is cancelled when it is deleted, and gives its slot back', async () => {
     const name = 'attack-finalizer';
-    await create(name, { source: { url: `${(await held()).url}/a.mp4` } }, { metadata: { finalizers: ['example.com/keep'] } });
+    await create(
+      name,
+      { source: { url: `${(await held()).url}/a.mp4` } },
+      { metadata: { finalizers: ['example.com/keep'] } },
+    );
     const running = await eventually('it runs', 60, async () => {
       const job = await jobOf(c.kube, name);
       return stateOf(job) === 'Running' && job;
@@ -143,7 +284,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     assert.equal(await c.sql(`select reason from requests where id = '${running.metadata.uid}'`), 'Cancelled');
   });
 
-  it('250 kB of annotations on many jobs stay out of everybody\'s way', async () => {
+  it("250 kB of annotations on many jobs stay out of everybody's way", async () => {
     const names = Array.from({ length: 8 }, (_, index) => `attack-heavy-${index}`);
     for (const name of names) await create(name, plain, { metadata: { annotations: { note: 'x'.repeat(250_000) } } });
     for (const name of names) assert.equal(stateOf(await ended(name)), 'ToolUnavailable');

@@ -1,24 +1,43 @@
-/** A taken-over agent on the real NATS: what its identity is worth against other pods, other jobs and the parts of the product. */
+/**
+ * A taken-over agent on the real NATS: what its identity is worth against other pods, other jobs and the parts of the
+ * product.
+ */
 import assert from 'node:assert/strict';
 import type { Heartbeat, ResultBody } from '../../src/bus/messages.ts';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { packResult } from '../../src/bus/packing.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { PODS, PROBE_JOBS, type Pod } from '../../src/kube/client.ts';
-import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, stateOf, type Answer, type Cluster } from '../cluster/fixture.ts';
+import {
+  NAMESPACE,
+  RUNNERS,
+  cluster,
+  eventually,
+  fixtures,
+  stateOf,
+  type Answer,
+  type Cluster,
+} from '../cluster/fixture.ts';
 import { serveFile } from '../cluster/origin.ts';
 import { controllersSaid, natsOf, runnerPods, tokenFor, type LogLine } from './rig.ts';
 import type { Wire } from './wire.ts';
 
 async function within(promise: Promise<void>, what: string): Promise<void> {
   let over = false;
-  void promise.then(() => { over = true; });
+  void promise.then(() => {
+    over = true;
+  });
   await eventually(what, 20, () => over);
 }
 
-interface Work { id: string; token: string; pod: Pod; answer: Promise<Answer> }
+interface Work {
+  id: string;
+  token: string;
+  pod: Pod;
+  answer: Promise<Answer>;
+}
 
-describe('a runner\'s NATS identity in the wrong hands', function () {
+describe("a runner's NATS identity in the wrong hands", function () {
   this.timeout(120_000);
   let c: Cluster;
   let open: (as?: object) => Promise<Wire>;
@@ -34,22 +53,34 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
     const answer = c.probe({ url, only: 'ffprobe' }, { token: secret });
     answer.catch(() => {});
     const job = await eventually('it runs', 60, async () =>
-      (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}` })).items.find((one) => stateOf(one) === 'Running'));
-    return { id: job.metadata.name, token: secret, pod: await c.kube.get(PODS, job.status?.runner?.pod ?? '', { namespace: RUNNERS }), answer };
+      (
+        await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${token}` })
+      ).items.find((one) => stateOf(one) === 'Running'),
+    );
+    return {
+      id: job.metadata.name,
+      token: secret,
+      pod: await c.kube.get(PODS, job.status?.runner?.pod ?? '', { namespace: RUNNERS }),
+      answer,
+    };
   }
   const uidOf = (of: Work): string => of.pod.metadata.uid ?? '';
 
   before(async () => {
     c = await cluster();
     open = await natsOf(c);
-    const held = new Promise<void>((resolve) => { release = resolve; });
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     const origin = await c.origin(async (request, response) => {
       await held;
       await serveFile(fixtures, request, response);
     });
     [mine, theirs] = await Promise.all([work(`${origin.url}/tiny.mp4`), work(`${origin.url}/tiny.mp4`)]);
     assert.notEqual(uidOf(mine), uidOf(theirs), 'two tenants, two pods');
-    wire = await open({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod }) });
+    wire = await open({
+      auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod }),
+    });
   });
   after(async () => {
     release();
@@ -68,17 +99,47 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
     const refused: [string, () => Promise<object>, string][] = [
       ['nobody', async () => ({}), 'no-token'],
       ['a password of its own making', async () => ({ user: 'controller', pass: 'controller' }), 'no-token'],
-      ['a token for the API server', async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { pod: mine.pod }) }), 'token-audience'],
-      ['a token for somebody else', async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'somebody', pod: mine.pod }) }), 'token-audience'],
-      ['a token that is bound to no pod', async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats' }) }), 'token-unbound'],
-      ['a token of the proofs\' account', async () => ({ auth_token: await tokenFor(c, 'probeyard-verify', { audience: 'probeyard-nats' }) }), 'token-account'],
-      ['a token of the API\'s account', async () => ({ auth_token: await tokenFor(c, 'probeyard-api', { audience: 'probeyard-nats', namespace: NAMESPACE }) }), 'token-namespace'],
-      ['a token whose claims were changed', async () => {
-        const [head, body, signature] = (await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod })).split('.') as [string, string, string];
-        const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as { 'kubernetes.io': { pod: { uid: string } } };
-        claims['kubernetes.io'].pod.uid = uidOf(theirs);
-        return { auth_token: `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}` };
-      }, 'token-signature'],
+      [
+        'a token for the API server',
+        async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { pod: mine.pod }) }),
+        'token-audience',
+      ],
+      [
+        'a token for somebody else',
+        async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'somebody', pod: mine.pod }) }),
+        'token-audience',
+      ],
+      [
+        'a token that is bound to no pod',
+        async () => ({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats' }) }),
+        'token-unbound',
+      ],
+      [
+        "a token of the proofs' account",
+        async () => ({ auth_token: await tokenFor(c, 'probeyard-verify', { audience: 'probeyard-nats' }) }),
+        'token-account',
+      ],
+      [
+        "a token of the API's account",
+        async () => ({
+          auth_token: await tokenFor(c, 'probeyard-api', { audience: 'probeyard-nats', namespace: NAMESPACE }),
+        }),
+        'token-namespace',
+      ],
+      [
+        'a token whose claims were changed',
+        async () => {
+          const [head, body, signature] = (
+            await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod })
+          ).split('.') as [string, string, string];
+          const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as {
+            'kubernetes.io': { pod: { uid: string } };
+          };
+          claims['kubernetes.io'].pod.uid = uidOf(theirs);
+          return { auth_token: `${head}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}` };
+        },
+        'token-signature',
+      ],
     ];
     for (const [who, as, code] of refused) {
       it(`${who}: refused, and the controllers say ${code}`, async () => {
@@ -91,9 +152,28 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
     it('such a token is worth nothing at the API server', async () => {
       const token = await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod });
       // Client certificates of the kubeconfig would answer for it: the impersonated account shows what it may.
-      await assert.rejects(c.kubectl('--token', token, '--as', `system:serviceaccount:${RUNNERS}:probeyard-runner`, 'get', 'pods', '-n', RUNNERS), /forbidden/i);
-      for (const what of [['list', 'probejobs.probeyard.dev', '-n', NAMESPACE], ['get', 'secrets', '-n', NAMESPACE], ['create', 'pods', '-n', RUNNERS], ['create', 'serviceaccounts/token', '-n', RUNNERS]]) {
-        const answer = await c.kubectl('auth', 'can-i', '--as', `system:serviceaccount:${RUNNERS}:probeyard-runner`, ...what).catch((error: Error & { stdout?: string }) => error.stdout ?? '');
+      await assert.rejects(
+        c.kubectl(
+          '--token',
+          token,
+          '--as',
+          `system:serviceaccount:${RUNNERS}:probeyard-runner`,
+          'get',
+          'pods',
+          '-n',
+          RUNNERS,
+        ),
+        /forbidden/i,
+      );
+      for (const what of [
+        ['list', 'probejobs.probeyard.dev', '-n', NAMESPACE],
+        ['get', 'secrets', '-n', NAMESPACE],
+        ['create', 'pods', '-n', RUNNERS],
+        ['create', 'serviceaccounts/token', '-n', RUNNERS],
+      ]) {
+        const answer = await c
+          .kubectl('auth', 'can-i', '--as', `system:serviceaccount:${RUNNERS}:probeyard-runner`, ...what)
+          .catch((error: Error & { stdout?: string }) => error.stdout ?? '');
         assert.equal(answer.trim(), 'no', what.join(' '));
       }
     });
@@ -102,49 +182,116 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
   describe('what it may hear', () => {
     let number = 0;
     const subjects: [string, () => string][] = [
-      ['everything', () => '>'], ['another pod\'s orders', () => `py.run.${uidOf(theirs)}.>`], ['one order to another pod', () => SUBJECT.go(uidOf(theirs))], ['all pods\' orders', () => 'py.run.*.go'], ['results', () => SUBJECT.results],
-      ['another pod\'s chunks', () => `py.chunk.${uidOf(theirs)}.>`], ['heartbeats', () => SUBJECT.heartbeats], ['early jobs, with their sealed sources', () => SUBJECT.early], ['ends', () => 'py.end.*'],
-      ['the controllers\' inbox', () => `${INBOX.controller}.>`], ['the API\'s inbox', () => `${INBOX.api}.>`], ['another pod\'s inbox', () => `${INBOX.runner(uidOf(theirs))}.>`], ['all inboxes', () => '_INBOX*.>'],
-      ['the server\'s events', () => '$SYS.>'], ['who asks to be let in', () => '$SYS.REQ.USER.AUTH'], ['who asks, as one of the controllers', () => '$SYS.REQ.USER.AUTH callout'], ['JetStream\'s API', () => '$JS.API.>'],
+      ['everything', () => '>'],
+      ["another pod's orders", () => `py.run.${uidOf(theirs)}.>`],
+      ['one order to another pod', () => SUBJECT.go(uidOf(theirs))],
+      ["all pods' orders", () => 'py.run.*.go'],
+      ['results', () => SUBJECT.results],
+      ["another pod's chunks", () => `py.chunk.${uidOf(theirs)}.>`],
+      ['heartbeats', () => SUBJECT.heartbeats],
+      ['early jobs, with their sealed sources', () => SUBJECT.early],
+      ['ends', () => 'py.end.*'],
+      ["the controllers' inbox", () => `${INBOX.controller}.>`],
+      ["the API's inbox", () => `${INBOX.api}.>`],
+      ["another pod's inbox", () => `${INBOX.runner(uidOf(theirs))}.>`],
+      ['all inboxes', () => '_INBOX*.>'],
+      ["the server's events", () => '$SYS.>'],
+      ['who asks to be let in', () => '$SYS.REQ.USER.AUTH'],
+      ['who asks, as one of the controllers', () => '$SYS.REQ.USER.AUTH callout'],
+      ["JetStream's API", () => '$JS.API.>'],
     ];
     for (const [what, subject] of subjects) {
       it(`not ${what}`, async () => {
         const answer = await wire.say(`SUB ${subject()} ${++number}`);
-        assert.ok(answer.some((line) => /-ERR 'Permissions Violation for Subscription/.test(line)), answer.join(' | ') || 'silence');
+        assert.ok(
+          answer.some((line) => /-ERR 'Permissions Violation for Subscription/.test(line)),
+          answer.join(' | ') || 'silence',
+        );
       });
     }
   });
 
   describe('what it may say', () => {
     const subjects: [string, () => string][] = [
-      ['a result of another pod', () => SUBJECT.result(uidOf(theirs))], ['a chunk of another pod', () => SUBJECT.chunk(uidOf(theirs), theirs.id, 1, 0)], ['a heartbeat of another pod', () => SUBJECT.heartbeat(uidOf(theirs))],
-      ['an order to another pod', () => SUBJECT.go(uidOf(theirs))], ['that another\'s result is collected', () => SUBJECT.collected(uidOf(theirs))], ['an order to all', () => SUBJECT.report], ['that a job is closed', () => SUBJECT.closed],
-      ['the end of a request', () => SUBJECT.ended('probeyard-api-0')], ['an early job', () => SUBJECT.early], ['a stream\'s state away', () => '$JS.API.STREAM.PURGE.PY_RESULTS'], ['a stream away', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
-      ['a stream of its own', () => '$JS.API.STREAM.CREATE.MINE'], ['a consumer of its own', () => '$JS.API.CONSUMER.CREATE.PY_RESULTS.mine'], ['a chunk to itself', () => '$JS.API.DIRECT.GET.PY_CHUNKS'],
-      ['what streams there are', () => '$JS.API.STREAM.NAMES'], ['a result acknowledged', () => '$JS.ACK.PY_RESULTS.collectors.1.1.1.1.1'], ['a connection away', () => 'py.kick.N'], ['a question to the server', () => '$SYS.REQ.SERVER.PING'],
+      ['a result of another pod', () => SUBJECT.result(uidOf(theirs))],
+      ['a chunk of another pod', () => SUBJECT.chunk(uidOf(theirs), theirs.id, 1, 0)],
+      ['a heartbeat of another pod', () => SUBJECT.heartbeat(uidOf(theirs))],
+      ['an order to another pod', () => SUBJECT.go(uidOf(theirs))],
+      ["that another's result is collected", () => SUBJECT.collected(uidOf(theirs))],
+      ['an order to all', () => SUBJECT.report],
+      ['that a job is closed', () => SUBJECT.closed],
+      ['the end of a request', () => SUBJECT.ended('probeyard-api-0')],
+      ['an early job', () => SUBJECT.early],
+      ["a stream's state away", () => '$JS.API.STREAM.PURGE.PY_RESULTS'],
+      ['a stream away', () => '$JS.API.STREAM.DELETE.PY_RESULTS'],
+      ['a stream of its own', () => '$JS.API.STREAM.CREATE.MINE'],
+      ['a consumer of its own', () => '$JS.API.CONSUMER.CREATE.PY_RESULTS.mine'],
+      ['a chunk to itself', () => '$JS.API.DIRECT.GET.PY_CHUNKS'],
+      ['what streams there are', () => '$JS.API.STREAM.NAMES'],
+      ['a result acknowledged', () => '$JS.ACK.PY_RESULTS.collectors.1.1.1.1.1'],
+      ['a connection away', () => 'py.kick.N'],
+      ['a question to the server', () => '$SYS.REQ.SERVER.PING'],
     ];
     for (const [what, subject] of subjects) {
       it(`not ${what}`, async () => {
         const answer = await wire.publish(subject(), '{}');
-        assert.ok(answer.some((line) => /-ERR 'Permissions Violation for Publish/.test(line)), answer.join(' | ') || 'silence');
+        assert.ok(
+          answer.some((line) => /-ERR 'Permissions Violation for Publish/.test(line)),
+          answer.join(' | ') || 'silence',
+        );
       });
     }
 
     it('not more than a message may have', async () => {
-      const again = await open({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod }) });
+      const again = await open({
+        auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: mine.pod }),
+      });
       await again.publish(SUBJECT.result(uidOf(mine)), Buffer.alloc(2_000_000));
       await within(again.ended, 'the server hangs up');
     });
 
-    it('a heartbeat in another\'s name: dropped, and the controllers say so', async () => {
-      const beat: Heartbeat = { protocol: 1, pod: theirs.pod.metadata.name, uid: uidOf(theirs), namespace: RUNNERS, pool: 'short', generation: '', phase: 'idle', epoch: 1_000_000, jobsDone: 1_000, ageMs: 1_000, idleMs: 1_000 };
-      for (let count = 0; count < 3; count++) await wire.publish(SUBJECT.heartbeat(uidOf(mine)), JSON.stringify(beat), `${INBOX.runner(uidOf(mine))}.x`);
-      await said('a heartbeat that is not its pod\'s own was dropped', undefined, 3);
+    it("a heartbeat in another's name: dropped, and the controllers say so", async () => {
+      const beat: Heartbeat = {
+        protocol: 1,
+        pod: theirs.pod.metadata.name,
+        uid: uidOf(theirs),
+        namespace: RUNNERS,
+        pool: 'short',
+        generation: '',
+        phase: 'idle',
+        epoch: 1_000_000,
+        jobsDone: 1_000,
+        ageMs: 1_000,
+        idleMs: 1_000,
+      };
+      for (let count = 0; count < 3; count++)
+        await wire.publish(SUBJECT.heartbeat(uidOf(mine)), JSON.stringify(beat), `${INBOX.runner(uidOf(mine))}.x`);
+      await said("a heartbeat that is not its pod's own was dropped", undefined, 3);
     });
 
     it('an answer to where it may not speak: nobody takes it for an order', async () => {
-      const beat: Heartbeat = { protocol: 1, pod: mine.pod.metadata.name, uid: uidOf(mine), namespace: RUNNERS, pool: 'short', generation: '', phase: 'running', epoch: 1, job: mine.id, attempt: 1, jobsDone: 0, ageMs: 1_000, idleMs: 0 };
-      for (const reply of [SUBJECT.go(uidOf(theirs)), SUBJECT.cancel(uidOf(theirs)), SUBJECT.collected(uidOf(theirs)), SUBJECT.closed, '$JS.API.STREAM.PURGE.PY_RESULTS']) {
+      const beat: Heartbeat = {
+        protocol: 1,
+        pod: mine.pod.metadata.name,
+        uid: uidOf(mine),
+        namespace: RUNNERS,
+        pool: 'short',
+        generation: '',
+        phase: 'running',
+        epoch: 1,
+        job: mine.id,
+        attempt: 1,
+        jobsDone: 0,
+        ageMs: 1_000,
+        idleMs: 0,
+      };
+      for (const reply of [
+        SUBJECT.go(uidOf(theirs)),
+        SUBJECT.cancel(uidOf(theirs)),
+        SUBJECT.collected(uidOf(theirs)),
+        SUBJECT.closed,
+        '$JS.API.STREAM.PURGE.PY_RESULTS',
+      ]) {
         await wire.publish(SUBJECT.heartbeat(uidOf(mine)), JSON.stringify(beat), reply);
         await wire.publish(SUBJECT.result(uidOf(mine)), '{}', reply);
       }
@@ -157,19 +304,38 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
   });
 
   describe('results', () => {
-    const lie: ResultBody = { tools: [{ name: 'ffprobe', version: '9.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'json', output: '{"lie":true}' }], ioUsage: 1 };
+    const lie: ResultBody = {
+      tools: [
+        {
+          name: 'ffprobe',
+          version: '9.0',
+          success: true,
+          durationMs: 1,
+          usageMs: 1,
+          exitCode: 0,
+          signal: null,
+          format: 'json',
+          output: '{"lie":true}',
+        },
+      ],
+      ioUsage: 1,
+    };
     const publish = async (job: string, attempt: number, change: object = {}) => {
       const { header } = await packResult(lie, { job, attempt, epoch: 1, podUid: uidOf(mine) });
       assert.deepEqual(await wire.publish(SUBJECT.result(uidOf(mine)), JSON.stringify({ ...header, ...change })), []);
     };
     const dropped = (job: string, attempt: number, count = 1) =>
-      said('a result that nobody waits for was dropped', (line) => line['job'] === job && line['attempt'] === attempt && line['runner_uid'] === uidOf(mine), count);
+      said(
+        'a result that nobody waits for was dropped',
+        (line) => line['job'] === job && line['attempt'] === attempt && line['runner_uid'] === uidOf(mine),
+        count,
+      );
 
-    it('of another pod\'s job: dropped, and said', async () => {
+    it("of another pod's job: dropped, and said", async () => {
       await publish(theirs.id, 1);
       await dropped(theirs.id, 1);
     });
-    it('in another pod\'s name under its own subject: not taken', async () => {
+    it("in another pod's name under its own subject: not taken", async () => {
       await publish(theirs.id, 1, { podUid: uidOf(theirs) });
       await said('collecting', (line) => JSON.stringify(line).includes('malformed result'));
     });
@@ -180,11 +346,13 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
       });
     }
     it('of jobs that are none: dropped', async () => {
-      for (const job of ['nobody', '*', '../../../namespaces/kube-system/secrets/x', 'py.res.>', '']) await publish(job, 1);
+      for (const job of ['nobody', '*', '../../../namespaces/kube-system/secrets/x', 'py.res.>', ''])
+        await publish(job, 1);
       await dropped('nobody', 1);
     });
     it('rubbish in numbers: the collectors go on', async () => {
-      for (let count = 0; count < 100; count++) await wire.publish(SUBJECT.result(uidOf(mine)), count % 2 === 0 ? '{}' : Buffer.alloc(count * 100, count));
+      for (let count = 0; count < 100; count++)
+        await wire.publish(SUBJECT.result(uidOf(mine)), count % 2 === 0 ? '{}' : Buffer.alloc(count * 100, count));
       const { status } = await c.probe({ url: `${(await c.origin()).url}/tiny.mp4`, only: 'ffprobe' });
       assert.equal(status, 200);
     });
@@ -201,7 +369,9 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
       await publish(mine.id, 1);
       await publish(mine.id, 1);
       await dropped(mine.id, 1, 2);
-      const ends = await c.sql(`select string_agg(state || ' ' || status || ' ' || (select count(*) from envelopes e where e.id = r.id), ', ') from requests r where id in ('${mine.id}', '${theirs.id}')`);
+      const ends = await c.sql(
+        `select string_agg(state || ' ' || status || ' ' || (select count(*) from envelopes e where e.id = r.id), ', ') from requests r where id in ('${mine.id}', '${theirs.id}')`,
+      );
       assert.equal(ends, 'success 200 1, success 200 1');
       assert.doesNotMatch((await c.get(`/v1/probe/${mine.id}`, mine.token)).text, /"lie"/);
     });
@@ -209,7 +379,9 @@ describe('a runner\'s NATS identity in the wrong hands', function () {
 
   describe('in the end', () => {
     it('a pod that is deleted is cut off, and its token lets nobody in again', async () => {
-      const [pod] = (await runnerPods(c)).filter(({ metadata }) => ![mine, theirs].some((of) => uidOf(of) === metadata.uid));
+      const [pod] = (await runnerPods(c)).filter(
+        ({ metadata }) => ![mine, theirs].some((of) => uidOf(of) === metadata.uid),
+      );
       const token = await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod: pod! });
       const doomed = await open({ auth_token: token });
       await c.kube.delete(PODS, pod!.metadata.name, { namespace: RUNNERS, gracePeriodSeconds: 0 });

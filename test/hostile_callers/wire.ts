@@ -1,6 +1,6 @@
 /**
- * NATS as whoever holds a pod's token speaks it: lines over TLS, with no client library that would keep to the rules. Says what the
- * server answered to each, so that a test can tell a refusal from a silence.
+ * NATS as whoever holds a pod's token speaks it: lines over TLS, with no client library that would keep to the rules.
+ * Says what the server answered to each, so that a test can tell a refusal from a silence.
  */
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
@@ -17,7 +17,13 @@ export interface Wire {
   close(): void;
 }
 
-export interface WireOptions { host: string; port?: number; name: string; ca: string; /** Members of CONNECT: `auth_token`, `user`... */ as?: object }
+export interface WireOptions {
+  host: string;
+  port?: number;
+  name: string;
+  ca: string;
+  /** Members of CONNECT: `auth_token`, `user`... */ as?: object;
+}
 
 const ANSWER_MS = 8_000;
 
@@ -77,7 +83,9 @@ export async function openWire({ host, port = 4222, name, ca, as = {} }: WireOpt
     return heard();
   };
 
-  socket.write(`CONNECT ${JSON.stringify({ verbose: false, pedantic: false, lang: 'test', version: '1', protocol: 1, headers: true, no_responders: true, echo: true, ...as })}\r\n`);
+  socket.write(
+    `CONNECT ${JSON.stringify({ verbose: false, pedantic: false, lang: 'test', version: '1', protocol: 1, headers: true, no_responders: true, echo: true, ...as })}\r\n`,
+  );
   const first = await pinged();
   if (socket.destroyed || first.some((line) => line.startsWith('-ERR'))) {
     socket.destroy();

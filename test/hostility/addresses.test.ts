@@ -9,7 +9,10 @@ import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, type Cluster } from 
 import { record } from './record.ts';
 import { spellingsOf } from './spellings.ts';
 
-/** Whoever listens here must never be reached: on every address of the host but the one that is allowed, and on its loopback. */
+/**
+ * Whoever listens here must never be reached: on every address of the host but the one that is allowed, and on its
+ * loopback.
+ */
 async function openTrap(): Promise<{ port: number; touched: () => string[]; close(): void }> {
   const touched: string[] = [];
   const server = createServer((socket) => {
@@ -23,7 +26,11 @@ async function openTrap(): Promise<{ port: number; touched: () => string[]; clos
 const AT_ONCE = 8;
 async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = [...items];
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => { for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item); }));
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);
+    }),
+  );
 }
 
 describe('addresses inside', function () {
@@ -39,14 +46,24 @@ describe('addresses inside', function () {
     c = await cluster();
     ({ token } = await c.newToken(50));
     trap = await openTrap();
-    const service = (name: string, namespace: string = NAMESPACE) => of('-n', namespace, 'get', 'svc', name, '-o', 'jsonpath={.spec.clusterIP}');
+    const service = (name: string, namespace: string = NAMESPACE) =>
+      of('-n', namespace, 'get', 'svc', name, '-o', 'jsonpath={.spec.clusterIP}');
     const guard = makeGuard();
-    const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter(({ family, internal, address }) => family === 'IPv4' && !internal && address !== c.hostIp && guard.check(address) === 'refused');
+    const own = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter(
+        ({ family, internal, address }) =>
+          family === 'IPv4' && !internal && address !== c.hostIp && guard.check(address) === 'refused',
+      );
     inside = [
       { name: 'loopback', address: '127.0.0.1', port: trap.port },
       { name: 'the metadata of a cloud', address: '169.254.169.254', port: 80 },
       { name: 'the API server', address: await service('kubernetes', 'default'), port: 443 },
-      { name: 'NATS', address: await of('-n', NAMESPACE, 'get', 'pod', 'probeyard-nats-0', '-o', 'jsonpath={.status.podIP}'), port: 4222 },
+      {
+        name: 'NATS',
+        address: await of('-n', NAMESPACE, 'get', 'pod', 'probeyard-nats-0', '-o', 'jsonpath={.status.podIP}'),
+        port: 4222,
+      },
       ...own.map(({ address }) => ({ name: 'another address of the node', address, port: trap.port })),
     ];
   });
@@ -57,29 +74,65 @@ describe('addresses inside', function () {
   it('a runner could reach the trap, were it let: its own network does not stop it', async function () {
     const target = inside[4];
     // One that answers, so that one is there.
-    await eventually('a runner is ready', 60, async () => (await c.probe({ url: `${(await c.origin(fixtures)).url}/tiny.mp4`, only: 'ffprobe' }, { token })).json.success);
-    const pod = (await c.kubectl('-n', RUNNERS, 'get', 'pods', '-l', 'app.kubernetes.io/component=runner,probeyard.dev/pool=short', '--field-selector=status.phase=Running', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ')[0];
+    await eventually(
+      'a runner is ready',
+      60,
+      async () =>
+        (await c.probe({ url: `${(await c.origin(fixtures)).url}/tiny.mp4`, only: 'ffprobe' }, { token })).json.success,
+    );
+    const pod = (
+      await c.kubectl(
+        '-n',
+        RUNNERS,
+        'get',
+        'pods',
+        '-l',
+        'app.kubernetes.io/component=runner,probeyard.dev/pool=short',
+        '--field-selector=status.phase=Running',
+        '-o',
+        'jsonpath={.items[*].metadata.name}',
+      )
+    ).split(' ')[0];
     if (!target || !pod) {
       console.log('      skipped: this host has one address alone, or no runner');
       this.skip();
     }
     const program = `require('net').connect(${target.port}, '${target.address}', function () { console.log('connected'); this.destroy(); }).on('error', (error) => console.log(error.code))`;
-    const said = await eventually('the runner can be asked', 60, () => of('-n', RUNNERS, 'exec', pod, '-c', 'agent', '--', '/app/bin/node', '-e', program).catch(() => undefined));
+    const said = await eventually('the runner can be asked', 60, () =>
+      of('-n', RUNNERS, 'exec', pod, '-c', 'agent', '--', '/app/bin/node', '-e', program).catch(() => undefined),
+    );
     console.log(`      from a runner, past the guard: ${said}`);
     if (said === 'connected') assert.equal(trap.touched().length, 1);
     trap.touched().length = 0;
   });
   afterEach(() => assert.deepEqual(trap.touched(), [], 'somebody was connected to'));
 
-  const table = (attempt: string, statuses: readonly number[]) => record({ group: 'addresses', attempt, expected: '400, no connection', got: `${[...new Set(statuses)].join(' and ')}, ${trap.touched().length} connections (${statuses.length} addresses)` });
+  const table = (attempt: string, statuses: readonly number[]) =>
+    record({
+      group: 'addresses',
+      attempt,
+      expected: '400, no connection',
+      got: `${[...new Set(statuses)].join(' and ')}, ${trap.touched().length} connections (${statuses.length} addresses)`,
+    });
 
-  for (const [index, name] of ['loopback', 'the metadata of a cloud', 'the API server', 'NATS', 'another address of the node'].entries()) {
+  for (const [index, name] of [
+    'loopback',
+    'the metadata of a cloud',
+    'the API server',
+    'NATS',
+    'another address of the node',
+  ].entries()) {
     it(`${name}, in ${spellingsOf('1.2.3.4').length} spellings: 400`, async () => {
       const target = inside[index];
       if (!target) return; // This host has one address.
       const statuses: number[] = [];
       await each(spellingsOf(target.address), async ([spelled, host]) => {
-        const { status, text } = await c.probe({ url: `http://${host.includes('#') ? host.replace('#', `:${target.port}/#`) : `${host}:${target.port}`}/a.mp4` }, { token });
+        const { status, text } = await c.probe(
+          {
+            url: `http://${host.includes('#') ? host.replace('#', `:${target.port}/#`) : `${host}:${target.port}`}/a.mp4`,
+          },
+          { token },
+        );
         statuses.push(status);
         assert.equal(status, 400, `${spelled} (${host}): ${text}`);
       });
@@ -88,10 +141,40 @@ describe('addresses inside', function () {
   }
 
   const others = [
-    'http://[::1]:PORT/', 'http://[::]:PORT/', 'http://[0:0:0:0:0:0:0:1]:PORT/', 'http://0/', 'http://0.0.0.0:PORT/', 'http://localhost:PORT/', 'http://LOCALHOST.:PORT/', 'http://localhost.localdomain:PORT/', 'http://10.0.0.1/', 'http://172.16.0.1/',
-    'http://192.168.0.1/', 'http://100.64.0.1/', 'http://198.18.0.1/', 'http://224.0.0.1/', 'http://240.0.0.1/', 'http://255.255.255.255/', 'http://[fe80::1]/', 'http://[fc00::1]/', 'http://[fd00:ec2::254]/', 'http://[ff02::1]/', 'http://168.63.129.16/',
-    'http://100.100.100.200/', 'http://192.0.0.192/', 'http://[2001:db8::1]/', 'http://[2001:0:4136:e378::1]/', 'http://[fec0::1]/', 'rtmp://127.0.0.1/live/key', 'rtsp://127.0.0.1:PORT/a', 'srt://127.0.0.1:PORT', 'ftp://127.0.0.1:PORT/a.mp4',
-    'http://kubernetes.default.svc.cluster.local/', 'http://probeyard-nats.probeyard.svc.cluster.local:4222/', 'http://probeyard-nats.probeyard.svc.cluster.local.:4222/', 'http://PROBEYARD-POSTGRES.probeyard.svc.cluster.local:5432/',
+    'http://[::1]:PORT/',
+    'http://[::]:PORT/',
+    'http://[0:0:0:0:0:0:0:1]:PORT/',
+    'http://0/',
+    'http://0.0.0.0:PORT/',
+    'http://localhost:PORT/',
+    'http://LOCALHOST.:PORT/',
+    'http://localhost.localdomain:PORT/',
+    'http://10.0.0.1/',
+    'http://172.16.0.1/',
+    'http://192.168.0.1/',
+    'http://100.64.0.1/',
+    'http://198.18.0.1/',
+    'http://224.0.0.1/',
+    'http://240.0.0.1/',
+    'http://255.255.255.255/',
+    'http://[fe80::1]/',
+    'http://[fc00::1]/',
+    'http://[fd00:ec2::254]/',
+    'http://[ff02::1]/',
+    'http://168.63.129.16/',
+    'http://100.100.100.200/',
+    'http://192.0.0.192/',
+    'http://[2001:db8::1]/',
+    'http://[2001:0:4136:e378::1]/',
+    'http://[fec0::1]/',
+    'rtmp://127.0.0.1/live/key',
+    'rtsp://127.0.0.1:PORT/a',
+    'srt://127.0.0.1:PORT',
+    'ftp://127.0.0.1:PORT/a.mp4',
+    'http://kubernetes.default.svc.cluster.local/',
+    'http://probeyard-nats.probeyard.svc.cluster.local:4222/',
+    'http://probeyard-nats.probeyard.svc.cluster.local.:4222/',
+    'http://PROBEYARD-POSTGRES.probeyard.svc.cluster.local:5432/',
   ];
   it(`${others.length} more, of every reserved range, scheme and name: refused`, async () => {
     const statuses: number[] = [];
@@ -111,13 +194,28 @@ describe('addresses inside', function () {
     const origin = await c.origin((request, response) => {
       const [, hops = '', coded = ''] = (request.url ?? '').split('/');
       const to = Buffer.from(coded, 'base64url').toString();
-      response.writeHead([301, 302, 303, 307, 308][Number(hops) % 5]!, { location: Number(hops) > 1 ? path(Number(hops) - 1, to) : to }).end();
+      response
+        .writeHead([301, 302, 303, 307, 308][Number(hops) % 5]!, {
+          location: Number(hops) > 1 ? path(Number(hops) - 1, to) : to,
+        })
+        .end();
     });
     const statuses: number[] = [];
-    const targets = inside.flatMap(({ address, port }) => [address, `[::ffff:${address}]`, ...spellingsOf(address).filter(([name]) => name === 'one number' || name === 'NAT64').map(([, host]) => host)].map((host) => `http://${host}:${port}/x.mp4`));
+    const targets = inside.flatMap(({ address, port }) =>
+      [
+        address,
+        `[::ffff:${address}]`,
+        ...spellingsOf(address)
+          .filter(([name]) => name === 'one number' || name === 'NAT64')
+          .map(([, host]) => host),
+      ].map((host) => `http://${host}:${port}/x.mp4`),
+    );
     await each(targets, async (target) => {
       for (const hops of [1, 3]) {
-        const { status, text } = await c.probe({ url: `${origin.url}${path(hops, target)}`, only: 'ffprobe' }, { token });
+        const { status, text } = await c.probe(
+          { url: `${origin.url}${path(hops, target)}`, only: 'ffprobe' },
+          { token },
+        );
         statuses.push(status);
         assert.equal(status, 400, `${target} after ${hops}: ${text}`);
       }
@@ -127,13 +225,43 @@ describe('addresses inside', function () {
 
   const LISTS: [name: string, file: string, text: (inner: string) => string][] = [
     ['a variant', 'a.m3u8', (inner) => `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n${inner}/v.m3u8\n`],
-    ['a rendition', 'a.m3u8', (inner) => `#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",DEFAULT=YES,AUTOSELECT=YES,URI="${inner}/a.m3u8"\n#EXT-X-STREAM-INF:BANDWIDTH=1000000,AUDIO="a"\n${inner}/v.m3u8\n`],
-    ['a key', 'a.m3u8', (inner) => `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-KEY:METHOD=AES-128,URI="${inner}/key"\n#EXTINF:6,\ntiny.mp4\n#EXT-X-ENDLIST\n`],
-    ['an initialisation', 'a.m3u8', (inner) => `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-MAP:URI="${inner}/init.mp4"\n#EXTINF:6,\ntiny.mp4\n#EXT-X-ENDLIST\n`],
+    [
+      'a rendition',
+      'a.m3u8',
+      (inner) =>
+        `#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",DEFAULT=YES,AUTOSELECT=YES,URI="${inner}/a.m3u8"\n#EXT-X-STREAM-INF:BANDWIDTH=1000000,AUDIO="a"\n${inner}/v.m3u8\n`,
+    ],
+    [
+      'a key',
+      'a.m3u8',
+      (inner) =>
+        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-KEY:METHOD=AES-128,URI="${inner}/key"\n#EXTINF:6,\ntiny.mp4\n#EXT-X-ENDLIST\n`,
+    ],
+    [
+      'an initialisation',
+      'a.m3u8',
+      (inner) =>
+        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-MAP:URI="${inner}/init.mp4"\n#EXTINF:6,\ntiny.mp4\n#EXT-X-ENDLIST\n`,
+    ],
     ['a segment', 'a.m3u8', (inner) => `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\n${inner}/s.ts\n#EXT-X-ENDLIST\n`],
-    ['a segment behind a redirect', 'a.m3u8', (inner) => `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nmoved?to=${encodeURIComponent(`${inner}/s.ts`)}\n#EXT-X-ENDLIST\n`],
-    ['a BaseURL of DASH', 'a.mpd', (inner) => `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT10S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><BaseURL>${inner}/</BaseURL><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"><BaseURL>v.mp4</BaseURL><SegmentBase indexRange="0-100"/></Representation></AdaptationSet></Period></MPD>`],
-    ['a template of DASH', 'a.mpd', (inner) => `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT10S" profiles="urn:mpeg:dash:profile:isoff-live:2011"><Period><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="${inner}/$Number$.m4s" initialization="${inner}/i.mp4" duration="2" startNumber="1"/><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"/></AdaptationSet></Period></MPD>`],
+    [
+      'a segment behind a redirect',
+      'a.m3u8',
+      (inner) =>
+        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nmoved?to=${encodeURIComponent(`${inner}/s.ts`)}\n#EXT-X-ENDLIST\n`,
+    ],
+    [
+      'a BaseURL of DASH',
+      'a.mpd',
+      (inner) =>
+        `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT10S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><BaseURL>${inner}/</BaseURL><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"><BaseURL>v.mp4</BaseURL><SegmentBase indexRange="0-100"/></Representation></AdaptationSet></Period></MPD>`,
+    ],
+    [
+      'a template of DASH',
+      'a.mpd',
+      (inner) =>
+        `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT10S" profiles="urn:mpeg:dash:profile:isoff-live:2011"><Period><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="${inner}/$Number$.m4s" initialization="${inner}/i.mp4" duration="2" startNumber="1"/><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"/></AdaptationSet></Period></MPD>`,
+    ],
   ];
   for (const [name, file, text] of LISTS) {
     it(`${name}, read by both tools: a tool's error, nothing of it is read`, async () => {
@@ -141,12 +269,25 @@ describe('addresses inside', function () {
         const origin = await c.origin((request, response) => {
           const to = new URL(request.url ?? '/', 'http://x').searchParams.get('to');
           if (to !== null) response.writeHead(302, { location: to }).end();
-          else response.writeHead(200, { 'content-type': file.endsWith('mpd') ? 'application/dash+xml' : 'application/vnd.apple.mpegurl' }).end(text(`http://${address}:${port}`));
+          else
+            response
+              .writeHead(200, {
+                'content-type': file.endsWith('mpd') ? 'application/dash+xml' : 'application/vnd.apple.mpegurl',
+              })
+              .end(text(`http://${address}:${port}`));
         });
-        const { status, text: answer } = await c.probe({ url: `${origin.url}/${file}`, timeout: 20_000, probe_report: { enabled: false } }, { token });
+        const { status, text: answer } = await c.probe(
+          { url: `${origin.url}/${file}`, timeout: 20_000, probe_report: { enabled: false } },
+          { token },
+        );
         assert.ok(status === 200 || status === 400, answer);
         assert.doesNotMatch(answer, /secret/);
-        record({ group: 'addresses', attempt: `${name}, at ${port === 4222 ? 'NATS' : port === trap.port && address !== '127.0.0.1' ? 'another address of the node' : 'loopback'}`, expected: 'a tool\'s error, no connection', got: `${status}, ${trap.touched().length} connections` });
+        record({
+          group: 'addresses',
+          attempt: `${name}, at ${port === 4222 ? 'NATS' : port === trap.port && address !== '127.0.0.1' ? 'another address of the node' : 'loopback'}`,
+          expected: "a tool's error, no connection",
+          got: `${status}, ${trap.touched().length} connections`,
+        });
       }
     });
   }
@@ -154,26 +295,42 @@ describe('addresses inside', function () {
   it('a target of webhooks: 400, and none is sent', async () => {
     const { url: source } = await c.origin(fixtures);
     const statuses: number[] = [];
-    await each(inside.flatMap(({ address, port }) => spellingsOf(address).map(([, host]) => `http://${host.includes('#') ? host.replace('#', `:${port}/#`) : `${host}:${port}`}/hook`)), async (target) => {
-      const { status, text } = await c.probe({ url: `${source}/tiny.mp4`, webhook_url: target }, { token });
-      statuses.push(status);
-      assert.equal(status, 400, `${target}: ${text}`);
-    });
+    await each(
+      inside.flatMap(({ address, port }) =>
+        spellingsOf(address).map(
+          ([, host]) => `http://${host.includes('#') ? host.replace('#', `:${port}/#`) : `${host}:${port}`}/hook`,
+        ),
+      ),
+      async (target) => {
+        const { status, text } = await c.probe({ url: `${source}/tiny.mp4`, webhook_url: target }, { token });
+        statuses.push(status);
+        assert.equal(status, 400, `${target}: ${text}`);
+      },
+    );
     table('as the target of a webhook', statuses);
   });
 
-  it('a name of the cluster\'s DNS that leads to an allowed address and to one inside: only the allowed one is connected to; once it leads inside alone, none', async () => {
+  it("a name of the cluster's DNS that leads to an allowed address and to one inside: only the allowed one is connected to; once it leads inside alone, none", async () => {
     // A connection that is kept is one that was checked: here each is a new one.
     const clip = await readFile(join(fixtures, 'tiny.mp4'));
-    const origin = await c.origin((_request, response) => void response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length, connection: 'close' }).end(clip));
+    const origin = await c.origin(
+      (_request, response) =>
+        void response
+          .writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length, connection: 'close' })
+          .end(clip),
+    );
     const port = Number(new URL(origin.url).port);
     const name = `turning-${port}`;
     const natsPod = inside[3]!.address;
     const file = join(tmpdir(), `probeyard-${name}.json`);
     const apply = async (...addresses: string[]) => {
       const slice = {
-        apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { name, namespace: 'default', labels: { 'kubernetes.io/service-name': name } }, addressType: 'IPv4',
-        ports: [{ name: 'http', port, protocol: 'TCP' }], endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name, namespace: 'default', labels: { 'kubernetes.io/service-name': name } },
+        addressType: 'IPv4',
+        ports: [{ name: 'http', port, protocol: 'TCP' }],
+        endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
       };
       await writeFile(file, JSON.stringify(slice));
       await c.kubectl('apply', '--server-side', '-f', file);
@@ -182,7 +339,11 @@ describe('addresses inside', function () {
     try {
       await apply(c.hostIp, natsPod);
       const url = `http://${name}.default.svc.cluster.local:${port}/tiny.mp4`;
-      await eventually('the name is known', 40, async () => (await c.probe({ url, only: 'ffprobe' }, { token })).json.success);
+      await eventually(
+        'the name is known',
+        40,
+        async () => (await c.probe({ url, only: 'ffprobe' }, { token })).json.success,
+      );
       for (let round = 0; round < 5; round++) {
         const { status, json, text } = await c.probe({ url, only: 'ffprobe' }, { token });
         assert.equal(status, 200, text);
@@ -193,7 +354,12 @@ describe('addresses inside', function () {
         const answer = await c.probe({ url, only: 'ffprobe' }, { token });
         return answer.status === 400 ? answer : undefined;
       });
-      record({ group: 'addresses', attempt: 'a DNS name that turns from an allowed address to NATS', expected: '200, then 400', got: `200, then ${status}` });
+      record({
+        group: 'addresses',
+        attempt: 'a DNS name that turns from an allowed address to NATS',
+        expected: '200, then 400',
+        got: `200, then ${status}`,
+      });
     } finally {
       await rm(file, { force: true });
       await c.kubectl('delete', 'service', name, '-n', 'default', '--wait=false');

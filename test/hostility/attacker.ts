@@ -8,6 +8,11 @@ export const buildAttacker = (program: string, version: string): Promise<string>
   run('cc', ['-static', '-O1', '-pthread', `-DVERSION="${version}"`, '-o', program, SOURCE]);
 
 /** `do` as attacker.c reads it: `what|argument|number`. */
-export interface Attempt { name: string; do: string; expect: RegExp }
+export interface Attempt {
+  name: string;
+  do: string;
+  expect: RegExp;
+}
 
-export const planOf = (attempts: readonly Pick<Attempt, 'name' | 'do'>[]): string => attempts.map((one) => `${one.name}|${one.do}\n`).join('');
+export const planOf = (attempts: readonly Pick<Attempt, 'name' | 'do'>[]): string =>
+  attempts.map((one) => `${one.name}|${one.do}\n`).join('');

@@ -9,13 +9,27 @@ import type { Attempt } from './attacker.ts';
 import { record } from './record.ts';
 import { attack, install, runners, uninstall, type Attacked } from './taken_over.ts';
 
-/** A tool's connection is made by the launcher, to the port of its source; a NetworkPolicy is the second wall around the same. */
+/**
+ * A tool's connection is made by the launcher, to the port of its source; a NetworkPolicy is the second wall around the
+ * same.
+ */
 const NO_WAY: RegExp = /^EACCES$/;
 const REFUSED: RegExp = /^(?:EACCES|EPERM)$/;
 const READ_ONLY: RegExp = /^(?:EROFS|EACCES|EPERM)$/;
 const ABSENT: RegExp = /^ENOENT$/;
 
-interface Places { nats: string; natsPod: string; postgres: string; api: string; apiServer: string; node: string; dns: string; otherPod: string; host: string; trap: number }
+interface Places {
+  nats: string;
+  natsPod: string;
+  postgres: string;
+  api: string;
+  apiServer: string;
+  node: string;
+  dns: string;
+  otherPod: string;
+  host: string;
+  trap: number;
+}
 
 const network = (at: Places): Attempt[] => [
   { name: 'NATS, by its service', do: `tcp|${at.nats}|4222`, expect: NO_WAY },
@@ -26,12 +40,16 @@ const network = (at: Places): Attempt[] => [
   { name: 'the node: kubelet', do: `tcp|${at.node}|10250`, expect: NO_WAY },
   { name: 'the node: etcd', do: `tcp|${at.node}|2379`, expect: NO_WAY },
   { name: 'another runner', do: `tcp|${at.otherPod}|8081`, expect: NO_WAY },
-  { name: 'its own agent\'s health port', do: 'tcp|127.0.0.1|8081', expect: NO_WAY },
+  { name: "its own agent's health port", do: 'tcp|127.0.0.1|8081', expect: NO_WAY },
   { name: 'the metadata of a cloud', do: 'tcp|169.254.169.254|80', expect: NO_WAY },
   { name: 'an outside address, past the source proxy', do: `tcp|${at.host}|${at.trap}`, expect: NO_WAY },
   { name: 'an outside address, with the first packet', do: `fastopen|${at.host}|${at.trap}`, expect: REFUSED },
-  { name: 'an outside address, swapped while the launcher looks', do: `race|${at.host}|${at.trap}`, expect: /^0 elsewhere$/ },
-  { name: 'the cluster\'s DNS, to carry data out', do: `udp|${at.dns}|53`, expect: REFUSED },
+  {
+    name: 'an outside address, swapped while the launcher looks',
+    do: `race|${at.host}|${at.trap}`,
+    expect: /^0 elsewhere$/,
+  },
+  { name: "the cluster's DNS, to carry data out", do: `udp|${at.dns}|53`, expect: REFUSED },
   { name: 'a raw socket', do: 'socket|2|103', expect: REFUSED },
   { name: 'a packet socket', do: 'socket|17|3', expect: REFUSED },
   { name: 'a netlink socket', do: 'socket|16|3', expect: REFUSED },
@@ -40,7 +58,7 @@ const network = (at: Places): Attempt[] => [
   { name: 'connecting by the numbers of x32', do: 'x32', expect: /^(?:EPERM|ENOSYS)$/ },
   { name: 'listening for others', do: 'listen', expect: REFUSED },
   { name: 'a port of its own', do: 'bind||0', expect: REFUSED },
-  { name: 'the launcher\'s socket', do: 'unix|/run/probeyard/launcher.sock', expect: REFUSED },
+  { name: "the launcher's socket", do: 'unix|/run/probeyard/launcher.sock', expect: REFUSED },
   { name: 'an abstract socket', do: 'unix|@launcher', expect: REFUSED },
   { name: 'datagrams through a pair', do: 'pair', expect: REFUSED },
 ];
@@ -48,36 +66,44 @@ const network = (at: Places): Attempt[] => [
 const secrets: Attempt[] = [
   // The first of all: 3 is the directory that is read.
   { name: 'files that it inherited', do: 'list|/proc/self/fd', expect: /^0 1 2 3$/ },
-  { name: 'the token of a service account', do: 'read|/var/run/secrets/kubernetes.io/serviceaccount/token', expect: ABSENT },
-  { name: 'the runner\'s token for NATS', do: 'read|/var/run/probeyard/nats-token/token', expect: ABSENT },
+  {
+    name: 'the token of a service account',
+    do: 'read|/var/run/secrets/kubernetes.io/serviceaccount/token',
+    expect: ABSENT,
+  },
+  { name: "the runner's token for NATS", do: 'read|/var/run/probeyard/nats-token/token', expect: ABSENT },
   { name: 'the certificates of NATS', do: 'read|/etc/probeyard/nats-ca/ca.crt', expect: ABSENT },
-  { name: 'its environment', do: 'environ', expect: /^HOME LC_ALL http_proxy https_proxy HTTPS_PROXY no_proxy NO_PROXY$/ },
-  { name: 'the launcher\'s environment', do: 'read|/proc/1/environ', expect: REFUSED },
-  { name: 'the launcher\'s memory', do: 'read|/proc/1/mem', expect: REFUSED },
-  { name: 'the launcher\'s memory map', do: 'read|/proc/1/maps', expect: REFUSED },
-  { name: 'the launcher\'s files', do: 'list|/proc/1/fd', expect: REFUSED },
-  { name: 'the launcher\'s root', do: 'list|/proc/1/root/', expect: REFUSED },
-  { name: 'the launcher\'s memory, by a call', do: 'vm|1', expect: REFUSED },
+  {
+    name: 'its environment',
+    do: 'environ',
+    expect: /^HOME LC_ALL http_proxy https_proxy HTTPS_PROXY no_proxy NO_PROXY$/,
+  },
+  { name: "the launcher's environment", do: 'read|/proc/1/environ', expect: REFUSED },
+  { name: "the launcher's memory", do: 'read|/proc/1/mem', expect: REFUSED },
+  { name: "the launcher's memory map", do: 'read|/proc/1/maps', expect: REFUSED },
+  { name: "the launcher's files", do: 'list|/proc/1/fd', expect: REFUSED },
+  { name: "the launcher's root", do: 'list|/proc/1/root/', expect: REFUSED },
+  { name: "the launcher's memory, by a call", do: 'vm|1', expect: REFUSED },
   { name: 'tracing the launcher', do: 'ptrace|1', expect: REFUSED },
   { name: 'processes of the agent', do: 'processes', expect: /^0 others$/ },
-  { name: 'the kernel\'s key ring', do: 'keyring', expect: /^(?:EPERM|ENOSYS)$/ },
+  { name: "the kernel's key ring", do: 'keyring', expect: /^(?:EPERM|ENOSYS)$/ },
 ];
 
 const power: Attempt[] = [
   { name: 'another user', do: 'setuid|0', expect: REFUSED },
-  { name: 'the agent\'s user', do: 'setuid|65532', expect: REFUSED },
+  { name: "the agent's user", do: 'setuid|65532', expect: REFUSED },
   { name: 'a mount', do: 'mount|/tmp', expect: REFUSED },
   { name: 'another root', do: 'chroot', expect: REFUSED },
   { name: 'a user namespace', do: `unshare|${0x10000000}`, expect: REFUSED },
   { name: 'a network namespace', do: `unshare|${0x40000000}`, expect: REFUSED },
-  { name: 'the launcher\'s namespaces', do: 'setns|/proc/1/ns/mnt', expect: REFUSED },
+  { name: "the launcher's namespaces", do: 'setns|/proc/1/ns/mnt', expect: REFUSED },
   { name: 'programs in the kernel', do: 'bpf', expect: /^(?:EPERM|ENOSYS)$/ },
   { name: 'ending the launcher: SIGKILL', do: 'kill|1|9', expect: /^sent$/ },
   { name: 'ending the launcher: SIGTERM', do: 'kill|1|15', expect: /^sent$/ },
   { name: 'stopping the launcher', do: 'kill|1|19', expect: /^sent$/ },
-  { name: 'the launcher\'s limits', do: 'prlimit|1', expect: REFUSED },
-  { name: 'the launcher\'s CPUs', do: 'affinity|1', expect: REFUSED },
-  { name: 'the launcher\'s priority', do: 'nice|1|0', expect: REFUSED },
+  { name: "the launcher's limits", do: 'prlimit|1', expect: REFUSED },
+  { name: "the launcher's CPUs", do: 'affinity|1', expect: REFUSED },
+  { name: "the launcher's priority", do: 'nice|1|0', expect: REFUSED },
   { name: 'core dumps', do: 'core', expect: REFUSED },
   { name: 'writing at the root', do: 'write|/left', expect: READ_ONLY },
   { name: 'writing to /tmp', do: 'write|/tmp/left', expect: READ_ONLY },
@@ -85,26 +111,50 @@ const power: Attempt[] = [
   { name: 'writing over itself', do: `write|/tools/ffprobe/0.66/bin/ffprobe`, expect: READ_ONLY },
   { name: 'writing beside another tool', do: 'write|/tools/ffprobe/9.0/left', expect: READ_ONLY },
   { name: 'writing a kernel setting', do: 'write|/proc/sys/kernel/core_pattern', expect: READ_ONLY },
-  { name: 'writing to its cgroup', do: 'write|/sys/fs/cgroup/memory/cgroup.procs', expect: /^(?:EROFS|EACCES|EPERM|ENOENT)$/ },
+  {
+    name: 'writing to its cgroup',
+    do: 'write|/sys/fs/cgroup/memory/cgroup.procs',
+    expect: /^(?:EROFS|EACCES|EPERM|ENOENT)$/,
+  },
 ];
 
 const proxied = (at: Places): Attempt[] => [
-  { name: 'another job\'s path at the source proxy', do: `path|/${'0'.repeat(32)}/ffprobe/plan.mp4`, expect: /^404/ },
-  { name: 'no job\'s path', do: 'path|/', expect: /^404/ },
+  { name: "another job's path at the source proxy", do: `path|/${'0'.repeat(32)}/ffprobe/plan.mp4`, expect: /^404/ },
+  { name: "no job's path", do: 'path|/', expect: /^404/ },
   { name: 'a path that climbs', do: 'beside|../../../etc/passwd', expect: /^(?:40\d|502)/ },
   { name: 'a file of the agent', do: 'beside|x/file/etc/passwd', expect: /^40\d/ },
   { name: 'NATS, through the source proxy', do: `beside|x/http/${at.nats}:4222/`, expect: /^403/ },
   { name: 'the API server, through the source proxy', do: `beside|x/https/${at.apiServer}/version`, expect: /^403/ },
-  { name: 'the metadata of a cloud, through the source proxy', do: 'beside|x/http/169.254.169.254/latest/meta-data/', expect: /^403/ },
-  { name: 'the agent\'s own health port, through the source proxy', do: 'beside|x/http/127.0.0.1:8081/healthz', expect: /^403/ },
-  { name: 'the node, as through any proxy', do: `proxied|http://${at.node}:10250/pods`, expect: at.node === at.host ? /^50\d|^400/ : /^403/ },
-  { name: 'as through any proxy, with a job\'s secret that is not its own', do: `proxied|http://${at.host}:${at.trap}/|${'0'.repeat(32)}`, expect: /^407/ },
+  {
+    name: 'the metadata of a cloud, through the source proxy',
+    do: 'beside|x/http/169.254.169.254/latest/meta-data/',
+    expect: /^403/,
+  },
+  {
+    name: "the agent's own health port, through the source proxy",
+    do: 'beside|x/http/127.0.0.1:8081/healthz',
+    expect: /^403/,
+  },
+  {
+    name: 'the node, as through any proxy',
+    do: `proxied|http://${at.node}:10250/pods`,
+    expect: at.node === at.host ? /^50\d|^400/ : /^403/,
+  },
+  {
+    name: "as through any proxy, with a job's secret that is not its own",
+    do: `proxied|http://${at.host}:${at.trap}/|${'0'.repeat(32)}`,
+    expect: /^407/,
+  },
   { name: 'a tunnel to NATS', do: `tunnel|${at.nats}:4222`, expect: /^403/ },
   { name: 'a tunnel to the API server', do: `tunnel|${at.apiServer}:443`, expect: /^403/ },
   { name: 'M8: a tunnel to the host of its own source', do: `tunnel|${at.host}:${at.trap}`, expect: /^403/ },
   { name: 'M8: a tunnel to a public address', do: 'tunnel|93.184.216.34:443', expect: /^403/ },
   { name: 'M7: the source as another tool: by its path', do: 'astool|msv|plan.mp4', expect: /^404/ },
-  { name: 'M7: the source as another tool: as through any proxy', do: `loginas|msv|http://${at.host}:${at.trap}/`, expect: /^407/ },
+  {
+    name: 'M7: the source as another tool: as through any proxy',
+    do: `loginas|msv|http://${at.host}:${at.trap}/`,
+    expect: /^407/,
+  },
   { name: 'sending data through the source proxy', do: 'post|plan.mp4', expect: /^405/ },
 ];
 
@@ -112,8 +162,8 @@ const leaving: Attempt[] = [
   { name: 'a file in its directory', do: 'write|/work/left', expect: /^written$/ },
   { name: 'a file 300 directories deep', do: 'deep|/work|300', expect: /^300 levels$/ },
   { name: 'a file in shared memory', do: 'write|/dev/shm/left', expect: /^written$/ },
-  { name: 'a file beside the launcher\'s socket', do: 'write|/run/probeyard/left', expect: /^(?:written|EACCES)$/ },
-  { name: 'a message in the pod\'s status', do: 'write|/dev/termination-log', expect: /^(?:written|EACCES)$/ },
+  { name: "a file beside the launcher's socket", do: 'write|/run/probeyard/left', expect: /^(?:written|EACCES)$/ },
+  { name: "a message in the pod's status", do: 'write|/dev/termination-log', expect: /^(?:written|EACCES)$/ },
   { name: 'a queue, as a file', do: 'write|/dev/mqueue/left', expect: /^(?:written|EACCES|EINVAL|EBADF)$/ },
   { name: 'a queue, by its call', do: 'mq', expect: REFUSED },
   { name: 'System V shared memory', do: 'shm', expect: REFUSED },
@@ -128,8 +178,8 @@ const finding: Attempt[] = [
   { name: 'the next job: processes', do: 'processes', expect: /^0 others$/ },
   { name: 'the next job: files in its directory', do: 'list|/work', expect: /^$/ },
   { name: 'the next job: shared memory', do: 'list|/dev/shm', expect: /^$/ },
-  { name: 'the next job: beside the launcher\'s socket', do: 'list|/run/probeyard', expect: /^launcher\.sock$/ },
-  { name: 'the next job: the pod\'s status', do: 'read|/dev/termination-log', expect: /^(?:empty|EACCES|ENOENT)$/ },
+  { name: "the next job: beside the launcher's socket", do: 'list|/run/probeyard', expect: /^launcher\.sock$/ },
+  { name: "the next job: the pod's status", do: 'read|/dev/termination-log', expect: /^(?:empty|EACCES|ENOENT)$/ },
   { name: 'the next job: queues', do: 'list|/dev/mqueue', expect: /^(?:EACCES|ENOENT)?$/ },
   { name: 'the next job: an attribute', do: 'xattrfind|/work', expect: /^(?:ENODATA|EOPNOTSUPP|ENOTSUP)$/ },
   { name: 'the next job: System V shared memory', do: 'shmfind', expect: /^(?:ENOENT|EPERM)$/ },
@@ -161,13 +211,20 @@ describe('media that attacks', function () {
     await install(c);
     await new Promise<void>((resolve) => trap.listen(0, c.hostIp, resolve));
     const of = async (...args: string[]) => (await c.kubectl(...args)).trim();
-    const service = (name: string, namespace: string = NAMESPACE) => of('-n', namespace, 'get', 'svc', name, '-o', 'jsonpath={.spec.clusterIP}');
+    const service = (name: string, namespace: string = NAMESPACE) =>
+      of('-n', namespace, 'get', 'svc', name, '-o', 'jsonpath={.spec.clusterIP}');
     const others = (await runners(c)).flatMap(({ status }) => status?.podIP ?? []);
     at = {
-      nats: await service('probeyard-nats'), postgres: await service('probeyard-postgres'), api: await service('probeyard-api'), apiServer: await service('kubernetes', 'default'), dns: await service('kube-dns', 'kube-system'),
+      nats: await service('probeyard-nats'),
+      postgres: await service('probeyard-postgres'),
+      api: await service('probeyard-api'),
+      apiServer: await service('kubernetes', 'default'),
+      dns: await service('kube-dns', 'kube-system'),
       natsPod: await of('-n', NAMESPACE, 'get', 'pod', 'probeyard-nats-0', '-o', 'jsonpath={.status.podIP}'),
       node: await of('get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'),
-      otherPod: others[0] ?? assert.fail('no runner'), host: c.hostIp, trap: (trap.address() as AddressInfo).port,
+      otherPod: others[0] ?? assert.fail('no runner'),
+      host: c.hostIp,
+      trap: (trap.address() as AddressInfo).port,
     };
     ({ token } = await c.newToken());
     first = await attack(c, token, [...secrets, ...network(at), ...power, ...proxied(at), ...leaving]);
@@ -184,11 +241,18 @@ describe('media that attacks', function () {
     await c.close();
   });
 
-  const lines = (title: string, attempts: readonly Attempt[] | (() => Attempt[]), names: readonly string[], of: () => Attacked) => {
+  const lines = (
+    title: string,
+    attempts: readonly Attempt[] | (() => Attempt[]),
+    names: readonly string[],
+    of: () => Attacked,
+  ) => {
     describe(title, () => {
       for (const name of names) {
         it(name, () => {
-          const wanted = (typeof attempts === 'function' ? attempts() : attempts).find((one) => one.name === name) ?? assert.fail('no such attempt');
+          const wanted =
+            (typeof attempts === 'function' ? attempts() : attempts).find((one) => one.name === name) ??
+            assert.fail('no such attempt');
           const got = of().got[name];
           assert.ok(got !== undefined, `nothing was told: ${of().answer.text.slice(0, 600)}`);
           note(name, String(wanted.expect), got);
@@ -197,14 +261,36 @@ describe('media that attacks', function () {
       }
     });
   };
-  const blank: Places = { nats: '', natsPod: '', postgres: '', api: '', apiServer: '', node: '', dns: '', otherPod: '', host: '', trap: 0 };
+  const blank: Places = {
+    nats: '',
+    natsPod: '',
+    postgres: '',
+    api: '',
+    apiServer: '',
+    node: '',
+    dns: '',
+    otherPod: '',
+    host: '',
+    trap: 0,
+  };
   const namesOf = (attempts: readonly Attempt[]) => attempts.map(({ name }) => name);
 
-  it('reads its own source: the attempts came with it', () => assert.equal(first.got['its own source'], 'read', first.answer.text.slice(0, 600)));
-  lines('connects to nothing but its own source', () => network(at), namesOf(network(blank)), () => first);
+  it('reads its own source: the attempts came with it', () =>
+    assert.equal(first.got['its own source'], 'read', first.answer.text.slice(0, 600)));
+  lines(
+    'connects to nothing but its own source',
+    () => network(at),
+    namesOf(network(blank)),
+    () => first,
+  );
   lines('finds no secret', secrets, namesOf(secrets), () => first);
   lines('has no power', power, namesOf(power), () => first);
-  lines('gets nothing else from the source proxy', () => proxied(at), namesOf(proxied(blank)), () => first);
+  lines(
+    'gets nothing else from the source proxy',
+    () => proxied(at),
+    namesOf(proxied(blank)),
+    () => first,
+  );
   lines('may leave something', leaving, namesOf(leaving), () => first);
   lines('and the next job of the same pod does not find it', finding, namesOf(finding), () => second);
 
@@ -217,8 +303,14 @@ describe('media that attacks', function () {
     assert.equal(second.pod, first.pod);
     const pod = await c.kube.get(PODS, first.pod, { namespace: RUNNERS });
     assert.equal(pod.spec?.automountServiceAccountToken, false);
-    assert.doesNotMatch(JSON.stringify(pod.spec?.containers?.find(({ name }) => name === 'tools')), /token|nats|secret/i);
-    assert.equal(pod.status?.containerStatuses?.every(({ restartCount }) => restartCount === 0), true);
+    assert.doesNotMatch(
+      JSON.stringify(pod.spec?.containers?.find(({ name }) => name === 'tools')),
+      /token|nats|secret/i,
+    );
+    assert.equal(
+      pod.status?.containerStatuses?.every(({ restartCount }) => restartCount === 0),
+      true,
+    );
   });
 
   it('the credentials of a file open no other file of their host', async () => {
@@ -227,8 +319,20 @@ describe('media that attacks', function () {
       seen.push({ path: request.url ?? '', authorized: request.headers.authorization !== undefined });
       response.end('another file');
     });
-    const { got } = await attack(c, token, [{ name: 'beside', do: 'beside|another.mp4' }, { name: 'elsewhere', do: `beside|x/http/${new URL(origin.url).host}/taken` }], { userInfo: 'user:password@' });
-    note('another file with the caller\'s credentials', 'asked for without them', seen.some(({ authorized }) => authorized) ? 'with them' : 'without them');
+    const { got } = await attack(
+      c,
+      token,
+      [
+        { name: 'beside', do: 'beside|another.mp4' },
+        { name: 'elsewhere', do: `beside|x/http/${new URL(origin.url).host}/taken` },
+      ],
+      { userInfo: 'user:password@' },
+    );
+    note(
+      "another file with the caller's credentials",
+      'asked for without them',
+      seen.some(({ authorized }) => authorized) ? 'with them' : 'without them',
+    );
     assert.equal(got['its own source'], 'read');
     assert.deepEqual([...new Set(seen.map(({ authorized }) => authorized))], [false]);
   });
@@ -240,7 +344,11 @@ describe('media that attacks', function () {
   ];
   for (const [title, attempts, error] of ends) {
     it(`${title}: the tool failed, in words`, async () => {
-      const ended = await attack(c, token, attempts.map(([name, what]) => ({ name, do: what })));
+      const ended = await attack(
+        c,
+        token,
+        attempts.map(([name, what]) => ({ name, do: what })),
+      );
       note(title, String(error), ended.error || JSON.stringify(ended.got));
       assert.equal(ended.answer.status, 200, ended.answer.text.slice(0, 300));
       if (ended.got['memory'] === undefined) assert.match(ended.error, error);
@@ -257,10 +365,13 @@ describe('media that attacks', function () {
 
   it('a pod whose launcher was meddled with has no next job', async () => {
     const meddled = await attack(c, token, [{ name: 'socket', do: 'replace|/run/probeyard/launcher.sock' }]);
-    note('removing the launcher\'s socket', 'the pod is not used again', meddled.got['socket'] ?? meddled.error);
+    note("removing the launcher's socket", 'the pod is not used again', meddled.got['socket'] ?? meddled.error);
     if (meddled.got['socket'] !== 'removed') return;
     await eventually('its pod goes', 60, async () => {
-      const pod = await c.kube.get(PODS, meddled.pod, { namespace: RUNNERS }).catch((error: unknown) => { if (isKubeError(error, 'not-found')) return undefined; throw error; });
+      const pod = await c.kube.get(PODS, meddled.pod, { namespace: RUNNERS }).catch((error: unknown) => {
+        if (isKubeError(error, 'not-found')) return undefined;
+        throw error;
+      });
       return pod === undefined || pod.metadata.deletionTimestamp !== undefined || pod.status?.phase !== 'Running';
     });
     const next = await attack(c, token, [{ name: 'processes', do: 'processes' }]);
@@ -272,6 +383,8 @@ describe('media that attacks', function () {
     const { status, json } = await c.probe({ url: `${(await c.origin(fixtures)).url}/tiny.mp4` }, { token });
     assert.equal(status, 200);
     assert.equal(json.success, true);
-    assert.ok((await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items.length > 0);
+    assert.ok(
+      (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items.length > 0,
+    );
   });
 });

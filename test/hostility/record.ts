@@ -1,7 +1,12 @@
 /** What came of each attempt, kept for the table of docs/hostility.md where `make hostility` asks for it. */
 import { appendFileSync } from 'node:fs';
 
-export interface Row { group: string; attempt: string; expected: string; got: string }
+export interface Row {
+  group: string;
+  attempt: string;
+  expected: string;
+  got: string;
+}
 
 /** One JSON a line: several processes may write to one table. */
 export function record(row: Row): void {

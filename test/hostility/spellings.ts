@@ -21,8 +21,18 @@ export function spellingsOf(address: string): [name: string, host: string][] {
     ['a dot at its end', `${address}.`],
     ['encoded digits', [...address].map((letter) => (/\d/.test(letter) ? `%3${letter}` : letter)).join('')],
     ['encoded dots', address.replaceAll('.', '%2e')],
-    ['full-width digits', [...address].map((letter) => (/\d/.test(letter) ? String.fromCodePoint(0xff10 + Number(letter)) : letter)).join('')],
-    ['mathematical digits', [...address].map((letter) => (/\d/.test(letter) ? String.fromCodePoint(0x1d7d8 + Number(letter)) : letter)).join('')],
+    [
+      'full-width digits',
+      [...address]
+        .map((letter) => (/\d/.test(letter) ? String.fromCodePoint(0xff10 + Number(letter)) : letter))
+        .join(''),
+    ],
+    [
+      'mathematical digits',
+      [...address]
+        .map((letter) => (/\d/.test(letter) ? String.fromCodePoint(0x1d7d8 + Number(letter)) : letter))
+        .join(''),
+    ],
     ['ideographic dots', address.replaceAll('.', '。')],
     ['half-width ideographic dots', address.replaceAll('.', '。')],
     ['a soft hyphen in it', `${address.slice(0, 1)}\u00ad${address.slice(1)}`],

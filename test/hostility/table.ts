@@ -9,14 +9,27 @@ const root = join(import.meta.dirname, '..', '..');
 const page = join(root, 'docs', 'hostility.md');
 const MARKS = ['<!-- hostility: made by make hostility -->', '<!-- /hostility -->'] as const;
 const TITLES: Readonly<Record<string, string>> = {
-  media: 'Media: a tool that was taken over', addresses: 'Addresses', origins: 'Origins', network: 'NetworkPolicies', trust: 'Trust between accounts',
+  media: 'Media: a tool that was taken over',
+  addresses: 'Addresses',
+  origins: 'Origins',
+  network: 'NetworkPolicies',
+  trust: 'Trust between accounts',
   neighbour: 'An account and its neighbour',
 };
 
 const work = mkdtempSync(join(tmpdir(), 'probeyard-hostility-'));
 const rows = join(work, 'rows');
-const { status } = spawnSync(process.execPath, [join(root, 'node_modules/mocha/bin/mocha.js'), 'test/hostility/**/*.test.ts'], { cwd: root, stdio: 'inherit', env: { ...process.env, PROBEYARD_HOSTILITY_TABLE: rows } });
-const told: Row[] = existsSync(rows) ? readFileSync(rows, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Row) : [];
+const { status } = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/mocha/bin/mocha.js'), 'test/hostility/**/*.test.ts'],
+  { cwd: root, stdio: 'inherit', env: { ...process.env, PROBEYARD_HOSTILITY_TABLE: rows } },
+);
+const told: Row[] = existsSync(rows)
+  ? readFileSync(rows, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Row)
+  : [];
 rmSync(work, { recursive: true });
 if (status !== 0 || told.length === 0) {
   console.error('not written: an attack got what it should not, or nothing ran');
@@ -27,16 +40,34 @@ if (status !== 0 || told.length === 0) {
 const said = (text: string): string => {
   const pattern = /^\/(.*)\/[a-z]*$/.exec(text)?.[1];
   if (pattern === undefined) return text;
-  return pattern.replaceAll(/\^|\$|\(\?:|\)\??/g, '').replaceAll('\\.', '.').replaceAll(/\[[^\]]*\]\+|\\[dw]\+?/g, '…').split('|').map((part) => part || 'nothing').join(' or ');
+  return pattern
+    .replaceAll(/\^|\$|\(\?:|\)\??/g, '')
+    .replaceAll('\\.', '.')
+    .replaceAll(/\[[^\]]*\]\+|\\[dw]\+?/g, '…')
+    .split('|')
+    .map((part) => part || 'nothing')
+    .join(' or ');
 };
 
 /** Addresses and fractions are of the day. */
 const cell = (text: string): string =>
-  said(text).replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, 'an address').replaceAll(/(\d)\.\d{3,}/g, '$1').replaceAll('|', '\\|').replaceAll(/\s+/g, ' ').trim() || 'nothing';
+  said(text)
+    .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, 'an address')
+    .replaceAll(/(\d)\.\d{3,}/g, '$1')
+    .replaceAll('|', '\\|')
+    .replaceAll(/\s+/g, ' ')
+    .trim() || 'nothing';
 const groups = Object.entries(TITLES).flatMap(([group, title]) => {
   const own = told.filter((row) => row.group === group);
   if (own.length === 0) return [];
-  return [`### ${title}`, '', '| attempt | expected | got |', '|---|---|---|', ...own.map(({ attempt, expected, got }) => `| ${cell(attempt)} | ${cell(expected)} | ${cell(got)} |`), ''];
+  return [
+    `### ${title}`,
+    '',
+    '| attempt | expected | got |',
+    '|---|---|---|',
+    ...own.map(({ attempt, expected, got }) => `| ${cell(attempt)} | ${cell(expected)} | ${cell(got)} |`),
+    '',
+  ];
 });
 const text = readFileSync(page, 'utf8');
 const [from, to] = MARKS.map((mark) => text.indexOf(mark)) as [number, number];

@@ -1,4 +1,6 @@
-/** The attacker as a tool of the installation: its image on the node, its ProbeTool, and jobs whose source is a plan. */
+/**
+ * The attacker as a tool of the installation: its image on the node, its ProbeTool, and jobs whose source is a plan.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +31,10 @@ export async function install(c: Cluster): Promise<void> {
     await rm(work, { recursive: true, force: true });
   }
   await remove(c);
-  await c.kube.create(PROBE_TOOLS, { metadata: { name: NAME, namespace: NAMESPACE }, spec: { tool: 'ffprobe', version: VERSION, image: IMAGE, command: ['{root}/bin/ffprobe'] } });
+  await c.kube.create(PROBE_TOOLS, {
+    metadata: { name: NAME, namespace: NAMESPACE },
+    spec: { tool: 'ffprobe', version: VERSION, image: IMAGE, command: ['{root}/bin/ffprobe'] },
+  });
   await eventually('the attacker is Available', 90, async () => {
     const { status } = await c.kube.get(PROBE_TOOLS, NAME, { namespace: NAMESPACE });
     const condition = status?.conditions?.find(({ type }) => type === 'Available');
@@ -39,27 +44,51 @@ export async function install(c: Cluster): Promise<void> {
 }
 
 async function remove(c: Cluster): Promise<void> {
-  await c.kube.delete(PROBE_TOOLS, NAME, { namespace: NAMESPACE }).catch((error: unknown) => { if (!isKubeError(error, 'not-found')) throw error; });
+  await c.kube.delete(PROBE_TOOLS, NAME, { namespace: NAMESPACE }).catch((error: unknown) => {
+    if (!isKubeError(error, 'not-found')) throw error;
+  });
 }
 
 export async function uninstall(c: Cluster): Promise<void> {
   await remove(c);
-  await eventually('no runner has it', 90, async () => !(await runners(c)).some(({ metadata }) => JSON.stringify(metadata.annotations).includes(`ffprobe/${VERSION}`)));
+  await eventually(
+    'no runner has it',
+    90,
+    async () =>
+      !(await runners(c)).some(({ metadata }) => JSON.stringify(metadata.annotations).includes(`ffprobe/${VERSION}`)),
+  );
   await removeBrokenImages();
 }
 
-export const runners = async (c: Cluster) => (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items;
+export const runners = async (c: Cluster) =>
+  (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items;
 
-export interface Attacked { answer: Answer; pod: string; got: Record<string, string>; error: string }
+export interface Attacked {
+  answer: Answer;
+  pod: string;
+  got: Record<string, string>;
+  error: string;
+}
 
 /** One job whose source is this plan. The first waits until a pool has the attacker. */
-export async function attack(c: Cluster, token: string, attempts: readonly Pick<Attempt, 'name' | 'do'>[], { userInfo = '', more = {} }: { userInfo?: string; more?: object } = {}): Promise<Attacked> {
+export async function attack(
+  c: Cluster,
+  token: string,
+  attempts: readonly Pick<Attempt, 'name' | 'do'>[],
+  { userInfo = '', more = {} }: { userInfo?: string; more?: object } = {},
+): Promise<Attacked> {
   const plan = planOf(attempts);
-  const origin = await c.origin((request, response) =>
-    void (request.url === '/plan.mp4' ? response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': Buffer.byteLength(plan) }).end(plan) : response.writeHead(404).end()));
+  const origin = await c.origin(
+    (request, response) =>
+      void (request.url === '/plan.mp4'
+        ? response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': Buffer.byteLength(plan) }).end(plan)
+        : response.writeHead(404).end()),
+  );
   const url = `${origin.url.replace('://', `://${userInfo}`)}/plan.mp4`;
   const answer = await c.probe({ url, only: 'ffprobe', ffprobe: { version: VERSION }, ...more }, { token });
   const tool = answer.json['ffprobe'] as { response?: { got?: Record<string, string> }; error?: string } | undefined;
-  const pod = answer.json.metadata ? ((await jobOf(c.kube, answer.json.metadata.request_id)).status?.runner?.pod ?? '') : '';
+  const pod = answer.json.metadata
+    ? ((await jobOf(c.kube, answer.json.metadata.request_id)).status?.runner?.pod ?? '')
+    : '';
   return { answer, pod, got: tool?.response?.got ?? {}, error: tool?.error ?? answer.json.error ?? '' };
 }

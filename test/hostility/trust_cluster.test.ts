@@ -1,4 +1,7 @@
-/** One account against another, by what the cluster gives: a job made by hand, a runner's identity, nodes, keys that are changed. */
+/**
+ * One account against another, by what the cluster gives: a job made by hand, a runner's identity, nodes, keys that are
+ * changed.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,17 +16,25 @@ import { record } from './record.ts';
 
 /** An MP3 with one text of its caller's choice in its tag: as large as the result is to be. */
 function taggedMp3(text: string): Buffer {
-  const size = (value: number) => Buffer.from([value >> 21 & 127, value >> 14 & 127, value >> 7 & 127, value & 127]);
+  const size = (value: number) =>
+    Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);
   const body = Buffer.concat([Buffer.from('\u0003k\0'), Buffer.from(text)]);
   const frame = Buffer.concat([Buffer.from('TXXX'), size(body.length), Buffer.alloc(2), body]);
   const sound = Buffer.concat([Buffer.from([255, 251, 144, 0]), Buffer.alloc(413)]);
-  return Buffer.concat([Buffer.from('ID3\u0004\0\0', 'latin1'), size(frame.length), frame, ...Array.from({ length: 200 }, () => sound)]);
+  return Buffer.concat([
+    Buffer.from('ID3\u0004\0\0', 'latin1'),
+    size(frame.length),
+    frame,
+    ...Array.from({ length: 200 }, () => sound),
+  ]);
 }
 
 describe('trust: what the cluster gives', function () {
   this.timeout(120_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c?.close());
 
   const note = (attempt: string, expected: string, got: string) => {
@@ -34,14 +45,24 @@ describe('trust: what the cluster gives', function () {
   it('M4: a job made by hand with U+0000 in its address ends, and is recorded', async () => {
     const name = `attack-nul-${randomUUID().slice(0, 8)}`;
     const spec = { kind: 'file' as const, source: { url: 'http://example.com/a\0b.mp4' } };
-    const { metadata: { uid } } = await c.kube.create(PROBE_JOBS, { metadata: { name, namespace: NAMESPACE }, spec });
+    const {
+      metadata: { uid },
+    } = await c.kube.create(PROBE_JOBS, { metadata: { name, namespace: NAMESPACE }, spec });
     try {
       const job = await eventually('it ended', 30, async () => {
         const found = await jobOf(c.kube, name);
         return found.status?.completedAt !== undefined && found;
       });
-      const row = await eventually('it is recorded', 10, async () => await c.sql(`select state || ' ' || status from requests where id = '${uid}'`));
-      note('M4: a ProbeJob made by hand with U+0000 in its address', 'InvalidRequest, recorded as 400', `${stateOf(job)}, recorded as ${row.split(' ')[1]}`);
+      const row = await eventually(
+        'it is recorded',
+        10,
+        async () => await c.sql(`select state || ' ' || status from requests where id = '${uid}'`),
+      );
+      note(
+        'M4: a ProbeJob made by hand with U+0000 in its address',
+        'InvalidRequest, recorded as 400',
+        `${stateOf(job)}, recorded as ${row.split(' ')[1]}`,
+      );
     } finally {
       await c.kube.delete(PROBE_JOBS, name, { namespace: NAMESPACE });
     }
@@ -50,15 +71,37 @@ describe('trust: what the cluster gives', function () {
   it('M6: the condition UserNamespace of each pool says what its pods show', async () => {
     const pools = (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items;
     assert.ok(pools.length > 0);
-    for (const { metadata: { name }, status } of pools) {
+    for (const {
+      metadata: { name },
+      status,
+    } of pools) {
       const said = status?.conditions?.find(({ type }) => type === 'UserNamespace')?.status;
       const pods = (await runnerPods(c)).filter(({ metadata }) => metadata.labels?.[LABEL.pool] === name);
       assert.ok(pods.length > 0, `no runner of ${name}`);
       const [first] = pods as [Pod];
-      const map = await c.kubectl('-n', RUNNERS, 'exec', first.metadata.name, '-c', 'agent', '--', '/app/bin/node', '-p', 'fs.readFileSync("/proc/self/uid_map", "utf8")');
+      const map = await c.kubectl(
+        '-n',
+        RUNNERS,
+        'exec',
+        first.metadata.name,
+        '-c',
+        'agent',
+        '--',
+        '/app/bin/node',
+        '-p',
+        'fs.readFileSync("/proc/self/uid_map", "utf8")',
+      );
       const isMapped = !/^\s*0\s+0\s+4294967295\s*$/.test(map);
-      assert.equal(pods.every(({ spec }) => spec?.hostUsers === false), isMapped, map);
-      note(`M6: pool ${name}: UserNamespace, beside the uid map of a runner`, isMapped ? 'True' : 'False', said ?? 'none');
+      assert.equal(
+        pods.every(({ spec }) => spec?.hostUsers === false),
+        isMapped,
+        map,
+      );
+      note(
+        `M6: pool ${name}: UserNamespace, beside the uid map of a runner`,
+        isMapped ? 'True' : 'False',
+        said ?? 'none',
+      );
     }
   });
 
@@ -73,44 +116,99 @@ describe('trust: what the cluster gives', function () {
     const answer = c.probe({ url: `${slow.url}/tiny.mp4`, only: 'ffprobe' }, { token: mine.token });
     answer.catch(() => {});
     const job = await eventually('it runs', 60, async () =>
-      (await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${mine.id}` })).items.find((one) => stateOf(one) === 'Running'));
+      (
+        await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector: `probeyard.dev/token=${mine.id}` })
+      ).items.find((one) => stateOf(one) === 'Running'),
+    );
     const pod = await c.kube.get(PODS, job.status?.runner?.pod ?? '', { namespace: RUNNERS });
     const uid = pod.metadata.uid ?? '';
-    const wire = await (await natsOf(c))({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod }) });
+    const wire = await (
+      await natsOf(c)
+    )({ auth_token: await tokenFor(c, 'probeyard-runner', { audience: 'probeyard-nats', pod }) });
     const cut = { off: false };
-    void wire.ended.then(() => { cut.off = true; });
+    void wire.ended.then(() => {
+      cut.off = true;
+    });
     try {
       const text = randomBytes(1_500_000).toString('hex');
       const song = taggedMp3(text);
-      const origin = await c.origin((_request, response) => void response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': song.length }).end(song));
-      const neighbour = c.probe({ url: `${origin.url}/a.mp3`, only: 'ffprobe', ffprobe: { show_format: true } }, { token: (await c.newToken()).token });
+      const origin = await c.origin(
+        (_request, response) =>
+          void response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': song.length }).end(song),
+      );
+      const neighbour = c.probe(
+        { url: `${origin.url}/a.mp3`, only: 'ffprobe', ffprobe: { show_format: true } },
+        { token: (await c.newToken()).token },
+      );
       // Chunks into its own share of the stream, then results and heartbeats as fast as they are read.
-      for (let index = 0; index < 30; index++) await wire.publish(SUBJECT.chunk(uid, job.metadata.name, 1, index), randomBytes(900_000));
-      const burst = [SUBJECT.heartbeat(uid), SUBJECT.result(uid)].flatMap((subject) => Array.from({ length: 500 }, () => [`PUB ${subject} 2`, '{}']).flat());
-      for (let round = 0; round < 20 && !cut.off; round++) await wire.say(...burst).catch((error: unknown) => { if (!cut.off) throw error; });
+      for (let index = 0; index < 30; index++)
+        await wire.publish(SUBJECT.chunk(uid, job.metadata.name, 1, index), randomBytes(900_000));
+      const burst = [SUBJECT.heartbeat(uid), SUBJECT.result(uid)].flatMap((subject) =>
+        Array.from({ length: 500 }, () => [`PUB ${subject} 2`, '{}']).flat(),
+      );
+      for (let round = 0; round < 20 && !cut.off; round++)
+        await wire.say(...burst).catch((error: unknown) => {
+          if (!cut.off) throw error;
+        });
       const { status, json } = await neighbour;
-      const got = (json['ffprobe'] as { response?: { format?: { tags?: { k?: string } } } } | undefined)?.response?.format?.tags?.k;
-      note('M10: another tenant\'s result of 3 MB while a runner\'s identity floods NATS', '200, whole', `${status}, ${got === text ? 'whole' : 'not whole'}`);
+      const got = (json['ffprobe'] as { response?: { format?: { tags?: { k?: string } } } } | undefined)?.response
+        ?.format?.tags?.k;
+      note(
+        "M10: another tenant's result of 3 MB while a runner's identity floods NATS",
+        '200, whole',
+        `${status}, ${got === text ? 'whole' : 'not whole'}`,
+      );
       await eventually('its pod goes', 30, async () => {
-        const found = await c.kube.get(PODS, pod.metadata.name, { namespace: RUNNERS }).catch((error: unknown) => { if (isKubeError(error, 'not-found')) return undefined; throw error; });
+        const found = await c.kube.get(PODS, pod.metadata.name, { namespace: RUNNERS }).catch((error: unknown) => {
+          if (isKubeError(error, 'not-found')) return undefined;
+          throw error;
+        });
         return found === undefined || found.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
       });
       const lines = (await controllersSaid(c, since)).filter(({ msg }) => msg === 'runner floods NATS, ending its pod');
-      note('M10: the flooding runner', 'cut off, its pod ended', lines.length > 0 && cut.off ? 'cut off, its pod ended' : `${lines.length} lines, ${cut.off ? '' : 'not '}cut off`);
+      note(
+        'M10: the flooding runner',
+        'cut off, its pod ended',
+        lines.length > 0 && cut.off
+          ? 'cut off, its pod ended'
+          : `${lines.length} lines, ${cut.off ? '' : 'not '}cut off`,
+      );
     } finally {
       held.resolve();
       wire.close();
     }
-    note('M10: the job that ran in the flooding runner\'s pod', '200', String((await answer).status));
+    note("M10: the job that ran in the flooding runner's pod", '200', String((await answer).status));
   });
 
   it('M11: no request fails while a seal key is added and the renewal of the NATS certificate runs', async () => {
     const keysIn = async (name: string, key: string) =>
-      (JSON.parse(Buffer.from((await c.kube.get(SECRETS, name, { namespace: NAMESPACE })).data?.[key] ?? '', 'base64').toString()) as { keys: { kid: string }[] }).keys;
+      (
+        JSON.parse(
+          Buffer.from(
+            (await c.kube.get(SECRETS, name, { namespace: NAMESPACE })).data?.[key] ?? '',
+            'base64',
+          ).toString(),
+        ) as { keys: { kid: string }[] }
+      ).keys;
     const write = (name: string, key: string, keys: object[]) =>
-      c.kube.mergePatch(SECRETS, name, { data: { [key]: Buffer.from(JSON.stringify({ keys })).toString('base64') } }, { namespace: NAMESPACE });
+      c.kube.mergePatch(
+        SECRETS,
+        name,
+        { data: { [key]: Buffer.from(JSON.stringify({ keys })).toString('base64') } },
+        { namespace: NAMESPACE },
+      );
     /** A change of the pod makes the kubelet write its files at once, and not within its minute. */
-    const hurry = (component: string) => c.kubectl('-n', NAMESPACE, 'annotate', 'pod', '-l', `${LABEL.component}=${component}`, '--overwrite', `test/changed=${Date.now()}`);
+    const hurry = (component: string) =>
+      c.kubectl(
+        '-n',
+        NAMESPACE,
+        'annotate',
+        'pod',
+        '-l',
+        `${LABEL.component}=${component}`,
+        '--overwrite',
+        `test/changed=${Date.now()}`,
+      );
     const origin = await c.origin();
     const { token } = await c.newToken();
     const statuses = new Set<number>();
@@ -121,7 +219,9 @@ describe('trust: what the cluster gives', function () {
         const { status, json } = await c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token });
         statuses.add(status);
         const { spec } = await jobOf(c.kube, json.metadata?.request_id ?? '');
-        newest = (JSON.parse(Buffer.from(spec.source.sealed?.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }).kid;
+        newest = (
+          JSON.parse(Buffer.from(spec.source.sealed?.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }
+        ).kid;
       }
     })();
     load.catch(() => {});
@@ -129,20 +229,33 @@ describe('trust: what the cluster gives', function () {
     try {
       await c.kubectl('-n', NAMESPACE, 'create', 'job', renewal, '--from=cronjob/probeyard-renewal');
       const made = await sealKeys();
-      const keyOf = (text: string) => (JSON.parse(text) as { keys: { kid: string }[] }).keys[0] ?? assert.fail('no key');
+      const keyOf = (text: string) =>
+        (JSON.parse(text) as { keys: { kid: string }[] }).keys[0] ?? assert.fail('no key');
       const opening = keyOf(made.private['private.jwks'] ?? '');
       // As operating.md says, with the last key alone kept: a test that runs often leaves two.
-      await write('probeyard-seal-private', 'private.jwks', [...(await keysIn('probeyard-seal-private', 'private.jwks')).slice(-1), opening]);
+      await write('probeyard-seal-private', 'private.jwks', [
+        ...(await keysIn('probeyard-seal-private', 'private.jwks')).slice(-1),
+        opening,
+      ]);
       await hurry('controller');
       const read = 'fs.readFileSync(process.env.PY_SEAL_PRIVATE_FILE, "utf8")';
       await eventually('every controller has the file with the new key', 90, async () => {
-        const pods = (await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=controller` })).items;
-        const files = await Promise.all(pods.map(({ metadata: { name } }) => c.kubectl('-n', NAMESPACE, 'exec', name, '--', '/app/bin/node', '-p', read)));
+        const pods = (
+          await c.kube.listAll(PODS, { namespace: NAMESPACE, labelSelector: `${LABEL.component}=controller` })
+        ).items;
+        const files = await Promise.all(
+          pods.map(({ metadata: { name } }) =>
+            c.kubectl('-n', NAMESPACE, 'exec', name, '--', '/app/bin/node', '-p', read),
+          ),
+        );
         return files.length > 0 && files.every((file) => file.includes(opening.kid));
       });
       // Nothing shows that they read it; operating.md says that they do within 10 s.
       await delay(11_000);
-      await write('probeyard-seal-public', 'public.jwks', [...(await keysIn('probeyard-seal-public', 'public.jwks')).slice(-1), keyOf(made.public['public.jwks'] ?? '')]);
+      await write('probeyard-seal-public', 'public.jwks', [
+        ...(await keysIn('probeyard-seal-public', 'public.jwks')).slice(-1),
+        keyOf(made.public['public.jwks'] ?? ''),
+      ]);
       await hurry('api');
       await eventually('the API seals with the new key', 90, () => newest === opening.kid);
       await c.kubectl('-n', NAMESPACE, 'wait', '--for=condition=complete', `job/${renewal}`, '--timeout=50s');
@@ -151,6 +264,10 @@ describe('trust: what the cluster gives', function () {
       await load;
       await c.kubectl('-n', NAMESPACE, 'delete', 'job', renewal, '--ignore-not-found', '--wait=false');
     }
-    note('M11: requests while a seal key is added and the renewal of the NATS certificate runs', '200', [...statuses].join(' and '));
+    note(
+      'M11: requests while a seal key is added and the renewal of the NATS certificate runs',
+      '200',
+      [...statuses].join(' and '),
+    );
   });
 });

@@ -47,7 +47,13 @@ describe('the cache of fetched and built things', () => {
         await writeFile(join(place, name), content);
         return contents(place);
       };
-      const keys = [await key('a', '1'), await key('a', '2'), await key('b', '1'), contentKey('ab', 'c'), contentKey('a', 'bc')];
+      const keys = [
+        await key('a', '1'),
+        await key('a', '2'),
+        await key('b', '1'),
+        contentKey('ab', 'c'),
+        contentKey('a', 'bc'),
+      ];
       assert.equal(new Set(keys).size, keys.length);
     }));
 });
@@ -57,11 +63,14 @@ describe('the libraries of a program', () => {
     const [program] = [process.execPath];
     const folder = '/lib/x86_64-linux-gnu';
     if (existsSync(folder)) assert.ok((await closure([program], [folder])).has('libc.so.6'));
-    await assert.rejects(() => closure([program], ['/nowhere']), (error: unknown) => {
-      assert.ok(error instanceof ImageError);
-      assert.equal(error.code, 'LIBRARY_MISSING');
-      assert.match(error.message, /^node needs lib[^ ]+, which is in none of \/nowhere$/);
-      return true;
-    });
+    await assert.rejects(
+      () => closure([program], ['/nowhere']),
+      (error: unknown) => {
+        assert.ok(error instanceof ImageError);
+        assert.equal(error.code, 'LIBRARY_MISSING');
+        assert.match(error.message, /^node needs lib[^ ]+, which is in none of \/nowhere$/);
+        return true;
+      },
+    );
   });
 });

@@ -15,7 +15,13 @@ const sound = (): string =>
         latest: true,
         command: ['{root}/bin/ffprobe'],
         license: 'GPL-3.0-or-later',
-        source: { kind: 'npm', package: 'p', version: '1.0.0', integrity: 'sha512-AAAA', files: { 'bin/ffprobe': 'package/ffprobe' } },
+        source: {
+          kind: 'npm',
+          package: 'p',
+          version: '1.0.0',
+          integrity: 'sha512-AAAA',
+          files: { 'bin/ffprobe': 'package/ffprobe' },
+        },
         built: { where: 'here', when: '2026-11-21', startup_ms: 12, size_mb: 24 },
       },
     ],
@@ -28,22 +34,46 @@ function changed(change: Change): string {
   return stringify(catalog);
 }
 
-const first = (catalog: Parameters<Change>[0]) => catalog.tools[0] as Record<string, unknown> & { source: Record<string, unknown>; built: Record<string, unknown> };
+const first = (catalog: Parameters<Change>[0]) =>
+  catalog.tools[0] as Record<string, unknown> & { source: Record<string, unknown>; built: Record<string, unknown> };
 
 describe('the catalog of tool versions', () => {
   it('names every version that callers may ask for, and one latest of each tool', () => {
     const { tools } = readCatalog();
     const versions = (tool: string) => tools.filter((entry) => entry.tool === tool).map(({ version }) => version);
-    assert.deepEqual(versions('ffprobe'), ['9.0', '7.1', '7.0', '6.1', '6.0', '5.1', '5.0', '4.4', '4.3', '4.2', '4.1', '4.0', '3.4', '3.3']);
+    assert.deepEqual(versions('ffprobe'), [
+      '9.0',
+      '7.1',
+      '7.0',
+      '6.1',
+      '6.0',
+      '5.1',
+      '5.0',
+      '4.4',
+      '4.3',
+      '4.2',
+      '4.1',
+      '4.0',
+      '3.4',
+      '3.3',
+    ]);
     assert.deepEqual(versions('mediainfo'), ['26.10', '24.06', '23.11', '22.12', '21.09', '20.09', '19.09', '18.12']);
-    assert.deepEqual(tools.filter(({ latest }) => latest).map(({ version }) => version), ['9.0', '26.10', '0.90.22']);
+    assert.deepEqual(
+      tools.filter(({ latest }) => latest).map(({ version }) => version),
+      ['9.0', '26.10', '0.90.22'],
+    );
   });
 
   it('takes only what can be checked: a checksum, or a signature', () => {
     const unsure = readCatalog().tools.flatMap(({ tool, version, source }: Entry) =>
-      source.kind === 'upstream-source' ? source.tarballs.filter(({ sha256, signature }) => sha256 === 'unknown' && signature === undefined).map(() => `${tool} ${version}`) : [],
+      source.kind === 'upstream-source'
+        ? source.tarballs
+            .filter(({ sha256, signature }) => sha256 === 'unknown' && signature === undefined)
+            .map(() => `${tool} ${version}`)
+        : [],
     );
-    // These have neither; the build refuses them until somebody who can reach the releases has written the checksums down.
+    // These have neither; the build refuses them until somebody who can reach the releases has written the checksums
+    // down.
     assert.deepEqual([...new Set(unsure)], ['mediainfo 23.11', 'mediainfo 22.12', 'mediainfo 18.12']);
   });
 
@@ -55,26 +85,61 @@ describe('the catalog of tool versions', () => {
     ['text that is not YAML', 'tools: [', /not YAML/],
     ['no list of tools', 'proofs: []', /must have required property 'tools'/],
     ['an unknown tool', changed((c) => (first(c)['tool'] = 'exiftool')), /exiftool 9\.0: \/tools\/0\/tool/],
-    ['a version that is no version', changed((c) => (first(c)['version'] = 'newest')), /\/tools\/0\/version must match pattern/],
-    ['an exact version of another release', changed((c) => (first(c)['exact'] = '9.1.0')), /ffprobe 9\.0 cannot be 9\.1\.0/],
+    [
+      'a version that is no version',
+      changed((c) => (first(c)['version'] = 'newest')),
+      /\/tools\/0\/version must match pattern/,
+    ],
+    [
+      'an exact version of another release',
+      changed((c) => (first(c)['exact'] = '9.1.0')),
+      /ffprobe 9\.0 cannot be 9\.1\.0/,
+    ],
     ['an unknown field', changed((c) => (first(c)['colour'] = 'red')), /must NOT have additional properties/],
-    ['an unknown kind of source', changed((c) => (first(c).source['kind'] = 'conda')), /source\/kind must be one of maven, npm, debian, upstream-source, cargo/],
-    ['a package without checksum', changed((c) => delete first(c).source['integrity']), /ffprobe 9\.0: \/tools\/0\/source must have required property 'integrity'/],
-    ['a checksum of the wrong form', changed((c) => (first(c).source['integrity'] = 'md5-AAAA')), /\/source\/integrity must match pattern/],
-    ['a command that is not in the image', changed((c) => (first(c)['command'] = ['/usr/bin/ffprobe'])), /no part of its command starts with \{root\}\//],
-    ['a slow start without a reason', changed((c) => (first(c).built['startup_ms'] = 41)), /starts in 41 ms: above 40 the entry has to say why/],
-    ['the same version twice', changed((c) => c.tools.push({ ...first(c), latest: false })), /ffprobe 9\.0 stands there twice/],
+    [
+      'an unknown kind of source',
+      changed((c) => (first(c).source['kind'] = 'conda')),
+      /source\/kind must be one of maven, npm, debian, upstream-source, cargo/,
+    ],
+    [
+      'a package without checksum',
+      changed((c) => delete first(c).source['integrity']),
+      /ffprobe 9\.0: \/tools\/0\/source must have required property 'integrity'/,
+    ],
+    [
+      'a checksum of the wrong form',
+      changed((c) => (first(c).source['integrity'] = 'md5-AAAA')),
+      /\/source\/integrity must match pattern/,
+    ],
+    [
+      'a command that is not in the image',
+      changed((c) => (first(c)['command'] = ['/usr/bin/ffprobe'])),
+      /no part of its command starts with \{root\}\//,
+    ],
+    [
+      'a slow start without a reason',
+      changed((c) => (first(c).built['startup_ms'] = 41)),
+      /starts in 41 ms: above 40 the entry has to say why/,
+    ],
+    [
+      'the same version twice',
+      changed((c) => c.tools.push({ ...first(c), latest: false })),
+      /ffprobe 9\.0 stands there twice/,
+    ],
     ['two that are latest', changed((c) => c.tools.push({ ...first(c), version: '8.0', exact: '8.0' })), /both latest/],
     ['none that is latest', changed((c) => delete first(c)['latest']), /no version of ffprobe is latest/],
   ];
   for (const [what, yaml, message] of bad) {
     it(`refuses ${what}`, () => {
-      assert.throws(() => parseCatalog(yaml), (error: unknown) => {
-        assert.ok(error instanceof ImageError);
-        assert.equal(error.code, 'CATALOG_INVALID');
-        assert.match(error.message, message);
-        return true;
-      });
+      assert.throws(
+        () => parseCatalog(yaml),
+        (error: unknown) => {
+          assert.ok(error instanceof ImageError);
+          assert.equal(error.code, 'CATALOG_INVALID');
+          assert.match(error.message, message);
+          return true;
+        },
+      );
     });
   }
 });

@@ -12,7 +12,11 @@ describe('programs of this machine', function () {
   this.timeout(20_000);
 
   it('what they said and how they ended is handed back, or an error with the last of it', async () => {
-    assert.deepEqual(await attempt('sh', ['-c', 'cat; echo bad >&2; exit 3'], { input: 'in' }), { code: 3, stdout: 'in', stderr: 'bad\n' });
+    assert.deepEqual(await attempt('sh', ['-c', 'cat; echo bad >&2; exit 3'], { input: 'in' }), {
+      code: 3,
+      stdout: 'in',
+      stderr: 'bad\n',
+    });
     assert.equal(await run('sh', ['-c', 'echo $WORD'], { env: { WORD: 'given' } }), 'given\n');
     await assert.rejects(run('sh', ['-c', 'echo bad >&2; exit 3']), { code: 'COMMAND_FAILED', message: /exit 3\nbad/ });
   });
@@ -25,8 +29,14 @@ describe('programs of this machine', function () {
     const folder = mkdtempSync(join(tmpdir(), 'probeyard-command-'));
     try {
       const script = join(folder, 'missing.ts');
-      writeFileSync(script, `import { attempt } from ${JSON.stringify(COMMAND)};\nawait attempt('no-such-program', []).catch((error) => process.send(error.code));\nprocess.disconnect();\n`);
-      const child = fork(script, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], signal: AbortSignal.timeout(15_000) });
+      writeFileSync(
+        script,
+        `import { attempt } from ${JSON.stringify(COMMAND)};\nawait attempt('no-such-program', []).catch((error) => process.send(error.code));\nprocess.disconnect();\n`,
+      );
+      const child = fork(script, {
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        signal: AbortSignal.timeout(15_000),
+      });
       const [[code], [status]] = await Promise.all([once(child, 'message'), once(child, 'exit')]);
       assert.deepEqual([code, status], ['COMMAND_NOT_FOUND', 0]);
     } finally {

@@ -26,7 +26,8 @@ describe('what is fetched is checked before it is kept', () => {
   beforeEach(async () => {
     server = createServer((request, response) => {
       if (request.url === '/release.tar') response.end(RELEASE);
-      else if (request.url === '/release.tar.asc') response.end('-----BEGIN PGP SIGNATURE-----\n\nnot one\n-----END PGP SIGNATURE-----\n');
+      else if (request.url === '/release.tar.asc')
+        response.end('-----BEGIN PGP SIGNATURE-----\n\nnot one\n-----END PGP SIGNATURE-----\n');
       else response.writeHead(404).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -38,7 +39,12 @@ describe('what is fetched is checked before it is kept', () => {
     await rm(keptAt(CHECKSUM), { force: true });
   });
 
-  const tarball = (changes: Partial<Tarball>): Tarball => ({ name: 'release.tar', url: `${base}/release.tar`, sha256: CHECKSUM, ...changes });
+  const tarball = (changes: Partial<Tarball>): Tarball => ({
+    name: 'release.tar',
+    url: `${base}/release.tar`,
+    sha256: CHECKSUM,
+    ...changes,
+  });
 
   it('keeps a release under its checksum, and does not fetch it again', async () => {
     const file = await fetchTarball(tarball({}));
@@ -50,16 +56,28 @@ describe('what is fetched is checked before it is kept', () => {
   });
 
   it('refuses a release with another checksum', () =>
-    assert.rejects(() => fetchTarball(tarball({ sha256: '0'.repeat(64) })), failsWith('CHECKSUM_MISMATCH', /release\.tar: sha256 is [0-9a-f]{64}, the catalog says 0{64}/)));
+    assert.rejects(
+      () => fetchTarball(tarball({ sha256: '0'.repeat(64) })),
+      failsWith('CHECKSUM_MISMATCH', /release\.tar: sha256 is [0-9a-f]{64}, the catalog says 0{64}/),
+    ));
 
   it('refuses a release of which neither checksum nor signature is known', () =>
-    assert.rejects(() => fetchTarball(tarball({ sha256: 'unknown' })), failsWith('CHECKSUM_UNKNOWN', /neither a checksum nor a signature/)));
+    assert.rejects(
+      () => fetchTarball(tarball({ sha256: 'unknown' })),
+      failsWith('CHECKSUM_UNKNOWN', /neither a checksum nor a signature/),
+    ));
 
   it('refuses a release whose signature is not good', () =>
-    assert.rejects(() => fetchTarball(tarball({ sha256: 'unknown', signature: `${base}/release.tar.asc` })), failsWith('CHECKSUM_MISMATCH', /its signature is not good/)));
+    assert.rejects(
+      () => fetchTarball(tarball({ sha256: 'unknown', signature: `${base}/release.tar.asc` })),
+      failsWith('CHECKSUM_MISMATCH', /its signature is not good/),
+    ));
 
   it('says what cannot be had', () =>
-    assert.rejects(() => fetchTarball(tarball({ url: `${base}/gone.tar` })), failsWith('SOURCE_UNAVAILABLE', /gone\.tar cannot be had here: HTTP 404/)));
+    assert.rejects(
+      () => fetchTarball(tarball({ url: `${base}/gone.tar` })),
+      failsWith('SOURCE_UNAVAILABLE', /gone\.tar cannot be had here: HTTP 404/),
+    ));
 
   it('keeps nothing that failed', () =>
     withScratch(async (folder) => {

@@ -41,13 +41,18 @@ describe('tool images, each alone in an empty root', function () {
   for (const { entry, image } of awaited) {
     const name = `${entry.tool} ${entry.version}`;
     if (image === undefined) {
-      it.skip(`${name}: skipped, its image is not built here (npm exec -- node images/build.ts ${entry.tool}-${entry.version})`);
+      it.skip(
+        `${name}: skipped, its image is not built here (npm exec -- node images/build.ts ${entry.tool}-${entry.version})`,
+      );
       continue;
     }
     it(`${name} holds the tool and its libraries, reports ${entry.exact}, and reads a clip from a file and over http`, () =>
       withSandbox(entry, image, [clip], async (sandbox) => {
         const place = join(sandbox.root, 'tools', entry.tool, entry.version);
-        assert.deepEqual((await readdir(place)).filter((folder) => folder !== 'bin' && folder !== 'lib'), []);
+        assert.deepEqual(
+          (await readdir(place)).filter((folder) => folder !== 'bin' && folder !== 'lib'),
+          [],
+        );
         const said = await sandbox.run(versionArgs(entry));
         assert.equal(said.stderr, '', 'nothing is missing that the loader would warn of');
         assert.equal(versionIn(entry, said.stdout), entry.exact);
@@ -63,8 +68,13 @@ async function serve(content: Buffer): Promise<Server> {
   const server = createServer((request, response) => {
     const [, from = '0', to = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
     const part = content.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
-    if (request.headers.range === undefined) response.writeHead(200, { 'accept-ranges': 'bytes', 'content-length': part.length });
-    else response.writeHead(206, { 'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${content.length}`, 'content-length': part.length });
+    if (request.headers.range === undefined)
+      response.writeHead(200, { 'accept-ranges': 'bytes', 'content-length': part.length });
+    else
+      response.writeHead(206, {
+        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${content.length}`,
+        'content-length': part.length,
+      });
     response.end(part);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -77,8 +87,14 @@ async function readWithFfprobe(sandbox: Sandbox, source: string): Promise<void> 
   const { format, streams } = JSON.parse(stdout) as Ffprobe;
   assert.match(format.format_name, /mp4/);
   assert.equal(Number(format.duration), 2);
-  assert.deepEqual(streams.map(({ codec_name }) => codec_name), ['h264', 'aac']);
-  assert.deepEqual([streams[0]?.width, streams[0]?.height, streams[0]?.nb_frames, streams[1]?.channels], [128, 72, '50', 2]);
+  assert.deepEqual(
+    streams.map(({ codec_name }) => codec_name),
+    ['h264', 'aac'],
+  );
+  assert.deepEqual(
+    [streams[0]?.width, streams[0]?.height, streams[0]?.nb_frames, streams[1]?.channels],
+    [128, 72, '50', 2],
+  );
 }
 
 async function readWithMediainfo(sandbox: Sandbox, source: string): Promise<void> {
@@ -88,12 +104,20 @@ async function readWithMediainfo(sandbox: Sandbox, source: string): Promise<void
   assert.equal(media['@ref'], source);
   const [general, video, audio] = media.track;
   assert.deepEqual([general?.['@type'], general?.['Format'], Number(general?.['Duration'])], ['General', 'MPEG-4', 2]);
-  assert.deepEqual([video?.['Format'], video?.['Width'], video?.['Height'], video?.['FrameCount']], ['AVC', '128', '72', '50']);
+  assert.deepEqual(
+    [video?.['Format'], video?.['Width'], video?.['Height'], video?.['FrameCount']],
+    ['AVC', '128', '72', '50'],
+  );
   assert.deepEqual([audio?.['Format'], audio?.['Channels']], ['AAC', '2']);
 }
 
 async function readWithC2pa(sandbox: Sandbox, source: string): Promise<void> {
   const { code, stdout, stderr } = await sandbox.run([source]);
   assert.equal(code, 0, stderr);
-  assert.deepEqual(JSON.parse(stdout), { active_manifest: null, manifests: {}, validation_state: null, validation_results: null });
+  assert.deepEqual(JSON.parse(stdout), {
+    active_manifest: null,
+    manifests: {},
+    validation_state: null,
+    validation_results: null,
+  });
 }

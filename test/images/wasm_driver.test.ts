@@ -40,7 +40,12 @@ async function startOrigin(): Promise<Origin> {
     if (Number(from) >= file.length) return void response.writeHead(416).end();
     const part = file.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
     origin.sent += part.length;
-    return void response.writeHead(206, { 'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${file.length}`, 'content-length': part.length }).end(part);
+    return void response
+      .writeHead(206, {
+        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${file.length}`,
+        'content-length': part.length,
+      })
+      .end(part);
   });
   await new Promise<void>((resolve) => origin.server.listen(0, '127.0.0.1', resolve));
   origin.base = `http://127.0.0.1:${(origin.server.address() as AddressInfo).port}`;
@@ -71,14 +76,22 @@ describe('MediaInfo as WebAssembly, over http', function () {
       const run = (...args: string[]): Promise<CommandResult> =>
         withScratch(async (root) => {
           await unpack(image.archive, root);
-          const command = entry.command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', process.execPath));
+          const command = entry.command.map((part) =>
+            part.replaceAll('{root}', root).replaceAll('{node}', process.execPath),
+          );
           return attempt(command[0] ?? '', [...command.slice(1), ...args], { timeoutMs: 30_000 });
         });
       const tracks = (stdout: string): Record<string, string>[] => (JSON.parse(stdout) as Output).media?.track ?? [];
 
       it('reads by ranges, and puts the address and its extension where the command line does', async () => {
         const address = `${origin.base}/a%20"clip".mp4?x=1&y=2`;
-        const { code, stdout, stderr } = await run('--Output=JSON', '--Language=raw', '--ParseSpeed=0.5', '--ReadByHuman=0', address);
+        const { code, stdout, stderr } = await run(
+          '--Output=JSON',
+          '--Language=raw',
+          '--ParseSpeed=0.5',
+          '--ReadByHuman=0',
+          address,
+        );
         assert.equal(stderr, '');
         assert.equal(code, 0);
         assert.equal((JSON.parse(stdout) as Output).media?.['@ref'], address);
@@ -98,7 +111,10 @@ describe('MediaInfo as WebAssembly, over http', function () {
       it('reads from an origin that knows no ranges', async () => {
         const { code, stdout } = await run('--Output=JSON', `${origin.base}/whole.mp4`);
         assert.equal(code, 0);
-        assert.deepEqual(tracks(stdout).map((track) => track['@type']), ['General', 'Video', 'Audio']);
+        assert.deepEqual(
+          tracks(stdout).map((track) => track['@type']),
+          ['General', 'Video', 'Audio'],
+        );
       });
 
       it('prints media null and ends with 1 where there is nothing to read', async () => {

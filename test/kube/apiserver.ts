@@ -66,7 +66,10 @@ async function start(settings: Settings): Promise<TestApiServer> {
   const local = settings.own === true || settings.fsync === true ? undefined : localKubeconfig();
   if (local !== undefined) {
     const client = await makeClient({ kubeconfig: local, namespace: 'default' });
-    const answers = await client.get(NAMESPACES, 'default', { deadlineMs: 2000 }).then(() => true, () => false);
+    const answers = await client.get(NAMESPACES, 'default', { deadlineMs: 2000 }).then(
+      () => true,
+      () => false,
+    );
     if (answers) return await serverOf(local, client, {});
     await client.close();
   }
@@ -82,16 +85,22 @@ function localKubeconfig(): string | undefined {
 
 export function binary(name: string): string {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'probeyard/bin');
-  const found = [...globSync(`${cache}/*/${name}`), `/tmp/bin/${name}`, `/usr/bin/${name}`].find((path) => existsSync(path));
+  const found = [...globSync(`${cache}/*/${name}`), `/tmp/bin/${name}`, `/usr/bin/${name}`].find((path) =>
+    existsSync(path),
+  );
   if (found === undefined) throw new Error(`no ${name} in ${cache}: make up builds it`);
   return found;
 }
 
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => { server.close(resolve); });
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
   return port;
 }
 
@@ -108,8 +117,12 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
   const run = (name: string, args: string[]): ChildProcess => {
     const child = spawn(binary(name), args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let last = '';
-    child.stderr?.on('data', (chunk: Buffer) => { last = (last + chunk.toString()).slice(-4000); });
-    child.once('exit', (code, signal) => { if (code !== 0 && signal === null) console.error(`${name} ended with ${code}:\n${last}`); });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      last = (last + chunk.toString()).slice(-4000);
+    });
+    child.once('exit', (code, signal) => {
+      if (code !== 0 && signal === null) console.error(`${name} ended with ${code}:\n${last}`);
+    });
     children.push(child);
     return child;
   };
@@ -127,30 +140,87 @@ async function startOwn(fsync: boolean): Promise<TestApiServer> {
 
   const etcd = run('etcd', [
     // Without it the bookmarks of a quiet kind do not move on.
-    '--watch-progress-notify-interval', '1s',
-    '--data-dir', join(folder, 'etcd'), '--log-level', 'error', '--initial-cluster', `default=${peerUrl}`,
-    '--listen-client-urls', etcdUrl, '--advertise-client-urls', etcdUrl, '--listen-peer-urls', peerUrl, '--initial-advertise-peer-urls', peerUrl,
+    '--watch-progress-notify-interval',
+    '1s',
+    '--data-dir',
+    join(folder, 'etcd'),
+    '--log-level',
+    'error',
+    '--initial-cluster',
+    `default=${peerUrl}`,
+    '--listen-client-urls',
+    etcdUrl,
+    '--advertise-client-urls',
+    etcdUrl,
+    '--listen-peer-urls',
+    peerUrl,
+    '--initial-advertise-peer-urls',
+    peerUrl,
     ...(fsync ? [] : ['--unsafe-no-fsync']),
   ]);
   const apiServer = run('kube-apiserver', [
-    '--etcd-servers', etcdUrl, '--bind-address', '127.0.0.1', '--secure-port', String(port), '--advertise-address', '127.0.0.1',
-    '--cert-dir', folder, '--token-auth-file', join(folder, 'tokens.csv'), '--authorization-mode', 'RBAC',
-    '--service-account-issuer', 'https://kubernetes.default.svc', '--service-account-key-file', join(folder, 'sa.key'), '--service-account-signing-key-file', join(folder, 'sa.key'),
-    '--service-cluster-ip-range', '10.96.0.0/16', '--endpoint-reconciler-type', 'none', '--disable-admission-plugins', 'ServiceAccount',
+    '--etcd-servers',
+    etcdUrl,
+    '--bind-address',
+    '127.0.0.1',
+    '--secure-port',
+    String(port),
+    '--advertise-address',
+    '127.0.0.1',
+    '--cert-dir',
+    folder,
+    '--token-auth-file',
+    join(folder, 'tokens.csv'),
+    '--authorization-mode',
+    'RBAC',
+    '--service-account-issuer',
+    'https://kubernetes.default.svc',
+    '--service-account-key-file',
+    join(folder, 'sa.key'),
+    '--service-account-signing-key-file',
+    join(folder, 'sa.key'),
+    '--service-cluster-ip-range',
+    '10.96.0.0/16',
+    '--endpoint-reconciler-type',
+    'none',
+    '--disable-admission-plugins',
+    'ServiceAccount',
     // Without a cache in front of etcd, compaction is felt by watches of config maps at once.
-    '--watch-cache-sizes', 'configmaps#0', '--v', '0',
+    '--watch-cache-sizes',
+    'configmaps#0',
+    '--v',
+    '0',
   ]);
   const kubeconfig = join(folder, 'kubeconfig');
   try {
     await until(() => existsSync(join(folder, 'apiserver.crt')), apiServer, 10_000);
-    writeFileSync(kubeconfig, stringify({
-      apiVersion: 'v1', kind: 'Config', 'current-context': 'test',
-      clusters: [{ name: 'test', cluster: { server: `https://127.0.0.1:${port}`, 'certificate-authority': join(folder, 'apiserver.crt') } }],
-      users: [{ name: 'admin', user: { token } }],
-      contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin', namespace: 'default' } }],
-    }), { mode: 0o600 });
+    writeFileSync(
+      kubeconfig,
+      stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'test',
+        clusters: [
+          {
+            name: 'test',
+            cluster: { server: `https://127.0.0.1:${port}`, 'certificate-authority': join(folder, 'apiserver.crt') },
+          },
+        ],
+        users: [{ name: 'admin', user: { token } }],
+        contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin', namespace: 'default' } }],
+      }),
+      { mode: 0o600 },
+    );
     const client = await makeClient({ kubeconfig });
-    await until(() => client.get(NAMESPACES, 'default', { deadlineMs: 1000 }).then(() => true, () => false), apiServer, 60_000);
+    await until(
+      () =>
+        client.get(NAMESPACES, 'default', { deadlineMs: 1000 }).then(
+          () => true,
+          () => false,
+        ),
+      apiServer,
+      60_000,
+    );
     await applyCrds(client);
     return await serverOf(kubeconfig, client, { etcd: etcdUrl, etcdProcess: etcd, folder, stop });
   } catch (error) {
@@ -165,7 +235,9 @@ async function applyCrds(client: KubeClient): Promise<void> {
     const crd = parse(readFileSync(join(folder, file), 'utf8')) as KubeObject;
     await client.apply(CRDS, crd, { fieldManager: 'test', force: true });
     for (;;) {
-      const { status } = (await client.get(CRDS, crd.metadata.name)) as { status?: { conditions?: { type: string; status: string; message: string }[] } };
+      const { status } = (await client.get(CRDS, crd.metadata.name)) as {
+        status?: { conditions?: { type: string; status: string; message: string }[] };
+      };
       const established = status?.conditions?.find(({ type }) => type === 'Established');
       const structural = status?.conditions?.find(({ type }) => type === 'NonStructuralSchema');
       if (structural?.status === 'True') throw new Error(`${file}: ${structural.message}`);
@@ -175,7 +247,11 @@ async function applyCrds(client: KubeClient): Promise<void> {
   }
 }
 
-async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: string; etcdProcess?: ChildProcess; folder?: string; stop?: () => Promise<void> }): Promise<TestApiServer> {
+async function serverOf(
+  kubeconfig: string,
+  client: KubeClient,
+  own: { etcd?: string; etcdProcess?: ChildProcess; folder?: string; stop?: () => Promise<void> },
+): Promise<TestApiServer> {
   const address = new URL(client.config.getCurrentCluster()!.server);
   const namespaces: string[] = [];
   const copies: string[] = [];
@@ -184,7 +260,12 @@ async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: st
     own.etcdProcess.kill(signal);
   };
   return {
-    kubeconfig, client, etcd: own.etcd, folder: own.folder, host: address.hostname, port: Number(address.port || 443),
+    kubeconfig,
+    client,
+    etcd: own.etcd,
+    folder: own.folder,
+    host: address.hostname,
+    port: Number(address.port || 443),
     kubeconfigAt(port) {
       const content = parse(readFileSync(kubeconfig, 'utf8')) as { clusters: { cluster: Record<string, unknown> }[] };
       const cluster = content.clusters[0]!.cluster;
@@ -204,15 +285,23 @@ async function serverOf(kubeconfig: string, client: KubeClient, own: { etcd?: st
     async compact() {
       if (own.etcd === undefined) throw new Error('compaction needs testApiServer({ own: true })');
       const call = async (path: string, body: object) => {
-        const response = await fetch(`${own.etcd}/v3/kv/${path}`, { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(5000) });
+        const response = await fetch(`${own.etcd}/v3/kv/${path}`, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          signal: AbortSignal.timeout(5000),
+        });
         if (!response.ok) throw new Error(`etcd ${path}: ${await response.text()}`);
         return (await response.json()) as { header: { revision: string } };
       };
       const { header } = await call('range', { key: Buffer.from('/none').toString('base64') });
       await call('compaction', { revision: header.revision, physical: true });
     },
-    pauseEtcd() { signalEtcd('SIGSTOP'); },
-    resumeEtcd() { signalEtcd('SIGCONT'); },
+    pauseEtcd() {
+      signalEtcd('SIGSTOP');
+    },
+    resumeEtcd() {
+      signalEtcd('SIGCONT');
+    },
     async stop() {
       for (const name of namespaces) await client.delete(NAMESPACES, name).catch(() => {});
       for (const file of copies) rmSync(file, { force: true });
@@ -233,7 +322,9 @@ async function until(ready: () => boolean | Promise<boolean>, child: ChildProces
 
 async function finish(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => { child.once('exit', resolve); });
+  const ended = new Promise((resolve) => {
+    child.once('exit', resolve);
+  });
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
   await ended;

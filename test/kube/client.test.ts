@@ -4,17 +4,32 @@ import { join } from 'node:path';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { parse, stringify } from 'yaml';
 import {
-  CONFIG_MAPS, isKubeError, KubeError, makeClient, outcomeUnknown, PODS, PROBE_JOBS, SERVICE_ACCOUNTS, type KubeClient, type KubeErrorCode, type ResourceType,
+  CONFIG_MAPS,
+  isKubeError,
+  KubeError,
+  makeClient,
+  outcomeUnknown,
+  PODS,
+  PROBE_JOBS,
+  SERVICE_ACCOUNTS,
+  type KubeClient,
+  type KubeErrorCode,
+  type ResourceType,
 } from '../../src/kube/client.ts';
 import { freePort, testApiServer, type TestApiServer } from './apiserver.ts';
 import { eventually } from './eventually.ts';
 import { startRelay, type Relay } from './relay.ts';
 
-const job = (name: string) => ({ metadata: { name }, spec: { kind: 'file' as const, source: { url: 'https://origin.example/a.mp4' } } });
+const job = (name: string) => ({
+  metadata: { name },
+  spec: { kind: 'file' as const, source: { url: 'https://origin.example/a.mp4' } },
+});
 
 async function rejectsWith(code: KubeErrorCode, promise: Promise<unknown>, pattern = /./): Promise<KubeError> {
   let caught: unknown;
-  await promise.catch((error: unknown) => { caught = error; });
+  await promise.catch((error: unknown) => {
+    caught = error;
+  });
   assert.ok(caught instanceof KubeError, `expected a KubeError, got ${String(caught)}`);
   assert.equal(caught.code, code, caught.message);
   assert.match(caught.message, pattern);
@@ -34,7 +49,9 @@ describe('kube client', function () {
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
     opened.push(client);
   });
-  after(async () => { for (const one of opened.toReversed()) await one.close(); });
+  after(async () => {
+    for (const one of opened.toReversed()) await one.close();
+  });
 
   async function throughRelay(): Promise<{ relay: Relay; client: KubeClient }> {
     const relay = await startRelay(server.host, server.port);
@@ -47,19 +64,34 @@ describe('kube client', function () {
     it('create, get, patch, status, list and delete one object', async () => {
       const made = await client.create(PROBE_JOBS, job('round'));
       assert.equal(made.kind, 'ProbeJob');
-      const admitted = await client.mergePatchStatus(PROBE_JOBS, 'round', { attempts: 1 }, { resourceVersion: made.metadata.resourceVersion });
+      const admitted = await client.mergePatchStatus(
+        PROBE_JOBS,
+        'round',
+        { attempts: 1 },
+        { resourceVersion: made.metadata.resourceVersion },
+      );
       assert.equal(admitted.status?.attempts, 1);
-      const labelled = await client.mergePatch(PROBE_JOBS, 'round', { metadata: { labels: { 'probeyard.dev/kind': 'file' } } });
+      const labelled = await client.mergePatch(PROBE_JOBS, 'round', {
+        metadata: { labels: { 'probeyard.dev/kind': 'file' } },
+      });
       assert.equal(labelled.metadata.labels?.['probeyard.dev/kind'], 'file');
       assert.equal((await client.get(PROBE_JOBS, 'round')).status?.attempts, 1);
-      assert.deepEqual((await client.list(PROBE_JOBS, { labelSelector: 'probeyard.dev/kind=file' })).items.map(({ metadata }) => metadata.name), ['round']);
+      assert.deepEqual(
+        (await client.list(PROBE_JOBS, { labelSelector: 'probeyard.dev/kind=file' })).items.map(
+          ({ metadata }) => metadata.name,
+        ),
+        ['round'],
+      );
       await client.delete(PROBE_JOBS, 'round');
       await rejectsWith('not-found', client.get(PROBE_JOBS, 'round'), /get ProbeJob round/);
     });
 
     it('delete only the object that was meant', async () => {
       const made = await client.create(CONFIG_MAPS, { metadata: { name: 'meant' } });
-      await rejectsWith('conflict', client.delete(CONFIG_MAPS, 'meant', { uid: '00000000-0000-0000-0000-000000000000' }));
+      await rejectsWith(
+        'conflict',
+        client.delete(CONFIG_MAPS, 'meant', { uid: '00000000-0000-0000-0000-000000000000' }),
+      );
       await rejectsWith('conflict', client.delete(CONFIG_MAPS, 'meant', { resourceVersion: '1' }));
       await client.delete(CONFIG_MAPS, 'meant', { uid: made.metadata.uid });
     });
@@ -74,13 +106,22 @@ describe('kube client', function () {
 
     it('list in pages, and all of them', async () => {
       const inPages = await server.namespace('pages');
-      for (let n = 0; n < 7; n++) await client.create(CONFIG_MAPS, { metadata: { name: `page-${n}`, namespace: inPages, labels: { page: 'yes' } } });
+      for (let n = 0; n < 7; n++)
+        await client.create(CONFIG_MAPS, {
+          metadata: { name: `page-${n}`, namespace: inPages, labels: { page: 'yes' } },
+        });
       const first = await client.list(CONFIG_MAPS, { namespace: inPages, limit: 3 });
       assert.equal(first.items.length, 3);
       assert.ok(first.continue);
       const all = await client.listAll(CONFIG_MAPS, { namespace: inPages, limit: 3 });
-      assert.deepEqual(all.items.map(({ metadata }) => metadata.name), [0, 1, 2, 3, 4, 5, 6].map((n) => `page-${n}`));
-      assert.equal((await client.listAll(CONFIG_MAPS, { namespace: null, labelSelector: 'page=yes', limit: 2 })).items.length, 7);
+      assert.deepEqual(
+        all.items.map(({ metadata }) => metadata.name),
+        [0, 1, 2, 3, 4, 5, 6].map((n) => `page-${n}`),
+      );
+      assert.equal(
+        (await client.listAll(CONFIG_MAPS, { namespace: null, labelSelector: 'page=yes', limit: 2 })).items.length,
+        7,
+      );
     });
 
     it('give the issuer and the keys of service account tokens', async () => {
@@ -102,20 +143,55 @@ describe('kube client', function () {
     const cases: [KubeErrorCode, number, string, () => Promise<unknown>][] = [
       ['not-found', 404, 'an object that is not there', () => client.get(PODS, 'none')],
       ['not-found', 404, 'logs of a pod that is not there', () => client.logs('none')],
-      ['not-found', 404, 'a kind that is not served', () => client.list({ ...PROBE_JOBS, plural: 'probenothings' } as ResourceType)],
-      ['invalid', 422, 'a job without a source', () => client.create(PROBE_JOBS, { metadata: { name: 'bad' }, spec: { kind: 'file', source: {} } })],
+      [
+        'not-found',
+        404,
+        'a kind that is not served',
+        () => client.list({ ...PROBE_JOBS, plural: 'probenothings' } as ResourceType),
+      ],
+      [
+        'invalid',
+        422,
+        'a job without a source',
+        () => client.create(PROBE_JOBS, { metadata: { name: 'bad' }, spec: { kind: 'file', source: {} } }),
+      ],
       ['bad-request', 400, 'a label selector that is none', () => client.list(PODS, { labelSelector: '===' })],
-      ['not-allowed', 405, 'a method that the path has not', () => client.request({ method: 'POST', path: '/version', body: {} })],
-      ['already-exists', 409, 'a second object of one name', async () => {
-        await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
-        await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
-      }],
-      ['conflict', 409, 'a patch from a stale version', async () => {
-        const { metadata } = await client.create(CONFIG_MAPS, { metadata: { name: 'stale' } });
-        await client.mergePatch(CONFIG_MAPS, 'stale', { data: { a: '1' } });
-        await client.mergePatch(CONFIG_MAPS, 'stale', { data: { a: '2' } }, { resourceVersion: metadata.resourceVersion });
-      }],
-      ['too-large', 413, 'an object past the limit of the API server', () => client.create(CONFIG_MAPS, { metadata: { name: 'large' }, data: { a: 'x'.repeat(4_000_000) } })],
+      [
+        'not-allowed',
+        405,
+        'a method that the path has not',
+        () => client.request({ method: 'POST', path: '/version', body: {} }),
+      ],
+      [
+        'already-exists',
+        409,
+        'a second object of one name',
+        async () => {
+          await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
+          await client.create(CONFIG_MAPS, { metadata: { name: 'twice' } });
+        },
+      ],
+      [
+        'conflict',
+        409,
+        'a patch from a stale version',
+        async () => {
+          const { metadata } = await client.create(CONFIG_MAPS, { metadata: { name: 'stale' } });
+          await client.mergePatch(CONFIG_MAPS, 'stale', { data: { a: '1' } });
+          await client.mergePatch(
+            CONFIG_MAPS,
+            'stale',
+            { data: { a: '2' } },
+            { resourceVersion: metadata.resourceVersion },
+          );
+        },
+      ],
+      [
+        'too-large',
+        413,
+        'an object past the limit of the API server',
+        () => client.create(CONFIG_MAPS, { metadata: { name: 'large' }, data: { a: 'x'.repeat(4_000_000) } }),
+      ],
     ];
     for (const [code, status, what, call] of cases) {
       it(`${code}: ${what}`, async () => assert.equal((await rejectsWith(code, call())).status, status));
@@ -133,9 +209,14 @@ describe('kube client', function () {
     it('forbidden: a service account without rights; unauthorized: a token that is none', async () => {
       await client.create(SERVICE_ACCOUNTS, { metadata: { name: 'poor' } });
       const { status } = await client.request<{ status: { token: string } }>({
-        method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts/poor/token`, body: { spec: { audiences: [], expirationSeconds: 600 } },
+        method: 'POST',
+        path: `/api/v1/namespaces/${namespace}/serviceaccounts/poor/token`,
+        body: { spec: { audiences: [], expirationSeconds: 600 } },
       });
-      for (const [token, code] of [[status.token, 'forbidden'], ['nonsense', 'unauthorized']] as const) {
+      for (const [token, code] of [
+        [status.token, 'forbidden'],
+        ['nonsense', 'unauthorized'],
+      ] as const) {
         const file = withUser(server, { token });
         const poor = await makeClient({ kubeconfig: file, namespace });
         opened.push(poor);
@@ -145,37 +226,73 @@ describe('kube client', function () {
 
     it('too-many-requests: told with its time, and sent again once that has passed', async () => {
       // A priority level with no seats refuses everything of its flow schema.
-      const flow = (kind: string, spec: object) => ({ apiVersion: 'flowcontrol.apiserver.k8s.io/v1', kind, metadata: { name: 'no-seats' }, spec });
+      const flow = (kind: string, spec: object) => ({
+        apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+        kind,
+        metadata: { name: 'no-seats' },
+        spec,
+      });
       const path = '/apis/flowcontrol.apiserver.k8s.io/v1';
       await client.create(SERVICE_ACCOUNTS, { metadata: { name: 'crowd' } });
       const { status } = await client.request<{ status: { token: string } }>({
-        method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts/crowd/token`, body: { spec: { audiences: [], expirationSeconds: 600 } },
+        method: 'POST',
+        path: `/api/v1/namespaces/${namespace}/serviceaccounts/crowd/token`,
+        body: { spec: { audiences: [], expirationSeconds: 600 } },
       });
       await client.request({
-        method: 'POST', path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`,
-        body: { metadata: { name: 'crowd' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }, subjects: [{ kind: 'ServiceAccount', name: 'crowd', namespace }] },
+        method: 'POST',
+        path: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`,
+        body: {
+          metadata: { name: 'crowd' },
+          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+          subjects: [{ kind: 'ServiceAccount', name: 'crowd', namespace }],
+        },
       });
       const crowd = await makeClient({ kubeconfig: withUser(server, { token: status.token }), namespace });
       opened.push(crowd);
       await client.request({
-        method: 'POST', path: `${path}/prioritylevelconfigurations`,
-        body: flow('PriorityLevelConfiguration', { type: 'Limited', limited: { nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: { type: 'Reject' } } }),
+        method: 'POST',
+        path: `${path}/prioritylevelconfigurations`,
+        body: flow('PriorityLevelConfiguration', {
+          type: 'Limited',
+          limited: {
+            nominalConcurrencyShares: 0,
+            lendablePercent: 0,
+            borrowingLimitPercent: 0,
+            limitResponse: { type: 'Reject' },
+          },
+        }),
       });
       try {
         await client.request({
-          method: 'POST', path: `${path}/flowschemas`,
+          method: 'POST',
+          path: `${path}/flowschemas`,
           body: flow('FlowSchema', {
-            priorityLevelConfiguration: { name: 'no-seats' }, matchingPrecedence: 2,
-            rules: [{ subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: 'crowd', namespace } }], resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'] }] }],
+            priorityLevelConfiguration: { name: 'no-seats' },
+            matchingPrecedence: 2,
+            rules: [
+              {
+                subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: 'crowd', namespace } }],
+                resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'] }],
+              },
+            ],
           }),
         });
         // Idle, it lets one call run: one that waits for etcd, so that all others are refused until etcd goes on.
         await eventually('the flow schema takes effect', async () => {
-          const schema = await client.request<{ status: { conditions?: { type: string; status: string }[] } }>({ method: 'GET', path: `${path}/flowschemas/no-seats` });
+          const schema = await client.request<{ status: { conditions?: { type: string; status: string }[] } }>({
+            method: 'GET',
+            path: `${path}/flowschemas/no-seats`,
+          });
           return schema.status.conditions?.some(({ type, status: is }) => type === 'Dangling' && is === 'False');
         });
         // Who that is, the server asks etcd only the first time.
-        await eventually('its rights take effect', () => crowd.list(CONFIG_MAPS).then(() => true, (caught: unknown) => !isKubeError(caught, 'forbidden')));
+        await eventually('its rights take effect', () =>
+          crowd.list(CONFIG_MAPS).then(
+            () => true,
+            (caught: unknown) => !isKubeError(caught, 'forbidden'),
+          ),
+        );
         server.pauseEtcd();
         try {
           const held: Promise<unknown>[] = [];
@@ -225,7 +342,9 @@ describe('kube client', function () {
       await own.list(PODS);
       const stop = new AbortController();
       const open = Promise.withResolvers<void>();
-      const watching = own.watch(PODS, { signal: stop.signal, onOpen: open.resolve }, () => {}).catch((error: unknown) => error);
+      const watching = own
+        .watch(PODS, { signal: stop.signal, onOpen: open.resolve }, () => {})
+        .catch((error: unknown) => error);
       await open.promise;
       assert.equal(relay.opened, 2);
       stop.abort();
@@ -257,7 +376,7 @@ describe('kube client', function () {
       await rejectsWith('unreachable', own.list(PODS), /ECONNREFUSED/);
     });
 
-    it('end with the caller\'s signal', async () => {
+    it("end with the caller's signal", async () => {
       const { relay, client: own } = await throughRelay();
       await own.list(PODS);
       relay.freeze();
@@ -271,11 +390,16 @@ describe('kube client', function () {
       const ca = join(server.folder!, 'changing-ca.crt');
       const tokenFile = join(server.folder!, 'changing-token');
       copyFileSync(join(server.folder!, 'apiserver.crt'), ca);
-      const token = (parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: { token: string } }[] }).users[0]!.user.token;
+      const token = (parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: { token: string } }[] })
+        .users[0]!.user.token;
       writeFileSync(tokenFile, token);
       const relay = await startRelay(server.host, server.port);
       opened.push(relay);
-      const kubeconfig = withUser(server, { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } }, { 'certificate-authority': ca, server: `https://127.0.0.1:${relay.port}` });
+      const kubeconfig = withUser(
+        server,
+        { 'auth-provider': { name: 'tokenFile', config: { tokenFile } } },
+        { 'certificate-authority': ca, server: `https://127.0.0.1:${relay.port}` },
+      );
       const own = await makeClient({ kubeconfig, namespace });
       opened.push(own);
       await own.list(PODS);
@@ -297,7 +421,9 @@ describe('kube client', function () {
     server.pauseEtcd();
     let failed: unknown;
     try {
-      failed = await client.mergePatch(CONFIG_MAPS, 'slow', { data: { late: 'yes' } }, { serverTimeoutMs: 300 }).catch((error: unknown) => error);
+      failed = await client
+        .mergePatch(CONFIG_MAPS, 'slow', { data: { late: 'yes' } }, { serverTimeoutMs: 300 })
+        .catch((error: unknown) => error);
     } finally {
       server.resumeEtcd();
     }
@@ -310,7 +436,10 @@ describe('kube client', function () {
 });
 
 function withUser(server: TestApiServer, user: object, cluster: object = {}): string {
-  const config = parse(readFileSync(server.kubeconfig, 'utf8')) as { users: { user: object }[]; clusters: { cluster: object }[] };
+  const config = parse(readFileSync(server.kubeconfig, 'utf8')) as {
+    users: { user: object }[];
+    clusters: { cluster: object }[];
+  };
   config.users[0]!.user = user;
   Object.assign(config.clusters[0]!.cluster, cluster);
   const file = join(server.folder!, `kubeconfig-${Math.random()}`);

@@ -1,19 +1,36 @@
-/** A process that stands for election, and while it leads writes its epoch as a controller would: the child of lease.test.ts. */
+/**
+ * A process that stands for election, and while it leads writes its epoch as a controller would: the child of
+ * lease.test.ts.
+ */
 import { CONFIG_MAPS, makeClient } from '../../src/kube/client.ts';
 import { startElection } from '../../src/kube/lease.ts';
 
-const [kubeconfig, namespace, holder, durationMs, breathMs] = process.argv.slice(2) as [string, string, string, string, string];
+const [kubeconfig, namespace, holder, durationMs, breathMs] = process.argv.slice(2) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
 const duration = Number(durationMs);
 /** The monotonic clock of the machine: comparable between processes. */
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
-const tell = (what: string, more: object = {}) => process.stdout.write(`${JSON.stringify({ what, at: now(), ...more })}\n`);
+const tell = (what: string, more: object = {}) =>
+  process.stdout.write(`${JSON.stringify({ what, at: now(), ...more })}\n`);
 
 const own = await makeClient({ kubeconfig, namespace });
 const calls = await makeClient({ kubeconfig, namespace });
 const election = startElection({
-  client: own, name: 'leader', holder, durationMs: duration, renewMs: duration / 3, marginMs: duration / 6,
+  client: own,
+  name: 'leader',
+  holder,
+  durationMs: duration,
+  renewMs: duration / 3,
+  marginMs: duration / 6,
   onLead: ({ epoch }) => tell('leads', { epoch }),
-  onLost: (why) => { tell('lost', { why }); },
+  onLost: (why) => {
+    tell('lost', { why });
+  },
   onError: (error) => process.stderr.write(`${holder}: ${String(error)}\n`),
 });
 tell('started', { identity: election.identity });
@@ -30,8 +47,19 @@ process.once('SIGTERM', () => {
 while (!ending.signal.aborted) {
   const epoch = election.leading();
   if (epoch !== undefined && election.stillLeading(duration / 6)) {
-    await calls.mergePatch(CONFIG_MAPS, 'admissions', { data: { epoch: String(epoch), holder } }, { deadlineMs: 2000, serverTimeoutMs: duration / 6 - 100 })
-      .then(() => tell('wrote', { epoch }), (error: unknown) => process.stderr.write(`${holder}: ${String(error)}\n`));
+    await calls
+      .mergePatch(
+        CONFIG_MAPS,
+        'admissions',
+        { data: { epoch: String(epoch), holder } },
+        { deadlineMs: 2000, serverTimeoutMs: duration / 6 - 100 },
+      )
+      .then(
+        () => tell('wrote', { epoch }),
+        (error: unknown) => process.stderr.write(`${holder}: ${String(error)}\n`),
+      );
   }
-  await new Promise((resolve) => { setTimeout(resolve, Number(breathMs)); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, Number(breathMs));
+  });
 }

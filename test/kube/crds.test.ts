@@ -1,20 +1,51 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { customResourceDefinition, crdFile, crdYaml } from '../../src/kube/crd.ts';
-import { isKubeError, makeClient, PROBE_JOBS, PROBE_POOLS, PROBE_TOOLS, type KubeClient, type KubeObject, type ResourceType } from '../../src/kube/client.ts';
+import {
+  isKubeError,
+  makeClient,
+  PROBE_JOBS,
+  PROBE_POOLS,
+  PROBE_TOOLS,
+  type KubeClient,
+  type KubeObject,
+  type ResourceType,
+} from '../../src/kube/client.ts';
 import { DEFINITIONS, LABEL } from '../../src/kube/resources.ts';
 import { testApiServer } from './apiserver.ts';
 
 type Json = Record<string, unknown>;
 
-const job = (changes: Json = {}): Json => ({ kind: 'file', source: { url: 'https://origin.example/a.mp4' }, ...changes });
+const job = (changes: Json = {}): Json => ({
+  kind: 'file',
+  source: { url: 'https://origin.example/a.mp4' },
+  ...changes,
+});
 const fullJob: Json = {
-  kind: 'file', source: { display: 'https://origin.example/a.mp4', sealed: 'x'.repeat(24_576) }, token: { id: 17, user: 3 }, submittedAt: '2026-11-21T08:00:00.123Z',
-  queueTimeoutMs: 60_000, timeoutMs: 650_000,
-  tools: [{ name: 'ffprobe', version: '7.1', timeoutMs: 1000, options: Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`option_${n}`, 'v'])) }, { name: 'mediainfo', version: 'latest' }],
+  kind: 'file',
+  source: { display: 'https://origin.example/a.mp4', sealed: 'x'.repeat(24_576) },
+  token: { id: 17, user: 3 },
+  submittedAt: '2026-11-21T08:00:00.123Z',
+  queueTimeoutMs: 60_000,
+  timeoutMs: 650_000,
+  tools: [
+    {
+      name: 'ffprobe',
+      version: '7.1',
+      timeoutMs: 1000,
+      options: Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`option_${n}`, 'v'])),
+    },
+    { name: 'mediainfo', version: 'latest' },
+  ],
   report: { enabled: true, diff: true, prefer: 'ffprobe' },
 };
-const tool = (changes: Json = {}): Json => ({ tool: 'ffprobe', version: '7.1', image: 'example/ffprobe:7.1', command: ['{root}/bin/ffprobe'], ...changes });
+const tool = (changes: Json = {}): Json => ({
+  tool: 'ffprobe',
+  version: '7.1',
+  image: 'example/ffprobe:7.1',
+  command: ['{root}/bin/ffprobe'],
+  ...changes,
+});
 const pool = (changes: Json = {}): Json => ({ serves: { kinds: ['file', 'c2pa'] }, ...changes });
 
 const good: [ResourceType, string, Json][] = [
@@ -24,13 +55,34 @@ const good: [ResourceType, string, Json][] = [
   [PROBE_JOBS, 'of rtmp', job({ source: { url: 'rtmp://origin.example/live/stream' } })],
   [PROBE_JOBS, 'with an at sign in the path', job({ source: { url: 'https://origin.example/@user/a.mp4' } })],
   [PROBE_TOOLS, 'least', tool()],
-  [PROBE_TOOLS, 'by digest, latest', tool({ image: `registry.example/a/b@sha256:${'0'.repeat(64)}`, latest: true, command: ['{root}/lib/ld.so', '--library-path', '{root}/lib', '{root}/bin/ffprobe'] })],
+  [
+    PROBE_TOOLS,
+    'by digest, latest',
+    tool({
+      image: `registry.example/a/b@sha256:${'0'.repeat(64)}`,
+      latest: true,
+      command: ['{root}/lib/ld.so', '--library-path', '{root}/lib', '{root}/bin/ffprobe'],
+    }),
+  ],
   [PROBE_POOLS, 'least', pool()],
-  [PROBE_POOLS, 'with everything', pool({
-    minReady: 0, maxPods: 5000, maxPodsPerTenant: 3, reuse: { scope: 'any', maxJobs: 1, maxAgeSeconds: 10, idleSeconds: 1 },
-    resources: { agent: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '1', memory: '0.5Gi' } }, tools: {} }, runtimeClassName: 'gvisor', userNamespaces: 'Required',
-    nodeSelector: { 'kubernetes.io/arch': 'amd64' }, tolerations: [{ key: 'media', operator: 'Equal', value: 'yes', effect: 'NoSchedule', tolerationSeconds: 5 }],
-  })],
+  [
+    PROBE_POOLS,
+    'with everything',
+    pool({
+      minReady: 0,
+      maxPods: 5000,
+      maxPodsPerTenant: 3,
+      reuse: { scope: 'any', maxJobs: 1, maxAgeSeconds: 10, idleSeconds: 1 },
+      resources: {
+        agent: { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '1', memory: '0.5Gi' } },
+        tools: {},
+      },
+      runtimeClassName: 'gvisor',
+      userNamespaces: 'Required',
+      nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+      tolerations: [{ key: 'media', operator: 'Equal', value: 'yes', effect: 'NoSchedule', tolerationSeconds: 5 }],
+    }),
+  ],
 ];
 
 const bad: [ResourceType, string, Json, RegExp][] = [
@@ -42,14 +94,31 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_JOBS, 'an address with a query', job({ source: { url: 'https://a.example/b?sig=1' } }), /no user info, query/],
   [PROBE_JOBS, 'an address with a fragment', job({ source: { url: 'https://a.example/b#c' } }), /fragment/],
   [PROBE_JOBS, 'an empty address', job({ source: { url: '' } }), /url/],
-  [PROBE_JOBS, 'a sealed source past its bound', job({ source: { sealed: 'x'.repeat(24_577) } }), /sealed.*(Too long|may not be)/s],
+  [
+    PROBE_JOBS,
+    'a sealed source past its bound',
+    job({ source: { sealed: 'x'.repeat(24_577) } }),
+    /sealed.*(Too long|may not be)/s,
+  ],
   [PROBE_JOBS, 'an unknown kind', job({ kind: 'audio' }), /Unsupported value: "audio"/],
   [PROBE_JOBS, 'an unknown tool', job({ tools: [{ name: 'vlc' }] }), /Unsupported value: "vlc"/],
   [PROBE_JOBS, 'one tool twice', job({ tools: [{ name: 'ffprobe' }, { name: 'ffprobe' }] }), /Duplicate value/],
   [PROBE_JOBS, 'no tool in the list', job({ tools: [] }), /at least 1 item/],
-  [PROBE_JOBS, 'an option past its bound', job({ tools: [{ name: 'ffprobe', options: { a: 'x'.repeat(1025) } }] }), /options/],
+  [
+    PROBE_JOBS,
+    'an option past its bound',
+    job({ tools: [{ name: 'ffprobe', options: { a: 'x'.repeat(1025) } }] }),
+    /options/,
+  ],
   [PROBE_JOBS, 'an option that is no text', job({ tools: [{ name: 'ffprobe', options: { a: 1 } }] }), /options/],
-  [PROBE_JOBS, '65 options', job({ tools: [{ name: 'ffprobe', options: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`o${n}`, ''])) }] }), /at most 64 items/],
+  [
+    PROBE_JOBS,
+    '65 options',
+    job({
+      tools: [{ name: 'ffprobe', options: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`o${n}`, ''])) }],
+    }),
+    /at most 64 items/,
+  ],
   [PROBE_JOBS, 'a queue time past a minute', job({ queueTimeoutMs: 60_001 }), /queueTimeoutMs/],
   [PROBE_JOBS, 'a time of nothing', job({ timeoutMs: 0 }), /timeoutMs/],
   [PROBE_JOBS, 'a time that is none', job({ submittedAt: 'yesterday' }), /submittedAt/],
@@ -69,7 +138,8 @@ describe('custom resource definitions', function () {
   let client: KubeClient;
   let count = 0;
   const draft = (spec: Json): KubeObject & { spec: Json } => ({ metadata: { name: `object-${++count}` }, spec });
-  const create = (type: ResourceType, spec: Json) => client.create(type, draft(spec)) as Promise<KubeObject & { spec: Json }>;
+  const create = (type: ResourceType, spec: Json) =>
+    client.create(type, draft(spec)) as Promise<KubeObject & { spec: Json }>;
 
   before(async () => {
     const server = await testApiServer({ own: true });
@@ -79,21 +149,30 @@ describe('custom resource definitions', function () {
 
   it('are written as the types say', () => {
     for (const definition of DEFINITIONS) {
-      assert.equal(readFileSync(new URL(`../../crds/${crdFile(definition)}`, import.meta.url), 'utf8'), crdYaml(definition), `npm run crds`);
+      assert.equal(
+        readFileSync(new URL(`../../crds/${crdFile(definition)}`, import.meta.url), 'utf8'),
+        crdYaml(definition),
+        `npm run crds`,
+      );
     }
   });
 
   it('take their cost from bounds: no string, list or map without one', () => {
     const unbounded: string[] = [];
     const walk = (node: Json, path: string): void => {
-      if (node['type'] === 'string' && node['maxLength'] === undefined && node['enum'] === undefined) unbounded.push(path);
+      if (node['type'] === 'string' && node['maxLength'] === undefined && node['enum'] === undefined)
+        unbounded.push(path);
       if (node['type'] === 'array' && node['maxItems'] === undefined) unbounded.push(path);
       if (node['additionalProperties'] !== undefined && node['maxProperties'] === undefined) unbounded.push(path);
-      for (const [name, child] of Object.entries((node['properties'] ?? {}) as Record<string, Json>)) walk(child, `${path}.${name}`);
-      for (const part of ['items', 'additionalProperties']) if (typeof node[part] === 'object') walk(node[part] as Json, `${path}[]`);
+      for (const [name, child] of Object.entries((node['properties'] ?? {}) as Record<string, Json>))
+        walk(child, `${path}.${name}`);
+      for (const part of ['items', 'additionalProperties'])
+        if (typeof node[part] === 'object') walk(node[part] as Json, `${path}[]`);
     };
     for (const definition of DEFINITIONS) {
-      const crd = customResourceDefinition(definition) as { spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, Json> } } }[] } };
+      const crd = customResourceDefinition(definition) as {
+        spec: { versions: { schema: { openAPIV3Schema: { properties: Record<string, Json> } } }[] };
+      };
       const { spec, status } = crd.spec.versions[0]!.schema.openAPIV3Schema.properties;
       walk(spec!, `${definition.kind}.spec`);
       walk(status!, `${definition.kind}.status`);
@@ -122,19 +201,42 @@ describe('custom resource definitions', function () {
   });
 
   it('fill in what was left out', async () => {
-    const { spec } = await create(PROBE_JOBS, { source: { secretRef: { name: 's' } }, tools: [{ name: 'ffprobe' }], report: {} });
-    assert.deepEqual(spec, { kind: 'file', source: { secretRef: { name: 's', key: 'url' } }, tools: [{ name: 'ffprobe', version: 'latest' }], report: { enabled: true } });
+    const { spec } = await create(PROBE_JOBS, {
+      source: { secretRef: { name: 's' } },
+      tools: [{ name: 'ffprobe' }],
+      report: {},
+    });
+    assert.deepEqual(spec, {
+      kind: 'file',
+      source: { secretRef: { name: 's', key: 'url' } },
+      tools: [{ name: 'ffprobe', version: 'latest' }],
+      report: { enabled: true },
+    });
     const made = await create(PROBE_POOLS, pool({ reuse: {} }));
     assert.deepEqual(made.spec, {
-      serves: { kinds: ['file', 'c2pa'] }, minReady: 2, maxPods: 20, userNamespaces: 'Preferred', reuse: { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 },
+      serves: { kinds: ['file', 'c2pa'] },
+      minReady: 2,
+      maxPods: 20,
+      userNamespaces: 'Preferred',
+      reuse: { scope: 'account', maxJobs: 200, maxAgeSeconds: 3600, idleSeconds: 120 },
     });
   });
 
   it('keep the spec of a ProbeJob as it was, and let labels and status change', async () => {
     const made = await create(PROBE_JOBS, fullJob);
     const { name } = made.metadata;
-    for (const spec of [{ kind: 'msv' }, { timeoutMs: 1 }, { tools: null }, { report: { enabled: false } }, { source: { sealed: 'y' } }]) {
-      await assert.rejects(client.mergePatch(PROBE_JOBS, name, { spec }), { code: 'invalid', message: /cannot be changed/ }, JSON.stringify(spec));
+    for (const spec of [
+      { kind: 'msv' },
+      { timeoutMs: 1 },
+      { tools: null },
+      { report: { enabled: false } },
+      { source: { sealed: 'y' } },
+    ]) {
+      await assert.rejects(
+        client.mergePatch(PROBE_JOBS, name, { spec }),
+        { code: 'invalid', message: /cannot be changed/ },
+        JSON.stringify(spec),
+      );
     }
     await client.mergePatch(PROBE_JOBS, name, { metadata: { labels: { [LABEL.token]: '17' } } });
     assert.equal((await client.mergePatchStatus(PROBE_JOBS, name, { attempts: 1 })).status?.attempts, 1);
@@ -145,58 +247,130 @@ describe('custom resource definitions', function () {
     const made = await client.create(PROBE_JOBS, { ...draft(job()), status: { attempts: 9 } } as never);
     assert.equal(made.status, undefined);
     const patched = await client.request<{ spec: { kind: string } }>({
-      method: 'PATCH', path: `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probejobs/${made.metadata.name}/status`,
-      contentType: 'application/merge-patch+json', body: { spec: { kind: 'msv' }, status: { attempts: 1 } },
+      method: 'PATCH',
+      path: `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probejobs/${made.metadata.name}/status`,
+      contentType: 'application/merge-patch+json',
+      body: { spec: { kind: 'msv' }, status: { attempts: 1 } },
     });
     assert.equal(patched.spec.kind, 'file');
   });
 
   it('refuse a status with an unknown condition value, and take each of ours', async () => {
-    const { metadata: { name } } = await create(PROBE_JOBS, job());
-    const condition = { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: '', lastTransitionTime: '2026-11-21T08:00:00.123Z' };
+    const {
+      metadata: { name },
+    } = await create(PROBE_JOBS, job());
+    const condition = {
+      type: 'Succeeded',
+      status: 'Unknown',
+      reason: 'Queued',
+      message: '',
+      lastTransitionTime: '2026-11-21T08:00:00.123Z',
+    };
     const status = {
-      conditions: [condition, { ...condition, type: 'Admitted', status: 'True' }], admittedBy: { holder: 'controller-0_x', epoch: 3 }, startedAt: '2026-11-21T08:00:00.123Z', completedAt: '2026-11-21T08:00:01.5Z',
-      queueTimeMs: 12, durationMs: 340, attempts: 1, runner: { pod: 'p', uid: 'u' }, tools: [{ name: 'ffprobe', version: '7.1', success: true, durationMs: 12 }], summary: 's', resultPath: '/v1/probe/x',
+      conditions: [condition, { ...condition, type: 'Admitted', status: 'True' }],
+      admittedBy: { holder: 'controller-0_x', epoch: 3 },
+      startedAt: '2026-11-21T08:00:00.123Z',
+      completedAt: '2026-11-21T08:00:01.5Z',
+      queueTimeMs: 12,
+      durationMs: 340,
+      attempts: 1,
+      runner: { pod: 'p', uid: 'u' },
+      tools: [{ name: 'ffprobe', version: '7.1', success: true, durationMs: 12 }],
+      summary: 's',
+      resultPath: '/v1/probe/x',
     };
     assert.deepEqual((await client.mergePatchStatus(PROBE_JOBS, name, status)).status, status);
-    await assert.rejects(client.mergePatchStatus(PROBE_JOBS, name, { conditions: [{ ...condition, status: 'Maybe' }] }), { code: 'invalid', message: /Maybe/ });
-    await assert.rejects(client.mergePatchStatus(PROBE_JOBS, name, { conditions: [condition, condition] }), { code: 'invalid', message: /Duplicate/ });
-    await assert.rejects(client.mergePatchStatus(PROBE_JOBS, name, { attempts: -1 }), { code: 'invalid', message: /attempts/ });
+    await assert.rejects(
+      client.mergePatchStatus(PROBE_JOBS, name, { conditions: [{ ...condition, status: 'Maybe' }] }),
+      { code: 'invalid', message: /Maybe/ },
+    );
+    await assert.rejects(client.mergePatchStatus(PROBE_JOBS, name, { conditions: [condition, condition] }), {
+      code: 'invalid',
+      message: /Duplicate/,
+    });
+    await assert.rejects(client.mergePatchStatus(PROBE_JOBS, name, { attempts: -1 }), {
+      code: 'invalid',
+      message: /attempts/,
+    });
   });
 
   it('show State, Token and the rest as columns', async () => {
-    const { metadata: { name } } = await create(PROBE_JOBS, fullJob);
+    const {
+      metadata: { name },
+    } = await create(PROBE_JOBS, fullJob);
     await client.mergePatchStatus(PROBE_JOBS, name, {
-      queueTimeMs: 12, durationMs: 340, conditions: [{ type: 'Succeeded', status: 'True', reason: 'Completed', message: '', lastTransitionTime: '2026-11-21T08:00:00Z' }],
+      queueTimeMs: 12,
+      durationMs: 340,
+      conditions: [
+        {
+          type: 'Succeeded',
+          status: 'True',
+          reason: 'Completed',
+          message: '',
+          lastTransitionTime: '2026-11-21T08:00:00Z',
+        },
+      ],
     });
     const row = await tableRow('probejobs', name);
-    assert.deepEqual({ ...row, Age: 'any' }, {
-      Name: name, Kind: 'file', Source: 'https://origin.example/a.mp4', Token: 17, State: 'Completed', Queue: 12, Duration: 340, Age: 'any', Runner: null, Summary: null,
-    });
+    assert.deepEqual(
+      { ...row, Age: 'any' },
+      {
+        Name: name,
+        Kind: 'file',
+        Source: 'https://origin.example/a.mp4',
+        Token: 17,
+        State: 'Completed',
+        Queue: 12,
+        Duration: 340,
+        Age: 'any',
+        Runner: null,
+        Summary: null,
+      },
+    );
   });
 
   it('scale a pool by its minReady', async () => {
-    const { metadata: { name } } = await create(PROBE_POOLS, pool({ minReady: 3 }));
+    const {
+      metadata: { name },
+    } = await create(PROBE_POOLS, pool({ minReady: 3 }));
     const path = `/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/probepools/${name}/scale`;
     assert.equal((await client.request<{ spec: { replicas: number } }>({ method: 'GET', path })).spec.replicas, 3);
-    await client.request({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body: { spec: { replicas: 5 } } });
+    await client.request({
+      method: 'PATCH',
+      path,
+      contentType: 'application/merge-patch+json',
+      body: { spec: { replicas: 5 } },
+    });
     assert.equal((await client.get(PROBE_POOLS, name)).spec.minReady, 5);
   });
 
   it('select by field', async () => {
-    const { metadata: { name } } = await create(PROBE_JOBS, job({ kind: 'c2pa', token: { id: 4711, user: 1 } }));
+    const {
+      metadata: { name },
+    } = await create(PROBE_JOBS, job({ kind: 'c2pa', token: { id: 4711, user: 1 } }));
     for (const fieldSelector of ['spec.kind=c2pa', 'spec.token.id=4711']) {
-      assert.deepEqual((await client.list(PROBE_JOBS, { fieldSelector })).items.map((item) => item.metadata.name), [name], fieldSelector);
+      assert.deepEqual(
+        (await client.list(PROBE_JOBS, { fieldSelector })).items.map((item) => item.metadata.name),
+        [name],
+        fieldSelector,
+      );
     }
   });
 
   async function tableRow(plural: string, name: string): Promise<Record<string, unknown>> {
     const access = await client.config.access();
     const response = await access.calls.request({
-      origin: access.origin, path: `${access.prefix}/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/${plural}/${name}`, method: 'GET',
+      origin: access.origin,
+      path: `${access.prefix}/apis/probeyard.dev/v1alpha1/namespaces/${client.namespace}/${plural}/${name}`,
+      method: 'GET',
       headers: { ...access.headers, accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
     });
-    const table = (await response.body.json()) as { columnDefinitions: { name: string }[]; rows: { cells: unknown[] }[] };
-    return Object.fromEntries(table.columnDefinitions.map((column, index) => [column.name, table.rows[0]?.cells[index] ?? null]));
+    const table = (await response.body.json()) as {
+      columnDefinitions: { name: string }[];
+      rows: { cells: unknown[] }[];
+    };
+    return Object.fromEntries(
+      table.columnDefinitions.map((column, index) => [column.name, table.rows[0]?.cells[index] ?? null]),
+    );
   }
 });

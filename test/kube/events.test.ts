@@ -11,10 +11,15 @@ describe('event recorder', function () {
   let job: ProbeJob;
   let errors: unknown[];
 
-  before(async () => { server = await testApiServer({ own: true }); });
+  before(async () => {
+    server = await testApiServer({ own: true });
+  });
   beforeEach(async () => {
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('events') });
-    job = await client.create(PROBE_JOBS, { metadata: { name: 'j' }, spec: { kind: 'file', source: { url: 'https://a.example/b' } } });
+    job = await client.create(PROBE_JOBS, {
+      metadata: { name: 'j' },
+      spec: { kind: 'file', source: { url: 'https://a.example/b' } },
+    });
     errors = [];
   });
   afterEach(async () => {
@@ -23,8 +28,15 @@ describe('event recorder', function () {
   });
 
   const recorder = (options: Partial<RecorderOptions> = {}) =>
-    eventRecorder({ client, component: 'probeyard-controller', instance: 'controller-0', onError: (error) => errors.push(error), ...options });
-  const stored = async () => (await client.list(EVENTS, { fieldSelector: `involvedObject.uid=${job.metadata.uid}` })).items;
+    eventRecorder({
+      client,
+      component: 'probeyard-controller',
+      instance: 'controller-0',
+      onError: (error) => errors.push(error),
+      ...options,
+    });
+  const stored = async () =>
+    (await client.list(EVENTS, { fieldSelector: `involvedObject.uid=${job.metadata.uid}` })).items;
 
   it('writes what kubectl describe shows', async () => {
     const events = recorder();
@@ -33,18 +45,38 @@ describe('event recorder', function () {
     const [event, ...others] = await stored();
     assert.equal(others.length, 0);
     assert.deepEqual(
-      { type: event?.type, reason: event?.reason, message: event?.message, count: event?.count, source: event?.source, object: event?.involvedObject.name, kind: event?.involvedObject.kind },
-      { type: 'Warning', reason: 'RunnerLost', message: 'the runner went away', count: 1, source: { component: 'probeyard-controller' }, object: 'j', kind: 'ProbeJob' },
+      {
+        type: event?.type,
+        reason: event?.reason,
+        message: event?.message,
+        count: event?.count,
+        source: event?.source,
+        object: event?.involvedObject.name,
+        kind: event?.involvedObject.kind,
+      },
+      {
+        type: 'Warning',
+        reason: 'RunnerLost',
+        message: 'the runner went away',
+        count: 1,
+        source: { component: 'probeyard-controller' },
+        object: 'j',
+        kind: 'ProbeJob',
+      },
     );
   });
 
   it('counts repeats in one event', async () => {
     const events = recorder();
-    for (let n = 0; n < 50; n++) events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'NoRunner', message: 'waits for a runner' });
+    for (let n = 0; n < 50; n++)
+      events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'NoRunner', message: 'waits for a runner' });
     await events.flush();
     events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'NoRunner', message: 'waits for a runner' });
     await events.flush();
-    assert.deepEqual((await stored()).map(({ count }) => count), [51]);
+    assert.deepEqual(
+      (await stored()).map(({ count }) => count),
+      [51],
+    );
   });
 
   it('keeps different ones apart', async () => {
@@ -52,12 +84,17 @@ describe('event recorder', function () {
     for (const message of ['one', 'two']) events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message });
     events.record(PROBE_JOBS, job, { type: 'Warning', reason: 'R', message: 'one' });
     await events.flush();
-    assert.deepEqual((await stored()).map(({ type, message }) => `${type} ${message}`).sort(), ['Normal one', 'Normal two', 'Warning one']);
+    assert.deepEqual((await stored()).map(({ type, message }) => `${type} ${message}`).sort(), [
+      'Normal one',
+      'Normal two',
+      'Warning one',
+    ]);
   });
 
   it('writes a flood only up to its rate, and says how much it left out', async () => {
     const events = recorder({ burst: 5, perSecond: 0 });
-    for (let n = 0; n < 20; n++) events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message: `message ${n}` });
+    for (let n = 0; n < 20; n++)
+      events.record(PROBE_JOBS, job, { type: 'Normal', reason: 'R', message: `message ${n}` });
     await events.flush();
     assert.equal((await stored()).length, 5);
     assert.equal(events.dropped, 15);
@@ -72,7 +109,10 @@ describe('event recorder', function () {
     await client.delete(EVENTS, first!.metadata.name);
     record();
     await events.flush();
-    assert.deepEqual((await stored()).map(({ count }) => count), [2]);
+    assert.deepEqual(
+      (await stored()).map(({ count }) => count),
+      [2],
+    );
   });
 
   it('tells of a failure, and goes on', async () => {
@@ -83,6 +123,9 @@ describe('event recorder', function () {
     await events.flush();
     assert.equal(errors.length, 1);
     assert.match(String(errors.shift()), /nowhere/);
-    assert.deepEqual((await stored()).map(({ message }) => message), ['kept']);
+    assert.deepEqual(
+      (await stored()).map(({ message }) => message),
+      ['kept'],
+    );
   });
 });

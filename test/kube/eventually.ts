@@ -1,10 +1,16 @@
 /** Waits on a condition, never longer than its deadline; says what it waited for. */
-export async function eventually<T>(what: string, check: () => T | undefined | false | Promise<T | undefined | false>, deadlineMs = 10_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  check: () => T | undefined | false | Promise<T | undefined | false>,
+  deadlineMs = 10_000,
+): Promise<T> {
   const until = performance.now() + deadlineMs;
   for (;;) {
     const value = await check();
     if (value !== undefined && value !== false) return value;
     if (performance.now() > until) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
   }
 }

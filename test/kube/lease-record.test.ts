@@ -1,13 +1,29 @@
 import assert from 'node:assert/strict';
 import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/kube/lease-record.ts';
 
-const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({ holder: 'a', epoch: 3, durationMs: 6000, renewTime: '1', resourceVersion: '10', ...changes });
+const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
+  holder: 'a',
+  epoch: 3,
+  durationMs: 6000,
+  renewTime: '1',
+  resourceVersion: '10',
+  ...changes,
+});
 
 describe('lease record', () => {
   it('is read from a Lease, whatever of it is there', () => {
-    assert.deepEqual(recordOf({ metadata: { name: 'l', resourceVersion: '7' } }), { holder: '', epoch: 0, durationMs: 0, renewTime: undefined, resourceVersion: '7' });
+    assert.deepEqual(recordOf({ metadata: { name: 'l', resourceVersion: '7' } }), {
+      holder: '',
+      epoch: 0,
+      durationMs: 0,
+      renewTime: undefined,
+      resourceVersion: '7',
+    });
     assert.deepEqual(
-      recordOf({ metadata: { name: 'l', resourceVersion: '8' }, spec: { holderIdentity: 'a', leaseDurationSeconds: 6, leaseTransitions: 2, renewTime: 'x' } }),
+      recordOf({
+        metadata: { name: 'l', resourceVersion: '8' },
+        spec: { holderIdentity: 'a', leaseDurationSeconds: 6, leaseTransitions: 2, renewTime: 'x' },
+      }),
       { holder: 'a', epoch: 2, durationMs: 6000, renewTime: 'x', resourceVersion: '8' },
     );
   });
@@ -41,6 +57,7 @@ describe('lease record', () => {
     ['a renewTime from any clock changes nothing', record({ renewTime: '2099-01-01T00:00:00Z' }), 7000, 0],
   ];
   for (const [what, seen, now, wait] of takes) {
-    it(`may be taken: ${what}`, () => assert.equal(takeableInMs({ record: seen, seenAt: 1000 }, 'me', 6000, now), wait));
+    it(`may be taken: ${what}`, () =>
+      assert.equal(takeableInMs({ record: seen, seenAt: 1000 }, 'me', 6000, now), wait));
   }
 });

@@ -8,8 +8,20 @@ import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { eventually } from './eventually.ts';
 import { startRelay } from './relay.ts';
 
-interface Line { what: string; at: number; epoch?: number; why?: string }
-interface Contender { name: string; child: ChildProcess; lines: Line[]; ended: Promise<void>; leads(): boolean; wroteSince(at: number): Line | undefined }
+interface Line {
+  what: string;
+  at: number;
+  epoch?: number;
+  why?: string;
+}
+interface Contender {
+  name: string;
+  child: ChildProcess;
+  lines: Line[];
+  ended: Promise<void>;
+  leads(): boolean;
+  wroteSince(at: number): Line | undefined;
+}
 
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
 
@@ -21,7 +33,9 @@ describe('leader election', function () {
   const contenders: Contender[] = [];
   const cleanup: (() => Promise<unknown>)[] = [];
 
-  before(async () => { server = await testApiServer({ own: true }); });
+  before(async () => {
+    server = await testApiServer({ own: true });
+  });
   beforeEach(async () => {
     namespace = await server.namespace('lease');
     client = await makeClient({ kubeconfig: server.kubeconfig, namespace });
@@ -35,13 +49,28 @@ describe('leader election', function () {
   });
 
   function contend(name: string, durationMs = 6000, breathMs = 20): Contender {
-    const child = spawn(process.execPath, [new URL('contender.ts', import.meta.url).pathname, server.kubeconfig, namespace, name, String(durationMs), String(breathMs)], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      process.execPath,
+      [
+        new URL('contender.ts', import.meta.url).pathname,
+        server.kubeconfig,
+        namespace,
+        name,
+        String(durationMs),
+        String(breathMs),
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     const lines: Line[] = [];
     createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line) as Line));
     let errors = '';
-    child.stderr!.on('data', (chunk: Buffer) => { errors += chunk.toString(); });
+    child.stderr!.on('data', (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
     const contender: Contender = {
-      name, child, lines,
+      name,
+      child,
+      lines,
       ended: new Promise((resolve) => {
         child.once('exit', (code) => {
           if (code !== 0 && code !== null) console.error(errors);
@@ -55,9 +84,15 @@ describe('leader election', function () {
     return contender;
   }
 
-  async function electAmong(names: string[], durationMs?: number, breathMs?: number): Promise<{ leader: Contender; others: Contender[] }> {
+  async function electAmong(
+    names: string[],
+    durationMs?: number,
+    breathMs?: number,
+  ): Promise<{ leader: Contender; others: Contender[] }> {
     const all = names.map((name) => contend(name, durationMs, breathMs));
-    const leader = await eventually('one leads and writes', () => all.find((one) => one.leads() && one.wroteSince(0) !== undefined));
+    const leader = await eventually('one leads and writes', () =>
+      all.find((one) => one.leads() && one.wroteSince(0) !== undefined),
+    );
     await eventually('all have started', () => all.every(({ lines }) => lines.length > 0));
     return { leader, others: all.filter((one) => one !== leader) };
   }
@@ -65,8 +100,15 @@ describe('leader election', function () {
   /** The epochs of all writes, in the order in which they landed. */
   async function watchWrites(): Promise<{ epochs: number[] }> {
     const epochs: number[] = [];
-    const note = (map: ConfigMap) => { if (map.data?.['epoch'] !== undefined) epochs.push(Number(map.data['epoch'])); };
-    const cache = startReflector<ConfigMap>({ client, type: CONFIG_MAPS, fieldSelector: 'metadata.name=admissions', handlers: { add: note, update: note } });
+    const note = (map: ConfigMap) => {
+      if (map.data?.['epoch'] !== undefined) epochs.push(Number(map.data['epoch']));
+    };
+    const cache = startReflector<ConfigMap>({
+      client,
+      type: CONFIG_MAPS,
+      fieldSelector: 'metadata.name=admissions',
+      handlers: { add: note, update: note },
+    });
     await cache.synced;
     cleanup.push(() => cache.stop());
     return { epochs };
@@ -74,9 +116,16 @@ describe('leader election', function () {
 
   const inOrder = (epochs: number[]) => epochs.every((epoch, index) => index === 0 || epoch >= epochs[index - 1]!);
   const nextWriter = (others: Contender[], since: number) =>
-    eventually('another one writes', () => others.map((one) => one.wroteSince(since)).find((line) => line !== undefined), 15_000);
+    eventually(
+      'another one writes',
+      () => others.map((one) => one.wroteSince(since)).find((line) => line !== undefined),
+      15_000,
+    );
 
-  for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
+  for (const names of [
+    ['a', 'b'],
+    ['a', 'b', 'c'],
+  ]) {
     it(`${names.length} contenders, the leader killed -9: another one writes within 7 s, with a higher epoch`, async () => {
       const { epochs } = await watchWrites();
       const { leader, others } = await electAmong(names);
@@ -111,7 +160,8 @@ describe('leader election', function () {
     const { epochs } = await watchWrites();
     const breathMs = 200;
     const { leader, others } = await electAmong(['a', 'b'], 1800, breathMs);
-    // Not between its look at the lease and the write: that one would go out on waking, and only the API server itself can refuse it (fence.test.ts).
+    // Not between its look at the lease and the write: that one would go out on waking, and only the API server itself
+    // can refuse it (fence.test.ts).
     const stoppedAt = await eventually('it is stopped between two writes', () => {
       const last = leader.lines.at(-1);
       if (last?.what !== 'wrote' || now() - last.at > breathMs / 2) return false;
@@ -140,7 +190,11 @@ describe('leader election', function () {
       leader.child.kill('SIGTERM');
       await leader.ended;
       contend(`a${n}`);
-      leader = await eventually('the next leads', () => contenders.find((one) => one !== leader && one.child.exitCode === null && one.leads() && one.wroteSince(since) !== undefined));
+      leader = await eventually('the next leads', () =>
+        contenders.find(
+          (one) => one !== leader && one.child.exitCode === null && one.leads() && one.wroteSince(since) !== undefined,
+        ),
+      );
     }
     assert.deepEqual(led, [1, 2, 3]);
     assert.ok(inOrder(epochs), epochs.join());
@@ -150,7 +204,16 @@ describe('leader election', function () {
     async function elect(options: Partial<LeaseOptions> = {}): Promise<{ election: Election; told: string[] }> {
       const told: string[] = [];
       const election = startElection({
-        client, name: 'leader', holder: 'me', onLead: ({ epoch }) => { told.push(`lead ${epoch}`); }, onLost: (why) => { told.push(`lost ${why}`); }, ...options,
+        client,
+        name: 'leader',
+        holder: 'me',
+        onLead: ({ epoch }) => {
+          told.push(`lead ${epoch}`);
+        },
+        onLost: (why) => {
+          told.push(`lost ${why}`);
+        },
+        ...options,
       });
       cleanup.push(() => election.stop());
       await eventually('it leads', () => election.leading() !== undefined);
@@ -192,7 +255,9 @@ describe('leader election', function () {
     it('leads no second time before the work of the first has ended', async () => {
       const gate = Promise.withResolvers<void>();
       const { election, told } = await elect({ onLost: () => gate.promise });
-      await client.mergePatch(LEASES, 'leader', { spec: { holderIdentity: 'somebody', leaseTransitions: 7, leaseDurationSeconds: 1 } });
+      await client.mergePatch(LEASES, 'leader', {
+        spec: { holderIdentity: 'somebody', leaseTransitions: 7, leaseDurationSeconds: 1 },
+      });
       await eventually('it is lost', () => election.leading() === undefined);
       await client.mergePatch(LEASES, 'leader', { spec: { holderIdentity: null } });
       // It was there to see the release; whoever comes later leads all the same.
@@ -217,7 +282,8 @@ describe('leader election', function () {
       for (let n = 0; n < 20; n++) {
         await client.mergePatch(LEASES, 'leader', { metadata: { labels: { n: String(n) } } });
         const { renewTime } = (await client.get(LEASES, 'leader')).spec!;
-        if (n % 5 === 0) await eventually('a renewal', async () => (await client.get(LEASES, 'leader')).spec!.renewTime !== renewTime);
+        if (n % 5 === 0)
+          await eventually('a renewal', async () => (await client.get(LEASES, 'leader')).spec!.renewTime !== renewTime);
       }
       assert.ok(election.stillLeading(200));
       assert.deepEqual(told, ['lead 1']);
@@ -236,7 +302,12 @@ describe('leader election', function () {
     });
 
     it('is not released at all when the work does not stop in time', async () => {
-      const { election } = await elect({ durationMs: 1000, renewMs: 300, marginMs: 200, onLost: () => new Promise(() => {}) });
+      const { election } = await elect({
+        durationMs: 1000,
+        renewMs: 300,
+        marginMs: 200,
+        onLost: () => new Promise(() => {}),
+      });
       await election.stop();
       assert.equal((await client.get(LEASES, 'leader')).spec?.holderIdentity, election.identity);
     });

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { objectStore } from '../../src/kube/object-store.ts';
 
-interface Thing { metadata: { name: string; namespace?: string; labels?: Record<string, string> }; tags?: string[] }
+interface Thing {
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  tags?: string[];
+}
 
 const store = () => objectStore<Thing>({ label: (thing) => thing.metadata.labels?.['x'], tag: (thing) => thing.tags });
 const names = (things: Thing[]) => things.map(({ metadata }) => metadata.name).sort();
@@ -24,7 +27,10 @@ describe('object store', () => {
     things.set({ metadata: { name: 'a', labels: { x: '1' } }, tags: ['t'] });
     const before = things.set({ metadata: { name: 'a', labels: { x: '2' } } });
     assert.deepEqual(before?.tags, ['t']);
-    assert.deepEqual([things.countBy('label', '1'), things.countBy('label', '2'), things.countBy('tag', 't')], [0, 1, 0]);
+    assert.deepEqual(
+      [things.countBy('label', '1'), things.countBy('label', '2'), things.countBy('tag', 't')],
+      [0, 1, 0],
+    );
   });
 
   it('forgets a deleted object in every index', () => {

@@ -40,7 +40,10 @@ describe('work queue', () => {
     const order: string[] = [];
     for (let n = 0; n < 23; n++) order.push((await queue.get())!);
     assert.deepEqual(order.slice(0, 8), ['new-0', 'new-1', 'new-2', 'new-3', 'new-4', 'new-5', 'new-6', 'old-0']);
-    assert.deepEqual(order.filter((key) => key.startsWith('old')), ['old-0', 'old-1', 'old-2']);
+    assert.deepEqual(
+      order.filter((key) => key.startsWith('old')),
+      ['old-0', 'old-1', 'old-2'],
+    );
   });
 
   it('raises a waiting key that has become fresh, and never lowers one', async () => {
@@ -129,13 +132,18 @@ describe('workers', () => {
       together += 1;
       most = Math.max(most, together);
       queue.add(`k${(Number(key.slice(1)) + 1) % 5}`);
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
       together -= 1;
       active.set(key, active.get(key)! - 1);
       runs.set(key, (runs.get(key) ?? 0) + 1);
     });
     for (let n = 0; n < 5; n++) queue.add(`k${n}`);
-    await eventually('each key ran ten times', () => runs.size === 5 && [...runs.values()].every((count) => count >= 10));
+    await eventually(
+      'each key ran ten times',
+      () => runs.size === 5 && [...runs.values()].every((count) => count >= 10),
+    );
     await workers.stop();
     assert.equal(twice, false);
     assert.ok(most > 1 && most <= 4, `${most} at once`);
@@ -145,9 +153,14 @@ describe('workers', () => {
     const queue = workQueue();
     const failures: number[] = [];
     let left = 3;
-    const workers = runWorkers(queue, 2, async () => {
-      if (left-- > 0) throw new Error('not yet');
-    }, (_error, _key, count) => failures.push(count));
+    const workers = runWorkers(
+      queue,
+      2,
+      async () => {
+        if (left-- > 0) throw new Error('not yet');
+      },
+      (_error, _key, count) => failures.push(count),
+    );
     queue.add('a');
     await eventually('success', () => left < 0);
     await workers.stop();
@@ -176,8 +189,12 @@ describe('workers', () => {
     queue.add('b');
     await eventually('the first has begun', () => begun.length === 1);
     let stopped = false;
-    const stopping = workers.stop().then(() => { stopped = true; });
-    await new Promise((resolve) => { setImmediate(resolve); });
+    const stopping = workers.stop().then(() => {
+      stopped = true;
+    });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     assert.equal(stopped, false);
     gate.resolve();
     await stopping;

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { CONFIG_MAPS, isKubeError, makeClient, PROBE_JOBS, type ConfigMap, type KubeClient, type KubeObject } from '../../src/kube/client.ts';
+import {
+  CONFIG_MAPS,
+  isKubeError,
+  makeClient,
+  PROBE_JOBS,
+  type ConfigMap,
+  type KubeClient,
+  type KubeObject,
+} from '../../src/kube/client.ts';
 import { startReflector, type Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
 import { testApiServer, type TestApiServer } from './apiserver.ts';
 import { eventually } from './eventually.ts';
@@ -37,11 +45,15 @@ describe('reflector', function () {
   function reflect<T extends KubeObject = ConfigMap>(options: Partial<ReflectorOptions<T>> = {}): Reflector<T> {
     const type = options.type ?? (CONFIG_MAPS as never);
     const reflector = startReflector<T>({
-      client, type, namespace, backoffMs: [20, 200],
+      client,
+      type,
+      namespace,
+      backoffMs: [20, 200],
       handlers: {
         add: (object, { relist }) => seen.push(`add ${object.metadata.name}${relist ? ' (list)' : ''}`),
         update: (object, _before, { relist }) => seen.push(`update ${object.metadata.name}${relist ? ' (list)' : ''}`),
-        delete: (object, { finalStateUnknown }) => seen.push(`delete ${object.metadata.name}${finalStateUnknown ? ' (missed)' : ''}`),
+        delete: (object, { finalStateUnknown }) =>
+          seen.push(`delete ${object.metadata.name}${finalStateUnknown ? ' (missed)' : ''}`),
       },
       hooks: { listed: ({ reason }) => lists.push(reason), failed: (error) => failures.push(error) },
       ...options,
@@ -50,7 +62,8 @@ describe('reflector', function () {
     return reflector;
   }
 
-  const put = (name: string, data: Record<string, string> = {}) => direct.create(CONFIG_MAPS, { metadata: { name }, data });
+  const put = (name: string, data: Record<string, string> = {}) =>
+    direct.create(CONFIG_MAPS, { metadata: { name }, data });
   const change = (name: string, data: Record<string, string>) => direct.mergePatch(CONFIG_MAPS, name, { data });
 
   /** Everything up to this write has been seen. */
@@ -62,14 +75,23 @@ describe('reflector', function () {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name);
     const cache = reflect({ pageSize: 2 });
     await cache.synced;
-    assert.deepEqual(seen.splice(0), ['a', 'b', 'c', 'd', 'e'].map((name) => `add ${name} (list)`));
+    assert.deepEqual(
+      seen.splice(0),
+      ['a', 'b', 'c', 'd', 'e'].map((name) => `add ${name} (list)`),
+    );
     await put('f');
     await change('a', { now: 'changed' });
     await direct.delete(CONFIG_MAPS, 'b');
     await caughtUp(cache, await put('g'));
     assert.deepEqual(seen, ['add f', 'update a', 'delete b', 'add g']);
     assert.equal(cache.get(`${namespace}/a`)?.data?.['now'], 'changed');
-    assert.deepEqual(cache.list().map(({ metadata }) => metadata.name).sort(), ['a', 'c', 'd', 'e', 'f', 'g']);
+    assert.deepEqual(
+      cache
+        .list()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+      ['a', 'c', 'd', 'e', 'f', 'g'],
+    );
     assert.deepEqual(lists, ['start']);
   });
 
@@ -85,10 +107,18 @@ describe('reflector', function () {
   });
 
   it('goes on where a watch ended by its time, without a new list', async () => {
-    const cache = reflect({ type: PROBE_JOBS as never, watchSeconds: () => 1, hooks: { listed: ({ reason }) => lists.push(reason), watchEnded: (reason) => seen.push(reason) }, handlers: {} });
+    const cache = reflect({
+      type: PROBE_JOBS as never,
+      watchSeconds: () => 1,
+      hooks: { listed: ({ reason }) => lists.push(reason), watchEnded: (reason) => seen.push(reason) },
+      handlers: {},
+    });
     await cache.synced;
     await eventually('three watches have ended', () => seen.filter((reason) => reason === 'end').length >= 3);
-    const job = await direct.create(PROBE_JOBS, { metadata: { name: 'late' }, spec: { kind: 'file', source: { url: 'https://a.example/b' } } });
+    const job = await direct.create(PROBE_JOBS, {
+      metadata: { name: 'late' },
+      spec: { kind: 'file', source: { url: 'https://a.example/b' } },
+    });
     await caughtUp(cache as never, job);
     assert.deepEqual(lists, ['start']);
   });
@@ -115,7 +145,13 @@ describe('reflector', function () {
     }
     assert.equal(seen.filter((line) => line.startsWith('delete b')).length, 5);
     assert.equal(cache.get(`${namespace}/a`)?.data?.['n'], '4');
-    assert.deepEqual(cache.list().map(({ metadata }) => metadata.name).sort(), ['a', 'c0', 'c1', 'c2', 'c3', 'c4']);
+    assert.deepEqual(
+      cache
+        .list()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+      ['a', 'c0', 'c1', 'c2', 'c3', 'c4'],
+    );
     assert.deepEqual(lists, ['start'], 'a cut is no reason to list');
   });
 
@@ -136,7 +172,8 @@ describe('reflector', function () {
     const cache = reflect();
     await cache.synced;
     await caughtUp(cache, await put('watched', { text }));
-    for (const name of ['listed', 'watched']) assert.equal(cache.get(`${namespace}/${name}`)?.data?.['text'], text, name);
+    for (const name of ['listed', 'watched'])
+      assert.equal(cache.get(`${namespace}/${name}`)?.data?.['text'], text, name);
   });
 
   it('notices a watch that died without a word', async () => {
@@ -145,7 +182,10 @@ describe('reflector', function () {
     await caughtUp(cache, await put('before'));
     relay.freeze();
     await caughtUp(cache, await put('a'));
-    assert.ok(failures.some((error) => isKubeError(error, 'timeout') && /silent for 400 ms/.test(error.message)), String(failures));
+    assert.ok(
+      failures.some((error) => isKubeError(error, 'timeout') && /silent for 400 ms/.test(error.message)),
+      String(failures),
+    );
     assert.deepEqual(lists, ['start']);
   });
 
@@ -166,7 +206,13 @@ describe('reflector', function () {
     await server.compact();
     relay.refuse(false);
     await caughtUp(cache, last);
-    assert.deepEqual(seen.toSorted(), ['add added (list)', 'add replaced (list)', 'delete deleted (missed)', 'delete replaced (missed)', 'update kept (list)']);
+    assert.deepEqual(seen.toSorted(), [
+      'add added (list)',
+      'add replaced (list)',
+      'delete deleted (missed)',
+      'delete replaced (missed)',
+      'update kept (list)',
+    ]);
     assert.deepEqual(lists, ['start', 'gone']);
     await caughtUp(cache, await put('after'));
     assert.equal(seen.at(-1), 'add after');
@@ -218,7 +264,13 @@ describe('reflector', function () {
   });
 
   it('survives a handler that throws', async () => {
-    const cache = reflect({ handlers: { add: () => { throw new Error('mine'); } } });
+    const cache = reflect({
+      handlers: {
+        add: () => {
+          throw new Error('mine');
+        },
+      },
+    });
     await cache.synced;
     await put('a');
     await caughtUp(cache, await put('b'));

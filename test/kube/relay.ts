@@ -1,4 +1,7 @@
-/** A TCP relay to put in front of a server: counts connections, freezes them without a word, cuts them, or cuts after some bytes. */
+/**
+ * A TCP relay to put in front of a server: counts connections, freezes them without a word, cuts them, or cuts after
+ * some bytes.
+ */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface Relay {
@@ -17,7 +20,12 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-interface Pair { client: Socket; server: Socket; frozen: boolean; left: number }
+interface Pair {
+  client: Socket;
+  server: Socket;
+  frozen: boolean;
+  left: number;
+}
 
 export async function startRelay(host: string, port: number): Promise<Relay> {
   const pairs = new Set<Pair>();
@@ -41,7 +49,9 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
     };
     client.setNoDelay(true);
     server.setNoDelay(true);
-    client.on('data', (chunk) => { if (!pair.frozen) server.write(chunk); });
+    client.on('data', (chunk) => {
+      if (!pair.frozen) server.write(chunk);
+    });
     server.on('data', (chunk) => {
       if (pair.frozen) return;
       if (chunk.length < pair.left) {
@@ -55,11 +65,17 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
       client.write(last, drop);
     });
     for (const socket of [client, server]) {
-      socket.on('error', () => { if (!pair.frozen) drop(); });
-      socket.on('close', () => { if (!pair.frozen) drop(); });
+      socket.on('error', () => {
+        if (!pair.frozen) drop();
+      });
+      socket.on('close', () => {
+        if (!pair.frozen) drop();
+      });
     }
   });
-  await new Promise<void>((resolve) => { listener.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    listener.listen(0, '127.0.0.1', resolve);
+  });
   const cut = () => {
     for (const { client, server } of pairs) {
       client.destroy();
@@ -69,18 +85,30 @@ export async function startRelay(host: string, port: number): Promise<Relay> {
   };
   return {
     port: (listener.address() as AddressInfo).port,
-    get opened() { return opened; },
-    get open() { return pairs.size; },
+    get opened() {
+      return opened;
+    },
+    get open() {
+      return pairs.size;
+    },
     freeze(newOnes = false) {
       freezeNew = newOnes;
       for (const pair of pairs) pair.frozen = true;
     },
-    thaw() { freezeNew = false; },
-    refuse(on) { refusing = on; },
+    thaw() {
+      freezeNew = false;
+    },
+    refuse(on) {
+      refusing = on;
+    },
     cut,
-    cutAfter(bytes) { for (const pair of pairs) pair.left = bytes; },
+    cutAfter(bytes) {
+      for (const pair of pairs) pair.left = bytes;
+    },
     async close() {
-      const closed = new Promise((resolve) => { listener.close(resolve); });
+      const closed = new Promise((resolve) => {
+        listener.close(resolve);
+      });
       cut();
       await closed;
     },

@@ -4,14 +4,33 @@ import type { ProbeJob } from '../../src/kube/resources.ts';
 import { isFinished, slimJob, slimPod } from '../../src/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
-  apiVersion: 'probeyard.dev/v1alpha1', kind: 'ProbeJob',
+  apiVersion: 'probeyard.dev/v1alpha1',
+  kind: 'ProbeJob',
   metadata: { name: 'j', labels: { a: 'b' }, managedFields: [{}] } as never,
-  spec: { kind: 'msv', source: { sealed: 'x'.repeat(1000) }, token: { id: 7, user: 3 }, tools: [{ name: 'msv', version: 'latest' }] },
-  ...(status === undefined ? {} : { status: { conditions: [{ type: 'Succeeded', status, reason: 'R', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }] } }),
+  spec: {
+    kind: 'msv',
+    source: { sealed: 'x'.repeat(1000) },
+    token: { id: 7, user: 3 },
+    tools: [{ name: 'msv', version: 'latest' }],
+  },
+  ...(status === undefined
+    ? {}
+    : {
+        status: {
+          conditions: [
+            { type: 'Succeeded', status, reason: 'R', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
+          ],
+        },
+      }),
 });
 
 describe('what a cache keeps', () => {
-  for (const [status, finished] of [[undefined, false], ['Unknown', false], ['True', true], ['False', true]] as const) {
+  for (const [status, finished] of [
+    [undefined, false],
+    ['Unknown', false],
+    ['True', true],
+    ['False', true],
+  ] as const) {
     it(`of a job whose Succeeded is ${status ?? 'not there'}: ${finished ? 'kind and token, no source' : 'all of its spec'}`, () => {
       assert.equal(isFinished(job(status)), finished);
       const slim = slimJob(job(status));
@@ -22,7 +41,15 @@ describe('what a cache keeps', () => {
   }
 
   it('of a pod: where it runs and how it is', () => {
-    const pod = { metadata: { name: 'p', managedFields: [{}] }, spec: { nodeName: 'n', containers: [{ name: 'agent' }], volumes: [{ name: 'v' }] }, status: { phase: 'Running' } } as unknown as Pod;
-    assert.deepEqual(slimPod(pod), { metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [] }, status: { phase: 'Running' } });
+    const pod = {
+      metadata: { name: 'p', managedFields: [{}] },
+      spec: { nodeName: 'n', containers: [{ name: 'agent' }], volumes: [{ name: 'v' }] },
+      status: { phase: 'Running' },
+    } as unknown as Pod;
+    assert.deepEqual(slimPod(pod), {
+      metadata: { name: 'p' },
+      spec: { nodeName: 'n', containers: [] },
+      status: { phase: 'Running' },
+    });
   });
 });

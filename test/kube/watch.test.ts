@@ -13,7 +13,8 @@ describe('lines of a watch', () => {
   const bytes = Buffer.from(`${lines.join('\n')}\n`);
 
   it('come whole wherever the stream is torn, in the middle of a character too', () => {
-    for (let at = 0; at <= bytes.length; at++) assert.deepEqual(split([bytes.subarray(0, at), bytes.subarray(at)]), lines, `torn at ${at}`);
+    for (let at = 0; at <= bytes.length; at++)
+      assert.deepEqual(split([bytes.subarray(0, at), bytes.subarray(at)]), lines, `torn at ${at}`);
   });
 
   it('come whole byte by byte', () => {

@@ -8,23 +8,96 @@ const ROUNDS = Number(process.env['REPORT_FUZZ'] ?? 2500);
 const SEED = Number(process.env['REPORT_SEED'] ?? 1);
 
 const ODD: unknown[] = [
-  null, true, false, 0, -1, 1e308, -1e308, 0.1, '', ' ', '0', '-1', '0/0', '1/0', '0/1', '99999999999999999999', 'NaN', 'N/A', '1e999', '__proto__', 'constructor', '\u0000', '\ud800', '😀', 'a'.repeat(5000), [], {}, [[]], [{}], { '__proto__': 1 },
-  '[0][0][0][0]', '0x', '0xzz', '25/1', '1280', 'Video', 'General', 'video', '00:00:01.5', '256 / 257', 'L R C', 'yuv999p', 'BT.709 / BT.2020', ['x'], { a: { b: { c: [] } } },
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1e308,
+  -1e308,
+  0.1,
+  '',
+  ' ',
+  '0',
+  '-1',
+  '0/0',
+  '1/0',
+  '0/1',
+  '99999999999999999999',
+  'NaN',
+  'N/A',
+  '1e999',
+  '__proto__',
+  'constructor',
+  '\u0000',
+  '\ud800',
+  '😀',
+  'a'.repeat(5000),
+  [],
+  {},
+  [[]],
+  [{}],
+  { __proto__: 1 },
+  '[0][0][0][0]',
+  '0x',
+  '0xzz',
+  '25/1',
+  '1280',
+  'Video',
+  'General',
+  'video',
+  '00:00:01.5',
+  '256 / 257',
+  'L R C',
+  'yuv999p',
+  'BT.709 / BT.2020',
+  ['x'],
+  { a: { b: { c: [] } } },
 ];
 
 function any(draw: Random, depth = 0): unknown {
   if (depth > 4 || draw.chance(0.5)) return draw.pick(ODD);
   if (draw.chance(0.5)) return Array.from({ length: draw.between(0, 4) }, () => any(draw, depth + 1));
-  return Object.fromEntries(Array.from({ length: draw.between(0, 5) }, () => [draw.pick(['streams', 'format', 'media', 'track', '@type', 'tags', 'programs', 'chapters', 'side_data_list', 'disposition', 'extra', 'index', 'Format', 'Duration', 'ID', 'codec_type', 'codec_name', '__proto__', 'x']), any(draw, depth + 1)]));
+  return Object.fromEntries(
+    Array.from({ length: draw.between(0, 5) }, () => [
+      draw.pick([
+        'streams',
+        'format',
+        'media',
+        'track',
+        '@type',
+        'tags',
+        'programs',
+        'chapters',
+        'side_data_list',
+        'disposition',
+        'extra',
+        'index',
+        'Format',
+        'Duration',
+        'ID',
+        'codec_type',
+        'codec_name',
+        '__proto__',
+        'x',
+      ]),
+      any(draw, depth + 1),
+    ]),
+  );
 }
 
 /** Some values of a real output are others. */
 function spoiled(value: unknown, draw: Random): unknown {
   if (draw.chance(0.02)) return draw.pick(ODD);
   if (draw.chance(0.003)) return any(draw);
-  if (Array.isArray(value)) return draw.chance(0.03) ? [...value, ...value] : value.map((member) => spoiled(member, draw));
+  if (Array.isArray(value))
+    return draw.chance(0.03) ? [...value, ...value] : value.map((member) => spoiled(member, draw));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(() => !draw.chance(0.02)).map(([key, member]) => [key, spoiled(member, draw)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(() => !draw.chance(0.02))
+      .map(([key, member]) => [key, spoiled(member, draw)]),
+  );
 }
 
 function check(input: Parameters<typeof report>[0], what: string): void {
@@ -34,7 +107,8 @@ function check(input: Parameters<typeof report>[0], what: string): void {
     const text = JSON.stringify(made);
     assert.ok(!/[:,[](?:NaN|Infinity)/.test(text));
     for (const value of Object.values(made.confidence)) assert.ok(value >= 0 && value <= 1);
-    for (const { path, chosen } of made.diff ?? []) assert.ok(path !== '' && (chosen === 'ffprobe' || chosen === 'mediainfo'));
+    for (const { path, chosen } of made.diff ?? [])
+      assert.ok(path !== '' && (chosen === 'ffprobe' || chosen === 'mediainfo'));
   } catch (error) {
     throw new Error(`${what} (REPORT_SEED=${SEED}): ${(error as Error).message}`, { cause: error });
   }
@@ -43,7 +117,17 @@ function check(input: Parameters<typeof report>[0], what: string): void {
 describe('report: any JSON', () => {
   it(`of no form at all: ${ROUNDS} times`, () => {
     const draw = random(SEED);
-    for (let round = 0; round < ROUNDS; round++) check({ ffprobe: { version: '9.0', output: any(draw) }, mediainfo: { version: 'x', output: any(draw) }, diff: true, prefer: null, extension: 'mp4' }, `round ${round}`);
+    for (let round = 0; round < ROUNDS; round++)
+      check(
+        {
+          ffprobe: { version: '9.0', output: any(draw) },
+          mediainfo: { version: 'x', output: any(draw) },
+          diff: true,
+          prefer: null,
+          extension: 'mp4',
+        },
+        `round ${round}`,
+      );
   }).timeout(600_000);
 
   it(`real outputs with other values in them: ${ROUNDS} times`, () => {
@@ -51,13 +135,34 @@ describe('report: any JSON', () => {
     const inputs = SAMPLES.map((sample) => inputOf(sample));
     for (let round = 0; round < ROUNDS; round++) {
       const { ffprobe, mediainfo } = draw.pick(inputs);
-      check({ ffprobe: { version: '9.0', output: spoiled(ffprobe!.output, draw) }, mediainfo: { version: '26.10', output: spoiled(mediainfo!.output, draw) }, diff: true, prefer: draw.pick(['ffprobe', 'mediainfo', null] as const), extension: draw.pick(['mp4', 'ts', undefined]) }, `round ${round}`);
+      check(
+        {
+          ffprobe: { version: '9.0', output: spoiled(ffprobe!.output, draw) },
+          mediainfo: { version: '26.10', output: spoiled(mediainfo!.output, draw) },
+          diff: true,
+          prefer: draw.pick(['ffprobe', 'mediainfo', null] as const),
+          extension: draw.pick(['mp4', 'ts', undefined]),
+        },
+        `round ${round}`,
+      );
     }
   }).timeout(600_000);
 
   it('ten thousand streams', () => {
-    const streams = Array.from({ length: 10_000 }, (_, index) => ({ index, codec_type: index % 2 ? 'audio' : 'video', codec_name: 'x' }));
+    const streams = Array.from({ length: 10_000 }, (_, index) => ({
+      index,
+      codec_type: index % 2 ? 'audio' : 'video',
+      codec_name: 'x',
+    }));
     const track = streams.map(({ index }) => ({ '@type': index % 2 ? 'Audio' : 'Video', ID: String(index) }));
-    check({ ffprobe: { version: '9.0', output: { streams } }, mediainfo: { version: '26.10', output: { media: { track } } }, diff: true, prefer: null }, 'many streams');
+    check(
+      {
+        ffprobe: { version: '9.0', output: { streams } },
+        mediainfo: { version: '26.10', output: { media: { track } } },
+        diff: true,
+        prefer: null,
+      },
+      'many streams',
+    );
   }).timeout(60_000);
 });

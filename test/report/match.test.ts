@@ -2,16 +2,31 @@ import assert from 'node:assert/strict';
 import { pairs } from '../../src/report/match.ts';
 import type { SideStream } from '../../src/report/side.ts';
 
-const stream = (type: SideStream['type'], more: Partial<SideStream> = {}): SideStream => ({ type, order: 0, id: 1, fields: {}, ...more });
+const stream = (type: SideStream['type'], more: Partial<SideStream> = {}): SideStream => ({
+  type,
+  order: 0,
+  id: 1,
+  fields: {},
+  ...more,
+});
 
 describe('report: which stream is which', () => {
   it('streams of two kinds are never a pair, however much they have in common', () => {
-    const [video, audio] = [stream('video', { fields: { language: 'eng' } }), stream('audio', { fields: { language: 'eng' } })];
-    assert.deepEqual(pairs([video], [audio]), [{ ffprobe: video, mediainfo: undefined }, { ffprobe: undefined, mediainfo: audio }]);
+    const [video, audio] = [
+      stream('video', { fields: { language: 'eng' } }),
+      stream('audio', { fields: { language: 'eng' } }),
+    ];
+    assert.deepEqual(pairs([video], [audio]), [
+      { ffprobe: video, mediainfo: undefined },
+      { ffprobe: undefined, mediainfo: audio },
+    ]);
   });
 
   it('the last two of a kind are a pair, however little they have in common', () => {
-    const [one, other] = [stream('audio', { id: 256, fields: { 'codec.name': 'aac' } }), stream('audio', { id: 7, order: 3, fields: { 'codec.name': 'mp3' } })];
+    const [one, other] = [
+      stream('audio', { id: 256, fields: { 'codec.name': 'aac' } }),
+      stream('audio', { id: 7, order: 3, fields: { 'codec.name': 'mp3' } }),
+    ];
     assert.deepEqual(pairs([one], [other]), [{ ffprobe: one, mediainfo: other }]);
   });
 });

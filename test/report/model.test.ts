@@ -12,12 +12,21 @@ import { Model, type Weights } from '../../src/report/trees.ts';
 import { random } from '../../src/report/training/random.ts';
 import { inputOf, picture } from './sample.ts';
 
-interface Answer { of: keyof Weights['ensembles']; features: { shared: string[]; words: string[]; numbers: (number | null)[] }; probability: number }
+interface Answer {
+  of: keyof Weights['ensembles'];
+  features: { shared: string[]; words: string[]; numbers: (number | null)[] };
+  probability: number;
+}
 const ANSWERS = JSON.parse(readFileSync(join(import.meta.dirname, 'trained_answers.json'), 'utf8')) as Answer[];
-const featuresOf = ({ features }: Answer): Features => ({ ...features, numbers: features.numbers.map((value) => value ?? NaN) });
+const featuresOf = ({ features }: Answer): Features => ({
+  ...features,
+  numbers: features.numbers.map((value) => value ?? NaN),
+});
 
 /** How many of the trainer's own answers another model would not give. */
-const wrong = (of: Model): number => ANSWERS.filter((answer) => Math.abs(of.ask(answer.of, of.row(featuresOf(answer))) - answer.probability) > 1e-9).length;
+const wrong = (of: Model): number =>
+  ANSWERS.filter((answer) => Math.abs(of.ask(answer.of, of.row(featuresOf(answer))) - answer.probability) > 1e-9)
+    .length;
 
 describe('report: the model', () => {
   it('answers as its trainer did', () => {
@@ -29,21 +38,54 @@ describe('report: the model', () => {
     const draw = random(11);
     const names = ['ffprobe', 'mediainfo', 'single', 'agreed'] as const;
     for (const name of names) {
-      const changed = (change: (weights: { ensembles: Record<string, { base: number; temperature: number; trees: number[][][] }> }) => void): number => {
-        const copy = structuredClone(model.weights) as unknown as Weights & { ensembles: Record<string, { base: number; temperature: number; trees: number[][][] }> };
+      const changed = (
+        change: (weights: {
+          ensembles: Record<string, { base: number; temperature: number; trees: number[][][] }>;
+        }) => void,
+      ): number => {
+        const copy = structuredClone(model.weights) as unknown as Weights & {
+          ensembles: Record<string, { base: number; temperature: number; trees: number[][][] }>;
+        };
         change(copy);
         return wrong(new Model(copy as unknown as Weights));
       };
-      assert.ok(changed((weights) => { weights.ensembles[name]!.base += 0.01; }) > 0, `${name}: base`);
-      assert.ok(changed((weights) => { weights.ensembles[name]!.temperature *= 1.1; }) > 0, `${name}: temperature`);
-      assert.ok(changed((weights) => { weights.ensembles[name]!.trees.pop(); }) > 0, `${name}: a tree less`);
+      assert.ok(
+        changed((weights) => {
+          weights.ensembles[name]!.base += 0.01;
+        }) > 0,
+        `${name}: base`,
+      );
+      assert.ok(
+        changed((weights) => {
+          weights.ensembles[name]!.temperature *= 1.1;
+        }) > 0,
+        `${name}: temperature`,
+      );
+      assert.ok(
+        changed((weights) => {
+          weights.ensembles[name]!.trees.pop();
+        }) > 0,
+        `${name}: a tree less`,
+      );
       const tree = draw.between(0, model.weights.ensembles[name].trees.length - 1);
-      assert.ok(changed((weights) => { for (const node of weights.ensembles[name]!.trees[tree]!) if (node.length === 1) node[0]! *= -1; }) > 0, `${name}: the leaves of tree ${tree}`);
-      assert.ok(changed((weights) => { for (const node of weights.ensembles[name]!.trees[0]!) if (node.length > 1) [node[2], node[3]] = [node[3]!, node[2]!]; }) > 0, `${name}: branches`);
+      assert.ok(
+        changed((weights) => {
+          for (const node of weights.ensembles[name]!.trees[tree]!) if (node.length === 1) node[0]! *= -1;
+        }) > 0,
+        `${name}: the leaves of tree ${tree}`,
+      );
+      assert.ok(
+        changed((weights) => {
+          for (const node of weights.ensembles[name]!.trees[0]!)
+            if (node.length > 1) [node[2], node[3]] = [node[3]!, node[2]!];
+        }) > 0,
+        `${name}: branches`,
+      );
     }
   });
 
-  it('refuses weights that were trained on other numbers', () => assert.throws(() => new Model({ ...model.weights, numbers: ['ratio'] }), /train again/));
+  it('refuses weights that were trained on other numbers', () =>
+    assert.throws(() => new Model({ ...model.weights, numbers: ['ratio'] }), /train again/));
 
   it('is sure of two at most once', () => {
     for (const sample of ['quad_sound.flv', 'layer_two.mp4', 'picture_and_sound.mkv']) {
@@ -58,7 +100,10 @@ describe('report: the model', () => {
   it('follows the rule in the fields where the rule is better, and says how often that was right', () => {
     for (const field of ['container.duration', 'container.bitrate.average']) {
       for (const ruled of ['ffprobe', 'mediainfo'] as const) {
-        const { chosen, right } = decide(field, ruled, { ffprobe: ruled === 'ffprobe' ? 0.1 : 0.9, mediainfo: ruled === 'ffprobe' ? 0.9 : 0.1 });
+        const { chosen, right } = decide(field, ruled, {
+          ffprobe: ruled === 'ffprobe' ? 0.1 : 0.9,
+          mediainfo: ruled === 'ffprobe' ? 0.9 : 0.1,
+        });
         assert.equal(chosen, ruled, field);
         assert.ok(right[chosen] > 0.75 && right.ffprobe + right.mediainfo <= 1, JSON.stringify(right));
       }
@@ -68,7 +113,9 @@ describe('report: the model', () => {
 
   it('reports the container bitrate of ffprobe where the two disagree', () => {
     const input = picture({}, {}, { ffprobe: { bit_rate: '900000' }, mediainfo: { OverallBitRate: '1900000' } });
-    const disputed = disputesOf(input).find(({ part, compared }) => part.kind === 'container' && compared.field === 'bitrate.average');
+    const disputed = disputesOf(input).find(
+      ({ part, compared }) => part.kind === 'container' && compared.field === 'bitrate.average',
+    );
     assert.ok(disputed, 'the bitrate of the container is disputed');
     assert.deepEqual([judge(disputed, null).chosen, judge(disputed, null).confidence], ['ffprobe', 0.86]);
   });
@@ -80,8 +127,13 @@ describe('report: the model', () => {
 });
 
 function disputesOf(input: ReturnType<typeof picture>): Context[] {
-  const comparison = compare(readFfprobe(input.ffprobe!.output, input.ffprobe!.version), readMediainfo(input.mediainfo!.output, input.mediainfo!.version));
-  return comparison.parts.flatMap((part) => part.fields.filter(({ agreement }) => agreement === 'disputed').map((compared) => ({ comparison, part, compared })));
+  const comparison = compare(
+    readFfprobe(input.ffprobe!.output, input.ffprobe!.version),
+    readMediainfo(input.mediainfo!.output, input.mediainfo!.version),
+  );
+  return comparison.parts.flatMap((part) =>
+    part.fields.filter(({ agreement }) => agreement === 'disputed').map((compared) => ({ comparison, part, compared })),
+  );
 }
 
 describe('report: the rules by hand', () => {
@@ -107,7 +159,14 @@ describe('report: the rules by hand', () => {
     ['color.primaries', 'mediainfo', { color_primaries: 'bt709' }, { colour_primaries: 'BT.2020' }],
     ['codec.profile', 'mediainfo', {}, { Format_Profile: 'Main' }],
     ['codec.name', 'ffprobe', { codec_name: 'hevc' }, {}],
-    ['duration', 'mediainfo', { duration: '9.0', nb_frames: undefined }, { FrameCount: '225' }, { mediainfo: { extra: { IsTruncated: 'Yes' } } }],
+    [
+      'duration',
+      'mediainfo',
+      { duration: '9.0', nb_frames: undefined },
+      { FrameCount: '225' },
+      { mediainfo: { extra: { IsTruncated: 'Yes' } } },
+    ],
   ];
-  for (const [index, [field, chosen, ...given]] of cases.entries()) it(`${index + 1}. ${field}: ${chosen}`, () => assert.equal(ruled(field, ...given), chosen));
+  for (const [index, [field, chosen, ...given]] of cases.entries())
+    it(`${index + 1}. ${field}: ${chosen}`, () => assert.equal(ruled(field, ...given), chosen));
 });

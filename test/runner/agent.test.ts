@@ -21,7 +21,11 @@ describe('agent', function () {
     rig.serve = (request, response) => {
       const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
       const [from, to] = [Number(range?.[1] ?? 0), Math.min(Number(range?.[2] || wav.length - 1), wav.length - 1)];
-      response.writeHead(range ? 206 : 200, { 'accept-ranges': 'bytes', 'content-length': to - from + 1, ...(range ? { 'content-range': `bytes ${from}-${to}/${wav.length}` } : {}) });
+      response.writeHead(range ? 206 : 200, {
+        'accept-ranges': 'bytes',
+        'content-length': to - from + 1,
+        ...(range ? { 'content-range': `bytes ${from}-${to}/${wav.length}` } : {}),
+      });
       response.end(request.method === 'HEAD' ? undefined : wav.subarray(from, to + 1));
     };
     await rig.newAgent();
@@ -36,15 +40,29 @@ describe('agent', function () {
       console.log('      skipped: ffprobe and mediainfo are not installed');
       this.skip();
     }
-    const order = rig.go(tools.map((name): AssignedTool => ({ name, version: '1', timeoutMs: 20_000, options: {}, command: [which(name)] })), { source: `${rig.originUrl}/a.wav?token=verysecretvalue1` });
+    const order = rig.go(
+      tools.map((name): AssignedTool => ({
+        name,
+        version: '1',
+        timeoutMs: 20_000,
+        options: {},
+        command: [which(name)],
+      })),
+      { source: `${rig.originUrl}/a.wav?token=verysecretvalue1` },
+    );
     const { body, header } = await rig.run(order);
-    assert.deepEqual(body.tools.map(({ name, success, exitCode, error }) => ({ name, success, exitCode, error })), tools.map((name) => ({ name, success: true, exitCode: 0, error: undefined })));
+    assert.deepEqual(
+      body.tools.map(({ name, success, exitCode, error }) => ({ name, success, exitCode, error })),
+      tools.map((name) => ({ name, success: true, exitCode: 0, error: undefined })),
+    );
     const [ffprobe, mediainfo] = body.tools.map(({ output }) => JSON.parse(output ?? '') as any);
     assert.equal(ffprobe.streams[0].codec_name, 'pcm_s16le');
     assert.equal(ffprobe.format.filename, `${rig.originUrl}/a.wav?token=REDACTED`);
     assert.equal(mediainfo.media['@ref'], `${rig.originUrl}/a.wav?token=REDACTED`);
     assert.ok(body.ioUsage > 0 && body.ioUsage <= wav.length * 1.5, String(body.ioUsage));
-    assert.ok(!JSON.stringify(body).includes('verysecret') && !JSON.stringify(body).includes('127.0.0.1:' + rig.proxy.port));
+    assert.ok(
+      !JSON.stringify(body).includes('verysecret') && !JSON.stringify(body).includes('127.0.0.1:' + rig.proxy.port),
+    );
     assert.deepEqual([header.podUid, header.attempt, header.epoch, header.chunks], [rig.uid, 1, 1, 0]);
     await rig.phase('idle');
     assert.deepEqual([rig.beats.at(-1)?.jobsDone, rig.beats.at(-1)?.tenant], [1, 'account/1']);
@@ -53,7 +71,10 @@ describe('agent', function () {
   it('prepares a source before the go, and reads nothing twice', async () => {
     let requests = 0;
     const serve = rig.serve;
-    rig.serve = (request, response) => { requests += 1; serve(request, response); };
+    rig.serve = (request, response) => {
+      requests += 1;
+      serve(request, response);
+    };
     const order = rig.go([rig.script('/usr/bin/curl -s -o /dev/null -r 0-999 "$address"; echo "{}"')]);
     assert.deepEqual(await rig.say(SUBJECT.prepare, order), { ok: true });
     await rig.phase('prepared');
@@ -89,7 +110,10 @@ describe('agent', function () {
     await rig.say(SUBJECT.go, long);
     assert.deepEqual(await rig.say(SUBJECT.go, rig.go([], { epoch: 3 })), { ok: false, why: 'busy' });
     assert.deepEqual(await rig.say(SUBJECT.go, rig.go([], { epoch: 2 })), { ok: false, why: 'epoch' });
-    assert.deepEqual(await rig.say(SUBJECT.cancel, { ...long, epoch: 2, why: 'cancelled' }), { ok: false, why: 'epoch' });
+    assert.deepEqual(await rig.say(SUBJECT.cancel, { ...long, epoch: 2, why: 'cancelled' }), {
+      ok: false,
+      why: 'epoch',
+    });
     rig.lease = { epoch: 2, leaseMs: 15_000, cancel: { job: long.job, attempt: 1 } };
     const seen = rig.beats.length;
     await until('some heartbeats', () => rig.beats.length > seen + 3);
@@ -99,15 +123,24 @@ describe('agent', function () {
   it('ends a cancelled job at once, with everything that it had started, and publishes nothing', async () => {
     const order = rig.go([rig.script(`setsid sleep 501 & echo $$ > ${file('pid')}; sleep 502`)]);
     await rig.say(SUBJECT.go, order);
-    await until('it runs', () => existsSync(file('pid')) && readFileSync(file('pid'), 'utf8') !== '' && running('sleep\x00501\x00'));
+    await until(
+      'it runs',
+      () => existsSync(file('pid')) && readFileSync(file('pid'), 'utf8') !== '' && running('sleep\x00501\x00'),
+    );
     const begun = performance.now();
-    assert.deepEqual(await rig.say(SUBJECT.cancel, { epoch: 1, job: order.job, attempt: 1, why: 'cancelled' } satisfies Cancel), { ok: true });
+    assert.deepEqual(
+      await rig.say(SUBJECT.cancel, { epoch: 1, job: order.job, attempt: 1, why: 'cancelled' } satisfies Cancel),
+      { ok: true },
+    );
     await until('the tools are gone', () => !running('sleep\x00501\x00') && !running('sleep\x00502\x00'));
     assert.ok(performance.now() - begun < 2_000, 'not at their own end, which is after 500 s');
     await rig.phase('idle');
     // The next job finds a clean place, and its result is the first.
     await rig.run(rig.go([rig.script(ok('{}'))]));
-    assert.deepEqual(rig.results.map(({ header }) => header.job === order.job), [false]);
+    assert.deepEqual(
+      rig.results.map(({ header }) => header.job === order.job),
+      [false],
+    );
   });
 
   it('cancels by the answer to a heartbeat', async () => {
@@ -118,22 +151,97 @@ describe('agent', function () {
     await until('the tool is gone', () => !running('sleep\x00503\x00'));
   });
 
-  const failures: [string, string, Partial<AssignedTool>, FailureCode, RegExp, { exitCode: number | null; signal: string | null }][] = [
-    ['times out', 'echo "{"; sleep 60', { timeoutMs: 200 }, 'timeout', /^ffprobe did not finish within 200 ms \(exit code 137\)$/, { exitCode: null, signal: 'SIGKILL' }],
-    ['crashes', 'kill -SEGV $$', {}, 'crashed', /^ffprobe was ended by SIGSEGV \(exit code 139\)$/, { exitCode: null, signal: 'SIGSEGV' }],
-    ['is taken by the kernel', 'kill -KILL $$', {}, 'out-of-memory', /^ffprobe ran out of memory \(exit code 137\)$/, { exitCode: null, signal: 'SIGKILL' }],
-    ['fails with a message', 'echo "$address: Invalid data found" >&2; exit 7', {}, 'failed', /^http:\/\/127\.0\.0\.1:\d+\/a\.wav: Invalid data found \(exit code 7\)$/, { exitCode: 7, signal: null }],
-    ['prints too much', 'head -c 9000000 /dev/zero', {}, 'output-too-large', /^ffprobe printed more than is kept \(exit code 137\)$/, { exitCode: null, signal: 'SIGKILL' }],
-    ['prints what is no JSON', 'echo "{} {}"', {}, 'failed', /^ffprobe printed what is no JSON \(exit code 0\)$/, { exitCode: 0, signal: null }],
-    ['prints nothing', 'true', {}, 'failed', /^ffprobe printed nothing \(exit code 0\)$/, { exitCode: 0, signal: null }],
-    ['is not there', 'true', { command: ['/nonexistent/tool'] }, 'unavailable', /^ffprobe 7\.1 could not be started$/, { exitCode: null, signal: null }],
-    ['gets an option that it does not have', 'echo "{}"', { options: { f: 'lavfi' } }, 'failed', /^f: there is no such option$/, { exitCode: null, signal: null }],
+  const failures: [
+    string,
+    string,
+    Partial<AssignedTool>,
+    FailureCode,
+    RegExp,
+    { exitCode: number | null; signal: string | null },
+  ][] = [
+    [
+      'times out',
+      'echo "{"; sleep 60',
+      { timeoutMs: 200 },
+      'timeout',
+      /^ffprobe did not finish within 200 ms \(exit code 137\)$/,
+      { exitCode: null, signal: 'SIGKILL' },
+    ],
+    [
+      'crashes',
+      'kill -SEGV $$',
+      {},
+      'crashed',
+      /^ffprobe was ended by SIGSEGV \(exit code 139\)$/,
+      { exitCode: null, signal: 'SIGSEGV' },
+    ],
+    [
+      'is taken by the kernel',
+      'kill -KILL $$',
+      {},
+      'out-of-memory',
+      /^ffprobe ran out of memory \(exit code 137\)$/,
+      { exitCode: null, signal: 'SIGKILL' },
+    ],
+    [
+      'fails with a message',
+      'echo "$address: Invalid data found" >&2; exit 7',
+      {},
+      'failed',
+      /^http:\/\/127\.0\.0\.1:\d+\/a\.wav: Invalid data found \(exit code 7\)$/,
+      { exitCode: 7, signal: null },
+    ],
+    [
+      'prints too much',
+      'head -c 9000000 /dev/zero',
+      {},
+      'output-too-large',
+      /^ffprobe printed more than is kept \(exit code 137\)$/,
+      { exitCode: null, signal: 'SIGKILL' },
+    ],
+    [
+      'prints what is no JSON',
+      'echo "{} {}"',
+      {},
+      'failed',
+      /^ffprobe printed what is no JSON \(exit code 0\)$/,
+      { exitCode: 0, signal: null },
+    ],
+    [
+      'prints nothing',
+      'true',
+      {},
+      'failed',
+      /^ffprobe printed nothing \(exit code 0\)$/,
+      { exitCode: 0, signal: null },
+    ],
+    [
+      'is not there',
+      'true',
+      { command: ['/nonexistent/tool'] },
+      'unavailable',
+      /^ffprobe 7\.1 could not be started$/,
+      { exitCode: null, signal: null },
+    ],
+    [
+      'gets an option that it does not have',
+      'echo "{}"',
+      { options: { f: 'lavfi' } },
+      'failed',
+      /^f: there is no such option$/,
+      { exitCode: null, signal: null },
+    ],
   ];
   for (const [what, script, more, code, message, ended] of failures) {
     it(`tells a tool that ${what} as ${code}, and the other tool's result beside it`, async () => {
-      const { body } = await rig.run(rig.go([rig.script(script, more), rig.script('sleep 0.3; echo "{\\"media\\":{}}"', { name: 'mediainfo' })]));
+      const { body } = await rig.run(
+        rig.go([rig.script(script, more), rig.script('sleep 0.3; echo "{\\"media\\":{}}"', { name: 'mediainfo' })]),
+      );
       const [bad, good] = body.tools;
-      assert.deepEqual([bad?.success, bad?.failure, bad?.exitCode, bad?.signal], [false, code, ended.exitCode, ended.signal]);
+      assert.deepEqual(
+        [bad?.success, bad?.failure, bad?.exitCode, bad?.signal],
+        [false, code, ended.exitCode, ended.signal],
+      );
       assert.match(bad?.error ?? '', message);
       assert.deepEqual([good?.success, good?.output], [true, '{"media":{}}\n']);
       assert.equal(outcome(body, body.tools).state, 'with-errors');
@@ -141,18 +249,34 @@ describe('agent', function () {
   }
 
   it('ends every tool when the time of the request is up', async () => {
-    const { body } = await rig.run(rig.go([rig.script('sleep 60'), rig.script('sleep 60', { name: 'mediainfo' })], { remainingMs: 250 }));
-    assert.deepEqual(body.tools.map(({ failure }) => failure), ['timeout', 'timeout']);
+    const { body } = await rig.run(
+      rig.go([rig.script('sleep 60'), rig.script('sleep 60', { name: 'mediainfo' })], { remainingMs: 250 }),
+    );
+    assert.deepEqual(
+      body.tools.map(({ failure }) => failure),
+      ['timeout', 'timeout'],
+    );
     assert.ok(body.tools.every(({ durationMs }) => durationMs >= 200 && durationMs < 5_000));
   });
 
-  const CURL = '/usr/bin/curl -sf -o /dev/null "$address" || { echo "Server returned an error" >&2; exit 1; }; echo "{}"';
-  const sources: [string, (path: string) => { source?: string; status?: number; location?: string }, FailureCode, number][] = [
+  const CURL =
+    '/usr/bin/curl -sf -o /dev/null "$address" || { echo "Server returned an error" >&2; exit 1; }; echo "{}"';
+  const sources: [
+    string,
+    (path: string) => { source?: string; status?: number; location?: string },
+    FailureCode,
+    number,
+  ][] = [
     ['an origin that says 404', () => ({ status: 404 }), 'origin-unreachable', 404],
     ['an origin that says 500', () => ({ status: 500 }), 'origin-unreachable', 404],
     ['an origin that nobody serves', () => ({ source: 'http://127.0.0.1:1/a.wav' }), 'origin-unreachable', 404],
     ['a private address', () => ({ source: 'http://10.0.0.1/a.wav' }), 'source-forbidden', 400],
-    ['a redirect to a private address', () => ({ status: 302, location: 'http://169.254.169.254/latest/meta-data/' }), 'source-forbidden', 400],
+    [
+      'a redirect to a private address',
+      () => ({ status: 302, location: 'http://169.254.169.254/latest/meta-data/' }),
+      'source-forbidden',
+      400,
+    ],
     ['a kind of address that is not offered', () => ({ source: 'gopher://127.0.0.1/' }), 'source-forbidden', 400],
     ['a declared size over the limit', () => ({ status: 200 }), 'source-too-large', 400],
   ];
@@ -160,19 +284,33 @@ describe('agent', function () {
     it(`tells ${what} as ${code}: ${status}`, async () => {
       const { source, status: answer, location } = make('');
       rig.serve = (_request, response) => {
-        response.writeHead(answer ?? 200, { ...(location ? { location } : {}), 'content-length': answer === 200 ? 20_000_000_000 : 0 });
+        response.writeHead(answer ?? 200, {
+          ...(location ? { location } : {}),
+          'content-length': answer === 200 ? 20_000_000_000 : 0,
+        });
         if (answer === 200) response.write('x');
         else response.end();
       };
-      const { body } = await rig.run(rig.go([rig.script(CURL), rig.script(CURL, { name: 'mediainfo' })], source ? { source } : {}));
-      assert.deepEqual(body.tools.map(({ success, failure }) => ({ success, failure })), [{ success: false, failure: code }, { success: false, failure: code }]);
+      const { body } = await rig.run(
+        rig.go([rig.script(CURL), rig.script(CURL, { name: 'mediainfo' })], source ? { source } : {}),
+      );
+      assert.deepEqual(
+        body.tools.map(({ success, failure }) => ({ success, failure })),
+        [
+          { success: false, failure: code },
+          { success: false, failure: code },
+        ],
+      );
       assert.equal(body.source?.failure, code);
       assert.equal(outcome(body, body.tools).status, status);
     });
   }
 
   it('sends a large result in chunks, and it is whole', async () => {
-    writeFileSync(file('large'), JSON.stringify({ noise: randomBytes(1_500_000).toString('base64'), text: 'ä\u{1f3ac}"\\' }));
+    writeFileSync(
+      file('large'),
+      JSON.stringify({ noise: randomBytes(1_500_000).toString('base64'), text: 'ä\u{1f3ac}"\\' }),
+    );
     const { header, body } = await rig.run(rig.go([rig.script(`cat ${file('large')}`)]));
     assert.ok(header.chunks >= 3, String(header.chunks));
     assert.equal(body.tools[0]?.output, readFileSync(file('large'), 'utf8'));
@@ -199,7 +337,11 @@ describe('agent', function () {
     const second = rig.go([rig.script(ok('{"second":1}'))]);
     assert.deepEqual(await rig.say(SUBJECT.go, second), { ok: true });
     assert.equal((await rig.taken(second.job)).body.tools[0]?.output, '{"second":1}\n');
-    assert.deepEqual(await rig.say(SUBJECT.go, rig.go([])), { ok: false, why: 'busy' }, 'two results are what its memory holds');
+    assert.deepEqual(
+      await rig.say(SUBJECT.go, rig.go([])),
+      { ok: false, why: 'busy' },
+      'two results are what its memory holds',
+    );
   });
 
   it('brings its result through a restart of NATS that forgets everything', async () => {
@@ -212,7 +354,9 @@ describe('agent', function () {
 
   it('drops its job when no leader renews the lease, and takes it again', async () => {
     rig.lease = { epoch: 1, leaseMs: 300 };
-    const order = rig.go([rig.script(`echo x >> ${file('tries')}; [ $(wc -l < ${file('tries')}) = 1 ] && sleep 504; echo '{}'`)]);
+    const order = rig.go([
+      rig.script(`echo x >> ${file('tries')}; [ $(wc -l < ${file('tries')}) = 1 ] && sleep 504; echo '{}'`),
+    ]);
     await rig.say(SUBJECT.go, order);
     await until('it runs', () => running('sleep\x00504\x00'));
     await until('some renewals', () => rig.beats.length > 6);
@@ -244,15 +388,21 @@ describe('agent', function () {
   });
 
   it('tells running out of memory of the whole container as the failure of its tools, and goes on with the next container', async () => {
-    const order = rig.go([rig.script(`touch ${file('up')}; exec sleep 505`), rig.script('exec sleep 506', { name: 'mediainfo' })]);
+    const order = rig.go([
+      rig.script(`touch ${file('up')}; exec sleep 505`),
+      rig.script('exec sleep 506', { name: 'mediainfo' }),
+    ]);
     await rig.say(SUBJECT.go, order);
     await until('it runs', () => existsSync(file('up')));
     await rig.launcherProcess.restart();
     const { body } = await rig.taken(order.job);
-    assert.deepEqual(body.tools.map(({ failure, error }) => ({ failure, error })), [
-      { failure: 'out-of-memory', error: 'ffprobe ran out of memory (exit code 137)' },
-      { failure: 'out-of-memory', error: 'mediainfo ran out of memory (exit code 137)' },
-    ]);
+    assert.deepEqual(
+      body.tools.map(({ failure, error }) => ({ failure, error })),
+      [
+        { failure: 'out-of-memory', error: 'ffprobe ran out of memory (exit code 137)' },
+        { failure: 'out-of-memory', error: 'mediainfo ran out of memory (exit code 137)' },
+      ],
+    );
     assert.equal(outcome(body, body.tools).status, 200);
     await until('its tools are gone', () => !running('sleep\x00505\x00') && !running('sleep\x00506\x00'));
     await rig.launcher.whenConnected(5_000);
@@ -278,7 +428,9 @@ describe('agent', function () {
       times.push(performance.now() - begun - (body.tools[0]?.durationMs ?? 0));
     }
     times.sort((a, b) => a - b);
-    console.log(`      go to collected beside the tool: p50 ${times[30]?.toFixed(1)} ms, p90 ${times[54]?.toFixed(1)} ms (polled every 10 ms)`);
+    console.log(
+      `      go to collected beside the tool: p50 ${times[30]?.toFixed(1)} ms, p90 ${times[54]?.toFixed(1)} ms (polled every 10 ms)`,
+    );
     assert.ok((times[30] ?? 0) < 500, 'no wait is in the way');
   });
 });

@@ -1,4 +1,7 @@
-/** An agent with everything around it real: nats-server, launcher, source proxy, an origin. The test is leader and collector. */
+/**
+ * An agent with everything around it real: nats-server, launcher, source proxy, an origin. The test is leader and
+ * collector.
+ */
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -7,7 +10,19 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Collecting, consumeResults } from '../../src/bus/collect.ts';
 import { type Bus, connectBus } from '../../src/bus/connect.ts';
-import { type AssignedTool, type Assignment, type Collected, type Go, type Heartbeat, type Lease, type OrderAnswer, type Result, type ResultBody, RUNNER_PROTOCOL, SUBJECT } from '../../src/bus/messages.ts';
+import {
+  type AssignedTool,
+  type Assignment,
+  type Collected,
+  type Go,
+  type Heartbeat,
+  type Lease,
+  type OrderAnswer,
+  type Result,
+  type ResultBody,
+  RUNNER_PROTOCOL,
+  SUBJECT,
+} from '../../src/bus/messages.ts';
 import { unpackBody } from '../../src/bus/packing.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
 import { fetchBody, managerOf } from '../../src/bus/results.ts';
@@ -22,7 +37,10 @@ import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';
 import { type LauncherProcess, startLauncher } from './built_launcher.ts';
 
-export interface Taken { header: Result; body: ResultBody }
+export interface Taken {
+  header: Result;
+  body: ResultBody;
+}
 
 export class Rig {
   nats!: NatsServer;
@@ -45,7 +63,9 @@ export class Rig {
   pace: PaceOptions = { minBytes: 0 };
   /** Whether the collector tells the agent. */
   confirm = true;
-  serve: RequestListener = (_request, response) => { response.writeHead(404).end(); };
+  serve: RequestListener = (_request, response) => {
+    response.writeHead(404).end();
+  };
   #waiting = new Map<string, (taken: Taken) => void>();
   #agents = 0;
   #jobs = 0;
@@ -71,7 +91,11 @@ export class Rig {
         const taken = { header, body: await unpackBody(await fetchBody(this.leader, header, 256 << 20), 256 << 20) };
         this.results.push(taken);
         this.#waiting.get(header.job)?.(taken);
-        if (this.confirm) this.leader.publish(SUBJECT.collected(header.podUid), { job: header.job, attempt: header.attempt } satisfies Collected);
+        if (this.confirm)
+          this.leader.publish(SUBJECT.collected(header.podUid), {
+            job: header.job,
+            attempt: header.attempt,
+          } satisfies Collected);
       },
     });
   }
@@ -90,8 +114,22 @@ export class Rig {
       bus: this.bus,
       launcher: this.launcher,
       openSource: sourceOpener(this.proxy),
-      identity: { protocol: RUNNER_PROTOCOL, pod: 'runner-1', uid: this.uid, namespace: 'runners', pool: 'short', generation: 'g1' },
-      settings: { toolsDir: this.directory, nodePath: process.execPath, outputBytes: 8 << 20, memoryBytes: 1 << 30, maxJobs: 1000, ...settings },
+      identity: {
+        protocol: RUNNER_PROTOCOL,
+        pod: 'runner-1',
+        uid: this.uid,
+        namespace: 'runners',
+        pool: 'short',
+        generation: 'g1',
+      },
+      settings: {
+        toolsDir: this.directory,
+        nodePath: process.execPath,
+        outputBytes: 8 << 20,
+        memoryBytes: 1 << 30,
+        maxJobs: 1000,
+        ...settings,
+      },
       log: pino({ level: process.env['PY_TEST_LOG'] ?? 'silent' }),
       heartbeatMs: 100,
     });
@@ -124,12 +162,29 @@ export class Rig {
     return { name: 'ffprobe', version: '7.1', timeoutMs: 60_000, options: {}, command: [path], ...more };
   }
 
-  go(tools: AssignedTool[], more: Partial<Omit<Go, 'assignment'>> & { source?: string; assignment?: Partial<Assignment> } = {}): Go {
+  go(
+    tools: AssignedTool[],
+    more: Partial<Omit<Go, 'assignment'>> & { source?: string; assignment?: Partial<Assignment> } = {},
+  ): Go {
     this.#jobs += 1;
     const { source = `${this.originUrl}/a.wav`, assignment = {}, ...order } = more;
     return {
-      epoch: 1, job: `job-${this.#jobs}`, attempt: 1, tenant: 'account/1', remainingMs: 30_000, ...order,
-      assignment: { kind: 'file', source, tools, timeoutMs: 30_000, maxBytes: 10_000_000_000, allow: [], report: { enabled: false, diff: false, prefer: null }, ...assignment },
+      epoch: 1,
+      job: `job-${this.#jobs}`,
+      attempt: 1,
+      tenant: 'account/1',
+      remainingMs: 30_000,
+      ...order,
+      assignment: {
+        kind: 'file',
+        source,
+        tools,
+        timeoutMs: 30_000,
+        maxBytes: 10_000_000_000,
+        allow: [],
+        report: { enabled: false, diff: false, prefer: null },
+        ...assignment,
+      },
     };
   }
 
@@ -159,10 +214,14 @@ export class Rig {
   }
 
   phase(phase: Heartbeat['phase'], deadlineMs = 5_000): Promise<unknown> {
-    return until(`an agent that is ${phase}, and has said so`, () => {
-      const state = this.agent.state();
-      const beat = this.beats.at(-1);
-      return phaseOf(state) === phase && beat?.phase === phase && beat.jobsDone === state.jobsDone;
-    }, deadlineMs);
+    return until(
+      `an agent that is ${phase}, and has said so`,
+      () => {
+        const state = this.agent.state();
+        const beat = this.beats.at(-1);
+        return phaseOf(state) === phase && beat?.phase === phase && beat.jobsDone === state.jobsDone;
+      },
+      deadlineMs,
+    );
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { Rig } from './agent_rig.ts';
 
-describe('an agent whose tools\' container is not clean', function () {
+describe("an agent whose tools' container is not clean", function () {
   this.timeout(30_000);
   const rig = new Rig();
   before(() => rig.start());

@@ -25,9 +25,19 @@ export function buildLauncher(): string {
   return path;
 }
 
-export interface LauncherProcess { socket: string; tmp: string; pid: number; process: ChildProcess; stop(): Promise<void>; restart(): Promise<void> }
+export interface LauncherProcess {
+  socket: string;
+  tmp: string;
+  pid: number;
+  process: ChildProcess;
+  stop(): Promise<void>;
+  restart(): Promise<void>;
+}
 
-/** `init`: as PID 1 of a PID namespace of its own, the way it runs in a pod. `uid`: as another user, so that process limits count. */
+/**
+ * `init`: as PID 1 of a PID namespace of its own, the way it runs in a pod. `uid`: as another user, so that process
+ * limits count.
+ */
 export async function startLauncher(options: { init?: boolean; uid?: number } = {}): Promise<LauncherProcess> {
   const path = buildLauncher();
   const directory = mkdtempSync(join(tmpdir(), 'probeyard-launcher-'));
@@ -42,7 +52,10 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
   }
   const begin = async () => {
     const args = options.init ? ['--pid', '--fork', '--kill-child', '--mount-proc', path, socket, tmp] : [socket, tmp];
-    const child = spawn(options.init ? 'unshare' : path, args, { stdio: ['ignore', 'ignore', 'inherit'], ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }) });
+    const child = spawn(options.init ? 'unshare' : path, args, {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+    });
     await until('the launcher listens', () => {
       if (child.exitCode !== null) throw new Error(`the launcher exited with ${child.exitCode}`);
       return existsSync(socket);
@@ -63,8 +76,12 @@ export async function startLauncher(options: { init?: boolean; uid?: number } = 
   return {
     socket,
     tmp,
-    get pid() { return child.pid ?? 0; },
-    get process() { return child; },
+    get pid() {
+      return child.pid ?? 0;
+    },
+    get process() {
+      return child;
+    },
     async stop() {
       await end();
       rmSync(directory, { recursive: true, force: true });

@@ -11,7 +11,10 @@ describe('the lease of a task', function () {
   let [leader, agent]: Bus[] = [];
   before(async () => {
     nats = await startNats();
-    [leader, agent] = await Promise.all([connectBus({ url: nats.url, name: 'leader', inboxPrefix: '_INBOX_l' }), connectBus({ url: nats.url, name: 'agent', inboxPrefix: '_INBOX_a' })]);
+    [leader, agent] = await Promise.all([
+      connectBus({ url: nats.url, name: 'leader', inboxPrefix: '_INBOX_l' }),
+      connectBus({ url: nats.url, name: 'agent', inboxPrefix: '_INBOX_a' }),
+    ]);
   });
   after(async () => {
     await Promise.all([leader?.drain(), agent?.drain()]);
@@ -28,7 +31,17 @@ describe('the lease of a task', function () {
     });
     await leader!.flush();
     const told = Promise.withResolvers<void>();
-    const heartbeats = startHeartbeats({ bus: agent!, podUid: 'one', state: () => ({}) as Heartbeat, onLease: () => { told.resolve(); return true; }, onTick: () => {}, everyMs: 60_000 });
+    const heartbeats = startHeartbeats({
+      bus: agent!,
+      podUid: 'one',
+      state: () => ({}) as Heartbeat,
+      onLease: () => {
+        told.resolve();
+        return true;
+      },
+      onTick: () => {},
+      everyMs: 60_000,
+    });
     try {
       await asked.promise;
       setTimeout(answer.resolve, 400);

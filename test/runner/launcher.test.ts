@@ -7,12 +7,22 @@ import { type Launcher, LauncherError, type Limits, openLauncher } from '../../s
 import { until } from '../until.ts';
 import { type LauncherProcess, startLauncher } from './built_launcher.ts';
 
-const LIMITS: Limits = { wallMs: 20_000, cpuSeconds: 20, dataBytes: 0, fileBytes: 0, processes: 0, files: 256, stdoutBytes: 1 << 20, stderrBytes: 4096 };
+const LIMITS: Limits = {
+  wallMs: 20_000,
+  cpuSeconds: 20,
+  dataBytes: 0,
+  fileBytes: 0,
+  processes: 0,
+  files: 256,
+  stdoutBytes: 1 << 20,
+  stderrBytes: 4096,
+};
 
 // Whoever else sleeps on this machine does not sleep for so odd a time.
 const odd = (seconds: number): string => `${seconds}.${process.pid}`;
 
-const alive = (pid: number) => existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
+const alive = (pid: number) =>
+  existsSync(`/proc/${pid}`) && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
 
 const root = process.getuid?.() === 0;
 
@@ -21,8 +31,11 @@ for (const init of [false, true]) {
     this.timeout(30_000);
     let server: LauncherProcess;
     let launcher: Launcher;
-    const run = (argv: string[], limits: Partial<Limits> = {}, env: Record<string, string> = { PATH: '/usr/bin:/bin' }) =>
-      launcher.start({ argv, env, limits: { ...LIMITS, ...limits } });
+    const run = (
+      argv: string[],
+      limits: Partial<Limits> = {},
+      env: Record<string, string> = { PATH: '/usr/bin:/bin' },
+    ) => launcher.start({ argv, env, limits: { ...LIMITS, ...limits } });
     const sh = (script: string, limits: Partial<Limits> = {}) => run(['/bin/sh', '-c', script], limits);
 
     before(async function () {
@@ -43,7 +56,20 @@ for (const init of [false, true]) {
       const { exit, stdout, stderr } = await sh('printf out; printf err >&2; exit 3').finished;
       assert.equal(stdout.toString(), 'out');
       assert.equal(stderr.toString(), 'err');
-      assert.deepEqual({ ...exit, userUs: 0, systemUs: 0, maxRssKb: 0, wallUs: 0 }, { code: 3, signal: null, timedOut: false, capped: false, killed: false, userUs: 0, systemUs: 0, maxRssKb: 0, wallUs: 0 });
+      assert.deepEqual(
+        { ...exit, userUs: 0, systemUs: 0, maxRssKb: 0, wallUs: 0 },
+        {
+          code: 3,
+          signal: null,
+          timedOut: false,
+          capped: false,
+          killed: false,
+          userUs: 0,
+          systemUs: 0,
+          maxRssKb: 0,
+          wallUs: 0,
+        },
+      );
       assert.ok(exit.maxRssKb > 100 && exit.wallUs > 100);
     });
 
@@ -104,7 +130,8 @@ for (const init of [false, true]) {
       assert.equal(data.exit.capped, true, 'a small program is not hit');
       const hungry = await sh('x=a; while :; do x=$x$x; done', { dataBytes: 64 << 20 }).finished;
       assert.ok(hungry.exit.code !== 0 && hungry.exit.maxRssKb < 100_000, JSON.stringify(hungry.exit));
-      const size = await run(['/bin/dd', 'if=/dev/zero', 'of=big', 'bs=1M', 'count=4'], { fileBytes: 1 << 20 }).finished;
+      const size = await run(['/bin/dd', 'if=/dev/zero', 'of=big', 'bs=1M', 'count=4'], { fileBytes: 1 << 20 })
+        .finished;
       assert.equal(size.exit.signal, 25, 'SIGXFSZ');
       assert.equal((await sh('ulimit -n; ulimit -c', { files: 77 }).finished).stdout.toString(), '77\n0\n');
     });
@@ -117,7 +144,8 @@ for (const init of [false, true]) {
     });
 
     it('lets a tool print exactly its cap', async () => {
-      const { exit, stdout } = await run(['/usr/bin/head', '-c', '300001', '/dev/zero'], { stdoutBytes: 300_001 }).finished;
+      const { exit, stdout } = await run(['/usr/bin/head', '-c', '300001', '/dev/zero'], { stdoutBytes: 300_001 })
+        .finished;
       assert.equal(stdout.length, 300_001);
       assert.deepEqual([exit.capped, exit.code], [false, 0]);
     });
@@ -134,7 +162,9 @@ for (const init of [false, true]) {
       const limits = { stdoutBytes: 64 << 20 };
       const script = 'i=0; while [ $i -lt 400 ]; do printf "%0100000d" $i; i=$((i+1)); done';
       const outputs = await Promise.all([sh(script, limits).finished, sh(script, limits).finished]);
-      const expected = sum(Buffer.from(Array.from({ length: 400 }, (_, index) => String(index).padStart(100_000, '0')).join('')));
+      const expected = sum(
+        Buffer.from(Array.from({ length: 400 }, (_, index) => String(index).padStart(100_000, '0')).join('')),
+      );
       for (const { stdout } of outputs) assert.equal(sum(stdout), expected);
     });
 
@@ -157,9 +187,15 @@ for (const init of [false, true]) {
     });
 
     it('ends what left the process group, daemons and their children, and empties the directory', async () => {
-      const tool = sh(`mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ${odd(303)}" & sleep ${odd(304)} & echo $$; sleep ${odd(305)}`);
+      const tool = sh(
+        `mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ${odd(303)}" & sleep ${odd(304)} & echo $$; sleep ${odd(305)}`,
+      );
       await tool.started;
-      const sleeping = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && [301, 302, 303, 304, 305].some((time) => commandOf(name) === `sleep\0${odd(time)}\0`)).length;
+      const sleeping = () =>
+        readdirSync('/proc').filter(
+          (name) =>
+            /^\d+$/.test(name) && [301, 302, 303, 304, 305].some((time) => commandOf(name) === `sleep\0${odd(time)}\0`),
+        ).length;
       await until('five sleepers', () => sleeping() === 5);
       assert.equal(await launcher.killAll(), true);
       assert.equal((await tool.finished).exit.killed, true);
@@ -206,9 +242,16 @@ for (const init of [false, true]) {
 
     it('cuts off an agent that does not keep to the protocol', async () => {
       launcher.close();
-      for (const bytes of [Buffer.from([0, 0, 0, 1, 99]), Buffer.from([0xff, 0xff, 0xff, 0xff, 1]), Buffer.from([0, 0, 0, 2, 1, 0]), Buffer.from('GET / HTTP/1.1\r\n\r\n')]) {
+      for (const bytes of [
+        Buffer.from([0, 0, 0, 1, 99]),
+        Buffer.from([0xff, 0xff, 0xff, 0xff, 1]),
+        Buffer.from([0, 0, 0, 2, 1, 0]),
+        Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      ]) {
         const closed = Promise.withResolvers<void>();
-        const socket = connect(server.socket, () => socket.write(bytes)).on('close', () => closed.resolve()).on('error', () => {});
+        const socket = connect(server.socket, () => socket.write(bytes))
+          .on('close', () => closed.resolve())
+          .on('error', () => {});
         await closed.promise;
       }
       launcher = openLauncher(server.socket);
@@ -220,9 +263,17 @@ for (const init of [false, true]) {
       launcher.close();
       const { encodeStart } = await import('../../src/runner/launcher_frames.ts');
       const socket = connect(server.socket);
-      socket.write(encodeStart(1, { argv: ['/bin/sh', '-c', 'head -c 30000000 /dev/zero; touch through'], env: { PATH: '/bin:/usr/bin' }, limits: { ...LIMITS, stdoutBytes: 1 << 26 } }));
+      socket.write(
+        encodeStart(1, {
+          argv: ['/bin/sh', '-c', 'head -c 30000000 /dev/zero; touch through'],
+          env: { PATH: '/bin:/usr/bin' },
+          limits: { ...LIMITS, stdoutBytes: 1 << 26 },
+        }),
+      );
       let size = 0;
-      const count = (bytes: Buffer) => { size += bytes.length; };
+      const count = (bytes: Buffer) => {
+        size += bytes.length;
+      };
       await new Promise<void>((resolve) => {
         socket.on('data', count).once('data', () => {
           socket.pause();
@@ -231,7 +282,9 @@ for (const init of [false, true]) {
       });
       const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rssPid()}/status`, 'utf8'))?.[1]);
       try {
-        await new Promise((resolve) => { setTimeout(resolve, 200); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, 200);
+        });
         assert.equal(existsSync(join(server.tmp, 'through')), false, 'the tool waits');
         assert.ok(memory() < 3_000, `${memory()} KB`);
         socket.resume();
@@ -266,7 +319,9 @@ for (const init of [false, true]) {
       }
       const middle = (numbers: number[]) => numbers.sort((a, b) => a - b)[numbers.length >> 1] as number;
       const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rssPid()}/status`, 'utf8'))?.[1]);
-      console.log(`      request to exec p50 ${middle(spawnUs)} us, start() to STARTED p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`);
+      console.log(
+        `      request to exec p50 ${middle(spawnUs)} us, start() to STARTED p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`,
+      );
       assert.ok(rss < 3_000, `${rss} KB`);
     });
   });
@@ -281,12 +336,25 @@ describe('launcher with a process limit', function () {
     }
     const server = await startLauncher({ uid: 64_123 });
     let lost = 0;
-    const launcher = openLauncher(server.socket, { onLost: () => { lost += 1; } });
+    const launcher = openLauncher(server.socket, {
+      onLost: () => {
+        lost += 1;
+      },
+    });
     await launcher.whenConnected(5_000);
-    // Doubles for ever, each in a session of its own, up to the limit of this user id. Where the launcher sets none, its own saves the machine.
-    writeFileSync('/tmp/probeyard-bomb.sh', '#!/bin/sh\nulimit -p 300 2>/dev/null\nsetsid "$0" & setsid "$0" & sleep 1000\n', { mode: 0o755 });
+    // Doubles for ever, each in a session of its own, up to the limit of this user id. Where the launcher sets none,
+    // its own saves the machine.
+    writeFileSync(
+      '/tmp/probeyard-bomb.sh',
+      '#!/bin/sh\nulimit -p 300 2>/dev/null\nsetsid "$0" & setsid "$0" & sleep 1000\n',
+      { mode: 0o755 },
+    );
     chmodSync('/tmp/probeyard-bomb.sh', 0o755);
-    const bomb = launcher.start({ argv: ['/tmp/probeyard-bomb.sh'], env: { PATH: '/bin:/usr/bin' }, limits: { ...LIMITS, processes: 60 } });
+    const bomb = launcher.start({
+      argv: ['/tmp/probeyard-bomb.sh'],
+      env: { PATH: '/bin:/usr/bin' },
+      limits: { ...LIMITS, processes: 60 },
+    });
     await bomb.started;
     const count = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name) && uidOf(name) === 64_123).length - 1;
     // What cannot fork any more ends, so the number swings below the limit.
@@ -296,7 +364,8 @@ describe('launcher with a process limit', function () {
     assert.equal(await launcher.killAll(), true);
     assert.equal(lost, 0);
     assert.equal(count(), 0);
-    const { exit } = await launcher.start({ argv: ['/bin/true'], env: {}, limits: { ...LIMITS, processes: 60 } }).finished;
+    const { exit } = await launcher.start({ argv: ['/bin/true'], env: {}, limits: { ...LIMITS, processes: 60 } })
+      .finished;
     assert.equal(exit.code, 0);
     launcher.close();
     await server.stop();
@@ -308,7 +377,11 @@ describe('launcher with a process limit', function () {
     const launcher = openLauncher(server.socket);
     await launcher.whenConnected(5_000);
     await launcher.ping();
-    const tool = launcher.start({ argv: ['/bin/sh', '-c', 'sleep 0.3; echo finished'], env: { PATH: '/bin' }, limits: LIMITS });
+    const tool = launcher.start({
+      argv: ['/bin/sh', '-c', 'sleep 0.3; echo finished'],
+      env: { PATH: '/bin' },
+      limits: LIMITS,
+    });
     await tool.started;
     server.process.kill('SIGTERM');
     assert.equal((await tool.finished).stdout.toString(), 'finished\n');
@@ -336,6 +409,8 @@ function uidOf(pid: string): number {
 }
 
 function findByCommand(text: string): number | undefined {
-  const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && commandOf(name).includes(text) && !commandOf(name).startsWith('unshare'));
+  const found = readdirSync('/proc').find(
+    (name) => /^\d+$/.test(name) && commandOf(name).includes(text) && !commandOf(name).startsWith('unshare'),
+  );
   return found === undefined ? undefined : Number(found);
 }

@@ -4,7 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildLauncher } from './built_launcher.ts';
 
-const readelf = (...options: string[]): string => execFileSync('readelf', ['-W', ...options, buildLauncher()], { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } });
+const readelf = (...options: string[]): string =>
+  execFileSync('readelf', ['-W', ...options, buildLauncher()], {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  });
 
 describe('launcher binary', function () {
   this.timeout(60_000);

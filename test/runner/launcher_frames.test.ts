@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { encodeNumber, encodeStart, type Event, frameReader, type Limits } from '../../src/runner/launcher_frames.ts';
 
 const frame = (type: number, ...parts: (number | Buffer)[]): Buffer => {
-  const payload = Buffer.concat(parts.map((part) => {
-    if (typeof part !== 'number') return part;
-    const bytes = Buffer.alloc(4);
-    bytes.writeInt32BE(part);
-    return bytes;
-  }));
+  const payload = Buffer.concat(
+    parts.map((part) => {
+      if (typeof part !== 'number') return part;
+      const bytes = Buffer.alloc(4);
+      bytes.writeInt32BE(part);
+      return bytes;
+    }),
+  );
   const head = Buffer.alloc(5);
   head.writeUInt32BE(payload.length + 1);
   head[4] = type;
@@ -15,8 +17,16 @@ const frame = (type: number, ...parts: (number | Buffer)[]): Buffer => {
 };
 const big = Buffer.from(Array.from({ length: 65_536 }, (_, index) => index & 255));
 const stream = Buffer.concat([
-  frame(16, 1, 4711, 99), frame(17, 1, Buffer.from('abc')), frame(17, 1, big), frame(18, 2, Buffer.from('x')),
-  frame(19, 1, -1, 9, 1, 0, 5, 0, 6, 0, 7, 0, 8), frame(20, 2, 2, 1), frame(21, 1), frame(22, 3), frame(21, 0, 2), frame(21, 1, 9),
+  frame(16, 1, 4711, 99),
+  frame(17, 1, Buffer.from('abc')),
+  frame(17, 1, big),
+  frame(18, 2, Buffer.from('x')),
+  frame(19, 1, -1, 9, 1, 0, 5, 0, 6, 0, 7, 0, 8),
+  frame(20, 2, 2, 1),
+  frame(21, 1),
+  frame(22, 3),
+  frame(21, 0, 2),
+  frame(21, 1, 9),
 ]);
 
 /** Outputs of one id and kind, put together where they follow each other. */
@@ -25,7 +35,8 @@ function joined(events: Event[]): unknown[] {
   for (const event of events) {
     const last = out.at(-1);
     if (!('bytes' in event)) out.push({ parts: [], event });
-    else if (last && 'bytes' in last.event && last.event.type === event.type && last.event.id === event.id) last.parts.push(event.bytes);
+    else if (last && 'bytes' in last.event && last.event.type === event.type && last.event.id === event.id)
+      last.parts.push(event.bytes);
     else out.push({ parts: [event.bytes], event });
   }
   return out.map(({ parts, event }) => ('bytes' in event ? { ...event, bytes: Buffer.concat(parts) } : event));
@@ -35,7 +46,21 @@ const EXPECTED = [
   { type: 'started', id: 1, pid: 4711, spawnUs: 99 },
   { type: 'out', id: 1, bytes: Buffer.concat([Buffer.from('abc'), big]) },
   { type: 'err', id: 2, bytes: Buffer.from('x') },
-  { type: 'exit', id: 1, exit: { code: null, signal: 9, timedOut: true, capped: false, killed: false, userUs: 5, systemUs: 6, maxRssKb: 7, wallUs: 8 } },
+  {
+    type: 'exit',
+    id: 1,
+    exit: {
+      code: null,
+      signal: 9,
+      timedOut: true,
+      capped: false,
+      killed: false,
+      userUs: 5,
+      systemUs: 6,
+      maxRssKb: 7,
+      wallUs: 8,
+    },
+  },
   { type: 'failed', id: 2, errno: 2, stage: 1 },
   { type: 'clean', clean: true },
   { type: 'pong', id: 3 },
@@ -53,14 +78,31 @@ describe('frames of the launcher', () => {
     });
   }
 
-  for (const [what, bytes] of [['no length', frame(22)], ['a length over everything', Buffer.from('ffffffff16', 'hex')], ['an unknown kind', frame(99, 1)], ['an event that is too long', frame(21, Buffer.alloc(300))]] as const) {
+  for (const [what, bytes] of [
+    ['no length', frame(22)],
+    ['a length over everything', Buffer.from('ffffffff16', 'hex')],
+    ['an unknown kind', frame(99, 1)],
+    ['an event that is too long', frame(21, Buffer.alloc(300))],
+  ] as const) {
     it(`refuses ${what}`, () => assert.throws(() => frameReader(() => {})(bytes), RangeError));
   }
 
   it('refuses an argument that would end early', () => {
-    const limits: Limits = { wallMs: 1, cpuSeconds: 1, dataBytes: 0, fileBytes: 0, processes: 0, files: 0, stdoutBytes: 1, stderrBytes: 1 };
+    const limits: Limits = {
+      wallMs: 1,
+      cpuSeconds: 1,
+      dataBytes: 0,
+      fileBytes: 0,
+      processes: 0,
+      files: 0,
+      stdoutBytes: 1,
+      stderrBytes: 1,
+    };
     assert.throws(() => encodeStart(1, { argv: ['/bin/true', 'a\0-i'], env: {}, limits }), TypeError);
-    assert.equal(encodeStart(1, { argv: ['/bin/true', ''], env: { A: 'b' }, limits }).readUInt32BE(0), 1 + 64 + 10 + 1 + 4);
+    assert.equal(
+      encodeStart(1, { argv: ['/bin/true', ''], env: { A: 'b' }, limits }).readUInt32BE(0),
+      1 + 64 + 10 + 1 + 4,
+    );
     assert.equal(encodeNumber(2, 7).toString('hex'), '000000050200000007');
   });
 });

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { openLauncher } from '../../src/runner/launcher.ts';
 import { startLauncher } from './built_launcher.ts';
 
-const LIMITS = { wallMs: 20_000, cpuSeconds: 20, dataBytes: 0, fileBytes: 0, processes: 0, files: 256, stdoutBytes: 1 << 20, stderrBytes: 4096 };
+const LIMITS = {
+  wallMs: 20_000,
+  cpuSeconds: 20,
+  dataBytes: 0,
+  fileBytes: 0,
+  processes: 0,
+  files: 256,
+  stdoutBytes: 1 << 20,
+  stderrBytes: 4096,
+};
 
 describe('launcher', function () {
   this.timeout(30_000);
@@ -15,9 +24,12 @@ describe('launcher', function () {
     const launcher = openLauncher(server.socket);
     try {
       await launcher.whenConnected(5_000);
-      const look = (what: string) => launcher.start({ argv: ['/bin/sh', '-c', what], env: { PATH: '/usr/bin:/bin' }, limits: LIMITS }).finished;
+      const look = (what: string) =>
+        launcher.start({ argv: ['/bin/sh', '-c', what], env: { PATH: '/usr/bin:/bin' }, limits: LIMITS }).finished;
       for (const file of ['environ', 'maps', 'mem', 'fd']) {
-        const { stderr } = await look(`if [ -d /proc/${server.pid}/${file} ]; then ls /proc/${server.pid}/${file}/; else cat /proc/${server.pid}/${file}; fi`);
+        const { stderr } = await look(
+          `if [ -d /proc/${server.pid}/${file} ]; then ls /proc/${server.pid}/${file}/; else cat /proc/${server.pid}/${file}; fi`,
+        );
         assert.match(stderr.toString(), /permission denied/i, file);
       }
       // It is the launcher that hides, not the user.
@@ -37,9 +49,12 @@ describe('launcher', function () {
     const launcher = openLauncher(server.socket);
     try {
       await launcher.whenConnected(5_000);
-      const forty = (processes: number) => launcher.start({
-        argv: ['/bin/sh', '-c', 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; echo all'], env: { PATH: '/usr/bin:/bin' }, limits: { ...LIMITS, processes },
-      }).finished;
+      const forty = (processes: number) =>
+        launcher.start({
+          argv: ['/bin/sh', '-c', 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; echo all'],
+          env: { PATH: '/usr/bin:/bin' },
+          limits: { ...LIMITS, processes },
+        }).finished;
       assert.equal((await forty(100)).stdout.toString(), 'all\n');
       assert.equal(await launcher.killAll(), true);
       const { stdout, stderr } = await forty(20);

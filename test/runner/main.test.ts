@@ -9,7 +9,8 @@ import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
-const rssMb = (pid: number, what = 'VmRSS'): number => Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+const rssMb = (pid: number, what = 'VmRSS'): number =>
+  Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 describe('the agent as a process', function () {
   this.timeout(60_000);
@@ -32,11 +33,23 @@ describe('the agent as a process', function () {
     child = spawn(process.execPath, [MAIN, 'agent'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: '/usr/bin:/bin', PY_NATS_URL: rig.nats.url, PY_NATS_TOKEN_FILE: join(rig.directory, 'token'), PY_POD_UID: rig.uid, PY_POD_NAME: 'runner-1', PY_POOL: 'short',
-        PY_GENERATION: 'g', PY_LISTEN: '127.0.0.1:0', PY_LAUNCHER_SOCKET: rig.launcherProcess.socket, PY_TOOLS_DIR: rig.directory, PY_ALLOW_SOURCES: '[{"cidr":"127.0.0.1/32"}]',
+        PATH: '/usr/bin:/bin',
+        PY_NATS_URL: rig.nats.url,
+        PY_NATS_TOKEN_FILE: join(rig.directory, 'token'),
+        PY_POD_UID: rig.uid,
+        PY_POD_NAME: 'runner-1',
+        PY_POOL: 'short',
+        PY_GENERATION: 'g',
+        PY_LISTEN: '127.0.0.1:0',
+        PY_LAUNCHER_SOCKET: rig.launcherProcess.socket,
+        PY_TOOLS_DIR: rig.directory,
+        PY_ALLOW_SOURCES: '[{"cidr":"127.0.0.1/32"}]',
       },
     });
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => { output += text; });
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (text: Buffer) => {
+        output += text;
+      });
   };
 
   it('serves, runs a job, and ends with 0 on SIGTERM when the job is done', async () => {
@@ -50,16 +63,26 @@ describe('the agent as a process', function () {
     assert.deepEqual(await rig.say(SUBJECT.go, order), { ok: true });
     child.kill('SIGTERM');
     assert.equal((await rig.taken(order.job)).body.tools[0]?.success, true);
-    const [code] = await once(child, 'exit') as [number];
+    const [code] = (await once(child, 'exit')) as [number];
     assert.equal(code, 0, output);
-    console.log(`      ready after ${startMs.toFixed(0)} ms, RSS ${idle.toFixed(0)} MB idle, launcher ${rssMb(rig.launcherProcess.pid).toFixed(1)} MB`);
+    console.log(
+      `      ready after ${startMs.toFixed(0)} ms, RSS ${idle.toFixed(0)} MB idle, launcher ${rssMb(rig.launcherProcess.pid).toFixed(1)} MB`,
+    );
     assert.ok(!output.includes(rig.originUrl), 'no source in the log');
   });
 
   it('ends at once on SIGTERM before it serves', async () => {
     const waiting = spawn(process.execPath, [MAIN, 'agent'], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { PY_NATS_URL: rig.nats.url, PY_NATS_TOKEN_FILE: join(rig.directory, 'token'), PY_POD_UID: 'uid-waiting', PY_POOL: 'short', PY_GENERATION: 'g', PY_LISTEN: '127.0.0.1:0', PY_LAUNCHER_SOCKET: '/nonexistent/launcher.sock' },
+      env: {
+        PY_NATS_URL: rig.nats.url,
+        PY_NATS_TOKEN_FILE: join(rig.directory, 'token'),
+        PY_POD_UID: 'uid-waiting',
+        PY_POOL: 'short',
+        PY_GENERATION: 'g',
+        PY_LISTEN: '127.0.0.1:0',
+        PY_LAUNCHER_SOCKET: '/nonexistent/launcher.sock',
+      },
     });
     await once(waiting.stdout, 'data'); // it has said that NATS is connected
     waiting.kill('SIGTERM');
@@ -69,8 +92,11 @@ describe('the agent as a process', function () {
   it('says what is wrong with its settings', async () => {
     const wrong = spawn(process.execPath, [MAIN, 'agent'], { stdio: ['ignore', 'pipe', 'pipe'], env: {} });
     let text = '';
-    for (const stream of [wrong.stdout, wrong.stderr]) stream?.on('data', (bytes: Buffer) => { text += bytes; });
-    const [code] = await once(wrong, 'exit') as [number];
+    for (const stream of [wrong.stdout, wrong.stderr])
+      stream?.on('data', (bytes: Buffer) => {
+        text += bytes;
+      });
+    const [code] = (await once(wrong, 'exit')) as [number];
     assert.equal(code, 1);
     assert.match(text, /PY_NATS_URL/);
   });
@@ -79,7 +105,9 @@ describe('the agent as a process', function () {
     const { serveHealth } = await import('../../src/runner/health.ts');
     const server = await serveHealth({ host: '127.0.0.1', port: 0 });
     const { port } = server.address() as { port: number };
-    const status = await new Promise((resolve) => { get(`http://127.0.0.1:${port}/healthz`, (response) => resolve(response.resume().statusCode)); });
+    const status = await new Promise((resolve) => {
+      get(`http://127.0.0.1:${port}/healthz`, (response) => resolve(response.resume().statusCode));
+    });
     assert.equal(status, 200);
     server.close();
   });

@@ -24,7 +24,12 @@ describe('the HLS validator in a runner', function () {
   });
   after(() => rig.stop());
 
-  async function run(path: string, given: Record<string, string>, options: Record<string, string> = {}, timeoutMs = 60_000): Promise<{ taken: Taken; result: Taken['body']['tools'][0]; report: Report }> {
+  async function run(
+    path: string,
+    given: Record<string, string>,
+    options: Record<string, string> = {},
+    timeoutMs = 60_000,
+  ): Promise<{ taken: Taken; result: Taken['body']['tools'][0]; report: Report }> {
     [asked, files] = [[], given];
     const { version, command, uses } = builtInMsv([]);
     const tool: AssignedTool = { name: 'msv', version, timeoutMs, options, command, uses };
@@ -34,9 +39,15 @@ describe('the HLS validator in a runner', function () {
   }
 
   it('judges the playlists as the origin has them, under their own addresses', async () => {
-    const { result, report, taken } = await run('/a/main.m3u8?sig=0123456789abcdef', { '/a/main.m3u8': aMain(aVariant({}, '../b/video.m3u8?t=secret0123456789')), '/b/video.m3u8': vod() });
+    const { result, report, taken } = await run('/a/main.m3u8?sig=0123456789abcdef', {
+      '/a/main.m3u8': aMain(aVariant({}, '../b/video.m3u8?t=secret0123456789')),
+      '/b/video.m3u8': vod(),
+    });
     assert.equal(result.success, true, result.error);
-    assert.deepEqual(report.playlists.map(({ url }) => url), [`${rig.originUrl}/a/main.m3u8`, `${rig.originUrl}/b/video.m3u8?t=REDACTED`]);
+    assert.deepEqual(
+      report.playlists.map(({ url }) => url),
+      [`${rig.originUrl}/a/main.m3u8`, `${rig.originUrl}/b/video.m3u8?t=REDACTED`],
+    );
     assert.equal(report.summary.must_fix, 0);
     assert.deepEqual(asked.sort(), ['/a/main.m3u8?sig=0123456789abcdef', '/b/video.m3u8?t=secret0123456789']);
     assert.ok(taken.body.ioUsage > 0);
@@ -44,16 +55,31 @@ describe('the HLS validator in a runner', function () {
   });
 
   it('fails with what must be fixed, and its report stands', async () => {
-    const { result, report } = await run('/bad.m3u8', { '/bad.m3u8': vod('#EXTINF:9,', 'a.ts', '#EXTINF:9,', 'b.ts') }, { enable_cli_output: 'true' });
+    const { result, report } = await run(
+      '/bad.m3u8',
+      { '/bad.m3u8': vod('#EXTINF:9,', 'a.ts', '#EXTINF:9,', 'b.ts') },
+      { enable_cli_output: 'true' },
+    );
     assert.deepEqual([result.success, result.exitCode, result.failure], [false, 0, 'failed']);
-    assert.match(result.error ?? '', /^2 must-fix: No segment is longer than the target duration, rounded to the nearest second: 9 s, and the target is 6 s$/);
+    assert.match(
+      result.error ?? '',
+      /^2 must-fix: No segment is longer than the target duration, rounded to the nearest second: 9 s, and the target is 6 s$/,
+    );
     assert.deepEqual([report.success, report.error, report.messages[0]?.line], [false, result.error, 6]);
     assert.match(report.cli_output ?? '', /^probeyard-hls .*\n\nFAILED: 2 must fix/);
   });
 
   it('takes a parameter of its own query by name, and nothing else of it', async () => {
-    const { report } = await run('/q.m3u8?token=abc&other=hidden', { '/q.m3u8': vod('#EXT-X-DEFINE:QUERYPARAM="token"', '#EXTINF:6,', '{$token}.ts').replace('VERSION:9', 'VERSION:11') });
-    assert.deepEqual(report.messages.filter(({ level }) => level === 'must-fix'), []);
+    const { report } = await run('/q.m3u8?token=abc&other=hidden', {
+      '/q.m3u8': vod('#EXT-X-DEFINE:QUERYPARAM="token"', '#EXTINF:6,', '{$token}.ts').replace(
+        'VERSION:9',
+        'VERSION:11',
+      ),
+    });
+    assert.deepEqual(
+      report.messages.filter(({ level }) => level === 'must-fix'),
+      [],
+    );
   });
 
   it('an origin that does not answer is no report, but the origin’s failure', async () => {
@@ -63,27 +89,40 @@ describe('the HLS validator in a runner', function () {
   });
 
   it('a playlist is read anew when it is watched', async () => {
-    const { report } = await run('/live.m3u8', { '/live.m3u8': live('#EXTINF:1,', 'a.ts').replace('DURATION:6', 'DURATION:1') }, { parse_playlist_only: 'false' });
+    const { report } = await run(
+      '/live.m3u8',
+      { '/live.m3u8': live('#EXTINF:1,', 'a.ts').replace('DURATION:6', 'DURATION:1') },
+      { parse_playlist_only: 'false' },
+    );
     assert.equal(report.summary.reloads, 3);
     assert.equal(asked.filter((path) => path === '/live.m3u8').length, 4);
     assert.ok(report.messages.some(({ code }) => code === 'reload-stale'));
   });
 
   it('an address inside the network is not reached from a playlist', async () => {
-    const { report } = await run('/inside.m3u8', { '/inside.m3u8': aMain(aVariant({}, 'http://169.254.169.254/latest.m3u8')) });
+    const { report } = await run('/inside.m3u8', {
+      '/inside.m3u8': aMain(aVariant({}, 'http://169.254.169.254/latest.m3u8')),
+    });
     const [found] = report.messages.filter(({ code }) => code === 'playlist-unreadable');
     // In the guard's own words: what merely cannot be reached here would be reached elsewhere.
     assert.match(found?.message ?? '', /169\.254\.169\.254.*not allowed/);
   });
 
   it('takes its two options and no other', () => {
-    assert.deepEqual(msv.args({ parse_playlist_only: 'false', enable_cli_output: 'true' }, 'http://h/', { wallMs: 10_000 }), ['--time-ms=8000', '--measure', '--text', 'http://h/']);
+    assert.deepEqual(
+      msv.args({ parse_playlist_only: 'false', enable_cli_output: 'true' }, 'http://h/', { wallMs: 10_000 }),
+      ['--time-ms=8000', '--measure', '--text', 'http://h/'],
+    );
     assert.deepEqual(msv.args({}, 'http://h/', { wallMs: 1_000 }), ['--time-ms=500', 'http://h/']);
     assert.throws(() => msv.args({ ffprobe: '/bin/sh' }, 'http://h/'), OptionError);
   });
 
   it('names the newest ffprobe of the cluster', () => {
-    const built = builtInMsv([{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'] }, { tool: 'ffprobe', version: '10.1', command: ['{root}/ld', '{root}/bin/ffprobe'] }, { tool: 'mediainfo', version: '99', command: ['x'] }]);
+    const built = builtInMsv([
+      { tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'] },
+      { tool: 'ffprobe', version: '10.1', command: ['{root}/ld', '{root}/bin/ffprobe'] },
+      { tool: 'mediainfo', version: '99', command: ['x'] },
+    ]);
     assert.deepEqual(built.uses, ['ffprobe/10.1']);
     assert.equal(built.command.at(-1), '--ffprobe=["{tools}/ffprobe/10.1/ld","{tools}/ffprobe/10.1/bin/ffprobe"]');
   });

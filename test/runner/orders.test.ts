@@ -1,9 +1,42 @@
 import assert from 'node:assert/strict';
 import type { Assignment, Go, OrderAnswer } from '../../src/bus/messages.ts';
-import { type Decision, heartbeatOf, initialState, isFinished, isNews, onCancel, onDrain, onGo, onLease, onLeaseLost, onPrepare, onRan, onTime, phaseOf, settle, type State } from '../../src/runner/orders.ts';
+import {
+  type Decision,
+  heartbeatOf,
+  initialState,
+  isFinished,
+  isNews,
+  onCancel,
+  onDrain,
+  onGo,
+  onLease,
+  onLeaseLost,
+  onPrepare,
+  onRan,
+  onTime,
+  phaseOf,
+  settle,
+  type State,
+} from '../../src/runner/orders.ts';
 
-const assignment: Assignment = { kind: 'file', source: 'http://origin/a.mp4', tools: [], timeoutMs: 1000, maxBytes: 1000, allow: [], report: { enabled: false, diff: false, prefer: null } };
-const order = (job: string, more: Partial<Go> = {}): Go => ({ epoch: 5, job, attempt: 1, tenant: 'account/1', assignment, remainingMs: 1000, ...more });
+const assignment: Assignment = {
+  kind: 'file',
+  source: 'http://origin/a.mp4',
+  tools: [],
+  timeoutMs: 1000,
+  maxBytes: 1000,
+  allow: [],
+  report: { enabled: false, diff: false, prefer: null },
+};
+const order = (job: string, more: Partial<Go> = {}): Go => ({
+  epoch: 5,
+  job,
+  attempt: 1,
+  tenant: 'account/1',
+  assignment,
+  remainingMs: 1000,
+  ...more,
+});
 const idle: State = { ...initialState(0), epoch: 5 };
 const prepared = onPrepare(idle, order('a'), 100).state;
 const running = onGo(idle, order('a'), 100).state;
@@ -18,7 +51,13 @@ describe('orders', () => {
   const table: [string, Decision, true | Why, string[], string][] = [
     ['prepare of an idle agent', onPrepare(idle, order('a'), 1), true, ['prepare'], 'prepared'],
     ['prepare again', onPrepare(prepared, order('a'), 1), true, [], 'prepared'],
-    ['prepare of another job gives the place of the first', onPrepare(prepared, order('b'), 1), true, ['release', 'prepare'], 'prepared'],
+    [
+      'prepare of another job gives the place of the first',
+      onPrepare(prepared, order('b'), 1),
+      true,
+      ['release', 'prepare'],
+      'prepared',
+    ],
     ['prepare while running', onPrepare(running, order('b'), 1), 'busy', [], 'running'],
     ['prepare of what runs', onPrepare(running, order('a'), 1), true, [], 'running'],
     ['prepare of what ran', onPrepare(done, order('a'), 1), true, [], 'idle'],
@@ -29,7 +68,13 @@ describe('orders', () => {
     ['go without prepare', onGo(idle, order('a'), 1), true, ['run'], 'running'],
     ['go after prepare', onGo(prepared, order('a'), 1), true, ['run'], 'running'],
     ['go of another job than was prepared', onGo(prepared, order('b'), 1), true, ['release', 'run'], 'running'],
-    ['go of another attempt than was prepared', onGo(prepared, order('a', { attempt: 2 }), 1), true, ['release', 'run'], 'running'],
+    [
+      'go of another attempt than was prepared',
+      onGo(prepared, order('a', { attempt: 2 }), 1),
+      true,
+      ['release', 'run'],
+      'running',
+    ],
     ['go twice', onGo(running, order('a'), 1), true, [], 'running'],
     ['go of what is being published', onGo(publishing, order('a'), 1), true, [], 'publishing'],
     ['go of what was collected', onGo(done, order('a'), 1), true, [], 'idle'],
@@ -43,13 +88,49 @@ describe('orders', () => {
     ['go twice, the second of an older term', onGo(running, order('a', { epoch: 4 }), 1), 'epoch', [], 'running'],
     ['go of a newer term', onGo(idle, order('a', { epoch: 6 }), 1), true, ['run'], 'running'],
     ['go of another tenant', onGo(done, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'idle'],
-    ['go of another tenant than was prepared', onGo(prepared, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'prepared'],
-    ['cancel of what runs', onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1), true, ['abandon'], 'idle'],
-    ['cancel of what is prepared', onCancel(prepared, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1), true, ['release'], 'idle'],
-    ['cancel of another attempt', onCancel(running, { epoch: 5, job: 'a', attempt: 2, why: 'superseded' }, 1), true, [], 'running'],
+    [
+      'go of another tenant than was prepared',
+      onGo(prepared, order('b', { tenant: 'account/2' }), 1),
+      'tenant',
+      [],
+      'prepared',
+    ],
+    [
+      'cancel of what runs',
+      onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1),
+      true,
+      ['abandon'],
+      'idle',
+    ],
+    [
+      'cancel of what is prepared',
+      onCancel(prepared, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 1),
+      true,
+      ['release'],
+      'idle',
+    ],
+    [
+      'cancel of another attempt',
+      onCancel(running, { epoch: 5, job: 'a', attempt: 2, why: 'superseded' }, 1),
+      true,
+      [],
+      'running',
+    ],
     ['cancel of nothing', onCancel(idle, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1), true, [], 'idle'],
-    ['cancel of what is being published', onCancel(publishing, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1), true, [], 'idle'],
-    ['cancel of an older term', onCancel(running, { epoch: 4, job: 'a', attempt: 1, why: 'cancelled' }, 1), 'epoch', [], 'running'],
+    [
+      'cancel of what is being published',
+      onCancel(publishing, { epoch: 5, job: 'a', attempt: 1, why: 'deadline' }, 1),
+      true,
+      [],
+      'idle',
+    ],
+    [
+      'cancel of an older term',
+      onCancel(running, { epoch: 4, job: 'a', attempt: 1, why: 'cancelled' }, 1),
+      'epoch',
+      [],
+      'running',
+    ],
   ];
   for (const [what, decision, expected, does, phase] of table) {
     it(`${what}: ${expected === true ? 'ok' : expected}`, () => {
@@ -80,7 +161,10 @@ describe('orders', () => {
 
   it('runs a job again that it dropped for want of a lease', () => {
     const { state, effects: done_ } = onLeaseLost(running, 1);
-    assert.deepEqual(done_.map((effect) => effect.do), ['abandon']);
+    assert.deepEqual(
+      done_.map((effect) => effect.do),
+      ['abandon'],
+    );
     assert.deepEqual([phaseOf(state), state.jobsDone], ['idle', 0]);
     assert.deepEqual(effects(onGo(state, order('a'), 1)), ['run']);
     assert.deepEqual(onLeaseLost(publishing, 1), { state: publishing, effects: [] });
@@ -93,14 +177,25 @@ describe('orders', () => {
   });
 
   it('counts a result once, when it is collected', () => {
-    assert.deepEqual([publishing.jobsDone, done.jobsDone, settle(done, { job: 'a', attempt: 1 }, 1, true).jobsDone], [0, 1, 1]);
+    assert.deepEqual(
+      [publishing.jobsDone, done.jobsDone, settle(done, { job: 'a', attempt: 1 }, 1, true).jobsDone],
+      [0, 1, 1],
+    );
     assert.equal(settle(publishing, { job: 'a', attempt: 2 }, 1, true), publishing);
   });
 
   it('an answer of an older leader renews nothing; a newer one renews, cancels and drains', () => {
-    assert.deepEqual(onLease(running, { epoch: 4, drain: true }, 1), { state: running, effects: [], renews: false, drain: false });
+    assert.deepEqual(onLease(running, { epoch: 4, drain: true }, 1), {
+      state: running,
+      effects: [],
+      renews: false,
+      drain: false,
+    });
     const renewed = onLease(running, { epoch: 6, cancel: { job: 'a', attempt: 1 }, drain: true }, 1);
-    assert.deepEqual([renewed.renews, renewed.drain, renewed.state.epoch, effects(renewed), phaseOf(renewed.state)], [true, true, 6, ['abandon'], 'idle']);
+    assert.deepEqual(
+      [renewed.renews, renewed.drain, renewed.state.epoch, effects(renewed), phaseOf(renewed.state)],
+      [true, true, 6, ['abandon'], 'idle'],
+    );
   });
 
   it('a drain is over when the job has run and its result is collected', () => {
@@ -113,8 +208,25 @@ describe('orders', () => {
 
   it('tells in a heartbeat what it does', () => {
     const identity = { protocol: 1, pod: 'p', uid: 'u', namespace: 'n', pool: 'short', generation: 'g' };
-    assert.deepEqual(heartbeatOf(publishing, identity, 50, 1050), { ...identity, phase: 'publishing', epoch: 5, tenant: 'account/1', job: 'a', attempt: 1, jobsDone: 0, ageMs: 1000, idleMs: 0 });
-    assert.deepEqual(heartbeatOf(idle, identity, 50, 1050), { ...identity, phase: 'idle', epoch: 5, jobsDone: 0, ageMs: 1000, idleMs: 1050 });
+    assert.deepEqual(heartbeatOf(publishing, identity, 50, 1050), {
+      ...identity,
+      phase: 'publishing',
+      epoch: 5,
+      tenant: 'account/1',
+      job: 'a',
+      attempt: 1,
+      jobsDone: 0,
+      ageMs: 1000,
+      idleMs: 0,
+    });
+    assert.deepEqual(heartbeatOf(idle, identity, 50, 1050), {
+      ...identity,
+      phase: 'idle',
+      epoch: 5,
+      jobsDone: 0,
+      ageMs: 1000,
+      idleMs: 1050,
+    });
   });
 
   const news: [string, State, State, boolean][] = [
@@ -123,7 +235,12 @@ describe('orders', () => {
     ['a result on its way: a collector tells', running, publishing, false],
     ['free again', publishing, done, true],
     ['free again, because no go followed', prepared, onTime(prepared, 5_000).state, true],
-    ['free again, because it was cancelled', running, onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 300).state, true],
+    [
+      'free again, because it was cancelled',
+      running,
+      onCancel(running, { epoch: 5, job: 'a', attempt: 1, why: 'cancelled' }, 300).state,
+      true,
+    ],
     ['a drain while it runs', running, onDrain(running), true],
     ['a drain while it is idle', idle, draining, true],
     ['a newer term', idle, { ...idle, epoch: 6 }, false],

@@ -18,14 +18,28 @@ describe('RTSP in a runner', function () {
   });
   const source = (): string => `rtsp://127.0.0.1:${peer.port}/cam`;
   const mediainfo = () => rig.script('echo started', { name: 'mediainfo', version: '26.10' });
-  const saying = { format: { format_name: 'rtsp' }, streams: [{ index: 0, codec_type: 'video', codec_name: 'h264', width: 640, height: 480 }] };
+  const saying = {
+    format: { format_name: 'rtsp' },
+    streams: [{ index: 0, codec_type: 'video', codec_name: 'h264', width: 640, height: 480 }],
+  };
 
   it('mediainfo fails with an error that says so, beside the result of ffprobe', async () => {
     const tools = [rig.script(`echo '${JSON.stringify(saying)}'`), mediainfo()];
-    const { body } = await rig.run(rig.go(tools, { source: source(), assignment: { report: { enabled: true, diff: true, prefer: null } } }));
-    assert.deepEqual(body.tools.map(({ name, success, failure, error }) => [name, success, failure, error]), [['ffprobe', true, undefined, undefined], ['mediainfo', false, 'failed', 'mediainfo cannot read RTSP']]);
+    const { body } = await rig.run(
+      rig.go(tools, { source: source(), assignment: { report: { enabled: true, diff: true, prefer: null } } }),
+    );
+    assert.deepEqual(
+      body.tools.map(({ name, success, failure, error }) => [name, success, failure, error]),
+      [
+        ['ffprobe', true, undefined, undefined],
+        ['mediainfo', false, 'failed', 'mediainfo cannot read RTSP'],
+      ],
+    );
     const report = JSON.parse(body.report?.output ?? 'null') as { warnings: { code: string }[] };
-    assert.ok(report.warnings.some(({ code }) => code === 'single-source'), JSON.stringify(report.warnings));
+    assert.ok(
+      report.warnings.some(({ code }) => code === 'single-source'),
+      JSON.stringify(report.warnings),
+    );
     assert.deepEqual([outcome(body, tools).status, outcome(body, tools).state], [200, 'with-errors']);
   });
 
@@ -39,10 +53,14 @@ describe('RTSP in a runner', function () {
   });
 
   it('a stream that ffprobe cannot reach is not found, whatever mediainfo cannot read', async () => {
-    const describe = 'port=${address#rtsp://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${port%%/*}; printf "DESCRIBE %s RTSP/1.0\\r\\nCSeq: 1\\r\\n\\r\\n" "$address" >&3; read -t 10 line <&3; echo "$line" >&2; exit 1';
+    const describe =
+      'port=${address#rtsp://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${port%%/*}; printf "DESCRIBE %s RTSP/1.0\\r\\nCSeq: 1\\r\\n\\r\\n" "$address" >&3; read -t 10 line <&3; echo "$line" >&2; exit 1';
     const tools = [rig.script(describe), mediainfo()];
     const { body } = await rig.run(rig.go(tools, { source: source() }));
-    assert.deepEqual(body.tools.map(({ failure }) => failure), ['origin-unreachable', 'origin-unreachable']);
+    assert.deepEqual(
+      body.tools.map(({ failure }) => failure),
+      ['origin-unreachable', 'origin-unreachable'],
+    );
     assert.equal(outcome(body, tools).status, 404);
   });
 });

@@ -16,18 +16,28 @@ describe('a slow source in a runner', function () {
     await rig.newAgent();
   });
   after(() => rig.stop());
-  const read = 'hp=${address#http://}; hp=${hp%%/*}; path=/${address#http://*/}; exec 3<>/dev/tcp/127.0.0.1/${hp#*:}; printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$path" >&3; while read -t 20 -N 1 byte <&3; do :; done;';
+  const read =
+    'hp=${address#http://}; hp=${hp%%/*}; path=/${address#http://*/}; exec 3<>/dev/tcp/127.0.0.1/${hp#*:}; printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$path" >&3; while read -t 20 -N 1 byte <&3; do :; done;';
 
   it('is the error of a tool that says something else of the broken connection', async () => {
     const tools = [rig.script(`${read} echo "Input/output error" >&2; exit 1`)];
     const { body } = await rig.run(rig.go(tools));
-    assert.deepEqual(body.tools.map(({ success, failure, error }) => [success, failure, error]), [[false, 'source-cut', 'the source is too slow (exit code 1)']]);
-    assert.deepEqual([outcome(body, tools).status, outcome(body, tools).error], [200, 'the source is too slow (exit code 1)']);
+    assert.deepEqual(
+      body.tools.map(({ success, failure, error }) => [success, failure, error]),
+      [[false, 'source-cut', 'the source is too slow (exit code 1)']],
+    );
+    assert.deepEqual(
+      [outcome(body, tools).status, outcome(body, tools).error],
+      [200, 'the source is too slow (exit code 1)'],
+    );
     assert.deepEqual(body.source, { failure: 'source-cut', message: 'the source is too slow' });
   });
 
   it('is the error of a tool that takes what came for the whole', async () => {
     const { body } = await rig.run(rig.go([rig.script(`${read} echo '{"format":{}}'`)]));
-    assert.deepEqual(body.tools.map(({ success, error, output }) => [success, error, output]), [[false, 'the source is too slow (exit code 0)', '{"format":{}}\n']]);
+    assert.deepEqual(
+      body.tools.map(({ success, error, output }) => [success, error, output]),
+      [[false, 'the source is too slow (exit code 0)', '{"format":{}}\n']],
+    );
   });
 });

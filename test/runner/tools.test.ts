@@ -8,7 +8,13 @@ import { OptionError } from '../../src/tools/option.ts';
 const ADDRESS = 'http://127.0.0.1:1/secret/ffprobe/a.mp4';
 const FIXED = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'http,https,httpproxy,tls,tcp,crypto,data'];
 const DEFAULTS = ['-of', 'json', '-show_format', '-show_streams', '-show_programs', '-show_chapters', '-show_error'];
-const OFF = { show_format: 'false', show_streams: 'false', show_programs: 'false', show_chapters: 'false', show_error: 'false' };
+const OFF = {
+  show_format: 'false',
+  show_streams: 'false',
+  show_programs: 'false',
+  show_chapters: 'false',
+  show_error: 'false',
+};
 
 describe('ffprobe arguments', () => {
   it('are the defaults of the contract', () => {
@@ -35,29 +41,79 @@ describe('ffprobe arguments', () => {
   for (const [options, expected] of table) {
     it(`${JSON.stringify(options)} is ${expected.join(' ') || 'nothing'}`, () => {
       const format = options['output_format'] ?? 'json';
-      assert.deepEqual(ffprobe.args({ ...OFF, ...options }, ADDRESS), [...FIXED, '-of', format, ...expected, '-i', ADDRESS]);
+      assert.deepEqual(ffprobe.args({ ...OFF, ...options }, ADDRESS), [
+        ...FIXED,
+        '-of',
+        format,
+        ...expected,
+        '-i',
+        ADDRESS,
+      ]);
     });
   }
 
   const refused: Record<string, string>[] = [
-    { output_format: 'json=c=1' }, { output_format: '' }, { show_format: 'yes' }, { probesize: '-1' }, { probesize: '1e9' }, { probesize: '1; id' }, { show_log: '48' },
-    { skip_frame: 'x' }, { select_streams: '' }, { show_entries: 'a\nb' }, { show_entries: 'a\0b' }, { show_entries: 'x'.repeat(1025) }, { i: '/etc/passwd' }, { f: 'lavfi' },
-    { __proto__x: '1' }, { constructor: '1' }, { fflags: '-i /etc/passwd' }, { report: 'true' }, { live_start_index: '1.5' },
+    { output_format: 'json=c=1' },
+    { output_format: '' },
+    { show_format: 'yes' },
+    { probesize: '-1' },
+    { probesize: '1e9' },
+    { probesize: '1; id' },
+    { show_log: '48' },
+    { skip_frame: 'x' },
+    { select_streams: '' },
+    { show_entries: 'a\nb' },
+    { show_entries: 'a\0b' },
+    { show_entries: 'x'.repeat(1025) },
+    { i: '/etc/passwd' },
+    { f: 'lavfi' },
+    { __proto__x: '1' },
+    { constructor: '1' },
+    { fflags: '-i /etc/passwd' },
+    { report: 'true' },
+    { live_start_index: '1.5' },
   ];
   for (const options of refused) {
-    it(`refuses ${JSON.stringify(options).slice(0, 60)}`, () => assert.throws(() => ffprobe.args(options, ADDRESS), (error) => error instanceof OptionError && error.code === 'option-invalid'));
+    it(`refuses ${JSON.stringify(options).slice(0, 60)}`, () =>
+      assert.throws(
+        () => ffprobe.args(options, ADDRESS),
+        (error) => error instanceof OptionError && error.code === 'option-invalid',
+      ));
   }
 
   it('a value is always one argument after its flag, and the address is the last', () => {
     let seed = 3;
-    const random = (below: number) => { seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff; return seed % below; };
-    const flags = new Set(['-hide_banner', '-loglevel', '-protocol_whitelist', '-i', ...FFPROBE_OPTIONS.flatMap(({ flag }) => (flag ? [`-${flag}`] : []))]);
-    const bare = new Set(['-hide_banner', ...FFPROBE_OPTIONS.filter(({ type, name }) => type === 'boolean' && !['show_data_hash', 'skip_estimate_duration_from_pts'].includes(name)).map(({ flag }) => `-${flag}`)]);
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff;
+      return seed % below;
+    };
+    const flags = new Set([
+      '-hide_banner',
+      '-loglevel',
+      '-protocol_whitelist',
+      '-i',
+      ...FFPROBE_OPTIONS.flatMap(({ flag }) => (flag ? [`-${flag}`] : [])),
+    ]);
+    const bare = new Set([
+      '-hide_banner',
+      ...FFPROBE_OPTIONS.filter(
+        ({ type, name }) => type === 'boolean' && !['show_data_hash', 'skip_estimate_duration_from_pts'].includes(name),
+      ).map(({ flag }) => `-${flag}`),
+    ]);
     const hostile = ['-i', '/etc/passwd', '--', '-f', 'lavfi', '$(id)', '-report', '"', "'", 'a b', '-show_log'];
     for (let round = 0; round < 2_000; round++) {
-      const options = Object.fromEntries(FFPROBE_OPTIONS.filter(() => random(3) === 0).map(({ name }) => [name, ['true', 'false', '7', ...hostile][random(3 + hostile.length)] as string]));
+      const options = Object.fromEntries(
+        FFPROBE_OPTIONS.filter(() => random(3) === 0).map(({ name }) => [
+          name,
+          ['true', 'false', '7', ...hostile][random(3 + hostile.length)] as string,
+        ]),
+      );
       let args: string[];
-      try { args = ffprobe.args(options, ADDRESS); } catch { continue; }
+      try {
+        args = ffprobe.args(options, ADDRESS);
+      } catch {
+        continue;
+      }
       assert.deepEqual(args.slice(-2), ['-i', ADDRESS]);
       for (let at = 0; at < args.length; at++) {
         assert.ok(flags.has(args[at] as string), `${args[at]} of ${args.join(' ')}`);
@@ -69,44 +125,136 @@ describe('ffprobe arguments', () => {
 
 describe('mediainfo arguments', () => {
   it('are the defaults of the contract', () => {
-    assert.deepEqual(mediainfo.args({}, ADDRESS), ['--Output=JSON', '--Language=raw', '--ParseSpeed=0.5', '--ReadByHuman=0', ADDRESS]);
+    assert.deepEqual(mediainfo.args({}, ADDRESS), [
+      '--Output=JSON',
+      '--Language=raw',
+      '--ParseSpeed=0.5',
+      '--ReadByHuman=0',
+      ADDRESS,
+    ]);
   });
   it('follow the options', () => {
-    assert.deepEqual(mediainfo.args({ output: 'EBUCore_1.8_ps', full: 'true', language: 'fr', parse_speed: '1', read_by_human: 'true', ssl_ignore_security: 'true' }, ADDRESS), ['--Output=EBUCore_1.8_ps', '--Full', '--Language=fr', '--ParseSpeed=1', '--ReadByHuman=1', ADDRESS]);
+    assert.deepEqual(
+      mediainfo.args(
+        {
+          output: 'EBUCore_1.8_ps',
+          full: 'true',
+          language: 'fr',
+          parse_speed: '1',
+          read_by_human: 'true',
+          ssl_ignore_security: 'true',
+        },
+        ADDRESS,
+      ),
+      ['--Output=EBUCore_1.8_ps', '--Full', '--Language=fr', '--ParseSpeed=1', '--ReadByHuman=1', ADDRESS],
+    );
   });
-  for (const options of [{ output: 'Video;file:///etc/passwd' }, { language: 'file:///etc/passwd' }, { language: '' }, { parse_speed: '2' }, { parse_speed: '-0.1' }, { LogFile: '/x' }, { output: 'OLDXML' }] as Record<string, string>[]) {
+  for (const options of [
+    { output: 'Video;file:///etc/passwd' },
+    { language: 'file:///etc/passwd' },
+    { language: '' },
+    { parse_speed: '2' },
+    { parse_speed: '-0.1' },
+    { LogFile: '/x' },
+    { output: 'OLDXML' },
+  ] as Record<string, string>[]) {
     it(`refuse ${JSON.stringify(options)}`, () => assert.throws(() => mediainfo.args(options, ADDRESS), OptionError));
   }
   it('JSON outputs are JSON, the others are text', () => {
-    assert.deepEqual(MEDIAINFO_OUTPUTS.filter((output) => mediainfo.format({ output }) === 'json'), ['JSON', 'EBUCore_1.8_ps_JSON', 'EBUCore_1.8_sp_JSON']);
+    assert.deepEqual(
+      MEDIAINFO_OUTPUTS.filter((output) => mediainfo.format({ output }) === 'json'),
+      ['JSON', 'EBUCore_1.8_ps_JSON', 'EBUCore_1.8_sp_JSON'],
+    );
     assert.equal(mediainfo.format({}), 'json');
   });
 });
 
 describe('what a tool printed', () => {
-  const printed = (stdout: string, stderr = '', code: number | null = 0, format: 'json' | 'text' = 'json') => ({ stdout, stderr, code, format });
-  const LIBRARY = '"creatingLibrary": {\n"name": "MediaInfoLib",\n"version": "23.04",\n"url": "https://mediaarea.net/MediaInfo"\n}';
+  const printed = (stdout: string, stderr = '', code: number | null = 0, format: 'json' | 'text' = 'json') => ({
+    stdout,
+    stderr,
+    code,
+    format,
+  });
+  const LIBRARY =
+    '"creatingLibrary": {\n"name": "MediaInfoLib",\n"version": "23.04",\n"url": "https://mediaarea.net/MediaInfo"\n}';
   const table: [string, string | undefined, string | undefined][] = [
     ['ffprobe: JSON', ffprobe.failure(printed('{"format":{}}')), undefined],
-    ['ffprobe: its own error', ffprobe.failure(printed('{"error":{"code":-1,"string":"Server returned 404 Not Found"}}', 'http://x: Server returned 404 Not Found', 1)), 'Server returned 404 Not Found'],
-    ['ffprobe: a message on stderr', ffprobe.failure(printed('', 'a\nFailed to set value\n', 1)), 'Failed to set value'],
+    [
+      'ffprobe: its own error',
+      ffprobe.failure(
+        printed(
+          '{"error":{"code":-1,"string":"Server returned 404 Not Found"}}',
+          'http://x: Server returned 404 Not Found',
+          1,
+        ),
+      ),
+      'Server returned 404 Not Found',
+    ],
+    [
+      'ffprobe: a message on stderr',
+      ffprobe.failure(printed('', 'a\nFailed to set value\n', 1)),
+      'Failed to set value',
+    ],
     ['ffprobe: nothing at all', ffprobe.failure(printed('', '', 1)), 'ffprobe failed without a message'],
     ['ffprobe: text', ffprobe.failure(printed('[FORMAT]', '', 0, 'text')), undefined],
     ['mediainfo: JSON', mediainfo.failure(printed(`{\n${LIBRARY},\n"media": {"@ref":"x"}\n}`)), undefined],
-    ['mediainfo: media null', mediainfo.failure(printed(`{\n${LIBRARY},\n"media": null\n}\n\n`)), 'mediainfo found nothing in the source'],
-    ['mediainfo: media null of an old version', mediainfo.failure(printed('{\n"media": null\n}\n')), 'mediainfo found nothing in the source'],
-    ['mediainfo: media null and why', mediainfo.failure(printed(`{\n${LIBRARY},\n"media": null\n}\n`, 'E: http://127.0.0.1:1/s/a.mp4, Failed to connect to 127.0.0.1 port 1')), 'Failed to connect to 127.0.0.1 port 1'],
-    ['mediainfo: the address of the caller is not part of it', mediainfo.failure(printed('', 'http://origin.example/a.mp4?t=REDACTED, HTTP 404\n', 1)), 'HTTP 404'],
-    ['mediainfo: a page of the origin is not passed on', mediainfo.failure(printed('', 'E: http://127.0.0.1:1/a.mp4, <!DOCTYPE HTML>\n<html>')), 'mediainfo found nothing in the source'],
+    [
+      'mediainfo: media null',
+      mediainfo.failure(printed(`{\n${LIBRARY},\n"media": null\n}\n\n`)),
+      'mediainfo found nothing in the source',
+    ],
+    [
+      'mediainfo: media null of an old version',
+      mediainfo.failure(printed('{\n"media": null\n}\n')),
+      'mediainfo found nothing in the source',
+    ],
+    [
+      'mediainfo: media null and why',
+      mediainfo.failure(
+        printed(
+          `{\n${LIBRARY},\n"media": null\n}\n`,
+          'E: http://127.0.0.1:1/s/a.mp4, Failed to connect to 127.0.0.1 port 1',
+        ),
+      ),
+      'Failed to connect to 127.0.0.1 port 1',
+    ],
+    [
+      'mediainfo: the address of the caller is not part of it',
+      mediainfo.failure(printed('', 'http://origin.example/a.mp4?t=REDACTED, HTTP 404\n', 1)),
+      'HTTP 404',
+    ],
+    [
+      'mediainfo: a page of the origin is not passed on',
+      mediainfo.failure(printed('', 'E: http://127.0.0.1:1/a.mp4, <!DOCTYPE HTML>\n<html>')),
+      'mediainfo found nothing in the source',
+    ],
     ['mediainfo: no text', mediainfo.failure(printed('\n\n', '', 0, 'text')), 'mediainfo found nothing in the source'],
-    ['mediainfo: XML with nothing in it', mediainfo.failure(printed('<?xml version="1.0"?>\n<MediaInfo>\n<creatingLibrary version="23.04">MediaInfoLib</creatingLibrary>\n<media />\n</MediaInfo>\n\n', '', 0, 'text')), 'mediainfo found nothing in the source'],
-    ['mediainfo: an empty page', mediainfo.failure(printed('<html>\n\n<head>\n<META /></head>\n<body>\n\n</body>\n</html>\n', '', 0, 'text')), 'mediainfo found nothing in the source'],
+    [
+      'mediainfo: XML with nothing in it',
+      mediainfo.failure(
+        printed(
+          '<?xml version="1.0"?>\n<MediaInfo>\n<creatingLibrary version="23.04">MediaInfoLib</creatingLibrary>\n<media />\n</MediaInfo>\n\n',
+          '',
+          0,
+          'text',
+        ),
+      ),
+      'mediainfo found nothing in the source',
+    ],
+    [
+      'mediainfo: an empty page',
+      mediainfo.failure(printed('<html>\n\n<head>\n<META /></head>\n<body>\n\n</body>\n</html>\n', '', 0, 'text')),
+      'mediainfo found nothing in the source',
+    ],
     ['mediainfo: text', mediainfo.failure(printed('General\nFormat : MPEG-4', '', 0, 'text')), undefined],
   ];
-  for (const [what, failure, expected] of table) it(`${what}: ${expected ?? 'a success'}`, () => assert.equal(failure, expected));
+  for (const [what, failure, expected] of table)
+    it(`${what}: ${expected ?? 'a success'}`, () => assert.equal(failure, expected));
 
   it('every table has each name once, with a default that it takes', () => {
-    for (const options of [FFPROBE_OPTIONS, MEDIAINFO_OPTIONS]) assert.equal(new Set(options.map(({ name }) => name)).size, options.length);
+    for (const options of [FFPROBE_OPTIONS, MEDIAINFO_OPTIONS])
+      assert.equal(new Set(options.map(({ name }) => name)).size, options.length);
     assert.deepEqual(Object.keys(LOG_LEVELS), FFPROBE_OPTIONS.find(({ name }) => name === 'show_log')?.values);
   });
 });

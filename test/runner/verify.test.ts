@@ -10,7 +10,9 @@ const installed = (tool: string): boolean => spawnSync(tool, ['--version']).erro
 
 describe('verify', () => {
   let directory: string;
-  before(() => { directory = mkdtempSync(join(tmpdir(), 'probeyard-verify-')); });
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'probeyard-verify-'));
+  });
   after(() => rmSync(directory, { recursive: true, force: true }));
   const check = (command: string[], more: Partial<VerifyInput> = {}): Promise<Proof> =>
     verify({ tool: 'ffprobe', version: '5.1', command, ...more }, { toolsDir: directory, nodePath: process.execPath });
@@ -28,36 +30,68 @@ describe('verify', () => {
     return head;
   };
 
-  for (const [tool, version] of [['ffprobe', /^ffprobe version (\d+\.\d+)/], ['mediainfo', /^MediaInfoLib - v(\d+\.\d+)/]] as const) {
+  for (const [tool, version] of [
+    ['ffprobe', /^ffprobe version (\d+\.\d+)/],
+    ['mediainfo', /^MediaInfoLib - v(\d+\.\d+)/],
+  ] as const) {
     it(`proves the installed ${tool}`, async function () {
       if (!installed(tool)) {
         console.log(`      skipped: no ${tool} on this machine`);
         this.skip();
       }
       const path = spawnSync('which', [tool], { encoding: 'utf8' }).stdout.trim();
-      const own = version.exec(spawnSync(path, [tool === 'ffprobe' ? '-version' : '--Version'], { encoding: 'utf8' }).stdout.split('\n').find((line) => version.test(line)) ?? '')?.[1] ?? '';
+      const own =
+        version.exec(
+          spawnSync(path, [tool === 'ffprobe' ? '-version' : '--Version'], { encoding: 'utf8' })
+            .stdout.split('\n')
+            .find((line) => version.test(line)) ?? '',
+        )?.[1] ?? '';
       const proof = await check([path], { tool, version: own });
       assert.ok(proof.ok, JSON.stringify(proof));
       assert.match(proof.version, version);
       assert.ok(proof.startupMs > 0 && proof.options.length > 0 && proof.options.length <= 512);
       if (tool !== 'ffprobe') return;
-      const missing = FFPROBE_OPTIONS.filter(({ flag, extra }) => flag !== undefined && !extra && !proof.options.includes(flag));
-      assert.deepEqual(missing.map(({ name }) => name), []);
+      const missing = FFPROBE_OPTIONS.filter(
+        ({ flag, extra }) => flag !== undefined && !extra && !proof.options.includes(flag),
+      );
+      assert.deepEqual(
+        missing.map(({ name }) => name),
+        [],
+      );
       assert.ok(proof.protocols.includes('http'));
-      assert.deepEqual((await check([path], { tool, version: '99.9' }) as { reason?: string }).reason, 'VersionMismatch');
+      assert.deepEqual(
+        ((await check([path], { tool, version: '99.9' })) as { reason?: string }).reason,
+        'VersionMismatch',
+      );
     });
   }
 
   const refused: [string, () => string[], string][] = [
     ['a program that is not there', () => ['/nonexistent/ffprobe'], 'FileMissing'],
     ['a program that may not be executed', () => [program('plain', 'x', 0o644)], 'NotExecutable'],
-    ['a program for another architecture', () => [program('foreign', elf(process.arch === 'arm64' ? 62 : 183))], 'WrongArchitecture'],
+    [
+      'a program for another architecture',
+      () => [program('foreign', elf(process.arch === 'arm64' ? 62 : 183))],
+      'WrongArchitecture',
+    ],
     ['a program that crashes', () => [program('crash', '#!/bin/sh\nkill -SEGV $$\n')], 'Crashed'],
     ['a program that says nothing', () => ['/bin/true'], 'BadOutput'],
     ['a program that fails and says nothing', () => ['/bin/false'], 'Crashed'],
-    ['a missing library', () => [program('library', '#!/bin/sh\necho "error while loading shared libraries: libz.so.1" >&2; exit 127\n')], 'FileMissing'],
-    ['another version', () => [program('other', '#!/bin/sh\necho "ffprobe version 6.0.1 Copyright"\n')], 'VersionMismatch'],
-    ['a program that cannot read', () => [program('blind', '#!/bin/sh\necho "ffprobe version 5.1.2 Copyright"\n')], 'BadOutput'],
+    [
+      'a missing library',
+      () => [program('library', '#!/bin/sh\necho "error while loading shared libraries: libz.so.1" >&2; exit 127\n')],
+      'FileMissing',
+    ],
+    [
+      'another version',
+      () => [program('other', '#!/bin/sh\necho "ffprobe version 6.0.1 Copyright"\n')],
+      'VersionMismatch',
+    ],
+    [
+      'a program that cannot read',
+      () => [program('blind', '#!/bin/sh\necho "ffprobe version 5.1.2 Copyright"\n')],
+      'BadOutput',
+    ],
   ];
   for (const [what, command, reason] of refused) {
     it(`refuses ${what} as ${reason}`, async () => {
@@ -71,17 +105,36 @@ describe('verify', () => {
     spawnSync('mkdir', ['-p', tools]);
     program('ffprobe/5.1/bin/say', '#!/bin/sh\necho "ffprobe version 1.0 $1"\n');
     const proof = await check(['{root}/bin/say', '{root}:{node}']);
-    assert.equal(proof.ok ? '' : proof.message, `it is called 5.1 and says ffprobe version 1.0 ${directory}/ffprobe/5.1:${process.execPath}`);
+    assert.equal(
+      proof.ok ? '' : proof.message,
+      `it is called 5.1 and says ffprobe version 1.0 ${directory}/ffprobe/5.1:${process.execPath}`,
+    );
   });
 
   const versions: [string, string, boolean][] = [
-    ['9.0', '9.0', true], ['9.0', '9.0.2', true], ['9.0', 'n9.0.1-static', true], ['9.0', '9.0-0+deb13', true], ['9.0', '9.05', false], ['9.0', '19.0', false],
-    ['4.3', '4.3.2', true], ['4.3', '4.31', false], ['24.06', 'v24.06', true], ['nightly', 'N-123-g1', true], ['4.3.2', '4.3', false], ['4.3', 'N-113-gabc', false],
+    ['9.0', '9.0', true],
+    ['9.0', '9.0.2', true],
+    ['9.0', 'n9.0.1-static', true],
+    ['9.0', '9.0-0+deb13', true],
+    ['9.0', '9.05', false],
+    ['9.0', '19.0', false],
+    ['4.3', '4.3.2', true],
+    ['4.3', '4.31', false],
+    ['24.06', 'v24.06', true],
+    ['nightly', 'N-123-g1', true],
+    ['4.3.2', '4.3', false],
+    ['4.3', 'N-113-gabc', false],
   ];
-  for (const [asked, told, expected] of versions) it(`${told} ${expected ? 'is' : 'is no'} ${asked}`, () => assert.equal(keepsVersion(asked, told), expected));
+  for (const [asked, told, expected] of versions)
+    it(`${told} ${expected ? 'is' : 'is no'} ${asked}`, () => assert.equal(keepsVersion(asked, told), expected));
 
   it('keeps the options of our table when the help has too many', () => {
-    const help = ['usage: tool', ...Array.from({ length: 900 }, (_, index) => `  -aaa${index} <int> x`), '-show_format   show', '  -probesize <int64> x'].join('\n');
+    const help = [
+      'usage: tool',
+      ...Array.from({ length: 900 }, (_, index) => `  -aaa${index} <int> x`),
+      '-show_format   show',
+      '  -probesize <int64> x',
+    ].join('\n');
     const options = optionsOf(help);
     assert.equal(options.length, 512);
     assert.ok(options.includes('show_format') && options.includes('probesize'));
@@ -89,7 +142,10 @@ describe('verify', () => {
   });
 
   it('reads the input protocols only', () => {
-    assert.deepEqual(protocolsOf('Supported file protocols:\nInput:\n  http\n  file\nOutput:\n  md5\n'), ['file', 'http']);
+    assert.deepEqual(protocolsOf('Supported file protocols:\nInput:\n  http\n  file\nOutput:\n  md5\n'), [
+      'file',
+      'http',
+    ]);
     assert.deepEqual(protocolsOf('nothing'), []);
   });
 });

@@ -8,7 +8,16 @@ import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { buildAttacker, planOf } from '../hostility/attacker.ts';
 import { type LauncherProcess, startLauncher } from './built_launcher.ts';
 
-const LIMITS = { wallMs: 20_000, cpuSeconds: 20, dataBytes: 0, fileBytes: 0, processes: 0, files: 256, stdoutBytes: 1 << 20, stderrBytes: 4096 };
+const LIMITS = {
+  wallMs: 20_000,
+  cpuSeconds: 20,
+  dataBytes: 0,
+  fileBytes: 0,
+  processes: 0,
+  files: 256,
+  stdoutBytes: 1 << 20,
+  stderrBytes: 4096,
+};
 const secret = '0'.repeat(32);
 const root = process.getuid?.() === 0;
 
@@ -29,7 +38,12 @@ describe('the wall around a tool', function () {
 
   const attack = async (...attempts: [name: string, what: string][]): Promise<Record<string, string>> => {
     plan = planOf(attempts.map(([name, what]) => ({ name, do: what })));
-    const tool = launcher.start({ argv: [program, '-i', `http://127.0.0.1:${port}/${secret}/ffprobe/plan`], env: { PATH: '/bin' }, limits: LIMITS, ports: [port] });
+    const tool = launcher.start({
+      argv: [program, '-i', `http://127.0.0.1:${port}/${secret}/ffprobe/plan`],
+      env: { PATH: '/bin' },
+      limits: LIMITS,
+      ports: [port],
+    });
     const { exit, stdout, stderr } = await tool.finished;
     assert.equal(exit.code, 0, `${JSON.stringify(exit)} ${stderr.toString()}`);
     const { got } = JSON.parse(stdout.toString()) as { got: Record<string, string> };
@@ -72,43 +86,91 @@ describe('the wall around a tool', function () {
 
   it('lets it connect to its source, and to no other port or address', async () => {
     const got = await attack(
-      ['another port', `tcp|127.0.0.1|${trapPort}`], ['another address, the same port', `tcp|127.0.0.2|${port}`], ['outside', 'tcp|192.0.2.1|80'],
-      ['with the first data', `fastopen|127.0.0.1|${trapPort}`], ['its source again', `tcp|127.0.0.1|${port}`],
+      ['another port', `tcp|127.0.0.1|${trapPort}`],
+      ['another address, the same port', `tcp|127.0.0.2|${port}`],
+      ['outside', 'tcp|192.0.2.1|80'],
+      ['with the first data', `fastopen|127.0.0.1|${trapPort}`],
+      ['its source again', `tcp|127.0.0.1|${port}`],
     );
     assert.deepEqual(got, {
-      'its own source': 'read', 'another port': 'EACCES', 'another address, the same port': 'EACCES', outside: 'EACCES', 'with the first data': 'EPERM', 'its source again': 'connected ',
+      'its own source': 'read',
+      'another port': 'EACCES',
+      'another address, the same port': 'EACCES',
+      outside: 'EACCES',
+      'with the first data': 'EPERM',
+      'its source again': 'connected ',
     });
     assert.equal(touched, 0);
   });
 
   it('connects to what it has read, not to what another thread makes of it meanwhile', async () => {
-    assert.deepEqual(await attack(['torn', `race|127.0.0.1|${trapPort}`]), { 'its own source': 'read', torn: '0 elsewhere' });
+    assert.deepEqual(await attack(['torn', `race|127.0.0.1|${trapPort}`]), {
+      'its own source': 'read',
+      torn: '0 elsewhere',
+    });
     assert.equal(touched, 0);
   });
 
   it('gives it no other kind of socket, and nobody may call', async () => {
     const got = await attack(
-      ['UDP', 'socket|2|2'], ['raw', 'socket|2|103'], ['ping', 'socket|2|102'], ['SCTP', 'socket|2|13201'], ['MPTCP', 'socket|2|26201'], ['UDP over IPv6', 'socket|10|2'], ['unix', 'socket|1|1'], ['packets', 'socket|17|3'],
-      ['netlink', 'socket|16|3'], ['vsock', 'socket|40|1'], ['a pair of datagrams', 'pair'], ['bound', 'bind||0'], ['listening', 'listen'], ['by the numbers of x32', 'x32'], ['by a ring', 'uring'],
+      ['UDP', 'socket|2|2'],
+      ['raw', 'socket|2|103'],
+      ['ping', 'socket|2|102'],
+      ['SCTP', 'socket|2|13201'],
+      ['MPTCP', 'socket|2|26201'],
+      ['UDP over IPv6', 'socket|10|2'],
+      ['unix', 'socket|1|1'],
+      ['packets', 'socket|17|3'],
+      ['netlink', 'socket|16|3'],
+      ['vsock', 'socket|40|1'],
+      ['a pair of datagrams', 'pair'],
+      ['bound', 'bind||0'],
+      ['listening', 'listen'],
+      ['by the numbers of x32', 'x32'],
+      ['by a ring', 'uring'],
     );
-    for (const [name, result] of Object.entries(got)) if (name !== 'its own source') assert.match(result, /^(?:EACCES|EPERM)$/, name);
+    for (const [name, result] of Object.entries(got))
+      if (name !== 'its own source') assert.match(result, /^(?:EACCES|EPERM)$/, name);
   });
 
   it('keeps from it what would outlast its job: queues, shared memory, attributes', async () => {
-    const got = await attack(['shm', 'shm'], ['sem', 'sem'], ['msg', 'msg'], ['mq', 'mq'], ['xattr', `xattr|${server.tmp}`], ['key', 'keyring']);
-    assert.deepEqual(got, { 'its own source': 'read', shm: 'EPERM', sem: 'EPERM', msg: 'EPERM', mq: 'EPERM', xattr: 'EPERM', key: 'EPERM' });
+    const got = await attack(
+      ['shm', 'shm'],
+      ['sem', 'sem'],
+      ['msg', 'msg'],
+      ['mq', 'mq'],
+      ['xattr', `xattr|${server.tmp}`],
+      ['key', 'keyring'],
+    );
+    assert.deepEqual(got, {
+      'its own source': 'read',
+      shm: 'EPERM',
+      sem: 'EPERM',
+      msg: 'EPERM',
+      mq: 'EPERM',
+      xattr: 'EPERM',
+      key: 'EPERM',
+    });
   });
 
   it('keeps its hands off the launcher, whose limits and priority all later tools would have', async () => {
     const got = await attack(
-      ['limits', 'prlimit|1'], ['CPUs', 'affinity|1'], ['priority', 'nice|1|0'], ['priority of the group', 'nice|0|1'], ['priority of the user', 'nice|0|2'], ['priority of its disk', 'ionice|1|1'],
-      ['trace', 'ptrace|1'], ['memory', 'vm|1'], ['its own limits', 'prlimit|0'],
+      ['limits', 'prlimit|1'],
+      ['CPUs', 'affinity|1'],
+      ['priority', 'nice|1|0'],
+      ['priority of the group', 'nice|0|1'],
+      ['priority of the user', 'nice|0|2'],
+      ['priority of its disk', 'ionice|1|1'],
+      ['trace', 'ptrace|1'],
+      ['memory', 'vm|1'],
+      ['its own limits', 'prlimit|0'],
     );
-    for (const [name, result] of Object.entries(got)) assert.equal(result, name === 'its own source' ? 'read' : name === 'its own limits' ? 'set' : 'EPERM', name);
+    for (const [name, result] of Object.entries(got))
+      assert.equal(result, name === 'its own source' ? 'read' : name === 'its own limits' ? 'set' : 'EPERM', name);
     assert.deepEqual(await attack(['files', 'files']), { 'its own source': 'read', files: '256' });
   });
 
-  it('is not ended by a tool\'s SIGTERM when its agent leaves', async () => {
+  it("is not ended by a tool's SIGTERM when its agent leaves", async () => {
     assert.deepEqual(await attack(['the launcher', 'kill|1|15']), { 'its own source': 'read', 'the launcher': 'sent' });
     launcher.close();
     launcher = openLauncher(server.socket);
@@ -117,8 +179,11 @@ describe('the wall around a tool', function () {
     assert.equal(server.process.exitCode, null);
   });
 
-  it('leaves nothing: not deep in its directory, not beside the launcher\'s socket', async () => {
-    const got = await attack(['deep', `deep|${server.tmp}|300`], ['beside', `write|${join(dirname(server.socket), 'left')}`]);
+  it("leaves nothing: not deep in its directory, not beside the launcher's socket", async () => {
+    const got = await attack(
+      ['deep', `deep|${server.tmp}|300`],
+      ['beside', `write|${join(dirname(server.socket), 'left')}`],
+    );
     assert.deepEqual(got, { 'its own source': 'read', deep: '300 levels', beside: 'written' });
     assert.equal(await launcher.killAll(), true);
     assert.deepEqual([readdirSync(server.tmp), readdirSync(dirname(server.socket))], [[], ['launcher.sock']]);

@@ -42,9 +42,27 @@ describe('walls that the agent reports', () => {
   });
 
   it('a heartbeat with walls of another form is dropped', () => {
-    const beat = { protocol: 1, pod: 'p', uid: 'u', namespace: 'r', pool: 'short', generation: 'g', phase: 'idle', epoch: 0, jobsDone: 0, ageMs: 0, idleMs: 0 };
+    const beat = {
+      protocol: 1,
+      pod: 'p',
+      uid: 'u',
+      namespace: 'r',
+      pool: 'short',
+      generation: 'g',
+      phase: 'idle',
+      epoch: 0,
+      jobsDone: 0,
+      ageMs: 0,
+      idleMs: 0,
+    };
     assert.equal(isBeatOf('py.hb.u', { ...beat, walls: { UserNamespace: true } }), true);
     assert.equal(isBeatOf('py.hb.u', beat), true);
-    for (const walls of [{ UserNamespace: 'yes' }, 'all', null, Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`w${i}`, true]))]) assert.equal(isBeatOf('py.hb.u', { ...beat, walls }), false);
+    for (const walls of [
+      { UserNamespace: 'yes' },
+      'all',
+      null,
+      Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`w${i}`, true])),
+    ])
+      assert.equal(isBeatOf('py.hb.u', { ...beat, walls }), false);
   });
 });

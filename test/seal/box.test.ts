@@ -40,7 +40,12 @@ describe('seal: what is kept', () => {
   });
 
   it('a set without a key of 256 bits is none', () => {
-    for (const keys of [[], [{ kty: 'oct', kid: 'a', k: randomBytes(16).toString('base64url') }], [{ kty: 'oct', k: randomBytes(32).toString('base64url') }], [{ kty: 'EC', kid: 'a' }]]) {
+    for (const keys of [
+      [],
+      [{ kty: 'oct', kid: 'a', k: randomBytes(16).toString('base64url') }],
+      [{ kty: 'oct', k: randomBytes(32).toString('base64url') }],
+      [{ kty: 'EC', kid: 'a' }],
+    ]) {
       assert.throws(() => boxKey({ keys }), code('seal-no-key'));
     }
   });

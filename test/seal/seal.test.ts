@@ -35,7 +35,10 @@ describe('a sealed source', () => {
   it('shows nothing of the source, and differs each time', async () => {
     const [one, two] = [await sealSource(source, binding, publicKeys), await sealSource(source, binding, publicKeys)];
     assert.notEqual(one, two);
-    const shown = one.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1')).join('');
+    const shown = one
+      .split('.')
+      .map((part) => Buffer.from(part, 'base64url').toString('latin1'))
+      .join('');
     assert.ok(!shown.includes('CRET') && !shown.includes('bucket'));
   });
 
@@ -45,8 +48,14 @@ describe('a sealed source', () => {
 
   it('does not open in another job or for another token', async () => {
     const sealed = await sealSource(source, binding, publicKeys);
-    for (const other of [{ ...binding, requestId: '0190a5c1-0000-7000-8000-000000000002' }, { ...binding, tokenId: 18 }]) {
-      await assert.rejects(openSealed(sealed, other, privateKeys), { code: 'seal-other-request', message: 'the sealed source belongs to another request' });
+    for (const other of [
+      { ...binding, requestId: '0190a5c1-0000-7000-8000-000000000002' },
+      { ...binding, tokenId: 18 },
+    ]) {
+      await assert.rejects(openSealed(sealed, other, privateKeys), {
+        code: 'seal-other-request',
+        message: 'the sealed source belongs to another request',
+      });
     }
   });
 
@@ -54,7 +63,10 @@ describe('a sealed source', () => {
     const parts = (await sealSource(source, binding, publicKeys)).split('.');
     for (const index of [2, 3, 4]) {
       const changed = parts.with(index, (parts[index]!.startsWith('A') ? 'B' : 'A') + parts[index]!.slice(1));
-      await assert.rejects(openSealed(changed.join('.'), binding, privateKeys), { code: 'seal-unreadable', message: 'the sealed source cannot be opened' });
+      await assert.rejects(openSealed(changed.join('.'), binding, privateKeys), {
+        code: 'seal-unreadable',
+        message: 'the sealed source cannot be opened',
+      });
     }
   });
 
@@ -78,8 +90,13 @@ describe('a sealed source', () => {
   });
 
   it('is wrapped where the key says so', async () => {
-    const wrapping = (set: JSONWebKeySet): JSONWebKeySet => ({ keys: [{ ...set.keys[0]!, alg: 'ECDH-ES+A256KW', use: 'enc' }] });
-    assert.equal(await openSealed(await sealSource(source, binding, wrapping(publicKeys)), binding, wrapping(privateKeys)), source);
+    const wrapping = (set: JSONWebKeySet): JSONWebKeySet => ({
+      keys: [{ ...set.keys[0]!, alg: 'ECDH-ES+A256KW', use: 'enc' }],
+    });
+    assert.equal(
+      await openSealed(await sealSource(source, binding, wrapping(publicKeys)), binding, wrapping(privateKeys)),
+      source,
+    );
   });
 
   it('cannot be made without a key', async () => {

@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 describe('setup: what the Secrets hold', function () {
   this.timeout(30_000);
 
-  it('an administrator\'s token that the record takes, never the same twice', () => {
+  it("an administrator's token that the record takes, never the same twice", () => {
     const [first, second] = [admin('a@example.org'), admin('a@example.org')];
     assert.ok(isToken(first['token'] ?? ''));
     assert.notEqual(first['token'], second['token']);
@@ -32,15 +32,25 @@ describe('setup: what the Secrets hold', function () {
   it('a Postgres address that holds its own password', () => {
     const { username, password, database, url } = postgres('db.example.org');
     const parsed = new URL(url ?? '');
-    assert.deepEqual([parsed.username, decodeURIComponent(parsed.password), parsed.pathname, parsed.hostname], [username, password, `/${database}`, 'db.example.org']);
+    assert.deepEqual(
+      [parsed.username, decodeURIComponent(parsed.password), parsed.pathname, parsed.hostname],
+      [username, password, `/${database}`, 'db.example.org'],
+    );
   });
 
   it('a pair of sealing keys: what the public one seals, the private one opens', async () => {
     const keys = await sealKeys();
     assert.equal(JSON.parse(keys.public['public.jwks'] ?? '').keys[0].d, undefined);
     const binding = { requestId: 'r', tokenId: 7 };
-    const sealed = await sealSource('https://user:secret@example.org/x', binding, JSON.parse(keys.public['public.jwks'] ?? ''));
-    assert.equal(await openSealed(sealed, binding, JSON.parse(keys.private['private.jwks'] ?? '')), 'https://user:secret@example.org/x');
+    const sealed = await sealSource(
+      'https://user:secret@example.org/x',
+      binding,
+      JSON.parse(keys.public['public.jwks'] ?? ''),
+    );
+    assert.equal(
+      await openSealed(sealed, binding, JSON.parse(keys.private['private.jwks'] ?? '')),
+      'https://user:secret@example.org/x',
+    );
   });
 
   it('a certificate for every host, by a CA of its own, renewed when a third of its life is left or a host is new', async () => {
@@ -49,7 +59,10 @@ describe('setup: what the Secrets hold', function () {
     const data = await natsTls(['nats', 'nats.probeyard.svc'], now);
     const [ca, certificate] = [new X509Certificate(data['ca.crt'] ?? ''), new X509Certificate(data['tls.crt'] ?? '')];
     assert.ok(ca.ca && !certificate.ca && certificate.verify(ca.publicKey) && certificate.checkIssued(ca));
-    assert.deepEqual(['nats', 'nats.probeyard.svc', 'elsewhere'].map((host) => certificate.checkHost(host)), ['nats', 'nats.probeyard.svc', undefined]);
+    assert.deepEqual(
+      ['nats', 'nats.probeyard.svc', 'elsewhere'].map((host) => certificate.checkHost(host)),
+      ['nats', 'nats.probeyard.svc', undefined],
+    );
     assert.ok(Date.parse(ca.validTo) > later(3_600).getTime());
     assert.equal(await renewed(data, ['nats'], later(240)), undefined);
     for (const changes of [await renewed(data, ['nats'], later(250)), await renewed(data, ['nats', 'new'], now)]) {
@@ -66,17 +79,35 @@ describe('setup: what the Secrets hold', function () {
       writeFileSync(join(folder, name), text, { mode: 0o600 });
       return join(folder, name);
     };
-    const [tls, auth, otherTls, otherAuth] = [await natsTls(['localhost']), natsAuth(), await natsTls(['localhost']), natsAuth()];
-    const server = await startNats({ jetstream: true, tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' }, conf: auth['auth.conf'] ?? '' });
+    const [tls, auth, otherTls, otherAuth] = [
+      await natsTls(['localhost']),
+      natsAuth(),
+      await natsTls(['localhost']),
+      natsAuth(),
+    ];
+    const server = await startNats({
+      jetstream: true,
+      tls: { certificate: tls['tls.crt'] ?? '', key: tls['tls.key'] ?? '', ca: tls['ca.crt'] ?? '' },
+      conf: auth['auth.conf'] ?? '',
+    });
     try {
       const settings = { url: `tls://localhost:${server.port}`, caFile: file('ca.crt', tls['ca.crt']), name: 'test' };
-      for (const [name, inboxPrefix] of [['api.nk', INBOX.api], ['controller.nk', INBOX.controller]] as const) {
+      for (const [name, inboxPrefix] of [
+        ['api.nk', INBOX.api],
+        ['controller.nk', INBOX.controller],
+      ] as const) {
         const bus = await connectBus({ ...settings, nkeyFile: file(name, auth[name]), inboxPrefix });
         assert.equal(bus.connected(), true);
         await bus.drain();
       }
       const { nkeyAuthenticator } = await import('nats');
-      const attempt = (ca: string | undefined, seed: string | undefined) => connectNats({ servers: settings.url, tls: { ca: ca ?? '' }, reconnect: false, authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)) });
+      const attempt = (ca: string | undefined, seed: string | undefined) =>
+        connectNats({
+          servers: settings.url,
+          tls: { ca: ca ?? '' },
+          reconnect: false,
+          authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
+        });
       await assert.rejects(attempt(otherTls['ca.crt'], auth['api.nk']), /certificate|self.signed|TLS/i);
       await assert.rejects(attempt(tls['ca.crt'], otherAuth['api.nk']), /Authorization Violation/i);
     } finally {
@@ -91,13 +122,28 @@ describe('setup: the Secrets of an installation', function () {
   let server: TestApiServer;
   let kube: KubeClient;
   const settings = { names: {}, natsHosts: ['nats'], postgresHost: 'postgres', adminEmail: 'admin@example.org' };
-  const NAMES = ['probeyard-admin', 'probeyard-box', 'probeyard-nats-auth', 'probeyard-nats-tls', 'probeyard-postgres', 'probeyard-postgres-api', 'probeyard-postgres-controller', 'probeyard-seal-private', 'probeyard-seal-public'];
+  const NAMES = [
+    'probeyard-admin',
+    'probeyard-box',
+    'probeyard-nats-auth',
+    'probeyard-nats-tls',
+    'probeyard-postgres',
+    'probeyard-postgres-api',
+    'probeyard-postgres-controller',
+    'probeyard-seal-private',
+    'probeyard-seal-public',
+  ];
 
-  before(async () => { server = await testApiServer({ own: true }); });
-  beforeEach(async () => { kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') }); });
+  before(async () => {
+    server = await testApiServer({ own: true });
+  });
+  beforeEach(async () => {
+    kube = await makeClient({ kubeconfig: server.kubeconfig, namespace: await server.namespace('setup') });
+  });
   afterEach(() => kube.close());
 
-  const all = async () => Object.fromEntries((await kube.list<Secret>(SECRETS)).items.map((secret) => [secret.metadata.name, secret.data]));
+  const all = async () =>
+    Object.fromEntries((await kube.list<Secret>(SECRETS)).items.map((secret) => [secret.metadata.name, secret.data]));
 
   it('are all made, and the next time all kept', async () => {
     assert.deepEqual((await setup(kube, settings)).made.sort(), NAMES);
@@ -110,13 +156,29 @@ describe('setup: the Secrets of an installation', function () {
 
   it('two at once make one set that fits together', async () => {
     await Promise.all([setup(kube, settings), setup(kube, settings)]);
-    const text = async (name: string, key: string) => Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
-    const sealed = await sealSource('x', { requestId: 'r', tokenId: 1 }, JSON.parse(await text('probeyard-seal-public', 'public.jwks')));
-    assert.equal(await openSealed(sealed, { requestId: 'r', tokenId: 1 }, JSON.parse(await text('probeyard-seal-private', 'private.jwks'))), 'x');
+    const text = async (name: string, key: string) =>
+      Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
+    const sealed = await sealSource(
+      'x',
+      { requestId: 'r', tokenId: 1 },
+      JSON.parse(await text('probeyard-seal-public', 'public.jwks')),
+    );
+    assert.equal(
+      await openSealed(
+        sealed,
+        { requestId: 'r', tokenId: 1 },
+        JSON.parse(await text('probeyard-seal-private', 'private.jwks')),
+      ),
+      'x',
+    );
   });
 
   it('a given one is adopted by its name and never touched', async () => {
-    await kube.create(SECRETS, { metadata: { name: 'their-postgres' }, type: 'Opaque', stringData: { url: 'postgres://theirs' } } as Secret);
+    await kube.create(SECRETS, {
+      metadata: { name: 'their-postgres' },
+      type: 'Opaque',
+      stringData: { url: 'postgres://theirs' },
+    } as Secret);
     const { 'ca.key': _, ...given } = await natsTls(['elsewhere']);
     await kube.create(SECRETS, { metadata: { name: 'their-tls' }, type: 'Opaque', stringData: given } as Secret);
     const before = await all();
@@ -147,45 +209,72 @@ describe('setup: the Secrets of an installation', function () {
     const before = await held();
     assert.equal(await renew(kube, name, ['nats']), true);
     const after = await held();
-    assert.deepEqual(Object.keys(after).filter((key) => after[key] !== before[key]).sort(), ['tls.crt', 'tls.key']);
+    assert.deepEqual(
+      Object.keys(after)
+        .filter((key) => after[key] !== before[key])
+        .sort(),
+      ['tls.crt', 'tls.key'],
+    );
     assert.equal(await renew(kube, name, ['nats']), false);
     assert.deepEqual(await held(), after);
     // Another renewal was faster.
-    const slow = { ...kube, get: (async (...args: Parameters<typeof kube.get>) => {
-      const found = await kube.get(...args);
-      await kube.mergePatch(SECRETS, name, { metadata: { labels: { touched: 'yes' } } });
-      return found;
-    }) as typeof kube.get };
+    const slow = {
+      ...kube,
+      get: (async (...args: Parameters<typeof kube.get>) => {
+        const found = await kube.get(...args);
+        await kube.mergePatch(SECRETS, name, { metadata: { labels: { touched: 'yes' } } });
+        return found;
+      }) as typeof kube.get,
+    };
     await assert.rejects(renew(slow, name, ['nats'], new Date(Date.now() + 300 * DAY_MS)), { code: 'conflict' });
     assert.deepEqual(await held(), after);
   });
 
   it('public sealing keys without their private ones are made anew, and a key that was added to the private ones alone is left', async () => {
     await setup(kube, settings);
-    const text = async (name: string, key: string) => Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
+    const text = async (name: string, key: string) =>
+      Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();
     const [other, third] = [await sealKeys(), await sealKeys()];
     await kube.mergePatch(SECRETS, 'probeyard-seal-private', { stringData: other.private });
     assert.deepEqual((await setup(kube, settings)).renewed, ['probeyard-seal-public']);
-    assert.deepEqual(JSON.parse(await text('probeyard-seal-public', 'public.jwks')), JSON.parse(other.public['public.jwks'] ?? ''));
-    const both = { keys: [other, third].flatMap((one) => (JSON.parse(one.private['private.jwks'] ?? '') as { keys: object[] }).keys) };
+    assert.deepEqual(
+      JSON.parse(await text('probeyard-seal-public', 'public.jwks')),
+      JSON.parse(other.public['public.jwks'] ?? ''),
+    );
+    const both = {
+      keys: [other, third].flatMap((one) => (JSON.parse(one.private['private.jwks'] ?? '') as { keys: object[] }).keys),
+    };
     await kube.mergePatch(SECRETS, 'probeyard-seal-private', { stringData: { 'private.jwks': JSON.stringify(both) } });
     assert.deepEqual((await setup(kube, settings)).renewed, []);
   });
 
   it('outside servers: no Secret of PostgreSQL, no CA of NATS', async () => {
     const { made } = await setup(kube, { ...settings, natsHosts: [], postgresHost: '' });
-    assert.deepEqual(made.sort(), NAMES.filter((name) => !/postgres|nats-tls/.test(name)));
+    assert.deepEqual(
+      made.sort(),
+      NAMES.filter((name) => !/postgres|nats-tls/.test(name)),
+    );
   });
 
   it('a password is not made anew beside data that has another', async () => {
     const claim = 'data-probeyard-postgres-0';
     await setup(kube, { ...settings, postgresClaim: claim });
-    await kube.create(PERSISTENT_VOLUME_CLAIMS, { metadata: { name: claim }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } });
+    await kube.create(PERSISTENT_VOLUME_CLAIMS, {
+      metadata: { name: claim },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    });
     assert.deepEqual((await setup(kube, { ...settings, postgresClaim: claim })).made, []);
     await kube.delete(SECRETS, 'probeyard-postgres-api');
-    assert.deepEqual((await setup(kube, { ...settings, postgresClaim: claim })).made, ['probeyard-postgres-api'], 'as an upgrade from a version without this role');
+    assert.deepEqual(
+      (await setup(kube, { ...settings, postgresClaim: claim })).made,
+      ['probeyard-postgres-api'],
+      'as an upgrade from a version without this role',
+    );
     await kube.delete(SECRETS, 'probeyard-postgres');
-    await assert.rejects(setup(kube, { ...settings, postgresClaim: claim }), /the Secret probeyard-postgres is missing, but the claim data-probeyard-postgres-0 holds a database/);
+    await assert.rejects(
+      setup(kube, { ...settings, postgresClaim: claim }),
+      /the Secret probeyard-postgres is missing, but the claim data-probeyard-postgres-0 holds a database/,
+    );
     assert.equal((await all())['probeyard-postgres'], undefined);
   });
 });

@@ -1,17 +1,37 @@
 import { request } from 'node:http';
 
-export type Reply = { status: number; headers: Record<string, string>; body: Buffer; /** the connection broke before the end */ cut: boolean };
+export type Reply = {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** the connection broke before the end */ cut: boolean;
+};
 
 /** A tool as simple as can be: one GET on a connection of its own, within a deadline. */
-export function ask(address: string, options: { range?: string; method?: string; headers?: Record<string, string>; proxy?: { port: number }; deadlineMs?: number } = {}): Promise<Reply> {
+export function ask(
+  address: string,
+  options: {
+    range?: string;
+    method?: string;
+    headers?: Record<string, string>;
+    proxy?: { port: number };
+    deadlineMs?: number;
+  } = {},
+): Promise<Reply> {
   const url = new URL(address);
   return new Promise((resolve, reject) => {
     const asked = request({
-      host: '127.0.0.1', port: options.proxy?.port ?? url.port, agent: false, method: options.method ?? 'GET',
+      host: '127.0.0.1',
+      port: options.proxy?.port ?? url.port,
+      agent: false,
+      method: options.method ?? 'GET',
       path: options.proxy === undefined ? address.slice(address.indexOf('/', 8)) : address,
       headers: { host: url.host, ...(options.range === undefined ? {} : { range: options.range }), ...options.headers },
     });
-    const late = setTimeout(() => asked.destroy(new Error(`no answer within the deadline: ${address}`)), options.deadlineMs ?? 10_000);
+    const late = setTimeout(
+      () => asked.destroy(new Error(`no answer within the deadline: ${address}`)),
+      options.deadlineMs ?? 10_000,
+    );
     asked.on('error', (error) => {
       clearTimeout(late);
       reject(error);
@@ -21,7 +41,12 @@ export function ask(address: string, options: { range?: string; method?: string;
       response.on('data', (part: Buffer) => parts.push(part)).on('error', () => {});
       response.on('close', () => {
         clearTimeout(late);
-        resolve({ status: response.statusCode ?? 0, headers: response.headers as Record<string, string>, body: Buffer.concat(parts), cut: !response.complete });
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers as Record<string, string>,
+          body: Buffer.concat(parts),
+          cut: !response.complete,
+        });
       });
     });
     asked.end();

@@ -1,8 +1,15 @@
 import { connect } from 'node:net';
 import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/rtsp/message.ts';
 
-/** A tool as simple as can be that speaks RTSP: one request on a connection of its own, within a deadline. Undefined where it is closed without an answer. */
-export function askRtsp(address: string, method: string, options: { headers?: [string, string][]; uri?: string; deadlineMs?: number } = {}): Promise<RtspMessage | undefined> {
+/**
+ * A tool as simple as can be that speaks RTSP: one request on a connection of its own, within a deadline. Undefined
+ * where it is closed without an answer.
+ */
+export function askRtsp(
+  address: string,
+  method: string,
+  options: { headers?: [string, string][]; uri?: string; deadlineMs?: number } = {},
+): Promise<RtspMessage | undefined> {
   const { headers = [], uri = address, deadlineMs = 10_000 } = options;
   const { hostname, port } = new URL(address.replace('rtsp:', 'http:'));
   const { promise, resolve, reject } = Promise.withResolvers<RtspMessage | undefined>();

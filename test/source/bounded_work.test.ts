@@ -27,47 +27,82 @@ describe('bounded work: manifests and playlists', function () {
     ['quotes', (size) => `<MPD ${filled('"\'', size)}>`],
   ];
   for (const [name, text] of manifests) {
-    it(`DASH: ${name} take time in proportion to their length`, () => assertLinear(name, 1 << 17, (size) => {
-      const manifest = text(size);
-      return () => rewriteDash(manifest, place, roots);
-    }));
+    it(`DASH: ${name} take time in proportion to their length`, () =>
+      assertLinear(name, 1 << 17, (size) => {
+        const manifest = text(size);
+        return () => rewriteDash(manifest, place, roots);
+      }));
   }
 
   const lists: [name: string, text: (size: number) => string][] = [
-    ['lines', (size) => filled('a\n', size)], ['addresses', (size) => filled('/\n', size)], ['attributes', (size) => `#EXT-X-A:${filled('URI=/,', size)}`],
-    ['unclosed quotes', (size) => `#EXT-X-A:${filled('A="', size)}`], ['one long name', (size) => `#EXT-X-A:${filled('A', size)}`], ['blanks', (size) => `#EXT-X-A:${filled(' ', size)}`],
+    ['lines', (size) => filled('a\n', size)],
+    ['addresses', (size) => filled('/\n', size)],
+    ['attributes', (size) => `#EXT-X-A:${filled('URI=/,', size)}`],
+    ['unclosed quotes', (size) => `#EXT-X-A:${filled('A="', size)}`],
+    ['one long name', (size) => `#EXT-X-A:${filled('A', size)}`],
+    ['blanks', (size) => `#EXT-X-A:${filled(' ', size)}`],
   ];
   for (const [name, text] of lists) {
-    it(`HLS: ${name} take time in proportion to their length`, () => assertLinear(name, 1 << 16, (size) => {
-      const list = `#EXTM3U\n${text(size)}`;
-      return () => rewriteHls(list, place, roots);
-    }));
+    it(`HLS: ${name} take time in proportion to their length`, () =>
+      assertLinear(name, 1 << 16, (size) => {
+        const list = `#EXTM3U\n${text(size)}`;
+        return () => rewriteHls(list, place, roots);
+      }));
   }
 
-  it('a long path before a redirect is looked through once', () => assertLinear('path', 1 << 16, (size) => {
-    const final = `http://host/${filled('a', size)}/m.m3u8`;
-    return () => rewriteHls('#EXTM3U\n', { requested: final, final }, roots);
-  }));
+  it('a long path before a redirect is looked through once', () =>
+    assertLinear('path', 1 << 16, (size) => {
+      const final = `http://host/${filled('a', size)}/m.m3u8`;
+      return () => rewriteHls('#EXTM3U\n', { requested: final, final }, roots);
+    }));
 
   it('addresses under a base of 8 kB end in an error, not in seconds', () => {
     const final = `http://host/${'p'.repeat(8000)}/m.mpd`;
-    assert.throws(() => rewriteDash(`<MPD>${filled('<SegmentURL media="/"/>', 1 << 20)}`, { requested: 'http://host/', final }, roots), /too many addresses/);
+    assert.throws(
+      () =>
+        rewriteDash(`<MPD>${filled('<SegmentURL media="/"/>', 1 << 20)}`, { requested: 'http://host/', final }, roots),
+      /too many addresses/,
+    );
   });
 
   it('an address in a manifest that is too long to be one leads to a refusal', () => {
     const text = `<MPD><BaseURL>${'a'.repeat(100_000)}</BaseURL><Location>x</Location><SegmentURL media="${'b'.repeat(100_000)}"/></MPD>`;
     const written = rewriteDash(text, place, roots);
-    assert.equal(written, `<MPD><BaseURL>${roots.near}refused/unreadable</BaseURL><Location>x</Location><SegmentURL media="${roots.near}refused/unreadable"/></MPD>`);
+    assert.equal(
+      written,
+      `<MPD><BaseURL>${roots.near}refused/unreadable</BaseURL><Location>x</Location><SegmentURL media="${roots.near}refused/unreadable"/></MPD>`,
+    );
   });
 
   it('markup inside an address is written over once', () => {
-    assert.equal(rewriteDash('<MPD><BaseURL>http://a/<b href="http://c/"></BaseURL></MPD>', place, roots).split('x/http').length, 2);
+    assert.equal(
+      rewriteDash('<MPD><BaseURL>http://a/<b href="http://c/"></BaseURL></MPD>', place, roots).split('x/http').length,
+      2,
+    );
   });
 });
 
 describe('bounded work: addresses of 8 kB', function () {
   this.timeout(60_000);
-  const units = ['@', ' ', '/.', ':', '%', '%a', '.', 's3.', '@s3.amazonaws.com', '?a=', '#', '[', '\\', '&', 'a=b&', '%41', '-a'];
+  const units = [
+    '@',
+    ' ',
+    '/.',
+    ':',
+    '%',
+    '%a',
+    '.',
+    's3.',
+    '@s3.amazonaws.com',
+    '?a=',
+    '#',
+    '[',
+    '\\',
+    '&',
+    'a=b&',
+    '%41',
+    '-a',
+  ];
   for (const head of ['https://a:', 'https://', 's3://a:', 's3://b/', 'ftp://h/', 'rtmp://a:', 'srt://h:1?', '']) {
     it(`${head}…: the time to read one grows with its length, whatever it holds`, () => {
       for (const unit of units) {
@@ -85,7 +120,13 @@ describe('bounded work: addresses of 8 kB', function () {
   }
 
   it('the last @ before a slash parts an S3 key from its host', () => {
-    assert.deepEqual(parseSource('https://KEY:a@b/c@d@s3.amazonaws.com/bucket/x').s3, { bucket: 'bucket', key: 'x', accessKey: 'KEY', secret: 'a@b/c@d', style: 'path' });
+    assert.deepEqual(parseSource('https://KEY:a@b/c@d@s3.amazonaws.com/bucket/x').s3, {
+      bucket: 'bucket',
+      key: 'x',
+      accessKey: 'KEY',
+      secret: 'a@b/c@d',
+      style: 'path',
+    });
   });
 });
 
@@ -94,13 +135,20 @@ describe('bounded work: what tools print and servers say', function () {
   const source = parseSource('https://user:password-of-many@host/a.mp4?token=0123456789abcdef');
   it('schemes and user info are found in one pass', () => {
     const redact = redactor(source);
-    for (const unit of ['a.', 'a://', '://', 'http:\\/\\/', '@']) assertLinear(unit, 1 << 18, (size) => () => redact(`${filled(unit, size)}x`));
+    for (const unit of ['a.', 'a://', '://', 'http:\\/\\/', '@'])
+      assertLinear(unit, 1 << 18, (size) => () => redact(`${filled(unit, size)}x`));
     assertLinear('a long name', 1 << 19, (size) => () => redact(`${'a.'.repeat(10)}://${filled('x', size)}`));
     assert.equal(redact('see http://me:pass@host/x and rtsp://u@h'), 'see http://host/x and rtsp://h');
   });
 
   it('an address of ours that ends in many dots keeps them, and is read once', () => {
-    const redact = outputRedactor(source, { port: 4000, rtspPort: 4001, id: 'f'.repeat(16), main: 'https://host/a.mp4', name: 'a.mp4' });
+    const redact = outputRedactor(source, {
+      port: 4000,
+      rtspPort: 4001,
+      id: 'f'.repeat(16),
+      main: 'https://host/a.mp4',
+      name: 'a.mp4',
+    });
     const own = `http://127.0.0.1:4000/${'f'.repeat(32)}/ffprobe/x/https/cdn/`;
     assert.equal(redact(`${own}b.ts.:,`), 'https://cdn/b.ts.:,');
     assertLinear('dots', 1 << 14, (size) => () => redact(`${own}${filled('.', size)}x`));
@@ -108,8 +156,21 @@ describe('bounded work: what tools print and servers say', function () {
 
   it('a challenge to log in that is longer than any is not taken apart', () => {
     assert.equal(challengeOf([['www-authenticate', `Digest ${'a'.repeat(60_000)}`]]), undefined);
-    assertLinear('challenge', 1 << 14, (size) => () => challengeOf([['www-authenticate', `Digest ${filled('a', size)}`]]));
-    assertLinear('short challenges', 1 << 14, (size) => () => challengeOf(filled('Digest aaaaaaaaa', size).split('D').map((text): [string, string] => ['www-authenticate', `D${text}`])));
+    assertLinear(
+      'challenge',
+      1 << 14,
+      (size) => () => challengeOf([['www-authenticate', `Digest ${filled('a', size)}`]]),
+    );
+    assertLinear(
+      'short challenges',
+      1 << 14,
+      (size) => () =>
+        challengeOf(
+          filled('Digest aaaaaaaaa', size)
+            .split('D')
+            .map((text): [string, string] => ['www-authenticate', `D${text}`]),
+        ),
+    );
   });
 
   it('a file of nothing but empty boxes is walked for a thousand of them', () => {

@@ -8,12 +8,25 @@ describe('a socket to an origin', () => {
   it('is closed at once where it reached what was not checked, whatever the look-up said', async () => {
     let said = '';
     const closed = Promise.withResolvers<void>();
-    const server = createServer((socket) => socket.on('data', (text) => { said += text.toString(); }).on('close', () => closed.resolve()).on('error', () => {})).listen(0, '127.0.0.1');
+    const server = createServer((socket) =>
+      socket
+        .on('data', (text) => {
+          said += text.toString();
+        })
+        .on('close', () => closed.resolve())
+        .on('error', () => {}),
+    ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     // Judges as ever, but its look-up was fooled.
     const guard: Guard = { ...makeGuard(), resolveAndCheck: async () => [{ address: '127.0.0.1', family: 4 }] };
     try {
-      const opening = openSocket('origin.example', (server.address() as AddressInfo).port, false, { guard, verify: true, context: trustedContext(undefined), egress: undefined, timeoutMs: 5_000 });
+      const opening = openSocket('origin.example', (server.address() as AddressInfo).port, false, {
+        guard,
+        verify: true,
+        context: trustedContext(undefined),
+        egress: undefined,
+        timeoutMs: 5_000,
+      });
       await assert.rejects(opening, { code: 'refused' });
       await closed.promise;
       assert.equal(said, '');

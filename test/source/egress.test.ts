@@ -13,7 +13,10 @@ const body = pattern(4_000_000);
 const file: Handler = (request, response) => sendFile(body, request, response);
 
 /** A company's proxy: it knows the names, and leads each to 127.0.0.1. */
-async function startEgress(password?: string, unreachable: readonly string[] = []): Promise<{ port: number; seen: string[]; close(): void }> {
+async function startEgress(
+  password?: string,
+  unreachable: readonly string[] = [],
+): Promise<{ port: number; seen: string[]; close(): void }> {
   const wanted = password === undefined ? undefined : `Basic ${Buffer.from(`user:${password}`).toString('base64')}`;
   const seen: string[] = [];
   const server = createServer((request, response) => {
@@ -27,7 +30,9 @@ async function startEgress(password?: string, unreachable: readonly string[] = [
     httpRequest({ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, headers }, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers);
       answer.pipe(response);
-    }).on('error', () => response.destroy()).end();
+    })
+      .on('error', () => response.destroy())
+      .end();
   });
   server.on('connect', (request, socket) => {
     seen.push(`CONNECT ${request.url}`);
@@ -47,15 +52,21 @@ async function startEgress(password?: string, unreachable: readonly string[] = [
     through.on('error', () => socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return cleanup.add({ port: (server.address() as AddressInfo).port, seen, close: () => {
-    server.close();
-    server.closeAllConnections();
-  } });
+  return cleanup.add({
+    port: (server.address() as AddressInfo).port,
+    seen,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  });
 }
 
 const unknown: ProxyOptions = { lookup: () => Promise.reject(new Error('ENOTFOUND')) };
 const PUBLIC = '93.184.216.34';
-const leadsTo = (...addresses: string[]): ProxyOptions => ({ lookup: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })) });
+const leadsTo = (...addresses: string[]): ProxyOptions => ({
+  lookup: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+});
 async function open(url: string, options: ProxyOptions): Promise<JobSource> {
   const proxy = cleanup.add(await startProxy({ ...unknown, ...options }));
   return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } }));
@@ -70,11 +81,21 @@ describe('source proxy: a company proxy on the way out', function () {
       const tls = await makeCertificate({ dns: ['rebind.example'] });
       const origin = cleanup.add(await startOrigin(file, scheme === 'https' ? tls : undefined));
       const egress = await startEgress('p@ss');
-      const job = await open(`${scheme}://rebind.example:${origin.port}/a.mp4?x=1`, { ca: tls.cert, egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}` }, ...leadsTo(PUBLIC, '10.0.0.1') });
+      const job = await open(`${scheme}://rebind.example:${origin.port}/a.mp4?x=1`, {
+        ca: tls.cert,
+        egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}` },
+        ...leadsTo(PUBLIC, '10.0.0.1'),
+      });
       assert.ok((await ask(job.address('a'))).body.equals(body));
       assert.ok(egress.seen.length > 0);
-      assert.ok(egress.seen.every((line) => line === `CONNECT ${PUBLIC}:${origin.port}`), egress.seen.join());
-      assert.ok(origin.requests.every(({ host }) => host === `rebind.example:${origin.port}`), 'the origin is still asked by its name');
+      assert.ok(
+        egress.seen.every((line) => line === `CONNECT ${PUBLIC}:${origin.port}`),
+        egress.seen.join(),
+      );
+      assert.ok(
+        origin.requests.every(({ host }) => host === `rebind.example:${origin.port}`),
+        'the origin is still asked by its name',
+      );
       assert.ok(origin.connections < origin.requests.length, 'connections are kept');
     });
   }
@@ -82,15 +103,23 @@ describe('source proxy: a company proxy on the way out', function () {
   it('is given the next address where it does not reach the first', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress(undefined, ['2606:4700::1']);
-    const job = await open(`http://origin.example:${origin.port}/a.mp4`, { egress: { url: `http://127.0.0.1:${egress.port}` }, ...leadsTo('2606:4700::1', PUBLIC) });
+    const job = await open(`http://origin.example:${origin.port}/a.mp4`, {
+      egress: { url: `http://127.0.0.1:${egress.port}` },
+      ...leadsTo('2606:4700::1', PUBLIC),
+    });
     assert.ok((await ask(job.address('a'))).body.equals(body));
-    assert.deepEqual(egress.seen.slice(0, 2), [`CONNECT [2606:4700::1]:${origin.port}`, `CONNECT ${PUBLIC}:${origin.port}`]);
+    assert.deepEqual(egress.seen.slice(0, 2), [
+      `CONNECT [2606:4700::1]:${origin.port}`,
+      `CONNECT ${PUBLIC}:${origin.port}`,
+    ]);
   });
 
   it('is not asked for a name that is not known here', async () => {
     const egress = await startEgress();
     for (const scheme of ['http', 'https']) {
-      const job = await open(`${scheme}://origin.example/a.mp4`, { egress: { url: `http://127.0.0.1:${egress.port}` } });
+      const job = await open(`${scheme}://origin.example/a.mp4`, {
+        egress: { url: `http://127.0.0.1:${egress.port}` },
+      });
       assert.equal((await ask(job.address('a'))).status, 502);
       assert.equal(job.stats().failure?.reason, 'dns');
     }
@@ -101,28 +130,45 @@ describe('source proxy: a company proxy on the way out', function () {
     const tls = await makeCertificate({ dns: ['origin.example'] });
     const origin = cleanup.add(await startOrigin(file, tls));
     const egress = await startEgress('p@ss');
-    const job = await open(`https://origin.example:${origin.port}/a.mp4`, { ca: tls.cert, egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}`, resolve: 'proxy' } });
+    const job = await open(`https://origin.example:${origin.port}/a.mp4`, {
+      ca: tls.cert,
+      egress: { url: `http://user:p%40ss@127.0.0.1:${egress.port}`, resolve: 'proxy' },
+    });
     assert.ok((await ask(job.address('a'))).body.equals(body));
     assert.ok(egress.seen.length > 0);
-    assert.ok(egress.seen.every((line) => line === `CONNECT origin.example:${origin.port}`), egress.seen.join());
+    assert.ok(
+      egress.seen.every((line) => line === `CONNECT origin.example:${origin.port}`),
+      egress.seen.join(),
+    );
     assert.ok(origin.connections < origin.requests.length);
   });
 
   it('where it resolves, asks it for plain http', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress('p');
-    const job = await open(`http://origin.example:${origin.port}/a.mp4?x=1`, { egress: { url: `http://user:p@127.0.0.1:${egress.port}`, resolve: 'proxy' } });
+    const job = await open(`http://origin.example:${origin.port}/a.mp4?x=1`, {
+      egress: { url: `http://user:p@127.0.0.1:${egress.port}`, resolve: 'proxy' },
+    });
     assert.ok((await ask(job.address('a'))).body.equals(body));
-    assert.ok(egress.seen.every((line) => line === `GET http://origin.example:${origin.port}/a.mp4?x=1`), egress.seen.join());
+    assert.ok(
+      egress.seen.every((line) => line === `GET http://origin.example:${origin.port}/a.mp4?x=1`),
+      egress.seen.join(),
+    );
     assert.equal(origin.requests[0]!.host, `origin.example:${origin.port}`);
   });
 
   it('says that it refused', async () => {
     const egress = await startEgress('right');
-    const job = await open('https://origin.example/a.mp4', { egress: { url: `http://user:wrong@127.0.0.1:${egress.port}` }, ...leadsTo(PUBLIC) });
+    const job = await open('https://origin.example/a.mp4', {
+      egress: { url: `http://user:wrong@127.0.0.1:${egress.port}` },
+      ...leadsTo(PUBLIC),
+    });
     assert.equal((await ask(job.address('a'))).status, 502);
     assert.equal(job.stats().failure?.message, 'The egress proxy refused the connection (407).');
-    const gone = await open('https://origin.example/a.mp4', { egress: { url: 'http://127.0.0.1:1' }, ...leadsTo(PUBLIC) });
+    const gone = await open('https://origin.example/a.mp4', {
+      egress: { url: 'http://127.0.0.1:1' },
+      ...leadsTo(PUBLIC),
+    });
     await ask(gone.address('a'));
     assert.equal(gone.stats().failure?.message, 'The egress proxy cannot be reached.');
   });
@@ -131,7 +177,13 @@ describe('source proxy: a company proxy on the way out', function () {
     const egress = await startEgress();
     for (const resolve of ['here', 'proxy'] as const) {
       const through = { url: `http://127.0.0.1:${egress.port}`, resolve };
-      for (const url of ['http://127.0.0.1:80/', 'https://10.0.0.1/', 'http://169.254.169.254/latest/', 'https://[::1]/', 'http://2130706433/']) {
+      for (const url of [
+        'http://127.0.0.1:80/',
+        'https://10.0.0.1/',
+        'http://169.254.169.254/latest/',
+        'https://[::1]/',
+        'http://2130706433/',
+      ]) {
         const job = await open(url, { egress: through });
         assert.equal((await ask(job.address('a'))).status, 403, `${resolve} ${url}`);
       }
@@ -144,15 +196,32 @@ describe('source proxy: a company proxy on the way out', function () {
   it('goes directly where the operator says so', async () => {
     const origin = cleanup.add(await startOrigin(file));
     const egress = await startEgress();
-    const options: ProxyOptions = { egress: { url: `http://127.0.0.1:${egress.port}`, noProxy: ['127.0.0.0/8', '.direct.example'] }, allow: [{ cidr: '127.0.0.1/32' }] };
+    const options: ProxyOptions = {
+      egress: { url: `http://127.0.0.1:${egress.port}`, noProxy: ['127.0.0.0/8', '.direct.example'] },
+      allow: [{ cidr: '127.0.0.1/32' }],
+    };
     assert.ok((await ask((await open(`${origin.url}/a`, options)).address('a'))).body.equals(body));
     assert.deepEqual(egress.seen, []);
   });
 
   it('reads no_proxy as usual', () => {
-    const { applies } = egressRoute({ url: 'http://p:1', noProxy: ['example.com', '.dot.example', '*.star.example', '10.0.0.0/8', 'fd00::/8', ' '] });
-    for (const host of ['example.com', 'a.example.com', 'dot.example', 'a.dot.example', 'x.star.example', '10.1.1.1', 'fd00::1', 'EXAMPLE.com']) assert.equal(applies(host), false, host);
-    for (const host of ['notexample.com', 'example.com.evil', '11.1.1.1', 'fe00::1']) assert.equal(applies(host), true, host);
+    const { applies } = egressRoute({
+      url: 'http://p:1',
+      noProxy: ['example.com', '.dot.example', '*.star.example', '10.0.0.0/8', 'fd00::/8', ' '],
+    });
+    for (const host of [
+      'example.com',
+      'a.example.com',
+      'dot.example',
+      'a.dot.example',
+      'x.star.example',
+      '10.1.1.1',
+      'fd00::1',
+      'EXAMPLE.com',
+    ])
+      assert.equal(applies(host), false, host);
+    for (const host of ['notexample.com', 'example.com.evil', '11.1.1.1', 'fe00::1'])
+      assert.equal(applies(host), true, host);
     assert.equal(egressRoute({ url: 'http://p:1', noProxy: ['*'] }).applies('any'), false);
     assert.throws(() => egressRoute({ url: 'socks5://p:1' }), TypeError);
   });

@@ -37,16 +37,24 @@ describe('ftp sources', function () {
     if (folder !== '') rmSync(folder, { recursive: true });
   });
 
-  async function open(path: string, { login = `user:${encodeURIComponent(password)}@`, port = server.port, maxBytes = 1e9 } = {}): Promise<JobSource> {
+  async function open(
+    path: string,
+    { login = `user:${encodeURIComponent(password)}@`, port = server.port, maxBytes = 1e9 } = {},
+  ): Promise<JobSource> {
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], idleTimeoutMs: 5000 }));
-    return cleanup.add(proxy.open({ source: parseSource(`ftp://${login}127.0.0.1:${port}/${path}`), limits: { maxBytes } }));
+    return cleanup.add(
+      proxy.open({ source: parseSource(`ftp://${login}127.0.0.1:${port}/${path}`), limits: { maxBytes } }),
+    );
   }
   const file = 'a%20folder/%C3%A4%23%2541%20file.mp4';
 
   it('are served whole, with their size and date', async () => {
     const job = await open(file);
     const { status, headers, body: got } = await ask(job.address('a'));
-    assert.deepEqual([status, headers['content-length'], headers['accept-ranges']], [200, String(body.length), 'bytes']);
+    assert.deepEqual(
+      [status, headers['content-length'], headers['accept-ranges']],
+      [200, String(body.length), 'bytes'],
+    );
     assert.ok(got.equals(body));
     assert.ok(Math.abs(Date.parse(headers['last-modified']!) - Date.now()) < 60_000);
     assert.ok(job.stats().ioUsage >= body.length);
@@ -54,8 +62,18 @@ describe('ftp sources', function () {
 
   it('are read in parts, by two tools at once, over the two connections that the server allows', async () => {
     const job = await open(file);
-    const ranges = [[2_900_000, 2_999_999], [0, 99], [1_500_000, 1_999_999], [2_000_000, 2_400_000], [5, 5]];
-    const got = await Promise.all(ranges.flatMap(([from, to]) => ['a', 'b'].map((tool) => ask(job.address(tool), { range: `bytes=${from}-${to}` }))));
+    const ranges = [
+      [2_900_000, 2_999_999],
+      [0, 99],
+      [1_500_000, 1_999_999],
+      [2_000_000, 2_400_000],
+      [5, 5],
+    ];
+    const got = await Promise.all(
+      ranges.flatMap(([from, to]) =>
+        ['a', 'b'].map((tool) => ask(job.address(tool), { range: `bytes=${from}-${to}` })),
+      ),
+    );
     got.forEach(({ status, body: part }, i) => {
       const [from, to] = ranges[i >> 1]!;
       assert.equal(status, 206);
@@ -65,7 +83,11 @@ describe('ftp sources', function () {
   });
 
   it('an empty file is empty, one that is not there is 404, and a wrong password 401', async () => {
-    const cases: [path: string, login: string | undefined, status: number][] = [['empty.mp4', undefined, 200], ['nothing.mp4', undefined, 404], [file, 'user:wrong@', 401]];
+    const cases: [path: string, login: string | undefined, status: number][] = [
+      ['empty.mp4', undefined, 200],
+      ['nothing.mp4', undefined, 404],
+      [file, 'user:wrong@', 401],
+    ];
     for (const [path, login, status] of cases) {
       const job = await open(path, login === undefined ? {} : { login });
       assert.equal((await ask(job.address('a'))).status, status, path);
@@ -85,16 +107,28 @@ describe('ftp sources', function () {
   it('a server that names another host for the file is not followed there', async () => {
     const elsewhere = cleanup.add(await listen(() => {}));
     const commands: string[] = [];
-    const liar = cleanup.add(await listen((socket) => {
-      socket.write('220-several\r\n lines\r\n220 ready\r\n');
-      socket.on('data', (bytes) => {
-        for (const line of bytes.toString().split('\r\n').filter((text) => text !== '')) {
-          commands.push(line.split(' ')[0]!);
-          const replies: Record<string, string> = { USER: '230 in', TYPE: '200 ok', SIZE: '213 100', MDTM: '500 no', EPSV: '500 no', PASV: `227 (127,0,0,2,${elsewhere.port >> 8},${elsewhere.port & 255})` };
-          socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
-        }
-      });
-    }));
+    const liar = cleanup.add(
+      await listen((socket) => {
+        socket.write('220-several\r\n lines\r\n220 ready\r\n');
+        socket.on('data', (bytes) => {
+          for (const line of bytes
+            .toString()
+            .split('\r\n')
+            .filter((text) => text !== '')) {
+            commands.push(line.split(' ')[0]!);
+            const replies: Record<string, string> = {
+              USER: '230 in',
+              TYPE: '200 ok',
+              SIZE: '213 100',
+              MDTM: '500 no',
+              EPSV: '500 no',
+              PASV: `227 (127,0,0,2,${elsewhere.port >> 8},${elsewhere.port & 255})`,
+            };
+            socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
+          }
+        });
+      }),
+    );
     const job = await open('a.mp4', { port: liar.port, login: '' });
     await ask(job.address('a'));
     // It went to the host that it talks to, not to the named one: there the port is another server's.
@@ -106,6 +140,7 @@ describe('ftp sources', function () {
   it('paths cannot hold another command', () => {
     assert.equal(ftpPath('/a/b%20c;type=i'), 'a/b c');
     assert.equal(ftpPath('/%2Fabsolute/x'), '/absolute/x');
-    for (const bad of ['/a%0d%0aDELE%20x', '/a%00', '/', '/folder/']) assert.throws(() => ftpPath(bad), { code: 'source-invalid' }, bad);
+    for (const bad of ['/a%0d%0aDELE%20x', '/a%00', '/', '/folder/'])
+      assert.throws(() => ftpPath(bad), { code: 'source-invalid' }, bad);
   });
 });

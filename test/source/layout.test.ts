@@ -7,20 +7,25 @@ type Box = { type: string; length: number; body?: Buffer; wide?: boolean };
 
 /** A file of boxes, as far as anyone looks into it. */
 function boxes(list: Box[]): Buffer {
-  return Buffer.concat(list.map(({ type, length, body, wide }) => {
-    const bytes = Buffer.alloc(length);
-    bytes.writeUInt32BE(wide ? 1 : length, 0);
-    bytes.write(type, 4, 'latin1');
-    if (wide) bytes.writeBigUInt64BE(BigInt(length), 8);
-    body?.copy(bytes, 8);
-    return bytes;
-  }));
+  return Buffer.concat(
+    list.map(({ type, length, body, wide }) => {
+      const bytes = Buffer.alloc(length);
+      bytes.writeUInt32BE(wide ? 1 : length, 0);
+      bytes.write(type, 4, 'latin1');
+      if (wide) bytes.writeBigUInt64BE(BigInt(length), 8);
+      body?.copy(bytes, 8);
+      return bytes;
+    }),
+  );
 }
 
 /** What a layout wants when only its head is there, and then whatever it wanted, round by round. */
 function rounds(file: Buffer, head: number): Wanted[][] {
   const there = new Uint8Array(file.length).fill(1, 0, head);
-  const peek: Peek = (offset, length) => (offset >= 0 && offset + length <= file.length && !there.subarray(offset, offset + length).includes(0) ? file.subarray(offset, offset + length) : undefined);
+  const peek: Peek = (offset, length) =>
+    offset >= 0 && offset + length <= file.length && !there.subarray(offset, offset + length).includes(0)
+      ? file.subarray(offset, offset + length)
+      : undefined;
   const layout = layoutOf(file.subarray(0, Math.min(192, head)), file.length);
   const result: Wanted[][] = [];
   if (layout === undefined) return result;
@@ -35,21 +40,51 @@ function rounds(file: Buffer, head: number): Wanted[][] {
 
 describe('what the format says will be read', () => {
   it('goes straight to an index at the end', () => {
-    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'free', length: 8 }, { type: 'mdat', length: 500_000, wide: true }, { type: 'moov', length: 20_000 }]);
+    const file = boxes([
+      { type: 'ftyp', length: 32 },
+      { type: 'free', length: 8 },
+      { type: 'mdat', length: 500_000, wide: true },
+      { type: 'moov', length: 20_000 },
+    ]);
     assert.deepEqual(rounds(file, 1000), [[{ from: 500_040, to: 500_056 }], [{ from: 500_040, to: 520_040 }]]);
   });
 
   it('asks for the rest of an index that begins in the head', () => {
-    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'moov', length: 100_000 }, { type: 'mdat', length: 100_000 }]);
-    assert.deepEqual(rounds(file, 1000), [[{ from: 32, to: 100_032 }, { from: 100_032, to: 100_048 }]]);
+    const file = boxes([
+      { type: 'ftyp', length: 32 },
+      { type: 'moov', length: 100_000 },
+      { type: 'mdat', length: 100_000 },
+    ]);
+    assert.deepEqual(rounds(file, 1000), [
+      [
+        { from: 32, to: 100_032 },
+        { from: 100_032, to: 100_048 },
+      ],
+    ]);
   });
 
   it('goes from fragment to fragment where there is no list of them', () => {
-    const fragments = [1, 2, 3].flatMap(() => [{ type: 'moof', length: 500 }, { type: 'mdat', length: 50_000 }]);
-    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'moov', length: 1000 }, ...fragments, { type: 'free', length: 100 }]);
+    const fragments = [1, 2, 3].flatMap(() => [
+      { type: 'moof', length: 500 },
+      { type: 'mdat', length: 50_000 },
+    ]);
+    const file = boxes([
+      { type: 'ftyp', length: 32 },
+      { type: 'moov', length: 1000 },
+      ...fragments,
+      { type: 'free', length: 100 },
+    ]);
     const [first, second, third] = rounds(file, 2000);
-    assert.deepEqual(first, [{ from: 32, to: 1032 }, { from: 1032, to: 1548 }, { from: file.length - 4096, to: file.length }, { from: 51_532, to: 51_548 }]);
-    assert.deepEqual(second, [{ from: 51_532, to: 52_048 }, { from: 52_032, to: 52_048 }]);
+    assert.deepEqual(first, [
+      { from: 32, to: 1032 },
+      { from: 1032, to: 1548 },
+      { from: file.length - 4096, to: file.length },
+      { from: 51_532, to: 51_548 },
+    ]);
+    assert.deepEqual(second, [
+      { from: 51_532, to: 52_048 },
+      { from: 52_032, to: 52_048 },
+    ]);
     assert.deepEqual(third, [{ from: 102_032, to: 102_048 }]);
   });
 
@@ -61,11 +96,26 @@ describe('what the format says will be read', () => {
     const mfro = Buffer.alloc(8);
     const length = 8 + (8 + tfra.length) + 16;
     mfro.writeUInt32BE(length, 4);
-    const mfra = boxes([{ type: 'tfra', length: 8 + tfra.length, body: tfra }, { type: 'mfro', length: 16, body: mfro }]);
-    const fragments = moofs.flatMap(() => [{ type: 'moof', length: 500 }, { type: 'mdat', length: 50_000 }]);
-    const file = boxes([{ type: 'ftyp', length: 32 }, { type: 'moov', length: 1000 }, ...fragments, { type: 'mfra', length, body: mfra }]);
+    const mfra = boxes([
+      { type: 'tfra', length: 8 + tfra.length, body: tfra },
+      { type: 'mfro', length: 16, body: mfro },
+    ]);
+    const fragments = moofs.flatMap(() => [
+      { type: 'moof', length: 500 },
+      { type: 'mdat', length: 50_000 },
+    ]);
+    const file = boxes([
+      { type: 'ftyp', length: 32 },
+      { type: 'moov', length: 1000 },
+      ...fragments,
+      { type: 'mfra', length, body: mfra },
+    ]);
     const second = rounds(file, 2000)[1]!;
-    for (const from of moofs) assert.ok(second.some((wanted) => wanted.from === from), String(from));
+    for (const from of moofs)
+      assert.ok(
+        second.some((wanted) => wanted.from === from),
+        String(from),
+      );
   });
 
   it('wants the end of what keeps its times there', () => {
@@ -78,14 +128,43 @@ describe('what the format says will be read', () => {
   });
 
   it('finds in a Matroska file where the cues are', () => {
-    const seek = (place: number): Buffer => Buffer.from([0x4d, 0xbb, 0x8b, 0x53, 0xab, 0x84, 0x1c, 0x53, 0xbb, 0x6b, 0x53, 0xac, 0x82, place >> 8, place & 255]);
-    const seeks = Buffer.concat([seek(50_000), seek(10)].map((bytes) => {
-      bytes[2] = 0x80 + bytes.length - 3;
-      return bytes;
-    }));
-    const head = Buffer.concat([Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 0x84, 1, 2, 3, 4, 0x18, 0x53, 0x80, 0x67, 0x01, 0, 0, 0, 0, 0, 0xff, 0xff]), Buffer.from([0xec, 0x82, 0, 0]), Buffer.from([0x11, 0x4d, 0x9b, 0x74, 0x80 + seeks.length]), seeks]);
+    const seek = (place: number): Buffer =>
+      Buffer.from([
+        0x4d,
+        0xbb,
+        0x8b,
+        0x53,
+        0xab,
+        0x84,
+        0x1c,
+        0x53,
+        0xbb,
+        0x6b,
+        0x53,
+        0xac,
+        0x82,
+        place >> 8,
+        place & 255,
+      ]);
+    const seeks = Buffer.concat(
+      [seek(50_000), seek(10)].map((bytes) => {
+        bytes[2] = 0x80 + bytes.length - 3;
+        return bytes;
+      }),
+    );
+    const head = Buffer.concat([
+      Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 0x84, 1, 2, 3, 4, 0x18, 0x53, 0x80, 0x67, 0x01, 0, 0, 0, 0, 0, 0xff, 0xff]),
+      Buffer.from([0xec, 0x82, 0, 0]),
+      Buffer.from([0x11, 0x4d, 0x9b, 0x74, 0x80 + seeks.length]),
+      seeks,
+    ]);
     const file = Buffer.concat([head, Buffer.alloc(100_000)]);
-    assert.deepEqual(rounds(file, 5000), [[{ from: 50_021, to: file.length }]].map(([wanted]) => [{ ...wanted!, to: Math.min(file.length, 50_021 + 65_536) }]));
+    assert.deepEqual(
+      rounds(file, 5000),
+      [[{ from: 50_021, to: file.length }]].map(([wanted]) => [
+        { ...wanted!, to: Math.min(file.length, 50_021 + 65_536) },
+      ]),
+    );
   });
 
   it('wants nothing of what it does not know', () => {
@@ -110,7 +189,11 @@ describe('what the format says will be read', () => {
       if (next() < 0.3) Buffer.from('114d9b74', 'hex').copy(file, 21);
       const wanted = rounds(file, Math.floor(next() * file.length)).flat();
       assert.ok(wanted.length < 1000, `${wanted.length} ranges`);
-      for (const { from, to } of wanted) assert.ok(from >= 0 && from < to && to <= file.length && from < file.length, `${from} to ${to} of ${file.length}`);
+      for (const { from, to } of wanted)
+        assert.ok(
+          from >= 0 && from < to && to <= file.length && from < file.length,
+          `${from} to ${to} of ${file.length}`,
+        );
     }
   });
 });

@@ -2,9 +2,18 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /** A server on 127.0.0.1 that says what its test wants. */
-export async function listen(serve: (socket: Socket) => void): Promise<{ port: number; connections: number; close(): void }> {
+export async function listen(
+  serve: (socket: Socket) => void,
+): Promise<{ port: number; connections: number; close(): void }> {
   const sockets = new Set<Socket>();
-  const state = { port: 0, connections: 0, close: () => { for (const socket of sockets) socket.destroy(); server.close(); } };
+  const state = {
+    port: 0,
+    connections: 0,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
   const server: Server = createServer((socket) => {
     state.connections++;
     sockets.add(socket);

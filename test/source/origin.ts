@@ -6,7 +6,14 @@ import type { AddressInfo, Socket } from 'node:net';
 export type Origin = {
   port: number;
   url: string;
-  requests: { method: string; path: string; host: string; range: string | undefined; authorization: string | undefined; headers: IncomingMessage['headers'] }[];
+  requests: {
+    method: string;
+    path: string;
+    host: string;
+    range: string | undefined;
+    authorization: string | undefined;
+    headers: IncomingMessage['headers'];
+  }[];
   connections: number;
   close(): Promise<void>;
 };
@@ -17,7 +24,14 @@ export async function startOrigin(handler: Handler, tls?: { cert: string; key: s
   const origin: Origin = { port: 0, url: '', requests: [], connections: 0, close: () => Promise.resolve() };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const { method = '', url = '', headers } = request;
-    origin.requests.push({ method, path: url, host: headers.host ?? '', range: headers.range, authorization: headers.authorization, headers });
+    origin.requests.push({
+      method,
+      path: url,
+      host: headers.host ?? '',
+      range: headers.range,
+      authorization: headers.authorization,
+      headers,
+    });
     response.on('error', () => {});
     handler(request, response, url);
   };
@@ -48,10 +62,17 @@ export function pattern(length: number): Buffer {
 }
 
 /** As a good file server answers, ranges and all. */
-export function sendFile(body: Buffer, request: IncomingMessage, response: ServerResponse, headers: Record<string, string> = {}): void {
+export function sendFile(
+  body: Buffer,
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: Record<string, string> = {},
+): void {
   const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
   if (match === null) {
-    response.writeHead(200, { 'accept-ranges': 'bytes', 'content-length': body.length, etag: '"one"', ...headers }).end(body);
+    response
+      .writeHead(200, { 'accept-ranges': 'bytes', 'content-length': body.length, etag: '"one"', ...headers })
+      .end(body);
     return;
   }
   const from = Number(match[1]);
@@ -60,7 +81,15 @@ export function sendFile(body: Buffer, request: IncomingMessage, response: Serve
     response.writeHead(416, { 'content-range': `bytes */${body.length}` }).end();
     return;
   }
-  response.writeHead(206, { 'accept-ranges': 'bytes', 'content-length': to - from + 1, 'content-range': `bytes ${from}-${to}/${body.length}`, etag: '"one"', ...headers }).end(body.subarray(from, to + 1));
+  response
+    .writeHead(206, {
+      'accept-ranges': 'bytes',
+      'content-length': to - from + 1,
+      'content-range': `bytes ${from}-${to}/${body.length}`,
+      etag: '"one"',
+      ...headers,
+    })
+    .end(body.subarray(from, to + 1));
 }
 
 /** Whatever is closed with `using` order at the end of a test. */

@@ -9,15 +9,42 @@ import { Cleanup, sendFile, startOrigin, type Handler, type Origin } from './ori
 const cleanup = new Cleanup();
 const SECRET = 'f00dfacecafe0123';
 const QUERY = `X-Amz-Signature=${SECRET}&token=tok/${SECRET}&part=one&other=${SECRET}`;
-const PLAYLIST = ['#EXTM3U', '#EXT-X-VERSION:11', '#EXT-X-TARGETDURATION:4', '#EXT-X-DEFINE:QUERYPARAM="part"', '#EXT-X-DEFINE:QUERYPARAM="token"', '#EXT-X-DEFINE:QUERYPARAM="X-Amz-Signature"',
-  '#EXTINF:4,', 'a.ts?t={$token}', '#EXT-X-ENDLIST', ''].join('\n');
+const PLAYLIST = [
+  '#EXTM3U',
+  '#EXT-X-VERSION:11',
+  '#EXT-X-TARGETDURATION:4',
+  '#EXT-X-DEFINE:QUERYPARAM="part"',
+  '#EXT-X-DEFINE:QUERYPARAM="token"',
+  '#EXT-X-DEFINE:QUERYPARAM="X-Amz-Signature"',
+  '#EXTINF:4,',
+  'a.ts?t={$token}',
+  '#EXT-X-ENDLIST',
+  '',
+].join('\n');
 
-const serving = (text: string): Handler => (request, response) => sendFile(Buffer.from(text), request, response);
+const serving =
+  (text: string): Handler =>
+  (request, response) =>
+    sendFile(Buffer.from(text), request, response);
 
-async function open(text: string, query = QUERY, options: ProxyOptions = {}): Promise<{ job: JobSource; origin: Origin; proxy: { port: number } }> {
+async function open(
+  text: string,
+  query = QUERY,
+  options: ProxyOptions = {},
+): Promise<{ job: JobSource; origin: Origin; proxy: { port: number } }> {
   const origin = cleanup.add(await startOrigin(serving(text)));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
-  return { origin, proxy, job: cleanup.add(proxy.open({ source: parseSource(`${origin.url}/l.m3u8?${query}`), limits: { maxBytes: 1e9 }, tls: { verify: { ffprobe: true, msv: true } } })) };
+  return {
+    origin,
+    proxy,
+    job: cleanup.add(
+      proxy.open({
+        source: parseSource(`${origin.url}/l.m3u8?${query}`),
+        limits: { maxBytes: 1e9 },
+        tls: { verify: { ffprobe: true, msv: true } },
+      }),
+    ),
+  };
 }
 const wanted = { 'x-source-parameters': 'part,token,X-Amz-Signature,other' };
 
@@ -31,7 +58,11 @@ describe('source proxy: the query of the source', () => {
     assert.equal(asMsv.status, 404);
     const { username } = new URL(job.environment('ffprobe')['http_proxy']!);
     const authorization = `Basic ${Buffer.from(`${username}:msv`).toString('base64')}`;
-    assert.equal((await ask(`${origin.url}/l.m3u8`, { proxy, headers: { ...wanted, 'proxy-authorization': authorization } })).status, 407);
+    assert.equal(
+      (await ask(`${origin.url}/l.m3u8`, { proxy, headers: { ...wanted, 'proxy-authorization': authorization } }))
+        .status,
+      407,
+    );
     const { headers } = await ask(own, { headers: wanted });
     assert.deepEqual([headers['x-source-parameters'], headers['x-source-place']], [undefined, undefined]);
   });
@@ -79,8 +110,31 @@ describe('source proxy: the query of the source', () => {
   });
 
   it('names that sign an address or carry a login are credentials', () => {
-    for (const name of ['X-Amz-Signature', 'x-amz-security-token', 'X-Goog-Credential', 'Signature', 'Policy', 'Key-Pair-Id', 'AWSAccessKeyId', 'GoogleAccessId', 'token', 'access_token', 'sig', 'hdnts', 'hmac', 'jwt', 'auth', 'api_key', 'md5', 'sessionid', 'q-signature', 'wmsAuthSign']) assert.ok(isCredential(name), name);
-    for (const name of ['part', 'bitrate', 'video', 'design', 'start', 'id', 'cdn', 'resolution']) assert.ok(!isCredential(name), name);
+    for (const name of [
+      'X-Amz-Signature',
+      'x-amz-security-token',
+      'X-Goog-Credential',
+      'Signature',
+      'Policy',
+      'Key-Pair-Id',
+      'AWSAccessKeyId',
+      'GoogleAccessId',
+      'token',
+      'access_token',
+      'sig',
+      'hdnts',
+      'hmac',
+      'jwt',
+      'auth',
+      'api_key',
+      'md5',
+      'sessionid',
+      'q-signature',
+      'wmsAuthSign',
+    ])
+      assert.ok(isCredential(name), name);
+    for (const name of ['part', 'bitrate', 'video', 'design', 'start', 'id', 'cdn', 'resolution'])
+      assert.ok(!isCredential(name), name);
   });
 
   it('declarations are read from their own tag, and no more than sixteen', () => {

@@ -6,7 +6,14 @@ import { ChunkReader, encodeMessage, RtmpProtocolError } from '../../src/source/
 import { encodeRtsp, RtspReader } from '../../src/source/rtsp/message.ts';
 import { keysOf, makeKeys, openKeys } from '../../src/source/srt/keys.ts';
 import { PacketOrder } from '../../src/source/srt/order.ts';
-import { control, controlPacket, encodeHandshake, readHandshake, readPacket, seqDistance } from '../../src/source/srt/packet.ts';
+import {
+  control,
+  controlPacket,
+  encodeHandshake,
+  readHandshake,
+  readPacket,
+  seqDistance,
+} from '../../src/source/srt/packet.ts';
 import { mutations, seeded, type Random } from '../fuzz/media/mutate.ts';
 
 /** Damaged input ends in the parser's own error, and gives out no more than went in. `SEED` repeats a run. */
@@ -30,14 +37,19 @@ function* cutUp(bytes: Buffer, random: Random): Generator<Buffer> {
 }
 
 /** Any other error than the known ones is a failure. */
-function tried(known: (error: unknown) => boolean, sample: Buffer, parse: (bytes: Buffer, random: Random) => void): void {
+function tried(
+  known: (error: unknown) => boolean,
+  sample: Buffer,
+  parse: (bytes: Buffer, random: Random) => void,
+): void {
   const random = seeded(seed);
   for (let round = 0; round < rounds; round++) {
     const bytes = damaged(sample, random);
     try {
       parse(bytes, random);
     } catch (error) {
-      if (!known(error)) throw new Error(`round ${round}: ${bytes.subarray(0, 200).toString('base64')}`, { cause: error });
+      if (!known(error))
+        throw new Error(`round ${round}: ${bytes.subarray(0, 200).toString('base64')}`, { cause: error });
     }
   }
 }
@@ -46,57 +58,108 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
   this.timeout(60_000);
 
   it('DASH: a manifest ends in the error of a source, and its text grows by its addresses alone', () => {
-    const sample = Buffer.from(`<?xml version="1.0"?><MPD xmlns:xlink="http://www.w3.org/1999/xlink"><!-- <BaseURL>x</BaseURL> --><BaseURL>http://a.example/b/</BaseURL><Period xlink:href="p.xml?a=1&amp;b=2"><AdaptationSet>
+    const sample =
+      Buffer.from(`<?xml version="1.0"?><MPD xmlns:xlink="http://www.w3.org/1999/xlink"><!-- <BaseURL>x</BaseURL> --><BaseURL>http://a.example/b/</BaseURL><Period xlink:href="p.xml?a=1&amp;b=2"><AdaptationSet>
       <SegmentTemplate media="$Number$.m4s" initialization='../i.mp4'/><SegmentList>${'<SegmentURL media="s.mp4" mediaRange="0-1"/>'.repeat(20)}</SegmentList><BaseURL><![CDATA[c/]]></BaseURL></AdaptationSet></Period></MPD>`);
     const place = { requested: 'http://host/b/m.mpd', final: 'http://host/b/m.mpd' };
-    tried((error) => error instanceof SourceError, sample, (bytes) => {
-      const written = rewriteDash(bytes.toString('latin1'), place, { near: '../../../', full: 'http://127.0.0.1:1/x/' });
-      // An address of one letter becomes one below the proxy, at most 100 characters longer.
-      assert.ok(written.length <= 100 * (bytes.length + 1), `${written.length} characters of ${bytes.length}`);
-    });
+    tried(
+      (error) => error instanceof SourceError,
+      sample,
+      (bytes) => {
+        const written = rewriteDash(bytes.toString('latin1'), place, {
+          near: '../../../',
+          full: 'http://127.0.0.1:1/x/',
+        });
+        // An address of one letter becomes one below the proxy, at most 100 characters longer.
+        assert.ok(written.length <= 100 * (bytes.length + 1), `${written.length} characters of ${bytes.length}`);
+      },
+    );
   });
 
   it('RTMP: chunks end in an error of the protocol, and bodies hold no more than what came', () => {
     const sample = Buffer.concat([
-      encodeMessage(3, 20, 0, encodeAmf('_result', 1, {}, { code: 'NetConnection.Connect.Success' })), encodeMessage(2, 1, 0, Buffer.from([0, 0, 1, 0])),
-      encodeMessage(5, 9, 1, Buffer.alloc(3000, 1)), encodeMessage(6, 8, 1, Buffer.alloc(40)), encodeMessage(4, 18, 1, encodeAmf('onMetaData', { width: 1 })),
+      encodeMessage(3, 20, 0, encodeAmf('_result', 1, {}, { code: 'NetConnection.Connect.Success' })),
+      encodeMessage(2, 1, 0, Buffer.from([0, 0, 1, 0])),
+      encodeMessage(5, 9, 1, Buffer.alloc(3000, 1)),
+      encodeMessage(6, 8, 1, Buffer.alloc(40)),
+      encodeMessage(4, 18, 1, encodeAmf('onMetaData', { width: 1 })),
     ]);
-    tried((error) => error instanceof RtmpProtocolError, sample, (bytes, random) => {
-      const reader = new ChunkReader();
-      reader.chunkSize = 1 + Math.floor(random() * 200);
-      let messages = 0;
-      let given = 0;
-      for (const piece of cutUp(bytes, random)) {
-        for (const { body } of reader.read(piece)) {
-          messages++;
-          given += body.length;
+    tried(
+      (error) => error instanceof RtmpProtocolError,
+      sample,
+      (bytes, random) => {
+        const reader = new ChunkReader();
+        reader.chunkSize = 1 + Math.floor(random() * 200);
+        let messages = 0;
+        let given = 0;
+        for (const piece of cutUp(bytes, random)) {
+          for (const { body } of reader.read(piece)) {
+            messages++;
+            given += body.length;
+          }
         }
-      }
-      assert.ok(messages + given <= bytes.length, `${messages} messages with ${given} bytes of ${bytes.length}`);
-    });
+        assert.ok(messages + given <= bytes.length, `${messages} messages with ${given} bytes of ${bytes.length}`);
+      },
+    );
   });
 
   it('RTSP: messages end in a RangeError, which the relay makes its own, and hold no more than what came', () => {
     const frame = Buffer.concat([Buffer.from([0x24, 0, 0, 100]), Buffer.alloc(100)]);
     const sample = Buffer.concat([
-      encodeRtsp('RTSP/1.0 200 OK', [['CSeq', '1'], ['Content-Type', 'application/sdp']], Buffer.from('v=0\r\nm=video 0 RTP/AVP 96\r\n'.repeat(10))), frame, frame, Buffer.from('\r\n'),
-      encodeRtsp('OPTIONS * RTSP/1.0', [['CSeq', '2'], ['X', 'folded']]), frame, encodeRtsp('RTSP/1.0 404 Not Found', [['CSeq', '3']]),
+      encodeRtsp(
+        'RTSP/1.0 200 OK',
+        [
+          ['CSeq', '1'],
+          ['Content-Type', 'application/sdp'],
+        ],
+        Buffer.from('v=0\r\nm=video 0 RTP/AVP 96\r\n'.repeat(10)),
+      ),
+      frame,
+      frame,
+      Buffer.from('\r\n'),
+      encodeRtsp('OPTIONS * RTSP/1.0', [
+        ['CSeq', '2'],
+        ['X', 'folded'],
+      ]),
+      frame,
+      encodeRtsp('RTSP/1.0 404 Not Found', [['CSeq', '3']]),
     ]);
-    tried((error) => error instanceof RangeError, sample, (bytes, random) => {
-      const reader = new RtspReader();
-      let given = 0;
-      for (const piece of cutUp(bytes, random)) {
-        for (const item of reader.read(piece)) given += item.kind === 'frame' ? item.raw.length : item.start.length + item.body.length;
-      }
-      assert.ok(given <= bytes.length, `${given} bytes of ${bytes.length}`);
-    });
+    tried(
+      (error) => error instanceof RangeError,
+      sample,
+      (bytes, random) => {
+        const reader = new RtspReader();
+        let given = 0;
+        for (const piece of cutUp(bytes, random)) {
+          for (const item of reader.read(piece))
+            given += item.kind === 'frame' ? item.raw.length : item.start.length + item.body.length;
+        }
+        assert.ok(given <= bytes.length, `${given} bytes of ${bytes.length}`);
+      },
+    );
   });
 
   it('SRT: packets, handshakes and keys are read or refused, and none is thrown over', async () => {
     const keyOf = keysOf('a good passphrase');
     const { message } = await makeKeys(keyOf, 16);
-    const shake = { version: 5, encryption: 2, extensionField: 7, seq: 1, mtu: 1500, window: 8192, type: 0xffffffff, socket: 7, cookie: 9 };
-    const body = encodeHandshake({ ...shake, extensions: [{ type: 4, body: message }, { type: 5, body: Buffer.from('abcd') }] });
+    const shake = {
+      version: 5,
+      encryption: 2,
+      extensionField: 7,
+      seq: 1,
+      mtu: 1500,
+      window: 8192,
+      type: 0xffffffff,
+      socket: 7,
+      cookie: 9,
+    };
+    const body = encodeHandshake({
+      ...shake,
+      extensions: [
+        { type: 4, body: message },
+        { type: 5, body: Buffer.from('abcd') },
+      ],
+    });
     const opened: Promise<unknown>[] = [];
     const none = (): boolean => false;
     tried(none, controlPacket(control.handshake, { time: 1, peer: 0, body }), (bytes) => {
@@ -119,7 +182,8 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
       for (const seq of ready) {
         went++;
         // A number far ahead begins the stream anew.
-        if (last !== undefined && Math.abs(seqDistance(seq, last)) <= 8192) assert.ok(seqDistance(seq, last) > 0, `${seq} after ${last}`);
+        if (last !== undefined && Math.abs(seqDistance(seq, last)) <= 8192)
+          assert.ok(seqDistance(seq, last) > 0, `${seq} after ${last}`);
         last = seq;
       }
     };

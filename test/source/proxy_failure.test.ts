@@ -11,11 +11,27 @@ import { random } from './random.ts';
 
 const cleanup = new Cleanup();
 const body = pattern(2_000_000);
-const quick: ProxyOptions = { allow: [{ cidr: '127.0.0.0/8' }], connectTimeoutMs: 300, headersTimeoutMs: 300, idleTimeoutMs: 300 };
+const quick: ProxyOptions = {
+  allow: [{ cidr: '127.0.0.0/8' }],
+  connectTimeoutMs: 300,
+  headersTimeoutMs: 300,
+  idleTimeoutMs: 300,
+};
 
-async function openUrl(url: string, options: ProxyOptions = {}, maxBytes = 1e10, verify?: Record<string, boolean>): Promise<JobSource> {
+async function openUrl(
+  url: string,
+  options: ProxyOptions = {},
+  maxBytes = 1e10,
+  verify?: Record<string, boolean>,
+): Promise<JobSource> {
   const proxy = cleanup.add(await startProxy({ ...quick, ...options }));
-  return cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes }, ...(verify === undefined ? {} : { tls: { verify } }) }));
+  return cleanup.add(
+    proxy.open({
+      source: parseSource(url),
+      limits: { maxBytes },
+      ...(verify === undefined ? {} : { tls: { verify } }),
+    }),
+  );
 }
 async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<JobSource> {
   return openUrl(`${cleanup.add(await startOrigin(handler)).url}/a.mp4?sig=verysecretvalue`, options, maxBytes);
@@ -29,10 +45,13 @@ async function raw(listener: (socket: Socket) => void): Promise<string> {
     listener(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanup.add({ close: () => new Promise((resolve) => {
-    server.close(resolve);
-    for (const socket of sockets) socket.destroy();
-  }) });
+  cleanup.add({
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        for (const socket of sockets) socket.destroy();
+      }),
+  });
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
@@ -48,35 +67,72 @@ async function fails(job: JobSource, failure: Partial<Failure>, status: number):
   assert.ok(!reply.body.includes('verysecret'));
 }
 
-const part = (from: number, to: number, size: number | string): Record<string, string | number> => ({ 'content-length': to - from + 1, 'content-range': `bytes ${from}-${to}/${size}` });
+const part = (from: number, to: number, size: number | string): Record<string, string | number> => ({
+  'content-length': to - from + 1,
+  'content-range': `bytes ${from}-${to}/${size}`,
+});
 
 describe('source proxy: what can go wrong', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
   it('an unknown name', async () => {
-    await fails(await openUrl('http://nowhere.example/a', { lookup: () => Promise.reject(new Error('ENOTFOUND nowhere.example')) }), { code: 'origin-unreachable', reason: 'dns', message: 'cannot resolve host name nowhere.example' }, 502);
+    await fails(
+      await openUrl('http://nowhere.example/a', {
+        lookup: () => Promise.reject(new Error('ENOTFOUND nowhere.example')),
+      }),
+      { code: 'origin-unreachable', reason: 'dns', message: 'cannot resolve host name nowhere.example' },
+      502,
+    );
   });
   it('nobody listening', async () => {
     const gone = await startOrigin(() => {});
     await gone.close();
-    await fails(await openUrl(`${gone.url}/a`), { code: 'origin-unreachable', reason: 'connect', message: 'The host does not accept connections.' }, 502);
+    await fails(
+      await openUrl(`${gone.url}/a`),
+      { code: 'origin-unreachable', reason: 'connect', message: 'The host does not accept connections.' },
+      502,
+    );
   });
   for (const status of [400, 401, 403, 404, 410, 429, 500, 503]) {
     it(`an answer of ${status}`, async () => {
-      await fails(await open((_request, response) => response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>private words of the origin</h1>')), { code: 'origin-unreachable', reason: 'status', status, message: `The host answered ${status}.` }, status);
+      await fails(
+        await open((_request, response) =>
+          response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>private words of the origin</h1>'),
+        ),
+        { code: 'origin-unreachable', reason: 'status', status, message: `The host answered ${status}.` },
+        status,
+      );
     });
   }
   it('an answer that says nothing', async () => {
-    await fails(await open((_request, response) => response.writeHead(204).end()), { code: 'cut', reason: 'protocol' }, 502);
+    await fails(
+      await open((_request, response) => response.writeHead(204).end()),
+      { code: 'cut', reason: 'protocol' },
+      502,
+    );
   });
   it('no answer', async () => {
-    await fails(await open(() => {}), { code: 'origin-unreachable', reason: 'timeout', message: 'The host did not answer in time.' }, 504);
+    await fails(
+      await open(() => {}),
+      { code: 'origin-unreachable', reason: 'timeout', message: 'The host did not answer in time.' },
+      504,
+    );
   });
   it('a connection closed at once', async () => {
-    await fails(await openUrl(`http://${await raw((socket) => socket.destroy())}/a`), { code: 'origin-unreachable', reason: 'connect' }, 502);
+    await fails(
+      await openUrl(`http://${await raw((socket) => socket.destroy())}/a`),
+      { code: 'origin-unreachable', reason: 'connect' },
+      502,
+    );
   });
-  for (const [what, text] of [['a banner', 'SSH-2.0-OpenSSH_9.2\r\n'], ['half a header', 'HTTP/1.1 200 OK\r\nx'], ['binary', '\u0000\u0001\u0002\r\n\r\n'], ['a negative length', 'HTTP/1.1 200 OK\r\ncontent-length: -5\r\n\r\nabc'], ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nabcde']] as const) {
+  for (const [what, text] of [
+    ['a banner', 'SSH-2.0-OpenSSH_9.2\r\n'],
+    ['half a header', 'HTTP/1.1 200 OK\r\nx'],
+    ['binary', '\u0000\u0001\u0002\r\n\r\n'],
+    ['a negative length', 'HTTP/1.1 200 OK\r\ncontent-length: -5\r\n\r\nabc'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nabcde'],
+  ] as const) {
     it(`${what} instead of HTTP`, async () => {
       const job = await openUrl(`http://${await raw((socket) => socket.end(text, 'latin1'))}/a`);
       const prepared = await job.prepare();
@@ -86,18 +142,29 @@ describe('source proxy: what can go wrong', function () {
     });
   }
   it('a header without end', async () => {
-    const job = await openUrl(`http://${await raw((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\n');
-      const more = (): void => void (socket.writable && socket.write(`x-${'a'.repeat(1000)}: ${'b'.repeat(1000)}\r\n`, more));
-      more();
-    })}/a`);
+    const job = await openUrl(
+      `http://${await raw((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        const more = (): void =>
+          void (socket.writable && socket.write(`x-${'a'.repeat(1000)}: ${'b'.repeat(1000)}\r\n`, more));
+        more();
+      })}/a`,
+    );
     assert.equal((await ask(job.address('a'))).status, 502);
   });
   it('TLS that is none', async () => {
-    await fails(await openUrl(`https://${await raw((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))}/a`), { code: 'origin-unreachable', reason: 'tls' }, 502);
+    await fails(
+      await openUrl(`https://${await raw((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))}/a`),
+      { code: 'origin-unreachable', reason: 'tls' },
+      502,
+    );
   });
   it('TLS that never comes', async () => {
-    await fails(await openUrl(`https://${await raw(() => {})}/a`), { code: 'origin-unreachable', reason: 'timeout' }, 504);
+    await fails(
+      await openUrl(`https://${await raw(() => {})}/a`),
+      { code: 'origin-unreachable', reason: 'timeout' },
+      504,
+    );
   });
 
   it('a certificate that nobody signed: refused, but for the tool that does not ask', async () => {
@@ -124,14 +191,22 @@ describe('source proxy: what can go wrong', function () {
   it('a trusted certificate of another name', async () => {
     const tls = await makeCertificate({ dns: ['other.example'] });
     const origin = cleanup.add(await startOrigin((request, response) => sendFile(body, request, response), tls));
-    await fails(await openUrl(`${origin.url}/a.mp4`, { ca: tls.cert }), { code: 'origin-unreachable', reason: 'certificate' }, 502);
-    const named = await openUrl(`https://other.example:${origin.port}/a.mp4`, { ca: tls.cert, lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) });
+    await fails(
+      await openUrl(`${origin.url}/a.mp4`, { ca: tls.cert }),
+      { code: 'origin-unreachable', reason: 'certificate' },
+      502,
+    );
+    const named = await openUrl(`https://other.example:${origin.port}/a.mp4`, {
+      ca: tls.cert,
+      lookup: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    });
     assert.ok((await ask(named.address('a'))).body.equals(body));
   });
 
   it('a declared size over the limit, refused before it is read', async () => {
     for (const handler of [
-      ((_request, response) => response.writeHead(206, part(0, 262143, 10_000_000_001)).end(Buffer.alloc(262144))) as Handler,
+      ((_request, response) =>
+        response.writeHead(206, part(0, 262143, 10_000_000_001)).end(Buffer.alloc(262144))) as Handler,
       ((_request, response) => response.writeHead(200, { 'content-length': 10_000_000_001 }).flushHeaders()) as Handler,
     ]) {
       const job = await open(handler);
@@ -140,11 +215,15 @@ describe('source proxy: what can go wrong', function () {
     }
   });
   it('a read that passes the limit is cut', async () => {
-    const job = await open((_request, response) => {
-      response.writeHead(200);
-      const more = (): void => void (response.writable && response.write(Buffer.alloc(65536), more));
-      more();
-    }, {}, 1_000_000);
+    const job = await open(
+      (_request, response) => {
+        response.writeHead(200);
+        const more = (): void => void (response.writable && response.write(Buffer.alloc(65536), more));
+        more();
+      },
+      {},
+      1_000_000,
+    );
     const reply = await ask(job.address('a'));
     assert.ok(reply.cut);
     assert.ok(reply.body.length <= 1_100_000);
@@ -185,14 +264,27 @@ describe('source proxy: what can go wrong', function () {
     const later = await open((request, response) => {
       const from = Number(/\d+/.exec(request.headers.range!)![0]);
       if (from === 0) sendFile(body, request, response);
-      else response.writeHead(206, { ...part(from + 1, from + 100, body.length), etag: '"one"' }).end(Buffer.alloc(100));
+      else
+        response.writeHead(206, { ...part(from + 1, from + 100, body.length), etag: '"one"' }).end(Buffer.alloc(100));
     });
     assert.ok((await ask(later.address('a'))).cut);
     assert.deepEqual([later.stats().failure?.code, later.stats().failure?.reason], ['cut', 'changed']);
   });
   it('a part without a content-range, or with a broken one', async () => {
-    for (const range of [undefined, 'bytes', 'bytes x-y/z', 'bytes 0-9/', 'items 0-9/10', 'bytes 0-9/*', 'bytes 9-0/99999999999999999999']) {
-      const job = await open((_request, response) => response.writeHead(206, { 'content-length': 10, ...(range === undefined ? {} : { 'content-range': range }) }).end(Buffer.alloc(10)));
+    for (const range of [
+      undefined,
+      'bytes',
+      'bytes x-y/z',
+      'bytes 0-9/',
+      'items 0-9/10',
+      'bytes 0-9/*',
+      'bytes 9-0/99999999999999999999',
+    ]) {
+      const job = await open((_request, response) =>
+        response
+          .writeHead(206, { 'content-length': 10, ...(range === undefined ? {} : { 'content-range': range }) })
+          .end(Buffer.alloc(10)),
+      );
       assert.equal((await ask(job.address('a'))).status, 502, String(range));
     }
   });
@@ -208,7 +300,10 @@ describe('source proxy: what can go wrong', function () {
     for (const status of [200, 206]) {
       const job = await open((request, response) => {
         const [, from = '0', to = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
-        response.writeHead(status, status === 206 ? part(Number(from), Number(to), body.length) : { 'content-length': body.length });
+        response.writeHead(
+          status,
+          status === 206 ? part(Number(from), Number(to), body.length) : { 'content-length': body.length },
+        );
         response.write(Buffer.alloc(Number(from) === 0 ? 1000 : 1));
       });
       const reply = await ask(job.address('a'));
@@ -219,7 +314,16 @@ describe('source proxy: what can go wrong', function () {
   it('a playlist that unpacks without end', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from('#EXTM3U\n'), Buffer.alloc(64 << 20, '#')]));
     assert.ok(bomb.length < 1 << 20);
-    const job = await open((_request, response) => void response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl', 'content-encoding': 'gzip', 'content-length': bomb.length }).end(bomb));
+    const job = await open(
+      (_request, response) =>
+        void response
+          .writeHead(200, {
+            'content-type': 'application/vnd.apple.mpegurl',
+            'content-encoding': 'gzip',
+            'content-length': bomb.length,
+          })
+          .end(bomb),
+    );
     assert.equal((await ask(job.address('a'))).status, 502);
     assert.equal(job.stats().failure?.code, 'cut');
   });
@@ -262,7 +366,12 @@ describe('source proxy: what can go wrong', function () {
   });
 
   it('a file that goes on past what it announced is what it announced', async () => {
-    const url = await raw((socket) => void socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde${'f'.repeat(100_000)}`)));
+    const url = await raw(
+      (socket) =>
+        void socket.once('data', () =>
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde${'f'.repeat(100_000)}`),
+        ),
+    );
     const job = await openUrl(`http://${url}/a.mp4`);
     assert.equal((await ask(job.address('a'))).body.toString(), 'abcde');
   });
@@ -271,16 +380,21 @@ describe('source proxy: what can go wrong', function () {
     const job = await open((request, response) => sendFile(body, request, response));
     const address = new URL(job.address('gone'));
     const socket = (await import('node:net')).connect(Number(address.port), '127.0.0.1');
-    await new Promise<void>((resolve) => socket.write(`GET ${address.pathname} HTTP/1.1\r\nhost: x\r\n\r\n`, () => resolve()));
+    await new Promise<void>((resolve) =>
+      socket.write(`GET ${address.pathname} HTTP/1.1\r\nhost: x\r\n\r\n`, () => resolve()),
+    );
     socket.destroy();
     assert.ok((await ask(job.address('b'))).body.equals(body));
   });
   it('a job that is closed while its tools read', async () => {
-    const job = await open((request, response) => {
-      response.writeHead(206, part(0, 262143, body.length));
-      response.write(body.subarray(0, 1000));
-      void request;
-    }, { idleTimeoutMs: 5000 });
+    const job = await open(
+      (request, response) => {
+        response.writeHead(206, part(0, 262143, body.length));
+        response.write(body.subarray(0, 1000));
+        void request;
+      },
+      { idleTimeoutMs: 5000 },
+    );
     const reading = ask(job.address('a'));
     await job.prepare();
     job.close();
@@ -295,15 +409,51 @@ describe('source proxy: what can go wrong', function () {
     const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a.mp4`), limits: { maxBytes: 1e10 } }));
     const { pathname } = new URL(job.address('a'));
     const next = random(77);
-    const pick = <T,>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
     const login = Buffer.from(new URL(job.environment('a')['http_proxy']!).username + ':a').toString('base64');
-    const paths = [pathname, `${pathname}?x`, `${pathname}/../..`, '/', '*', 'http://[', 'http://10.0.0.1/', `${origin.url}/b`, '10.0.0.1:443', 'x:1', pathname.replace('a.mp4', 'x/http/'), pathname.replace('a.mp4', `x/http/127.0.0.1:${origin.port}/%00`), pathname.replace('a.mp4', 'refused/x'), '/%', 'a'.repeat(9000)];
+    const paths = [
+      pathname,
+      `${pathname}?x`,
+      `${pathname}/../..`,
+      '/',
+      '*',
+      'http://[',
+      'http://10.0.0.1/',
+      `${origin.url}/b`,
+      '10.0.0.1:443',
+      'x:1',
+      pathname.replace('a.mp4', 'x/http/'),
+      pathname.replace('a.mp4', `x/http/127.0.0.1:${origin.port}/%00`),
+      pathname.replace('a.mp4', 'refused/x'),
+      '/%',
+      'a'.repeat(9000),
+    ];
     for (let i = 0; i < 300; i++) {
-      const fields = ['range: bytes=0-', 'range: bytes=5-1', 'range: bytes=-', 'range: bytes=99999999999999999999-', 'range: bytes=0-1,2-3', 'range: items=1', 'content-length: 5', 'transfer-encoding: chunked', 'expect: 100-continue', 'connection: upgrade', 'upgrade: websocket', `proxy-authorization: Basic ${login}`, 'proxy-authorization: x', 'host: y', `x: ${'z'.repeat(20_000)}`];
-      const lines = [`${pick(['GET', 'HEAD', 'POST', 'CONNECT', 'OPTIONS', 'PUT', 'get', 'PRI', ''])} ${pick(paths)} ${pick(['HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''])}`];
+      const fields = [
+        'range: bytes=0-',
+        'range: bytes=5-1',
+        'range: bytes=-',
+        'range: bytes=99999999999999999999-',
+        'range: bytes=0-1,2-3',
+        'range: items=1',
+        'content-length: 5',
+        'transfer-encoding: chunked',
+        'expect: 100-continue',
+        'connection: upgrade',
+        'upgrade: websocket',
+        `proxy-authorization: Basic ${login}`,
+        'proxy-authorization: x',
+        'host: y',
+        `x: ${'z'.repeat(20_000)}`,
+      ];
+      const lines = [
+        `${pick(['GET', 'HEAD', 'POST', 'CONNECT', 'OPTIONS', 'PUT', 'get', 'PRI', ''])} ${pick(paths)} ${pick(['HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''])}`,
+      ];
       for (let n = Math.floor(next() * 4); n > 0; n--) lines.push(pick(fields));
       await new Promise<void>((resolve, reject) => {
-        const socket = connect(proxy.port, '127.0.0.1', () => socket.write(`${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${pick(['', 'body', '5\r\nhello\r\n'])}`));
+        const socket = connect(proxy.port, '127.0.0.1', () =>
+          socket.write(`${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${pick(['', 'body', '5\r\nhello\r\n'])}`),
+        );
         const late = setTimeout(() => reject(new Error(`no end to ${lines.join(' | ').slice(0, 300)}`)), 8000);
         socket.on('error', () => {});
         socket.on('data', () => socket.end());
@@ -320,19 +470,58 @@ describe('source proxy: what can go wrong', function () {
   it('any nonsense from an origin: an answer or a broken connection, never a crash', async function () {
     this.timeout(30_000);
     const next = random(99);
-    const pick = <T,>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
     const host = await raw((socket) => {
       socket.once('data', () => {
-        const lines = [pick(['HTTP/1.1 200 OK', 'HTTP/1.1 206 Partial Content', 'HTTP/1.0 200 OK', 'HTTP/1.1 302 Found', 'HTTP/1.1 416 No', 'HTTP/1.1 100 Continue', 'HTTP/2 200', 'ICY 200 OK', 'HTTP/1.1 99 x'])];
-        const fields = ['content-length: 100', 'content-length: 0', 'content-length: 99999999999', 'content-range: bytes 0-99/100', 'content-range: bytes 0-99/1000000', 'content-range: bytes */5', 'transfer-encoding: chunked', 'content-type: application/vnd.apple.mpegurl', 'content-encoding: gzip', 'location: /again', 'location: \u0001', 'etag: "x"', 'connection: close', 'x: \u00ff', 'x-amz-bucket-region: zz'];
+        const lines = [
+          pick([
+            'HTTP/1.1 200 OK',
+            'HTTP/1.1 206 Partial Content',
+            'HTTP/1.0 200 OK',
+            'HTTP/1.1 302 Found',
+            'HTTP/1.1 416 No',
+            'HTTP/1.1 100 Continue',
+            'HTTP/2 200',
+            'ICY 200 OK',
+            'HTTP/1.1 99 x',
+          ]),
+        ];
+        const fields = [
+          'content-length: 100',
+          'content-length: 0',
+          'content-length: 99999999999',
+          'content-range: bytes 0-99/100',
+          'content-range: bytes 0-99/1000000',
+          'content-range: bytes */5',
+          'transfer-encoding: chunked',
+          'content-type: application/vnd.apple.mpegurl',
+          'content-encoding: gzip',
+          'location: /again',
+          'location: \u0001',
+          'etag: "x"',
+          'connection: close',
+          'x: \u00ff',
+          'x-amz-bucket-region: zz',
+        ];
         for (let i = Math.floor(next() * 5); i > 0; i--) lines.push(pick(fields));
-        const payload = pick(['#EXTM3U\n#EXTINF:1,\nhttp://[\n', '<MPD><BaseURL>http://[</BaseURL>', '\u0000\u0000\u0000\u0018ftypisom', '64\r\n', 'G'.repeat(200), '', '\u001f\u008b\u0008']);
+        const payload = pick([
+          '#EXTM3U\n#EXTINF:1,\nhttp://[\n',
+          '<MPD><BaseURL>http://[</BaseURL>',
+          '\u0000\u0000\u0000\u0018ftypisom',
+          '64\r\n',
+          'G'.repeat(200),
+          '',
+          '\u001f\u008b\u0008',
+        ]);
         socket.end(`${lines.join('\r\n')}\r\n\r\n${payload}${'y'.repeat(Math.floor(next() * 200))}`, 'latin1');
       });
     });
     const proxy = cleanup.add(await startProxy({ ...quick }));
     for (let i = 0; i < 150; i++) {
-      const job = proxy.open({ source: parseSource(`http://${host}/a.${pick(['mp4', 'm3u8', 'mpd'])}`), limits: { maxBytes: 1e9 } });
+      const job = proxy.open({
+        source: parseSource(`http://${host}/a.${pick(['mp4', 'm3u8', 'mpd'])}`),
+        limits: { maxBytes: 1e9 },
+      });
       await job.prepare();
       await ask(job.address('a'), { range: 'bytes=0-' }).catch(() => undefined);
       job.close();

@@ -18,7 +18,11 @@ async function startTrap(port = 0): Promise<Trap> {
     socket.end('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret');
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.2', resolve));
-  const trap: Trap = { port: (server.address() as AddressInfo).port, touched: 0, close: () => new Promise((resolve) => server.close(resolve)) };
+  const trap: Trap = {
+    port: (server.address() as AddressInfo).port,
+    touched: 0,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
   return cleanup.add(trap);
 }
 
@@ -27,16 +31,33 @@ async function setup(handler: (trap: Trap) => Handler, options: ProxyOptions = {
   const trap = await startTrap();
   const origin = cleanup.add(await startOrigin(handler(trap)));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
-  return { origin, trap, proxy, open: (url) => cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } })) };
+  return {
+    origin,
+    trap,
+    proxy,
+    open: (url) => cleanup.add(proxy.open({ source: parseSource(url), limits: { maxBytes: 1e10 } })),
+  };
 }
 
-const redirectTo = (location: (trap: Trap) => string, status = 302) => (trap: Trap): Handler => (_request, response) =>
-  void response.writeHead(status, { location: location(trap), 'content-length': 0 }).end();
+const redirectTo =
+  (location: (trap: Trap) => string, status = 302) =>
+  (trap: Trap): Handler =>
+  (_request, response) =>
+    void response.writeHead(status, { location: location(trap), 'content-length': 0 }).end();
 
 describe('source proxy: what it refuses to connect to', () => {
   afterEach(() => cleanup.run());
 
-  for (const spelled of ['127.0.0.2', '127.2', '0x7f000002', '2130706434', '017700000002', '[::ffff:127.0.0.2]', '[::ffff:7f00:2]', '①②⑦.0.0.②']) {
+  for (const spelled of [
+    '127.0.0.2',
+    '127.2',
+    '0x7f000002',
+    '2130706434',
+    '017700000002',
+    '[::ffff:127.0.0.2]',
+    '[::ffff:7f00:2]',
+    '①②⑦.0.0.②',
+  ]) {
     it(`refuses the address ${spelled}, and makes no connection`, async () => {
       const { trap, open } = await setup(() => (request, response) => sendFile(body, request, response));
       const url = `http://${spelled}:${trap.port}/a.mp4`;
@@ -71,7 +92,15 @@ describe('source proxy: what it refuses to connect to', () => {
     });
   }
 
-  for (const location of ['file:///etc/passwd', 'ftp://127.0.0.1/x', 'gopher://127.0.0.1:70/', 'data:text/plain,x', 'rtmp://127.0.0.1/x', 'http://', 'javascript:1']) {
+  for (const location of [
+    'file:///etc/passwd',
+    'ftp://127.0.0.1/x',
+    'gopher://127.0.0.1:70/',
+    'data:text/plain,x',
+    'rtmp://127.0.0.1/x',
+    'http://',
+    'javascript:1',
+  ]) {
     it(`does not follow a redirect to ${location}`, async () => {
       const { open, origin } = await setup(redirectTo(() => location));
       const job = open(`${origin.url}/a.mp4`);
@@ -96,12 +125,22 @@ describe('source proxy: what it refuses to connect to', () => {
 
   it('connects to the address that it checked, whatever the name says a moment later', async () => {
     let asked = 0;
-    const rebind = (): Promise<Address[]> => Promise.resolve([{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 as const }]);
-    const { origin, trap, proxy } = await setup(() => (request, response) => {
-      sendFile(body, request, response, { connection: 'close' });
-    }, { lookup: rebind });
+    const rebind = (): Promise<Address[]> =>
+      Promise.resolve([{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 as const }]);
+    const { origin, trap, proxy } = await setup(
+      () => (request, response) => {
+        sendFile(body, request, response, { connection: 'close' });
+      },
+      { lookup: rebind },
+    );
     const beside = await startTrap(origin.port);
-    const job = cleanup.add(proxy.open({ source: parseSource(`http://rebind.example:${origin.port}/a.mp4`), allow: [{ cidr: '127.0.0.1/32' }], limits: { maxBytes: 1e10 } }));
+    const job = cleanup.add(
+      proxy.open({
+        source: parseSource(`http://rebind.example:${origin.port}/a.mp4`),
+        allow: [{ cidr: '127.0.0.1/32' }],
+        limits: { maxBytes: 1e10 },
+      }),
+    );
     await ask(job.address('a'));
     assert.ok(asked > 1, 'the name was resolved again for another connection');
     assert.equal(trap.touched + beside.touched, 0);
@@ -109,8 +148,15 @@ describe('source proxy: what it refuses to connect to', () => {
   });
 
   it('takes the good addresses of a name that has bad ones too', async () => {
-    const mixed = (): Promise<Address[]> => Promise.resolve([{ address: '127.0.0.2', family: 4 }, { address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }]);
-    const { origin, trap, open } = await setup(() => (request, response) => sendFile(body, request, response), { lookup: mixed });
+    const mixed = (): Promise<Address[]> =>
+      Promise.resolve([
+        { address: '127.0.0.2', family: 4 },
+        { address: '::1', family: 6 },
+        { address: '127.0.0.1', family: 4 },
+      ]);
+    const { origin, trap, open } = await setup(() => (request, response) => sendFile(body, request, response), {
+      lookup: mixed,
+    });
     const beside = await startTrap(origin.port);
     const job = open(`http://mixed.example:${origin.port}/a.mp4`);
     assert.ok((await ask(job.address('a'))).body.equals(body));
@@ -118,8 +164,21 @@ describe('source proxy: what it refuses to connect to', () => {
     assert.equal(trap.touched + beside.touched, 0);
   });
 
-  const playlist = (trap: Trap): string => ['#EXTM3U', '#EXT-X-TARGETDURATION:4', `#EXT-X-KEY:METHOD=AES-128,URI="http://127.0.0.2:${trap.port}/key"`, `#EXT-X-MAP:URI="//127.0.0.2:${trap.port}/init.mp4"`,
-    '#EXTINF:4,', 'good.ts', '#EXTINF:4,', `http://127.0.0.2:${trap.port}/bad.ts?token=hidden`, '#EXTINF:4,', 'file:///etc/passwd', '#EXT-X-ENDLIST', ''].join('\n');
+  const playlist = (trap: Trap): string =>
+    [
+      '#EXTM3U',
+      '#EXT-X-TARGETDURATION:4',
+      `#EXT-X-KEY:METHOD=AES-128,URI="http://127.0.0.2:${trap.port}/key"`,
+      `#EXT-X-MAP:URI="//127.0.0.2:${trap.port}/init.mp4"`,
+      '#EXTINF:4,',
+      'good.ts',
+      '#EXTINF:4,',
+      `http://127.0.0.2:${trap.port}/bad.ts?token=hidden`,
+      '#EXTINF:4,',
+      'file:///etc/passwd',
+      '#EXT-X-ENDLIST',
+      '',
+    ].join('\n');
 
   it('refuses what a playlist points at, says so to the tool, and reads the rest', async () => {
     const { origin, trap, open } = await setup((made) => (request, response, path) => {
@@ -133,21 +192,32 @@ describe('source proxy: what it refuses to connect to', () => {
     const prefix = job.address('ffprobe').replace(/\/list\.m3u8$/, '');
     assert.equal(lines[2], `#EXT-X-KEY:METHOD=AES-128,URI="x/http/127.0.0.2:${trap.port}/key"`);
     assert.equal(lines[5], 'good.ts');
-    for (const address of [/URI="([^"]+)"/.exec(lines[2]!)![1]!, /URI="([^"]+)"/.exec(lines[3]!)![1]!, lines[7]!, lines[9]!]) {
+    for (const address of [
+      /URI="([^"]+)"/.exec(lines[2]!)![1]!,
+      /URI="([^"]+)"/.exec(lines[3]!)![1]!,
+      lines[7]!,
+      lines[9]!,
+    ]) {
       const refused = await ask(new URL(address, job.address('ffprobe')).href);
       assert.equal(refused.status, 403, address);
       assert.match(refused.body.toString(), /not allowed/);
     }
     assert.ok((await ask(`${prefix}/good.ts`)).body.equals(body));
     const stats = job.stats();
-    assert.deepEqual(stats.refused, [`http://127.0.0.2:${trap.port}/key`, `http://127.0.0.2:${trap.port}/init.mp4`, `http://127.0.0.2:${trap.port}/bad.ts?token=REDACTED`, 'file://REDACTED']);
+    assert.deepEqual(stats.refused, [
+      `http://127.0.0.2:${trap.port}/key`,
+      `http://127.0.0.2:${trap.port}/init.mp4`,
+      `http://127.0.0.2:${trap.port}/bad.ts?token=REDACTED`,
+      'file://REDACTED',
+    ]);
     assert.equal(stats.failure, undefined, 'the source itself was good');
     assert.equal(trap.touched, 0);
   });
 
   it('refuses a segment that redirects inside', async () => {
     const { origin, trap, open } = await setup((made) => (request, response, path) => {
-      if (path.endsWith('.m3u8')) sendFile(Buffer.from('#EXTM3U\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n'), request, response);
+      if (path.endsWith('.m3u8'))
+        sendFile(Buffer.from('#EXTM3U\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n'), request, response);
       else response.writeHead(302, { location: `http://127.0.0.2:${made.port}/x` }).end();
     });
     const job = open(`${origin.url}/list.m3u8`);
@@ -156,9 +226,26 @@ describe('source proxy: what it refuses to connect to', () => {
     assert.equal(trap.touched, 0);
   });
 
-  for (const path of ['x/http/127.0.0.2:PORT/', 'x/https/127.0.0.2:PORT/', 'x/http/user@127.0.0.2:PORT/', 'x/http/127.0.0.1@127.0.0.2:PORT/', 'x/http/127.2:PORT/', 'x/http/[::ffff:127.0.0.2]:PORT/', 'x/ftp/127.0.0.2:PORT/', 'x/http//127.0.0.2:PORT/', '//127.0.0.2:PORT/', '%2f%2f127.0.0.2:PORT/', '\\\\127.0.0.2:PORT/', 'x/http/127.0.0.1:PORT\\@127.0.0.2:PORT/', 'http://127.0.0.2:PORT/', '../../x/http/127.0.0.2:PORT/']) {
+  for (const path of [
+    'x/http/127.0.0.2:PORT/',
+    'x/https/127.0.0.2:PORT/',
+    'x/http/user@127.0.0.2:PORT/',
+    'x/http/127.0.0.1@127.0.0.2:PORT/',
+    'x/http/127.2:PORT/',
+    'x/http/[::ffff:127.0.0.2]:PORT/',
+    'x/ftp/127.0.0.2:PORT/',
+    'x/http//127.0.0.2:PORT/',
+    '//127.0.0.2:PORT/',
+    '%2f%2f127.0.0.2:PORT/',
+    '\\\\127.0.0.2:PORT/',
+    'x/http/127.0.0.1:PORT\\@127.0.0.2:PORT/',
+    'http://127.0.0.2:PORT/',
+    '../../x/http/127.0.0.2:PORT/',
+  ]) {
     it(`is not talked into the inside by ${path}`, async () => {
-      const { origin, trap, open } = await setup(() => (_request, response) => void response.writeHead(404, { 'content-length': 0 }).end());
+      const { origin, trap, open } = await setup(
+        () => (_request, response) => void response.writeHead(404, { 'content-length': 0 }).end(),
+      );
       const job = open(`${origin.url}/a.mp4`);
       const base = job.address('a').replace(/a\.mp4$/, '');
       const reply = await ask(base + path.replaceAll('PORT', String(trap.port)));
@@ -173,7 +260,10 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
   const good = () => ((request, response) => sendFile(body, request, response)) as Handler;
   const login = (job: JobSource): { port: number; authorization: string } => {
     const url = new URL(job.environment('ffprobe')['http_proxy']!);
-    return { port: Number(url.port), authorization: `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}` };
+    return {
+      port: Number(url.port),
+      authorization: `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`,
+    };
   };
 
   function tunnel(port: number, target: string, authorization: string | undefined): Promise<string> {
@@ -188,17 +278,26 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
       socket.on('data', (chunk: Buffer) => {
         const first = text === '';
         text += chunk.toString('latin1');
-        if (first && text.startsWith('HTTP/1.1 200')) socket.write('GET /t HTTP/1.1\r\nhost: t\r\nrange: bytes=0-9\r\nconnection: close\r\n\r\n');
+        if (first && text.startsWith('HTTP/1.1 200'))
+          socket.write('GET /t HTTP/1.1\r\nhost: t\r\nrange: bytes=0-9\r\nconnection: close\r\n\r\n');
       });
-      socket.write(`CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${authorization === undefined ? '' : `proxy-authorization: ${authorization}\r\n`}\r\n`);
+      socket.write(
+        `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${authorization === undefined ? '' : `proxy-authorization: ${authorization}\r\n`}\r\n`,
+      );
     });
   }
 
   it('asks for the secret', async () => {
     const { origin, open, proxy } = await setup(good);
     open(`${origin.url}/a`);
-    assert.match(await tunnel(proxy.port, `127.0.0.1:${origin.port}`, undefined), /^HTTP\/1\.1 407 .*\r\nproxy-authenticate: Basic/s);
-    assert.match(await tunnel(proxy.port, `127.0.0.1:${origin.port}`, `Basic ${Buffer.from('x:y').toString('base64')}`), /^HTTP\/1\.1 407/);
+    assert.match(
+      await tunnel(proxy.port, `127.0.0.1:${origin.port}`, undefined),
+      /^HTTP\/1\.1 407 .*\r\nproxy-authenticate: Basic/s,
+    );
+    assert.match(
+      await tunnel(proxy.port, `127.0.0.1:${origin.port}`, `Basic ${Buffer.from('x:y').toString('base64')}`),
+      /^HTTP\/1\.1 407/,
+    );
     assert.equal((await ask(`${origin.url}/b`, { proxy })).status, 407);
     assert.equal(origin.connections, 0);
   });
@@ -207,18 +306,37 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
     const { origin, trap, open } = await setup(good);
     const job = open(`${origin.url}/a`);
     const { port, authorization } = login(job);
-    for (const target of [`127.0.0.1:${origin.port}`, '93.184.216.34:443', 'example.com:443', 'example.com:25', `127.0.0.2:${trap.port}`, `127.2:${trap.port}`, `[::ffff:127.0.0.2]:${trap.port}`, '169.254.169.254:80']) {
+    for (const target of [
+      `127.0.0.1:${origin.port}`,
+      '93.184.216.34:443',
+      'example.com:443',
+      'example.com:25',
+      `127.0.0.2:${trap.port}`,
+      `127.2:${trap.port}`,
+      `[::ffff:127.0.0.2]:${trap.port}`,
+      '169.254.169.254:80',
+    ]) {
       assert.match(await tunnel(port, target, authorization), /^HTTP\/1\.1 403/, target);
     }
-    for (const target of ['127.0.0.2', 'a@127.0.0.2:80', '/x:80', '%:80']) assert.match(await tunnel(port, target, authorization), /^HTTP\/1\.1 400/, target);
-    assert.deepEqual(job.stats().refused.slice(0, 3), [`https://127.0.0.1:${origin.port}/`, 'https://93.184.216.34/', 'https://example.com/']);
+    for (const target of ['127.0.0.2', 'a@127.0.0.2:80', '/x:80', '%:80'])
+      assert.match(await tunnel(port, target, authorization), /^HTTP\/1\.1 400/, target);
+    assert.deepEqual(job.stats().refused.slice(0, 3), [
+      `https://127.0.0.1:${origin.port}/`,
+      'https://93.184.216.34/',
+      'https://example.com/',
+    ]);
     assert.equal(origin.connections + trap.touched, 0);
     assert.equal(job.stats().ioUsage, 0);
   });
 
   it('fetches plain addresses that are good, without any credential', async () => {
     const { origin, trap, proxy } = await setup(good);
-    const job = cleanup.add(proxy.open({ source: parseSource(`http://user:password@127.0.0.1:${origin.port}/a`), limits: { maxBytes: 1e10 } }));
+    const job = cleanup.add(
+      proxy.open({
+        source: parseSource(`http://user:password@127.0.0.1:${origin.port}/a`),
+        limits: { maxBytes: 1e10 },
+      }),
+    );
     const { authorization } = login(job);
     const headers = { 'proxy-authorization': authorization };
     assert.ok((await ask(`${origin.url}/b`, { proxy, headers })).body.equals(body));

@@ -9,10 +9,16 @@ import { random } from './random.ts';
 const cleanup = new Cleanup();
 const body = pattern(3_000_000);
 
-async function open(handler: Handler, options: ProxyOptions = {}, maxBytes = 1e10): Promise<{ origin: Origin; proxy: SourceProxy; job: JobSource }> {
+async function open(
+  handler: Handler,
+  options: ProxyOptions = {},
+  maxBytes = 1e10,
+): Promise<{ origin: Origin; proxy: SourceProxy; job: JobSource }> {
   const origin = cleanup.add(await startOrigin(handler));
   const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }], ...options }));
-  const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/dir/file.mp4?token=abc`), limits: { maxBytes } }));
+  const job = cleanup.add(
+    proxy.open({ source: parseSource(`${origin.url}/dir/file.mp4?token=abc`), limits: { maxBytes } }),
+  );
   return { origin, proxy, job };
 }
 
@@ -20,11 +26,18 @@ describe('source proxy: reading', function () {
   // A live playlist is fresh for a second, and an ended one is watched for longer.
   this.timeout(20_000);
   afterEach(() => cleanup.run());
-  const file: Handler = (request, response) => sendFile(body, request, response, { 'content-type': 'video/mp4', 'last-modified': 'Sat, 21 Nov 2026 08:00:00 GMT' });
+  const file: Handler = (request, response) =>
+    sendFile(body, request, response, {
+      'content-type': 'video/mp4',
+      'last-modified': 'Sat, 21 Nov 2026 08:00:00 GMT',
+    });
 
   it('gives each tool an address with a secret and the file name', async () => {
     const { job, proxy } = await open(file);
-    assert.match(job.address('ffprobe'), new RegExp(`^http://127\\.0\\.0\\.1:${proxy.port}/[0-9a-f]{32}/ffprobe/file\\.mp4$`));
+    assert.match(
+      job.address('ffprobe'),
+      new RegExp(`^http://127\\.0\\.0\\.1:${proxy.port}/[0-9a-f]{32}/ffprobe/file\\.mp4$`),
+    );
     const other = proxy.open({ source: parseSource('https://example.com/'), limits: { maxBytes: 1 } });
     assert.match(other.address('mediainfo'), /\/mediainfo\/source$/);
     assert.notEqual(other.address('x').split('/')[3], job.address('x').split('/')[3]);
@@ -82,7 +95,9 @@ describe('source proxy: reading', function () {
     const { job, origin, proxy } = await open(file);
     await ask(job.address('a'));
     const before = origin.connections;
-    const again = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/other.mp4`), limits: { maxBytes: 1e10 } }));
+    const again = cleanup.add(
+      proxy.open({ source: parseSource(`${origin.url}/other.mp4`), limits: { maxBytes: 1e10 } }),
+    );
     assert.ok((await ask(again.address('a'))).body.equals(body));
     assert.equal(origin.connections, before);
     assert.equal(again.stats().connections, 0);
@@ -91,7 +106,13 @@ describe('source proxy: reading', function () {
   it('does not share connections with a job for which the guard decides otherwise', async () => {
     const { job, origin, proxy } = await open(file, { allow: [] });
     job.close();
-    const allowed = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a`), allow: [{ cidr: '127.0.0.0/8' }], limits: { maxBytes: 1e10 } }));
+    const allowed = cleanup.add(
+      proxy.open({
+        source: parseSource(`${origin.url}/a`),
+        allow: [{ cidr: '127.0.0.0/8' }],
+        limits: { maxBytes: 1e10 },
+      }),
+    );
     assert.equal((await ask(allowed.address('a'), { range: 'bytes=0-9' })).status, 206);
     const not = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/a`), limits: { maxBytes: 1e10 } }));
     assert.equal((await ask(not.address('a'))).status, 403);
@@ -108,7 +129,12 @@ describe('source proxy: reading', function () {
     let version = 0;
     const { job, origin } = await open((request, response, path) => {
       const end = path.includes('ended') ? '#EXT-X-ENDLIST\n' : '';
-      sendFile(Buffer.from(`#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:${++version}\n#EXTINF:1,\na.ts\n${end}`), request, response, { etag: `"${version}"` });
+      sendFile(
+        Buffer.from(`#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:${++version}\n#EXTINF:1,\na.ts\n${end}`),
+        request,
+        response,
+        { etag: `"${version}"` },
+      );
     });
     const live = job.address('a').replace('file.mp4', 'live');
     const first = await ask(live);
@@ -156,7 +182,9 @@ describe('source proxy: reading', function () {
   });
 
   it('reads an origin without ranges once for both tools, and offers none itself', async () => {
-    const { job, origin } = await open((_request, response) => response.writeHead(200, { 'content-length': body.length }).end(body));
+    const { job, origin } = await open((_request, response) =>
+      response.writeHead(200, { 'content-length': body.length }).end(body),
+    );
     const replies = await Promise.all(['a', 'b'].map((tool) => ask(job.address(tool), { range: 'bytes=0-' })));
     for (const reply of replies) {
       assert.equal(reply.status, 200);
@@ -168,7 +196,10 @@ describe('source proxy: reading', function () {
   });
 
   it('begins again, but not for ever, where such an origin is read more often than its bytes are kept', async () => {
-    const { job } = await open((_request, response) => response.writeHead(200, { 'content-length': body.length }).end(body), { cacheBytes: 1 << 20 });
+    const { job } = await open(
+      (_request, response) => response.writeHead(200, { 'content-length': body.length }).end(body),
+      { cacheBytes: 1 << 20 },
+    );
     for (let i = 0; i < 5; i++) assert.ok((await ask(job.address('a'))).body.equals(body), `reading ${i}`);
     assert.equal((await ask(job.address('a'))).status, 502);
   });
@@ -186,7 +217,9 @@ describe('source proxy: reading', function () {
   });
 
   it('passes an encoded body on as it is, and says so', async () => {
-    const { job } = await open((request, response) => sendFile(body, request, response, { 'content-encoding': 'gzip' }));
+    const { job } = await open((request, response) =>
+      sendFile(body, request, response, { 'content-encoding': 'gzip' }),
+    );
     const reply = await ask(job.address('a'));
     assert.equal(reply.headers['content-encoding'], 'gzip');
     assert.ok(reply.body.equals(body));
@@ -199,7 +232,11 @@ describe('source proxy: reading', function () {
       if (from > 0 && broken < 3) {
         broken++;
         const [, a = '0', b = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
-        response.writeHead(206, { 'content-length': Number(b) - Number(a) + 1, 'content-range': `bytes ${a}-${b}/${body.length}`, etag: '"one"' });
+        response.writeHead(206, {
+          'content-length': Number(b) - Number(a) + 1,
+          'content-range': `bytes ${a}-${b}/${body.length}`,
+          etag: '"one"',
+        });
         response.write(body.subarray(from, from + 10_000), () => response.destroy());
       } else {
         sendFile(body, request, response);
@@ -235,7 +272,9 @@ describe('source proxy: reading', function () {
     const { job, origin } = await open((request, response) => {
       const [, a = '0', b = '0'] = /(\d+)-(\d+)/.exec(request.headers.range!)!;
       const length = Number(b) - Number(a) + 1;
-      response.writeHead(206, { 'content-length': length, 'content-range': `bytes ${a}-${b}/${big}` }).end(Buffer.alloc(length));
+      response
+        .writeHead(206, { 'content-length': length, 'content-range': `bytes ${a}-${b}/${big}` })
+        .end(Buffer.alloc(length));
     });
     const reply = await ask(job.address('a'), { range: 'bytes=0-99999' });
     assert.equal(reply.body.length, 100_000);

@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { pageSize } from '../../src/source/cache.ts';
 import { demandedRun, firstWindow, nextRun, widened, type Reading } from '../../src/source/read_ahead.ts';
 
-const reading = (start: number, at: number, window = firstWindow, pages = 1000): Reading => ({ start: start * pageSize, at: at * pageSize, end: pages * pageSize, window });
-const have = (...pages: number[]) => (page: number): boolean => pages.includes(page);
+const reading = (start: number, at: number, window = firstWindow, pages = 1000): Reading => ({
+  start: start * pageSize,
+  at: at * pageSize,
+  end: pages * pageSize,
+  window,
+});
+const have =
+  (...pages: number[]) =>
+  (page: number): boolean =>
+    pages.includes(page);
 const to = (count: number): number[] => Array.from({ length: count }, (_value, i) => i);
 
 describe('what is fetched next', () => {
@@ -30,7 +38,10 @@ describe('what is fetched next', () => {
     assert.deepEqual(nextRun([reading(0, 4, firstWindow, 10)], [], have(...to(9))), { first: 9, count: 1 });
   });
   it('fetches first what the format says', () => {
-    assert.deepEqual(nextRun([reading(0, 4)], [{ from: 900 * pageSize + 5, to: 900 * pageSize + 10 }], have(...to(4))), { first: 900, count: 1 });
+    assert.deepEqual(
+      nextRun([reading(0, 4)], [{ from: 900 * pageSize + 5, to: 900 * pageSize + 10 }], have(...to(4))),
+      { first: 900, count: 1 },
+    );
     assert.deepEqual(nextRun([], [{ from: 5, to: pageSize + 1 }], have(0)), { first: 1, count: 1 });
   });
   it('widens a window to three megabytes and no further', () => {

@@ -40,16 +40,33 @@ describe('redactUrl', () => {
 
 describe('redactor', () => {
   const redact = redactor(parseSource(`s3://AKIAIOSFODNN7EXAMPLE:${secret}@bucket/k.mp4`));
-  for (const form of [secret, encodeURIComponent(secret), encodeURIComponent(secret).replace(/%../g, (c) => c.toLowerCase()), secret.replaceAll('/', '\\/'), 'AKIAIOSFODNN7EXAMPLE']) {
-    it(`strikes out ${form.slice(0, 30)}…`, () => assert.equal(redact(`before ${form} after`), 'before REDACTED after'));
+  for (const form of [
+    secret,
+    encodeURIComponent(secret),
+    encodeURIComponent(secret).replace(/%../g, (c) => c.toLowerCase()),
+    secret.replaceAll('/', '\\/'),
+    'AKIAIOSFODNN7EXAMPLE',
+  ]) {
+    it(`strikes out ${form.slice(0, 30)}…`, () =>
+      assert.equal(redact(`before ${form} after`), 'before REDACTED after'));
   }
   it('strikes out a basic credential in all its forms', () => {
     const basic = redactor(parseSource('https://someone:p%22ss%26w%2Frd@example.com/a?token=0123456789abcdef'));
-    const text = ['p"ss&w/rd', 'p%22ss%26w%2Frd', JSON.stringify('p"ss&w/rd'), 'p&quot;ss&amp;w/rd', Buffer.from('someone:p"ss&w/rd').toString('base64'), '0123456789abcdef'].join(' ');
+    const text = [
+      'p"ss&w/rd',
+      'p%22ss%26w%2Frd',
+      JSON.stringify('p"ss&w/rd'),
+      'p&quot;ss&amp;w/rd',
+      Buffer.from('someone:p"ss&w/rd').toString('base64'),
+      '0123456789abcdef',
+    ].join(' ');
     assert.equal(basic(text), 'REDACTED REDACTED "REDACTED" REDACTED REDACTED REDACTED');
   });
   it('takes user info out of any address', () => {
-    assert.equal(redact('{"u":"https://a:b@h/x","v":"https:\\/\\/a:b@h\\/x"}'), '{"u":"https://h/x","v":"https:\\/\\/h\\/x"}');
+    assert.equal(
+      redact('{"u":"https://a:b@h/x","v":"https:\\/\\/a:b@h\\/x"}'),
+      '{"u":"https://h/x","v":"https:\\/\\/h\\/x"}',
+    );
   });
   it('leaves everything else alone, and a short password out of it', () => {
     const text = '{"format":{"format_name":"mov"},"a":"x@y"}';

@@ -25,7 +25,8 @@ describe('sources that are no web addresses', function () {
     it(`${scheme}: an address that is not allowed is never connected to`, async () => {
       const peer = cleanup.add(await listen(() => {}));
       const job = await open(`${scheme}://127.0.0.1:${peer.port}/a/b.mp4`);
-      if (scheme.startsWith('rtsp')) assert.equal((await askRtsp(job.address('ffprobe'), 'DESCRIBE'))?.start, 'RTSP/1.0 403 Forbidden');
+      if (scheme.startsWith('rtsp'))
+        assert.equal((await askRtsp(job.address('ffprobe'), 'DESCRIBE'))?.start, 'RTSP/1.0 403 Forbidden');
       else assert.equal((await ask(job.address('mediainfo'))).status, 403);
       assert.equal(job.stats().failure?.code, 'refused');
       assert.equal(peer.connections, 0);
@@ -33,22 +34,35 @@ describe('sources that are no web addresses', function () {
   }
 
   it('the address of a tool holds no login, no query and no stream key', async () => {
-    for (const url of ['rtmp://user:password@example.com/live/streamkey?sign=value', 'rtsp://user:password@example.com/cam?token=value', 'srt://example.com:9000?passphrase=verysecret&streamid=value', 'ftp://user:password@example.com/file.mp4']) {
+    for (const url of [
+      'rtmp://user:password@example.com/live/streamkey?sign=value',
+      'rtsp://user:password@example.com/cam?token=value',
+      'srt://example.com:9000?passphrase=verysecret&streamid=value',
+      'ftp://user:password@example.com/file.mp4',
+    ]) {
       const job = await open(url);
       for (const tool of ['ffprobe', 'mediainfo']) {
         const address = job.address(tool);
-        assert.match(address, /^(?:http|rtsp):\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/\w+\/(?:stream(?:\.\w+)?|file\.mp4)$/);
+        assert.match(
+          address,
+          /^(?:http|rtsp):\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/\w+\/(?:stream(?:\.\w+)?|file\.mp4)$/,
+        );
         assert.equal(job.redact(address), url.replace('user:password@', '').replace(/=[^&]*/g, '=REDACTED'), address);
       }
     }
   });
 
   it('a server that says nothing makes the stream offline', async () => {
-    const peer = cleanup.add(await listen((socket) => {
-      // A good RTMP greeting, and then nothing.
-      socket.once('data', () => socket.write(Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)])));
-    }));
-    const job = await open(`rtmp://127.0.0.1:${peer.port}/live/cam`, { allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 300 });
+    const peer = cleanup.add(
+      await listen((socket) => {
+        // A good RTMP greeting, and then nothing.
+        socket.once('data', () => socket.write(Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)])));
+      }),
+    );
+    const job = await open(`rtmp://127.0.0.1:${peer.port}/live/cam`, {
+      allow: [{ cidr: '127.0.0.1/32' }],
+      offlineMs: 300,
+    });
     const { status, body } = await ask(job.address('ffprobe'));
     assert.deepEqual([status, body.toString()], [404, 'The stream is offline: the host sends nothing.']);
     assert.equal(job.stats().failure?.code, 'origin-unreachable');
@@ -57,7 +71,11 @@ describe('sources that are no web addresses', function () {
   it('a server of another protocol is told apart, whatever it says', async () => {
     const peer = cleanup.add(await listen((socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n<html>')));
     for (const scheme of ['rtmp', 'rtsp', 'ftp']) {
-      const job = await open(`${scheme}://127.0.0.1:${peer.port}/live/cam`, { allow: [{ cidr: '127.0.0.1/32' }], idleTimeoutMs: 500, offlineMs: 500 });
+      const job = await open(`${scheme}://127.0.0.1:${peer.port}/live/cam`, {
+        allow: [{ cidr: '127.0.0.1/32' }],
+        idleTimeoutMs: 500,
+        offlineMs: 500,
+      });
       if (scheme === 'rtsp') await askRtsp(job.address('ffprobe'), 'DESCRIBE');
       else {
         const { status } = await ask(job.address('mediainfo'));
@@ -68,13 +86,24 @@ describe('sources that are no web addresses', function () {
   });
 
   /** An FTP server that names a port of another service of its machine for the file. */
-  const ftpNaming = (port: number) => listen((socket) => {
-    const replies: Record<string, string> = { USER: '230 in', TYPE: '200 ok', SIZE: '213 100', MDTM: '500 no', EPSV: `229 ok (|||${port}|)` };
-    socket.write('220 ready\r\n');
-    socket.on('data', (bytes) => {
-      for (const line of bytes.toString().split('\r\n').filter((text) => text !== '')) socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
+  const ftpNaming = (port: number) =>
+    listen((socket) => {
+      const replies: Record<string, string> = {
+        USER: '230 in',
+        TYPE: '200 ok',
+        SIZE: '213 100',
+        MDTM: '500 no',
+        EPSV: `229 ok (|||${port}|)`,
+      };
+      socket.write('220 ready\r\n');
+      socket.on('data', (bytes) => {
+        for (const line of bytes
+          .toString()
+          .split('\r\n')
+          .filter((text) => text !== ''))
+          socket.write(`${replies[line.split(' ')[0]!] ?? '425 no'}\r\n`);
+      });
     });
-  });
 
   it('ftp: an exception for the port of the commands opens no other port of the host', async () => {
     const service = cleanup.add(await listen((socket) => void socket.end('secret')));
@@ -82,7 +111,10 @@ describe('sources that are no web addresses', function () {
     const url = `ftp://127.0.0.1:${liar.port}/a.mp4`;
     const job = await open(url, { allow: [{ cidr: '127.0.0.1/32', port: liar.port }] });
     assert.equal((await ask(job.address('mediainfo'))).status, 403);
-    assert.deepEqual([job.stats().failure?.code, job.stats().failure?.message], ['refused', `the FTP server names data port ${service.port}, which is not allowed on this host`]);
+    assert.deepEqual(
+      [job.stats().failure?.code, job.stats().failure?.message],
+      ['refused', `the FTP server names data port ${service.port}, which is not allowed on this host`],
+    );
     assert.equal(service.connections, 0);
     const both = await open(url, { allow: [liar.port, service.port].map((port) => ({ cidr: '127.0.0.1/32', port })) });
     await ask(both.address('mediainfo'));

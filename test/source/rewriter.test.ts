@@ -33,7 +33,11 @@ describe('rewriting playlists', function () {
 
   it('one that takes too long is ended with an error, and the next one is served', async () => {
     const rewriter = cleanup.add(makeRewriter({ deadlineMs: 1 }));
-    await assert.rejects(rewriter.rewrite(manifest(heavy)), { code: 'cut', reason: 'complex', message: 'the manifest is too complex' });
+    await assert.rejects(rewriter.rewrite(manifest(heavy)), {
+      code: 'cut',
+      reason: 'complex',
+      message: 'the manifest is too complex',
+    });
     const patient = cleanup.add(makeRewriter({ deadlineMs: 40_000 }));
     await Promise.all([patient.rewrite(manifest(heavy)), patient.rewrite(manifest(heavy))]);
   });
@@ -41,21 +45,40 @@ describe('rewriting playlists', function () {
   it('more than a few that wait are refused', async () => {
     const rewriter = cleanup.add(makeRewriter({ mostWaiting: 1 }));
     const results = await Promise.allSettled([1, 2, 3].map(() => rewriter.rewrite(manifest(heavy))));
-    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'fulfilled', 'rejected']);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'rejected'],
+    );
   });
 
   it('its own limits are told through the thread', async () => {
     const final = `http://host/${'p'.repeat(8000)}/`;
     const rewriter = cleanup.add(makeRewriter());
-    await assert.rejects(rewriter.rewrite({ ...manifest(`<MPD>${filled('<SegmentURL media="/"/>', 1 << 20)}`), place: { requested: final, final } }), { reason: 'limit', message: 'The playlist holds too many addresses.' });
+    await assert.rejects(
+      rewriter.rewrite({
+        ...manifest(`<MPD>${filled('<SegmentURL media="/"/>', 1 << 20)}`),
+        place: { requested: final, final },
+      }),
+      { reason: 'limit', message: 'The playlist holds too many addresses.' },
+    );
   });
 
   it('the tool whose playlist took too long is named with the reason', async () => {
-    const origin = cleanup.add(await startOrigin((_request, response) => void response.writeHead(200, { 'content-type': 'application/dash+xml' }).end(heavy)));
+    const origin = cleanup.add(
+      await startOrigin(
+        (_request, response) => void response.writeHead(200, { 'content-type': 'application/dash+xml' }).end(heavy),
+      ),
+    );
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], rewriter: { deadlineMs: 1 } }));
-    const job = cleanup.add(proxy.open({ source: parseSource(`${origin.url}/m.mpd`), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }));
+    const job = cleanup.add(
+      proxy.open({ source: parseSource(`${origin.url}/m.mpd`), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }),
+    );
     const { status, body } = await ask(job.address('ffprobe'), { deadlineMs: 30_000 });
     assert.deepEqual([status, body.toString()], [502, 'the manifest is too complex']);
-    assert.deepEqual(job.stats().failures['ffprobe'], { code: 'cut', reason: 'complex', message: 'the manifest is too complex' });
+    assert.deepEqual(job.stats().failures['ffprobe'], {
+      code: 'cut',
+      reason: 'complex',
+      message: 'the manifest is too complex',
+    });
   });
 });

@@ -28,14 +28,29 @@ describe('rtmp: addresses', () => {
 
 describe('rtmp: messages', () => {
   it('values come back as they went', () => {
-    const values: Amf[] = ['connect', 1, { a: true, b: null, c: 'ü', list: ['x', 2] }, undefined, false, 'l'.repeat(70_000)];
+    const values: Amf[] = [
+      'connect',
+      1,
+      { a: true, b: null, c: 'ü', list: ['x', 2] },
+      undefined,
+      false,
+      'l'.repeat(70_000),
+    ];
     assert.equal(JSON.stringify(decodeAmf(encodeAmf(...values))), JSON.stringify(values));
   });
 
   it('cut, endless and deep values are errors, not loops', () => {
     const nested = Buffer.concat(Array.from({ length: 1000 }, () => Buffer.from([3, 0, 1, 0x61])));
     const list = Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 5]);
-    for (const bad of [nested, list, Buffer.from([2, 0xff, 0xff, 1]), Buffer.from([0, 1]), Buffer.from([3, 0, 1, 0x61]), Buffer.from([0x11])]) assert.throws(() => decodeAmf(bad), RangeError);
+    for (const bad of [
+      nested,
+      list,
+      Buffer.from([2, 0xff, 0xff, 1]),
+      Buffer.from([0, 1]),
+      Buffer.from([3, 0, 1, 0x61]),
+      Buffer.from([0x11]),
+    ])
+      assert.throws(() => decodeAmf(bad), RangeError);
   });
 
   const read = (reader: ChunkReader, bytes: Buffer, step = bytes.length): Message[] => {
@@ -46,10 +61,21 @@ describe('rtmp: messages', () => {
 
   it('are put together from chunks, in whatever pieces they come', () => {
     const body = Buffer.from(Array.from({ length: 1000 }, (_, i) => i & 255));
-    const bytes = Buffer.concat([encodeMessage(3, 20, 0, body), encodeMessage(8, 9, 1, body.subarray(0, 128)), encodeMessage(8, 9, 1, Buffer.alloc(0))]);
+    const bytes = Buffer.concat([
+      encodeMessage(3, 20, 0, body),
+      encodeMessage(8, 9, 1, body.subarray(0, 128)),
+      encodeMessage(8, 9, 1, Buffer.alloc(0)),
+    ]);
     for (const step of [1, 7, 129, bytes.length]) {
       const found = read(new ChunkReader(), bytes, step);
-      assert.deepEqual(found.map(({ type, stream, body: { length } }) => [type, stream, length]), [[20, 0, 1000], [9, 1, 128], [9, 1, 0]]);
+      assert.deepEqual(
+        found.map(({ type, stream, body: { length } }) => [type, stream, length]),
+        [
+          [20, 0, 1000],
+          [9, 1, 128],
+          [9, 1, 0],
+        ],
+      );
       assert.ok(found[0]!.body.equals(body));
     }
   });
@@ -62,16 +88,24 @@ describe('rtmp: messages', () => {
       Buffer.from('c444', 'hex'), // +5 again
       Buffer.from('04ffffff00000108010000000100000045', 'hex'), // 0x01000000
     ]);
-    assert.deepEqual(read(new ChunkReader(), chunks).map(({ timestamp }) => timestamp), [100, 110, 115, 120, 0x01000000]);
+    assert.deepEqual(
+      read(new ChunkReader(), chunks).map(({ timestamp }) => timestamp),
+      [100, 110, 115, 120, 0x01000000],
+    );
   });
 
   it('what cannot be is refused: no beginning, endless lengths, too many channels', () => {
     assert.throws(() => read(new ChunkReader(), Buffer.from([0xc4, 1])));
     assert.throws(() => read(new ChunkReader(), Buffer.from('04000000ffffff080100000041', 'hex')));
     const reader = new ChunkReader();
-    const start = (id: number): Buffer => Buffer.concat([Buffer.from([0, id]), Buffer.from('0000000001000801000000', 'hex'), Buffer.alloc(128)]);
-    assert.throws(() => { for (let id = 0; id < 100; id++) read(reader, start(id)); });
-    assert.throws(() => { new ChunkReader().chunkSize = 0; });
+    const start = (id: number): Buffer =>
+      Buffer.concat([Buffer.from([0, id]), Buffer.from('0000000001000801000000', 'hex'), Buffer.alloc(128)]);
+    assert.throws(() => {
+      for (let id = 0; id < 100; id++) read(reader, start(id));
+    });
+    assert.throws(() => {
+      new ChunkReader().chunkSize = 0;
+    });
   });
 
   /** A message of video whose body is not whole, in chunks of the size that is set. */
@@ -83,14 +117,15 @@ describe('rtmp: messages', () => {
     return Buffer.concat([head, body.subarray(0, sent + Math.ceil(sent / chunk) - 1)]);
   };
 
-  it('one long chunk in small pieces takes time in proportion to its length', () => assertLinear('chunk', 1 << 20, (size) => {
-    const bytes = unfinished(8 << 20, 8 << 20, size);
-    return () => {
-      const reader = new ChunkReader();
-      reader.chunkSize = 8 << 20;
-      assert.deepEqual(read(reader, bytes, 1000), []);
-    };
-  })).timeout(60_000);
+  it('one long chunk in small pieces takes time in proportion to its length', () =>
+    assertLinear('chunk', 1 << 20, (size) => {
+      const bytes = unfinished(8 << 20, 8 << 20, size);
+      return () => {
+        const reader = new ChunkReader();
+        reader.chunkSize = 8 << 20;
+        assert.deepEqual(read(reader, bytes, 1000), []);
+      };
+    })).timeout(60_000);
 
   it('a message in chunks of one byte is held in a few buffers, not in one for each byte', () => {
     setFlagsFromString('--expose-gc');
@@ -104,7 +139,10 @@ describe('rtmp: messages', () => {
     assert.deepEqual(read(reader, bytes), []);
     collect();
     const held = process.memoryUsage().heapUsed - before;
-    assert.deepEqual(read(reader, Buffer.from([0xc5, 7])).map(({ body }) => [body.length, body.at(-1)]), [[length + 1, 7]]);
+    assert.deepEqual(
+      read(reader, Buffer.from([0xc5, 7])).map(({ body }) => [body.length, body.at(-1)]),
+      [[length + 1, 7]],
+    );
     assert.ok(held < 16 << 20, `${held} bytes of heap`);
   }).timeout(20_000);
 
@@ -112,18 +150,42 @@ describe('rtmp: messages', () => {
     const start = Buffer.from('05000000000102090100000041', 'hex');
     const reader = new ChunkReader();
     reader.chunkSize = 1;
-    const head = (channel: number, length: number): Buffer => Buffer.from([channel, 0, 0, 0, 0, 0, length, 9, 1, 0, 0, 0]);
-    const bytes = Buffer.concat([head(5, 2), Buffer.from('a'), head(6, 2), Buffer.from('x'), Buffer.from([0xc5, 0x62]), Buffer.from([0xc6, 0x79])]);
-    assert.deepEqual(read(reader, bytes, 1).map(({ body }) => body.toString()), ['ab', 'xy']);
+    const head = (channel: number, length: number): Buffer =>
+      Buffer.from([channel, 0, 0, 0, 0, 0, length, 9, 1, 0, 0, 0]);
+    const bytes = Buffer.concat([
+      head(5, 2),
+      Buffer.from('a'),
+      head(6, 2),
+      Buffer.from('x'),
+      Buffer.from([0xc5, 0x62]),
+      Buffer.from([0xc6, 0x79]),
+    ]);
+    assert.deepEqual(
+      read(reader, bytes, 1).map(({ body }) => body.toString()),
+      ['ab', 'xy'],
+    );
     read(reader, start);
     reader.abort(5);
-    assert.deepEqual(read(reader, bytes, 3).map(({ body }) => body.toString()), ['ab', 'xy']);
+    assert.deepEqual(
+      read(reader, bytes, 3).map(({ body }) => body.toString()),
+      ['ab', 'xy'],
+    );
   });
 
   it('become FLV, aggregated ones one by one', () => {
     assert.equal(flvHeader(true, true).toString('hex'), '464c5601050000000900000000');
     assert.equal(flvTag(9, 0x12345678, Buffer.from('ab')).toString('hex'), '090000023456781200000061620000000d');
-    const body = Buffer.concat([flvTag(8, 1000, Buffer.from('a')), flvTag(9, 1040, Buffer.from('bc')), Buffer.from([9, 0, 1])]);
-    assert.deepEqual([...aggregated(body, 5)].map(({ type, timestamp, body: { length } }) => [type, timestamp, length]), [[8, 5, 1], [9, 45, 2]]);
+    const body = Buffer.concat([
+      flvTag(8, 1000, Buffer.from('a')),
+      flvTag(9, 1040, Buffer.from('bc')),
+      Buffer.from([9, 0, 1]),
+    ]);
+    assert.deepEqual(
+      [...aggregated(body, 5)].map(({ type, timestamp, body: { length } }) => [type, timestamp, length]),
+      [
+        [8, 5, 1],
+        [9, 45, 2],
+      ],
+    );
   });
 });

@@ -21,7 +21,13 @@ describe('rtmp: what a host may send', function () {
   async function open(serve: (socket: Socket) => void, maxBytes = 1e9): Promise<JobSource> {
     const server = cleanup.add(await listen(serve));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 50_000 }));
-    return cleanup.add(proxy.open({ source: parseSource(`rtmp://127.0.0.1:${server.port}/live/cam`), limits: { maxBytes }, live: ['ffprobe'] }));
+    return cleanup.add(
+      proxy.open({
+        source: parseSource(`rtmp://127.0.0.1:${server.port}/live/cam`),
+        limits: { maxBytes },
+        live: ['ffprobe'],
+      }),
+    );
   }
   const read = (job: JobSource): Promise<Reply> => ask(job.address('ffprobe'), { deadlineMs: 50_000 });
 
@@ -33,7 +39,10 @@ describe('rtmp: what a host may send', function () {
     assert.equal(job.stats().ioUsage, talk.length);
   });
 
-  for (const [what, first] of [['before any media', Buffer.alloc(0)], ['after the first media', frame]] as const) {
+  for (const [what, first] of [
+    ['before any media', Buffer.alloc(0)],
+    ['after the first media', frame],
+  ] as const) {
     it(`messages that are none of media end at the limit of the request, ${what}`, async () => {
       const job = await open((socket) => {
         const more = (): void => {
@@ -49,7 +58,9 @@ describe('rtmp: what a host may send', function () {
 
   it('a host that sends pings and reads no answers is left, before the answers fill the memory', async () => {
     const pings = Buffer.concat([Buffer.from('020000000000060400000000', 'hex'), Buffer.from([0, 6, 0, 0, 0, 1])]);
-    const again = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.concat([Buffer.from([0xc2]), Buffer.from([0, 6, 0, 0, 0, 1])])));
+    const again = Buffer.concat(
+      Array.from({ length: 10_000 }, () => Buffer.concat([Buffer.from([0xc2]), Buffer.from([0, 6, 0, 0, 0, 1])])),
+    );
     const job = await open((socket) => {
       socket.pause();
       const more = (): void => {

@@ -28,7 +28,13 @@ describe('rtsp: what a tool and a server may send', function () {
   async function open(serve: (socket: Socket) => void): Promise<JobSource> {
     const server = cleanup.add(await listen(serve));
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], idleTimeoutMs: 50_000 }));
-    return cleanup.add(proxy.open({ source: parseSource(`rtsp://127.0.0.1:${server.port}/cam`), limits: { maxBytes: 1e9 }, live: ['ffprobe'] }));
+    return cleanup.add(
+      proxy.open({
+        source: parseSource(`rtsp://127.0.0.1:${server.port}/cam`),
+        limits: { maxBytes: 1e9 },
+        live: ['ffprobe'],
+      }),
+    );
   }
 
   it('a tool that sends more requests than can wait loses its connection', async () => {
@@ -42,17 +48,26 @@ describe('rtsp: what a tool and a server may send', function () {
   });
 
   it('requests up to the limit are answered in their order', async () => {
-    const job = await open((socket) => void socket.on('data', (bytes) => {
-      for (const [, sequence] of bytes.toString().matchAll(/CSeq: (\d+)/g)) socket.write(`RTSP/1.0 200 OK\r\nCSeq: ${sequence}\r\n\r\n`);
-    }));
+    const job = await open(
+      (socket) =>
+        void socket.on('data', (bytes) => {
+          for (const [, sequence] of bytes.toString().matchAll(/CSeq: (\d+)/g))
+            socket.write(`RTSP/1.0 200 OK\r\nCSeq: ${sequence}\r\n\r\n`);
+        }),
+    );
     const address = job.address('ffprobe');
     const tool = connect({ host: '127.0.0.1', port: Number(new URL(address.replace('rtsp:', 'http:')).port) });
     cleanup.add({ close: () => tool.destroy() });
-    tool.write(Array.from({ length: 32 }, (_, i) => `OPTIONS ${address} RTSP/1.0\r\nCSeq: ${100 + i}\r\n\r\n`).join(''));
+    tool.write(
+      Array.from({ length: 32 }, (_, i) => `OPTIONS ${address} RTSP/1.0\r\nCSeq: ${100 + i}\r\n\r\n`).join(''),
+    );
     let text = '';
     const signal = AbortSignal.timeout(20_000);
     while (!text.includes('CSeq: 131')) text += String((await once(tool, 'data', { signal }))[0]);
-    assert.deepEqual([...text.matchAll(/CSeq: (\d+)/g)].map(([, sequence]) => Number(sequence)), Array.from({ length: 32 }, (_, i) => 100 + i));
+    assert.deepEqual(
+      [...text.matchAll(/CSeq: (\d+)/g)].map(([, sequence]) => Number(sequence)),
+      Array.from({ length: 32 }, (_, i) => 100 + i),
+    );
   });
 
   it('a server that asks and reads no answers is left, before the answers fill the memory', async () => {
@@ -77,7 +92,11 @@ describe('rtsp: what a tool and a server may send', function () {
       return socket;
     };
     const context = { source, dial, count: { request() {}, bytes() {} }, idleMs: 50_000 } as unknown as RelayContext;
-    const made = new RtspUpstream(context, () => {}, () => {});
+    const made = new RtspUpstream(
+      context,
+      () => {},
+      () => {},
+    );
     cleanup.add({ close: () => made.close() });
     return { made, sockets };
   }

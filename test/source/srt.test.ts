@@ -20,7 +20,10 @@ describe('srt: the order of packets', () => {
 
   it('goes on over the end of the numbers', () => {
     const order = new PacketOrder<number>(0x7ffffffe);
-    assert.deepEqual([order.add(0x7ffffffe, 1), order.add(0, 3), order.add(0x7fffffff, 2)].map(({ ready }) => ready), [[1], [], [2, 3]]);
+    assert.deepEqual(
+      [order.add(0x7ffffffe, 1), order.add(0, 3), order.add(0x7fffffff, 2)].map(({ ready }) => ready),
+      [[1], [], [2, 3]],
+    );
     assert.equal(seqDistance(0, 0x7fffffff), 1);
   });
 
@@ -85,8 +88,14 @@ describe('srt: keys', () => {
     const keyOf = keysOf('a good passphrase');
     const salts = Array.from({ length: 20 }, (_, i) => Buffer.alloc(16, i));
     const first = salts.map((salt) => keyOf(salt, 16));
-    assert.deepEqual(first.map((key) => key !== undefined), salts.map((_, i) => i < 8));
-    assert.deepEqual(salts.map((salt, i) => keyOf(salt, 16) === first[i]), salts.map(() => true));
+    assert.deepEqual(
+      first.map((key) => key !== undefined),
+      salts.map((_, i) => i < 8),
+    );
+    assert.deepEqual(
+      salts.map((salt, i) => keyOf(salt, 16) === first[i]),
+      salts.map(() => true),
+    );
     const { message } = await makeKeys(keysOf('a good passphrase'), 16);
     assert.equal(await openKeys(keyOf, message), undefined, 'a ninth salt');
     await Promise.all(first);
@@ -96,17 +105,25 @@ describe('srt: keys', () => {
     const { message } = await makeKeys(keysOf('a good passphrase'), 16);
     const odd = Buffer.from(message);
     odd[8] = 4;
-    for (const bad of [Buffer.alloc(0), message.subarray(0, 40), odd]) assert.equal(await openKeys(keysOf('a good passphrase'), bad), undefined);
+    for (const bad of [Buffer.alloc(0), message.subarray(0, 40), odd])
+      assert.equal(await openKeys(keysOf('a good passphrase'), bad), undefined);
   });
 });
 
 describe('srt: what stands in packets and addresses', () => {
   it('cut packets and handshakes are none', () => {
     assert.equal(readPacket(Buffer.alloc(15)), undefined);
-    assert.deepEqual([readPacket(Buffer.alloc(2048))?.kind, readPacket(Buffer.alloc(2049))], ['data', undefined], 'a datagram that is longer than any packet');
+    assert.deepEqual(
+      [readPacket(Buffer.alloc(2048))?.kind, readPacket(Buffer.alloc(2049))],
+      ['data', undefined],
+      'a datagram that is longer than any packet',
+    );
     assert.equal(readHandshake(Buffer.alloc(47)), undefined);
     const long = Buffer.concat([Buffer.alloc(48), Buffer.from([0, 5, 0xff, 0xff, 1, 2])]);
-    assert.deepEqual(readHandshake(long)?.extensions.map(({ type, body }) => [type, body.length]), [[5, 2]]);
+    assert.deepEqual(
+      readHandshake(long)?.extensions.map(({ type, body }) => [type, body.length]),
+      [[5, 2]],
+    );
   });
 
   it('a stream id stands in words turned round', () => {
@@ -115,11 +132,15 @@ describe('srt: what stands in packets and addresses', () => {
 
   const cases: [query: string, found: object][] = [
     ['', { latencyMs: 120 }],
-    ['?streamid=read%3Alive&passphrase=abcdefghij', { streamId: 'read:live', passphrase: 'abcdefghij', latencyMs: 120 }],
+    [
+      '?streamid=read%3Alive&passphrase=abcdefghij',
+      { streamId: 'read:live', passphrase: 'abcdefghij', latencyMs: 120 },
+    ],
     ['?latency=200', { latencyMs: 200 }],
     ['?latency=200000', { latencyMs: 200 }],
     ['?latency=nonsense&pbkeylen=24', { latencyMs: 120, keyLength: 24 }],
     ['?latency=99999999999&pbkeylen=17', { latencyMs: 10_000 }],
   ];
-  for (const [query, found] of cases) it(`srt://host:1${query}`, () => assert.deepEqual(srtParameters({ url: `srt://host:1${query}` }), found));
+  for (const [query, found] of cases)
+    it(`srt://host:1${query}`, () => assert.deepEqual(srtParameters({ url: `srt://host:1${query}` }), found));
 });

@@ -28,12 +28,27 @@ describe('srt: what a host may send', function () {
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
     cleanup.add({ close: () => socket.close() });
-    const shake = { version: 5, encryption: 0, extensionField: 0x4a17, seq: firstSeq, mtu: 1500, window: 8192, socket: 7, cookie: 9, extensions: [] };
+    const shake = {
+      version: 5,
+      encryption: 0,
+      extensionField: 0x4a17,
+      seq: firstSeq,
+      mtu: 1500,
+      window: 8192,
+      socket: 7,
+      cookie: 9,
+      extensions: [],
+    };
     let sent = false;
     socket.on('message', (bytes, { port, address }) => {
       if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x80000000) return;
       const type = bytes.readUInt32BE(36);
-      socket.send(controlPacket(control.handshake, { time: 1, peer: 0, body: encodeHandshake({ ...shake, type }) }), port, address, () => {});
+      socket.send(
+        controlPacket(control.handshake, { time: 1, peer: 0, body: encodeHandshake({ ...shake, type }) }),
+        port,
+        address,
+        () => {},
+      );
       if (type !== handshakeType.conclusion || sent) return;
       sent = true;
       for (const packet of talk) socket.send(packet, port, address, () => {});
@@ -44,7 +59,9 @@ describe('srt: what a host may send', function () {
   async function open(talk: readonly Buffer[], maxBytes: number): Promise<JobSource> {
     const port = await host(talk);
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32' }], offlineMs: 5000 }));
-    return cleanup.add(proxy.open({ source: parseSource(`srt://127.0.0.1:${port}`), limits: { maxBytes }, live: ['ffprobe'] }));
+    return cleanup.add(
+      proxy.open({ source: parseSource(`srt://127.0.0.1:${port}`), limits: { maxBytes }, live: ['ffprobe'] }),
+    );
   }
 
   it('all bytes of a session count: headers, and datagrams that are none of SRT', async () => {

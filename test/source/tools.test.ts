@@ -15,10 +15,18 @@ const cleanup = new Cleanup();
 function run(tool: string, args: string[], environment: Record<string, string> = {}): Promise<string> {
   return new Promise((resolve) => {
     // A tool that fails has printed what it knows.
-    execFile(tool, args, { env: { ...process.env, ...environment }, timeout: 30_000, maxBuffer: 16 << 20 }, (_error, stdout) => resolve(stdout));
+    execFile(
+      tool,
+      args,
+      { env: { ...process.env, ...environment }, timeout: 30_000, maxBuffer: 16 << 20 },
+      (_error, stdout) => resolve(stdout),
+    );
   });
 }
-const arguments_: Record<string, string[]> = { ffprobe: ['-v', 'quiet', '-of', 'json', '-show_format', '-show_streams', '-show_error'], mediainfo: ['--Output=JSON', '--Language=raw'] };
+const arguments_: Record<string, string[]> = {
+  ffprobe: ['-v', 'quiet', '-of', 'json', '-show_format', '-show_streams', '-show_error'],
+  mediainfo: ['--Output=JSON', '--Language=raw'],
+};
 
 describe('source proxy: ffprobe and mediainfo', function () {
   this.timeout(60_000);
@@ -32,14 +40,69 @@ describe('source proxy: ffprobe and mediainfo', function () {
       this.skip();
     }
     folder = mkdtempSync(join(tmpdir(), 'source-tools-'));
-    const ffmpeg = (...args: string[]): void => void execFileSync('ffmpeg', ['-v', 'error', '-y', ...args], { cwd: folder });
+    const ffmpeg = (...args: string[]): void =>
+      void execFileSync('ffmpeg', ['-v', 'error', '-y', ...args], { cwd: folder });
     for (const name of ['hls', 'enc', 'dash']) mkdirSync(join(folder, name));
     writeFileSync(join(folder, 'enc/key.bin'), '0123456789abcdef');
     writeFileSync(join(folder, 'keys'), 'key.bin\nenc/key.bin\n00000000000000000000000000000001\n');
-    ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=160x120:rate=25:duration=6', '-f', 'lavfi', '-i', 'sine=duration=6', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '50', '-c:a', 'aac', '-threads', '1', 'last.mp4');
-    for (const [name, options] of Object.entries({ 'first.mp4': ['-movflags', '+faststart'], 'fragmented.mp4': ['-movflags', 'frag_keyframe+empty_moov'], 'a.mkv': [], 'a.ts': [] })) ffmpeg('-i', 'last.mp4', '-c', 'copy', ...options, name);
-    ffmpeg('-i', 'last.mp4', '-c', 'copy', '-hls_time', '2', '-hls_list_size', '0', '-master_pl_name', 'master.m3u8', '-hls_segment_filename', 'hls/s%d.ts', 'hls/list.m3u8');
-    ffmpeg('-i', 'last.mp4', '-c', 'copy', '-hls_time', '2', '-hls_list_size', '0', '-hls_key_info_file', 'keys', '-hls_segment_filename', 'enc/s%d.ts', 'enc/list.m3u8');
+    ffmpeg(
+      '-f',
+      'lavfi',
+      '-i',
+      'testsrc2=size=160x120:rate=25:duration=6',
+      '-f',
+      'lavfi',
+      '-i',
+      'sine=duration=6',
+      '-c:v',
+      'libx264',
+      '-preset',
+      'ultrafast',
+      '-g',
+      '50',
+      '-c:a',
+      'aac',
+      '-threads',
+      '1',
+      'last.mp4',
+    );
+    for (const [name, options] of Object.entries({
+      'first.mp4': ['-movflags', '+faststart'],
+      'fragmented.mp4': ['-movflags', 'frag_keyframe+empty_moov'],
+      'a.mkv': [],
+      'a.ts': [],
+    }))
+      ffmpeg('-i', 'last.mp4', '-c', 'copy', ...options, name);
+    ffmpeg(
+      '-i',
+      'last.mp4',
+      '-c',
+      'copy',
+      '-hls_time',
+      '2',
+      '-hls_list_size',
+      '0',
+      '-master_pl_name',
+      'master.m3u8',
+      '-hls_segment_filename',
+      'hls/s%d.ts',
+      'hls/list.m3u8',
+    );
+    ffmpeg(
+      '-i',
+      'last.mp4',
+      '-c',
+      'copy',
+      '-hls_time',
+      '2',
+      '-hls_list_size',
+      '0',
+      '-hls_key_info_file',
+      'keys',
+      '-hls_segment_filename',
+      'enc/s%d.ts',
+      'enc/list.m3u8',
+    );
     ffmpeg('-i', 'last.mp4', '-c', 'copy', '-f', 'dash', '-seg_duration', '2', 'dash/m.mpd');
     origin = await startOrigin((request, response, url) => {
       const path = url.split('?')[0]!;
@@ -55,7 +118,13 @@ describe('source proxy: ffprobe and mediainfo', function () {
         return;
       }
       let body = readFileSync(file);
-      if (path.startsWith('/absolute/')) body = Buffer.from(body.toString('latin1').replace(/^[^#\s].*$/gm, (line) => `${origin.url}${name.replace(/[^/]*$/, '')}${line}`), 'latin1');
+      if (path.startsWith('/absolute/'))
+        body = Buffer.from(
+          body
+            .toString('latin1')
+            .replace(/^[^#\s].*$/gm, (line) => `${origin.url}${name.replace(/[^/]*$/, '')}${line}`),
+          'latin1',
+        );
       sendFile(body, request, response);
     });
   });
@@ -69,21 +138,39 @@ describe('source proxy: ffprobe and mediainfo', function () {
     const proxy = cleanup.add(await startProxy({ allow: [{ cidr: '127.0.0.1/32', port: origin.port }] }));
     return cleanup.add(proxy.open({ source: parseSource(origin.url + path), limits: { maxBytes: 1e10 } }));
   }
-  const through = (job: JobSource, tool: string): Promise<string> => run(tool, [...arguments_[tool]!, job.address(tool)], job.environment(tool));
+  const through = (job: JobSource, tool: string): Promise<string> =>
+    run(tool, [...arguments_[tool]!, job.address(tool)], job.environment(tool));
 
-  for (const path of ['/first.mp4', '/last.mp4', '/fragmented.mp4', '/a.mkv', '/a.ts', '/hls/list.m3u8', '/hls/master.m3u8', '/enc/list.m3u8', '/dash/m.mpd', '/nothing.mp4']) {
+  for (const path of [
+    '/first.mp4',
+    '/last.mp4',
+    '/fragmented.mp4',
+    '/a.mkv',
+    '/a.ts',
+    '/hls/list.m3u8',
+    '/hls/master.m3u8',
+    '/enc/list.m3u8',
+    '/dash/m.mpd',
+    '/nothing.mp4',
+  ]) {
     it(`print the same of ${path}`, async () => {
       const job = await open(path);
       void job.prepare();
       const tools = Object.keys(arguments_);
-      const [bare, proxied] = [await Promise.all(tools.map((tool) => run(tool, [...arguments_[tool]!, origin.url + path]))), await Promise.all(tools.map((tool) => through(job, tool)))];
+      const [bare, proxied] = [
+        await Promise.all(tools.map((tool) => run(tool, [...arguments_[tool]!, origin.url + path]))),
+        await Promise.all(tools.map((tool) => through(job, tool))),
+      ];
       tools.forEach((tool, i) => assert.equal(job.redact(proxied[i]!), bare[i], tool));
     });
   }
 
   it('follow absolute addresses in a playlist, both of them', async () => {
     const job = await open('/absolute/hls/master.m3u8');
-    const ffprobe = JSON.parse(job.redact(await through(job, 'ffprobe'))) as { streams: unknown[]; format: { filename: string } };
+    const ffprobe = JSON.parse(job.redact(await through(job, 'ffprobe'))) as {
+      streams: unknown[];
+      format: { filename: string };
+    };
     assert.equal(ffprobe.streams.length, 2);
     assert.equal(ffprobe.format.filename, `${origin.url}/absolute/hls/master.m3u8`);
     const mediainfo = job.redact(await through(job, 'mediainfo'));
@@ -97,7 +184,11 @@ describe('source proxy: ffprobe and mediainfo', function () {
       const job = await open(path);
       const { streams } = JSON.parse(await through(job, 'ffprobe')) as { streams: unknown[] };
       assert.equal(streams.length, 2, path);
-      assert.deepEqual(touched.filter((asked) => asked.startsWith('/moved/')), [path], 'what it points at is asked for where it is');
+      assert.deepEqual(
+        touched.filter((asked) => asked.startsWith('/moved/')),
+        [path],
+        'what it points at is asked for where it is',
+      );
     }
   });
 });

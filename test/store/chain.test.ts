@@ -6,7 +6,10 @@ import { anOpenInput, type StoreFixture, startStore } from './fixture.ts';
 
 const ALL = ['read:media', 'read:statistics', 'write:media', 'write:sub-user'];
 
-interface Person { id: number; tokenId: number }
+interface Person {
+  id: number;
+  tokenId: number;
+}
 
 describe('store: a user four accounts deep', function () {
   this.timeout(60_000);
@@ -19,20 +22,35 @@ describe('store: a user four accounts deep', function () {
       `insert into users (email, status, role, parent_id, permissions) values ($1, 'active', $2, $3, $4) returning id`,
       [`${randomUUID()}@example.org`, parent ? 'sub' : 'user', parent?.id ?? null, ALL],
     );
-    const [token] = await fixture.sql<{ id: string }>('insert into tokens (user_id, sha256) values ($1, $2) returning id', [user!.id, randomBytes(32)]);
+    const [token] = await fixture.sql<{ id: string }>(
+      'insert into tokens (user_id, sha256) values ($1, $2) returning id',
+      [user!.id, randomBytes(32)],
+    );
     return { id: Number(user!.id), tokenId: Number(token!.id) };
   };
   const give = (person: Person, column: string, value: unknown) =>
     fixture.sql(`update users set ${column} = $2 where id = $1`, [person.id, value]);
-  const recordOf = async (person: Person): Promise<TokenRecord> => (await fixture.store.tokenLimits([person.tokenId])).get(person.tokenId)!;
+  const recordOf = async (person: Person): Promise<TokenRecord> =>
+    (await fixture.store.tokenLimits([person.tokenId])).get(person.tokenId)!;
   const callerOf = async (person: Person) => {
     const id = randomUUID();
     const expiresAt = new Date(Date.now() + 60_000);
-    await fixture.store.openSession({ id, userId: person.id, tokenId: null, parentId: null, permissions: null, remoteIp: '', userAgent: '', expiresAt });
+    await fixture.store.openSession({
+      id,
+      userId: person.id,
+      tokenId: null,
+      parentId: null,
+      permissions: null,
+      remoteIp: '',
+      userAgent: '',
+      expiresAt,
+    });
     return fixture.store.sessionCaller(id, person.id);
   };
 
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
   beforeEach(async () => {
     const top = await make(null);
@@ -42,7 +60,10 @@ describe('store: a user four accounts deep', function () {
   });
 
   const COLUMNS = [
-    ['requests_per_minute', 'requestsPerMinute', 3], ['concurrency', 'concurrency', 2], ['queue_timeout_ms', 'queueTimeoutMs', 1000], ['file_bytes', 'fileBytes', 99],
+    ['requests_per_minute', 'requestsPerMinute', 3],
+    ['concurrency', 'concurrency', 2],
+    ['queue_timeout_ms', 'queueTimeoutMs', 1000],
+    ['file_bytes', 'fileBytes', 99],
   ] as const;
   for (const [column, key, value] of COLUMNS) {
     for (const at of [0, 1, 2, 3] as const) {
@@ -50,7 +71,10 @@ describe('store: a user four accounts deep', function () {
         await give(chain[at], column, value);
         const limits = await Promise.all(chain.map(async (person) => (await recordOf(person)).limits[key]));
         const free = (await recordOf({ id: 0, tokenId: fixture.admin.tokenId })).limits[key];
-        assert.deepEqual(limits, chain.map((_, depth) => (depth >= at ? value : free)));
+        assert.deepEqual(
+          limits,
+          chain.map((_, depth) => (depth >= at ? value : free)),
+        );
       });
     }
   }
@@ -63,7 +87,11 @@ describe('store: a user four accounts deep', function () {
 
   for (const at of [0, 1, 2] as const) {
     it(`a permission that account ${at} loses, or is restricted in, is lost by all below, by token and session`, async () => {
-      await give(chain[at], 'permissions', ALL.filter((name) => name !== 'write:media'));
+      await give(
+        chain[at],
+        'permissions',
+        ALL.filter((name) => name !== 'write:media'),
+      );
       await give(chain[at], 'restrictions', ['read:statistics']);
       for (const [depth, person] of chain.entries()) {
         const expected = depth >= at ? ['read:media', 'write:sub-user'] : ALL;
@@ -85,10 +113,17 @@ describe('store: a user four accounts deep', function () {
       await give(chain[at], 'monthly_quota', JSON.stringify({ 'request-count': 2 }));
       const open = async (person: Person) => {
         const { quotas, rootUserId } = await recordOf(person);
-        const input = anOpenInput(fixture.store, { userId: person.id, tokenId: person.tokenId, quotas: { of: quotas, rootUserId } });
+        const input = anOpenInput(fixture.store, {
+          userId: person.id,
+          tokenId: person.tokenId,
+          quotas: { of: quotas, rootUserId },
+        });
         return (await fixture.store.openRequest(input)).outcome;
       };
-      assert.deepEqual([await open(chain[3]), await open(chain[at]), await open(chain[3]), await open(chain[at])], ['opened', 'opened', 'over-quota', 'over-quota']);
+      assert.deepEqual(
+        [await open(chain[3]), await open(chain[at]), await open(chain[3]), await open(chain[at])],
+        ['opened', 'opened', 'over-quota', 'over-quota'],
+      );
       if (at > 0) assert.equal(await open(chain[0]), 'opened');
     });
   }

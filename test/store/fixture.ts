@@ -1,6 +1,7 @@
 /**
- * A migrated database with an administrator, a user with a token, and a store opened on it. As in an installation, neither the owner nor
- * the roles of API and controllers are superusers, and each call of the store is made by the role that makes it there.
+ * A migrated database with an administrator, a user with a token, and a store opened on it. As in an installation,
+ * neither the owner nor the roles of API and controllers are superusers, and each call of the store is made by the role
+ * that makes it there.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -13,14 +14,24 @@ import { type PostgresServer, startPostgres } from '../servers.ts';
 export const ADMIN = { email: 'admin@example.org', password: 'a good password', token: 'A'.repeat(64) };
 export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-export interface StoreFixture { server: PostgresServer; store: Store; urls: Record<'owner' | 'api' | 'controller', string>; admin: { userId: number; tokenId: number }; sql: <T = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<T[]>; close(): Promise<void> }
+export interface StoreFixture {
+  server: PostgresServer;
+  store: Store;
+  urls: Record<'owner' | 'api' | 'controller', string>;
+  admin: { userId: number; tokenId: number };
+  sql: <T = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<T[]>;
+  close(): Promise<void>;
+}
 
 export async function startStore(settings: Partial<StoreSettings> = {}): Promise<StoreFixture> {
   const server = await startPostgres();
   const urls = await makeRoles(server);
   await migrate({ url: urls.owner, roles: { api: 'py_api', controller: 'py_controller' } });
   const admin = await bootstrapAdmin({ url: urls.owner }, ADMIN);
-  const stores = await Promise.all([openStore({ url: urls.api, ...settings }), openStore({ url: urls.controller, ...settings })]);
+  const stores = await Promise.all([
+    openStore({ url: urls.api, ...settings }),
+    openStore({ url: urls.controller, ...settings }),
+  ]);
   const store = byRole(...stores);
   return {
     server,
@@ -58,22 +69,60 @@ async function makeRoles(server: PostgresServer): Promise<StoreFixture['urls']> 
 }
 
 /** What controllers alone call. */
-const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>(['defaultToken', 'ensurePartitions', 'eraseMore', 'foldUsage', 'forgetExpired', 'forgetWebhooks', 'openRows', 'retain', 'tokenEvenRevoked', 'tokenLimits']);
+const OF_CONTROLLERS: ReadonlySet<string> = new Set<keyof Store>([
+  'defaultToken',
+  'ensurePartitions',
+  'eraseMore',
+  'foldUsage',
+  'forgetExpired',
+  'forgetWebhooks',
+  'openRows',
+  'retain',
+  'tokenEvenRevoked',
+  'tokenLimits',
+]);
 
 const byRole = (api: Store, controller: Store): Store =>
-  new Proxy(api, { get: (_, name: keyof Store) => Reflect.get(OF_CONTROLLERS.has(name) ? controller : api, name) as unknown });
+  new Proxy(api, {
+    get: (_, name: keyof Store) => Reflect.get(OF_CONTROLLERS.has(name) ? controller : api, name) as unknown,
+  });
 
 export function anOpenInput(store: Store, change: Partial<OpenInput> = {}): OpenInput {
   return {
-    ...store.newRequest(), tokenId: 1, userId: 1, kind: 'file', display: 'https://example.org/a.mp4', scheme: 'https', request: { ffprobe: { version: 'latest' } },
-    tools: [{ name: 'ffprobe', version: '7.0' }], queueTimeoutMs: 60_000, timeoutMs: 65_000, waiter: 'api-1', webhookUrl: null, idempotency: null, requestsPerMinute: 0, ...change,
+    ...store.newRequest(),
+    tokenId: 1,
+    userId: 1,
+    kind: 'file',
+    display: 'https://example.org/a.mp4',
+    scheme: 'https',
+    request: { ffprobe: { version: 'latest' } },
+    tools: [{ name: 'ffprobe', version: '7.0' }],
+    queueTimeoutMs: 60_000,
+    timeoutMs: 65_000,
+    waiter: 'api-1',
+    webhookUrl: null,
+    idempotency: null,
+    requestsPerMinute: 0,
+    ...change,
   };
 }
 
 export function aCloseInput(open: Pick<OpenInput, 'id' | 'submittedAt'>, change: Partial<CloseInput> = {}): CloseInput {
   return {
-    id: open.id, submittedAt: open.submittedAt, state: 'success', status: 200, reason: 'Completed', error: null, attempt: 1, startedAt: new Date(open.submittedAt.getTime() + 7),
-    tools: [{ name: 'ffprobe', version: '7.0', success: true, durationMs: 31, usageMs: 30 }, { name: 'mediainfo', version: '24.06', success: false, durationMs: 12, usageMs: 11 }],
-    ioBytes: 1000, body: randomBytes(300), ...change,
+    id: open.id,
+    submittedAt: open.submittedAt,
+    state: 'success',
+    status: 200,
+    reason: 'Completed',
+    error: null,
+    attempt: 1,
+    startedAt: new Date(open.submittedAt.getTime() + 7),
+    tools: [
+      { name: 'ffprobe', version: '7.0', success: true, durationMs: 31, usageMs: 30 },
+      { name: 'mediainfo', version: '24.06', success: false, durationMs: 12, usageMs: 11 },
+    ],
+    ioBytes: 1000,
+    body: randomBytes(300),
+    ...change,
   };
 }

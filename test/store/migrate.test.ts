@@ -8,7 +8,9 @@ describe('store: migrations', function () {
   let server: PostgresServer;
   const names = readMigrations().map((migration) => migration.name);
 
-  before(async () => { server = await startPostgres(); });
+  before(async () => {
+    server = await startPostgres();
+  });
   after(() => server.stop());
 
   async function freshDatabase(name: string): Promise<string> {
@@ -36,14 +38,27 @@ describe('store: migrations', function () {
   it('refuses a file that is not the one that was applied', async () => {
     const url = await freshDatabase('changed');
     await migrate({ url });
-    const changed = readMigrations().map((migration, index): Migration => (index === 0 ? { ...migration, sha256: 'other' } : migration));
-    await assert.rejects(migrate({ url }, changed), { code: 'migration-changed', message: /0001_core\.sql is not the file/ });
+    const changed = readMigrations().map((migration, index): Migration =>
+      index === 0 ? { ...migration, sha256: 'other' } : migration,
+    );
+    await assert.rejects(migrate({ url }, changed), {
+      code: 'migration-changed',
+      message: /0001_core\.sql is not the file/,
+    });
   });
 
   it('a failing migration leaves nothing of itself, and the ones before it stay', async () => {
     const url = await freshDatabase('failing');
-    const bad: Migration = { version: 9999, name: '9999_bad.sql', sha256: 'x', sql: 'create table half (id integer); select 1/0' };
-    await assert.rejects(migrate({ url }, [...readMigrations(), bad]), { code: 'migration-failed', message: /9999_bad\.sql: division by zero/ });
+    const bad: Migration = {
+      version: 9999,
+      name: '9999_bad.sql',
+      sha256: 'x',
+      sql: 'create table half (id integer); select 1/0',
+    };
+    await assert.rejects(migrate({ url }, [...readMigrations(), bad]), {
+      code: 'migration-failed',
+      message: /9999_bad\.sql: division by zero/,
+    });
     assert.deepEqual(await migrate({ url }), []);
     const client = new pg.Client({ connectionString: url });
     await client.connect();
@@ -65,8 +80,14 @@ describe('store: migrations', function () {
     await client.connect();
     await client.query(`insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request, tools, queue_timeout_ms, timeout_ms, waiter)
       values ('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 1, 1, 'file', 'd', 'https', '{}', '[]', 1, 1, 'api-1')`);
-    const close = () => client.query(`select closed, waiter from close_request('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 'success', 200, 'Completed', null, 1, '2026-11-01', '[]', null, null, null, 1, 1, null)`);
-    assert.deepEqual([(await close()).rows, (await close()).rows], [[{ closed: true, waiter: 'api-1' }], [{ closed: false, waiter: 'api-1' }]]);
+    const close = () =>
+      client.query(
+        `select closed, waiter from close_request('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 'success', 200, 'Completed', null, 1, '2026-11-01', '[]', null, null, null, 1, 1, null)`,
+      );
+    assert.deepEqual(
+      [(await close()).rows, (await close()).rows],
+      [[{ closed: true, waiter: 'api-1' }], [{ closed: false, waiter: 'api-1' }]],
+    );
     await client.end();
   });
 

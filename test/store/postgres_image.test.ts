@@ -3,7 +3,7 @@ import pg from 'pg';
 import { migrate } from '../../src/store/migrate.ts';
 import { type PostgresImage, startPostgresImage } from '../servers.ts';
 
-const PASSWORDS = { probeyard: "own'er\"", probeyard_api: 'api', probeyard_controller: 'controller' };
+const PASSWORDS = { probeyard: 'own\'er"', probeyard_api: 'api', probeyard_controller: 'controller' };
 
 describe('the image of PostgreSQL', function () {
   this.timeout(300_000);
@@ -13,8 +13,13 @@ describe('the image of PostgreSQL', function () {
     image = undefined;
   });
 
-  const urlOf = (role: string, password: string) => `postgres://${role}:${encodeURIComponent(password)}@127.0.0.1:${image!.port}/probeyard`;
-  async function as(role: keyof typeof PASSWORDS | 'postgres', sql: string, password: string = (PASSWORDS as Record<string, string>)[role] ?? ''): Promise<unknown[] | string> {
+  const urlOf = (role: string, password: string) =>
+    `postgres://${role}:${encodeURIComponent(password)}@127.0.0.1:${image!.port}/probeyard`;
+  async function as(
+    role: keyof typeof PASSWORDS | 'postgres',
+    sql: string,
+    password: string = (PASSWORDS as Record<string, string>)[role] ?? '',
+  ): Promise<unknown[] | string> {
     const client = new pg.Client({ connectionString: urlOf(role, password) });
     client.on('error', () => {});
     try {
@@ -29,9 +34,18 @@ describe('the image of PostgreSQL', function () {
 
   it('first start: an owner and two roles, none a superuser, no superuser over the network; a changed password counts from the next start on', async () => {
     image = await startPostgresImage(PASSWORDS);
-    assert.deepEqual(await as('probeyard', 'select rolname, rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as more from pg_roles where rolcanlogin order by 1'), [
-      { rolname: 'postgres', more: true }, { rolname: 'probeyard', more: false }, { rolname: 'probeyard_api', more: false }, { rolname: 'probeyard_controller', more: false },
-    ]);
+    assert.deepEqual(
+      await as(
+        'probeyard',
+        'select rolname, rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as more from pg_roles where rolcanlogin order by 1',
+      ),
+      [
+        { rolname: 'postgres', more: true },
+        { rolname: 'probeyard', more: false },
+        { rolname: 'probeyard_api', more: false },
+        { rolname: 'probeyard_controller', more: false },
+      ],
+    );
     assert.match(String(await as('postgres', 'select 1')), /reject/);
     await migrate({ url: urlOf('probeyard', PASSWORDS.probeyard) });
     for (const role of ['probeyard', 'probeyard_api', 'probeyard_controller'] as const) {
@@ -40,7 +54,13 @@ describe('the image of PostgreSQL', function () {
       assert.match(String(await as(role, 'create role other superuser')), /superuser|permission denied/, role);
     }
     for (const role of ['probeyard_api', 'probeyard_controller'] as const) {
-      for (const sql of ['create table mine (i int)', 'create temporary table mine (i int)', 'drop table users', 'truncate requests']) assert.match(String(await as(role, sql)), /permission denied|must be owner/, `${role}: ${sql}`);
+      for (const sql of [
+        'create table mine (i int)',
+        'create temporary table mine (i int)',
+        'drop table users',
+        'truncate requests',
+      ])
+        assert.match(String(await as(role, sql)), /permission denied|must be owner/, `${role}: ${sql}`);
     }
 
     await image.restart({ probeyard_api: 'changed' });
@@ -53,16 +73,34 @@ describe('the image of PostgreSQL', function () {
     image = await startPostgresImage(PASSWORDS, (initdb, single) => {
       initdb('-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
       single('postgres', 'CREATE DATABASE probeyard OWNER probeyard;\n\n');
-      single('probeyard', [
-        'create table users (id bigint generated always as identity primary key, email text)', 'create unlogged table rates (i int)', 'create table log (at date) partition by range (at)',
-        `create table log_1 partition of log for values from ('2026-01-01') to ('2027-01-01')`, 'create view seen as select 1 one', 'create sequence alone',
-        'create function f() returns int language sql as $$ select 1 $$', `insert into users (email) values ('kept')`,
-      ].map((line) => `${line};\n\n`).join(''));
+      single(
+        'probeyard',
+        [
+          'create table users (id bigint generated always as identity primary key, email text)',
+          'create unlogged table rates (i int)',
+          'create table log (at date) partition by range (at)',
+          `create table log_1 partition of log for values from ('2026-01-01') to ('2027-01-01')`,
+          'create view seen as select 1 one',
+          'create sequence alone',
+          'create function f() returns int language sql as $$ select 1 $$',
+          `insert into users (email) values ('kept')`,
+        ]
+          .map((line) => `${line};\n\n`)
+          .join(''),
+      );
     });
     const owned = `select count(*)::int n from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and pg_get_userbyid(c.relowner) <> 'probeyard'`;
-    assert.deepEqual(await as('probeyard', `select email, (select rolsuper from pg_roles where rolname = 'probeyard') super, (${owned}) others from users`), [{ email: 'kept', super: false, others: 0 }]);
+    assert.deepEqual(
+      await as(
+        'probeyard',
+        `select email, (select rolsuper from pg_roles where rolname = 'probeyard') super, (${owned}) others from users`,
+      ),
+      [{ email: 'kept', super: false, others: 0 }],
+    );
     assert.deepEqual(await as('probeyard', `insert into users (email) values ('new') returning id`), [{ id: '2' }]);
-    assert.deepEqual(await as('probeyard', `select pg_get_userbyid(proowner) owner from pg_proc where proname = 'f'`), [{ owner: 'probeyard' }]);
+    assert.deepEqual(await as('probeyard', `select pg_get_userbyid(proowner) owner from pg_proc where proname = 'f'`), [
+      { owner: 'probeyard' },
+    ]);
     assert.deepEqual(await as('probeyard', 'drop table log_1'), []);
     await image.restart();
     assert.deepEqual(await as('probeyard', 'select count(*)::int n from users'), [{ n: 2 }]);

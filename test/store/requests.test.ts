@@ -22,17 +22,42 @@ describe('store: requests', function () {
   describe('open', () => {
     it('makes an open row whose time is the time in its id', async () => {
       const input = anOpenInput(store);
-      assert.deepEqual(await store.openRequest(input), { outcome: 'opened', rate: { limit: 0, remaining: 0, resetMs: 0 } });
+      assert.deepEqual(await store.openRequest(input), {
+        outcome: 'opened',
+        rate: { limit: 0, remaining: 0, resetMs: 0 },
+      });
       const record = await store.readRequest(input.id);
       assert.deepEqual(record, {
-        id: input.id, submittedAt: input.submittedAt, tokenId: 1, userId: 1, kind: 'file', display: input.display, state: 'open', status: null, reason: null, error: null,
-        queueTimeMs: null, endedAt: null, ioBytes: 0, request: input.request, hasBody: false, inflatedBytes: null,
+        id: input.id,
+        submittedAt: input.submittedAt,
+        tokenId: 1,
+        userId: 1,
+        kind: 'file',
+        display: input.display,
+        state: 'open',
+        status: null,
+        reason: null,
+        error: null,
+        queueTimeMs: null,
+        endedAt: null,
+        ioBytes: 0,
+        request: input.request,
+        hasBody: false,
+        inflatedBytes: null,
       });
-      assert.ok((await store.openRows(new Date(store.clock.now() + 1000), 1000)).some((row) => row.id === input.id && row.waiter === 'api-1' && row.timeoutMs === 65_000));
+      assert.ok(
+        (await store.openRows(new Date(store.clock.now() + 1000), 1000)).some(
+          (row) => row.id === input.id && row.waiter === 'api-1' && row.timeoutMs === 65_000,
+        ),
+      );
     });
 
     it('a repeat of the same id is opened again, and counts no second time', async () => {
-      const input = anOpenInput(store, { tokenId: 501, requestsPerMinute: 1, idempotency: { key: 'same-id', bodySha256: sha256('x') } });
+      const input = anOpenInput(store, {
+        tokenId: 501,
+        requestsPerMinute: 1,
+        idempotency: { key: 'same-id', bodySha256: sha256('x') },
+      });
       assert.equal((await store.openRequest(input)).outcome, 'opened');
       assert.equal((await store.openRequest(input)).outcome, 'opened');
       assert.equal((await store.openRequest({ ...input, ...store.newRequest() })).outcome, 'rate-limited');
@@ -43,34 +68,62 @@ describe('store: requests', function () {
       assert.equal((await store.openRequest(first)).outcome, 'opened');
       const again = await other.openRequest({ ...first, ...store.newRequest() });
       assert.equal(again.outcome === 'repeated' && again.id, first.id);
-      assert.equal((await store.openRequest({ ...first, ...store.newRequest(), idempotency: { key: 'k', bodySha256: sha256('other') } })).outcome, 'idempotency-conflict');
+      assert.equal(
+        (
+          await store.openRequest({
+            ...first,
+            ...store.newRequest(),
+            idempotency: { key: 'k', bodySha256: sha256('other') },
+          })
+        ).outcome,
+        'idempotency-conflict',
+      );
       assert.equal((await store.openRequest({ ...first, ...store.newRequest(), tokenId: 503 })).outcome, 'opened');
       const rows = await fixture.sql('select id from requests where token_id = 502');
       assert.deepEqual(rows, [{ id: first.id }]);
     });
 
     it('idempotency: of ten at once over two stores one opens and nine are told its id', async () => {
-      const inputs = Array.from({ length: 10 }, () => anOpenInput(store, { tokenId: 504, idempotency: { key: 'race', bodySha256: sha256('b') } }));
+      const inputs = Array.from({ length: 10 }, () =>
+        anOpenInput(store, { tokenId: 504, idempotency: { key: 'race', bodySha256: sha256('b') } }),
+      );
       const answers = await Promise.all(inputs.map((input, index) => (index % 2 ? store : other).openRequest(input)));
       const opened = inputs.filter((_, index) => answers[index]?.outcome === 'opened');
       assert.equal(opened.length, 1);
-      for (const answer of answers) if (answer.outcome !== 'opened') assert.equal(answer.outcome === 'repeated' && answer.id, opened[0]?.id);
+      for (const answer of answers)
+        if (answer.outcome !== 'opened') assert.equal(answer.outcome === 'repeated' && answer.id, opened[0]?.id);
     });
 
     it('idempotency: a key is free again after a day', async () => {
       const first = anOpenInput(store, { tokenId: 505, idempotency: { key: 'old', bodySha256: sha256('b') } });
       await store.openRequest(first);
       await fixture.sql(`update idempotency set created_at = now() - interval '25 hours' where token_id = 505`);
-      assert.equal((await store.openRequest({ ...first, ...store.newRequest(), idempotency: { key: 'old', bodySha256: sha256('c') } })).outcome, 'opened');
+      assert.equal(
+        (
+          await store.openRequest({
+            ...first,
+            ...store.newRequest(),
+            idempotency: { key: 'old', bodySha256: sha256('c') },
+          })
+        ).outcome,
+        'opened',
+      );
     });
   });
 
   describe('rate limit', () => {
-    it('lets a minute\'s worth through at once over two stores, then says when to come again', async () => {
-      const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? store : other).openRequest(anOpenInput(store, { tokenId: 510, requestsPerMinute: 10 }))));
+    it("lets a minute's worth through at once over two stores, then says when to come again", async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          (index % 2 ? store : other).openRequest(anOpenInput(store, { tokenId: 510, requestsPerMinute: 10 })),
+        ),
+      );
       const opened = answers.filter((answer) => answer.outcome === 'opened');
       assert.equal(opened.length, 10);
-      assert.deepEqual(opened.map((answer) => answer.rate.remaining).sort((a, b) => a - b), Array.from({ length: 10 }, (_, index) => index));
+      assert.deepEqual(
+        opened.map((answer) => answer.rate.remaining).sort((a, b) => a - b),
+        Array.from({ length: 10 }, (_, index) => index),
+      );
       for (const answer of answers) {
         assert.equal(answer.rate.limit, 10);
         if (answer.outcome !== 'rate-limited') continue;
@@ -84,7 +137,10 @@ describe('store: requests', function () {
       assert.equal((await store.takeRate('token', 511, 1)).allowed, true);
       assert.equal((await store.takeRate('token', 511, 1)).allowed, false);
       await fixture.sql(`update rate_limits set tat = tat - interval '1 minute' where id = 511`);
-      assert.deepEqual(await store.takeRate('token', 511, 1).then(({ allowed, rate }) => [allowed, rate.remaining]), [true, 0]);
+      assert.deepEqual(await store.takeRate('token', 511, 1).then(({ allowed, rate }) => [allowed, rate.remaining]), [
+        true,
+        0,
+      ]);
       await fixture.sql(`update rate_limits set tat = tat - interval '5 hours' where id = 511`);
       await store.forgetExpired();
       assert.deepEqual(await fixture.sql('select id from rate_limits where id = 511'), []);
@@ -104,11 +160,27 @@ describe('store: requests', function () {
       const close = aCloseInput(open, { state: 'with-errors' });
       assert.deepEqual(await store.closeRequest(close), { closed: true, waiter: 'api-1', queueTimeMs: 7 });
       const record = await store.readRequest(open.id);
-      assert.deepEqual([record?.state, record?.status, record?.reason, record?.queueTimeMs, record?.hasBody], ['with-errors', 200, 'Completed', 7, true]);
+      assert.deepEqual(
+        [record?.state, record?.status, record?.reason, record?.queueTimeMs, record?.hasBody],
+        ['with-errors', 200, 'Completed', 7, true],
+      );
       assert.deepEqual(await store.readBody(open.id, open.submittedAt), close.body);
       assert.deepEqual(
-        await fixture.sql('select usage_ms, io_bytes::integer io, ffprobe_state, mediainfo_state, report_state, attempt, tools from requests where id = $1', [open.id]),
-        [{ usage_ms: 41, io: 1000, ffprobe_state: 'success', mediainfo_state: 'error', report_state: null, attempt: 1, tools: close.tools }],
+        await fixture.sql(
+          'select usage_ms, io_bytes::integer io, ffprobe_state, mediainfo_state, report_state, attempt, tools from requests where id = $1',
+          [open.id],
+        ),
+        [
+          {
+            usage_ms: 41,
+            io: 1000,
+            ffprobe_state: 'success',
+            mediainfo_state: 'error',
+            report_state: null,
+            attempt: 1,
+            tools: close.tools,
+          },
+        ],
       );
     });
 
@@ -117,23 +189,52 @@ describe('store: requests', function () {
       await store.openRequest(open);
       const first = aCloseInput(open);
       await store.closeRequest(first);
-      assert.deepEqual(await store.closeRequest(aCloseInput(open, { state: 'error', status: 404, startedAt: null, body: null, attempt: 2 })), { closed: false, waiter: 'api-1', queueTimeMs: 7 });
+      assert.deepEqual(
+        await store.closeRequest(
+          aCloseInput(open, { state: 'error', status: 404, startedAt: null, body: null, attempt: 2 }),
+        ),
+        { closed: false, waiter: 'api-1', queueTimeMs: 7 },
+      );
       assert.equal((await store.readRequest(open.id))?.status, 200);
       assert.deepEqual(await store.readBody(open.id, open.submittedAt), first.body);
     });
 
     it('an end for a request that was never opened is refused', async () => {
-      assert.deepEqual(await store.closeRequest(aCloseInput(store.newRequest())), { closed: false, waiter: null, queueTimeMs: 0 });
+      assert.deepEqual(await store.closeRequest(aCloseInput(store.newRequest())), {
+        closed: false,
+        waiter: null,
+        queueTimeMs: 0,
+      });
     });
 
     it('without a body nothing is kept but the row', async () => {
       const open = anOpenInput(store);
       await store.openRequest(open);
-      const answer = await store.closeRequest(aCloseInput(open, { state: 'error', status: 429, reason: 'QueueTimeout', error: 'not started in time', startedAt: null, tools: [], body: null }));
+      const answer = await store.closeRequest(
+        aCloseInput(open, {
+          state: 'error',
+          status: 429,
+          reason: 'QueueTimeout',
+          error: 'not started in time',
+          startedAt: null,
+          tools: [],
+          body: null,
+        }),
+      );
       assert.equal(answer.closed, true);
       assert.equal(await store.readBody(open.id, open.submittedAt), null);
       assert.deepEqual(await store.endsFor([open.id]), [
-        { id: open.id, submittedAt: open.submittedAt, state: 'error', status: 429, reason: 'QueueTimeout', error: 'not started in time', queueTimeMs: answer.queueTimeMs, hasBody: false, inflatedBytes: null },
+        {
+          id: open.id,
+          submittedAt: open.submittedAt,
+          state: 'error',
+          status: 429,
+          reason: 'QueueTimeout',
+          error: 'not started in time',
+          queueTimeMs: answer.queueTimeMs,
+          hasBody: false,
+          inflatedBytes: null,
+        },
       ]);
     });
 
@@ -142,11 +243,15 @@ describe('store: requests', function () {
         const open = anOpenInput(store, { tokenId: 520 });
         await store.openRequest(open);
         const answers = await Promise.all([
-          store.closeRequest(aCloseInput(open)), other.closeRequest(aCloseInput(open)), store.closeRequest(aCloseInput(open, { state: 'error', status: 500, reason: 'RunnerLost', body: null })),
+          store.closeRequest(aCloseInput(open)),
+          other.closeRequest(aCloseInput(open)),
+          store.closeRequest(aCloseInput(open, { state: 'error', status: 500, reason: 'RunnerLost', body: null })),
         ]);
         assert.equal(answers.filter((answer) => answer.closed).length, 1);
       }
-      assert.deepEqual(await fixture.sql('select sum(requests)::integer n from usage_minute where token_id = 520'), [{ n: 50 }]);
+      assert.deepEqual(await fixture.sql('select sum(requests)::integer n from usage_minute where token_id = 520'), [
+        { n: 50 },
+      ]);
     });
 
     it('says what a body inflates to, null where its recorder did not say, and gives the body in slices', async () => {
@@ -155,7 +260,10 @@ describe('store: requests', function () {
         const body = randomBytes(700_000);
         await store.openRequest(open);
         await store.closeRequest(aCloseInput(open, { body, inflatedBytes }));
-        assert.deepEqual([(await store.readRequest(open.id))?.inflatedBytes, (await store.endsFor([open.id]))[0]?.inflatedBytes], [inflatedBytes ?? null, inflatedBytes ?? null]);
+        assert.deepEqual(
+          [(await store.readRequest(open.id))?.inflatedBytes, (await store.endsFor([open.id]))[0]?.inflatedBytes],
+          [inflatedBytes ?? null, inflatedBytes ?? null],
+        );
         const slices: Buffer[] = [];
         for await (const slice of store.readBodySlices(open.id, open.submittedAt)) slices.push(slice);
         assert.deepEqual([slices.length, Buffer.concat(slices).equals(body)], [3, true]);
@@ -177,46 +285,83 @@ describe('store: requests', function () {
       await store.openRequest(open);
       await store.closeRequest(aCloseInput(open));
       await store.closeRequest(aCloseInput(open));
-      assert.deepEqual(await fixture.sql('select request_id, url, state from webhook_outbox where token_id = 521'), [{ request_id: open.id, url: 'https://hooks.example.org/x', state: 'pending' }]);
+      assert.deepEqual(await fixture.sql('select request_id, url, state from webhook_outbox where token_id = 521'), [
+        { request_id: open.id, url: 'https://hooks.example.org/x', state: 'pending' },
+      ]);
     });
 
     it('rollups equal a recount', async () => {
       const kinds = ['file', 'msv', 'c2pa'] as const;
       const schemes = ['https', 'hls', 's3'];
-      const ends = [['success', 200, 'Completed'], ['with-errors', 200, 'Completed'], ['error', 429, 'QueueTimeout']] as const;
-      await Promise.all(Array.from({ length: 200 }, async (_, index) => {
-        const at = index % 2 ? store : other;
-        const open = anOpenInput(store, { tokenId: 530 + (index % 3), kind: kinds[index % 3] ?? 'file', scheme: schemes[index % 2] ?? 'https' });
-        await at.openRequest(open);
-        const [state, status, reason] = ends[(index >> 2) % 3] ?? ends[0];
-        await at.closeRequest(aCloseInput(open, { state, status, reason, ioBytes: index, startedAt: new Date(open.submittedAt.getTime() + index * 13) }));
-      }));
-      const columns = 'token_id, kind, scheme, requests, success, with_errors, errors, timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms';
-      const rollups = await fixture.sql(`select token_id, kind, scheme, sum(requests)::integer requests, sum(success)::integer success, sum(with_errors)::integer with_errors, sum(errors)::integer errors,
+      const ends = [
+        ['success', 200, 'Completed'],
+        ['with-errors', 200, 'Completed'],
+        ['error', 429, 'QueueTimeout'],
+      ] as const;
+      await Promise.all(
+        Array.from({ length: 200 }, async (_, index) => {
+          const at = index % 2 ? store : other;
+          const open = anOpenInput(store, {
+            tokenId: 530 + (index % 3),
+            kind: kinds[index % 3] ?? 'file',
+            scheme: schemes[index % 2] ?? 'https',
+          });
+          await at.openRequest(open);
+          const [state, status, reason] = ends[(index >> 2) % 3] ?? ends[0];
+          await at.closeRequest(
+            aCloseInput(open, {
+              state,
+              status,
+              reason,
+              ioBytes: index,
+              startedAt: new Date(open.submittedAt.getTime() + index * 13),
+            }),
+          );
+        }),
+      );
+      const columns =
+        'token_id, kind, scheme, requests, success, with_errors, errors, timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms';
+      const rollups =
+        await fixture.sql(`select token_id, kind, scheme, sum(requests)::integer requests, sum(success)::integer success, sum(with_errors)::integer with_errors, sum(errors)::integer errors,
         sum(timed_out)::integer timed_out, sum(processing_ms)::integer processing_ms, sum(io_bytes)::integer io_bytes, sum(queue_ms)::integer queue_ms, max(queue_max_ms) queue_max_ms
         from usage_minute where token_id between 530 and 532 group by 1, 2, 3 order by 1, 2, 3`);
-      const recount = await fixture.sql(`select ${columns} from (select token_id, kind, scheme, count(*)::integer requests, count(*) filter (where state = 'success')::integer success,
+      const recount =
+        await fixture.sql(`select ${columns} from (select token_id, kind, scheme, count(*)::integer requests, count(*) filter (where state = 'success')::integer success,
         count(*) filter (where state = 'with-errors')::integer with_errors, count(*) filter (where state = 'error')::integer errors, count(*) filter (where reason = 'QueueTimeout')::integer timed_out,
         sum(usage_ms)::integer processing_ms, sum(io_bytes)::integer io_bytes, sum(queue_time_ms)::integer queue_ms, max(queue_time_ms) queue_max_ms
         from requests where token_id between 530 and 532 group by 1, 2, 3 order by 1, 2, 3) r`);
       assert.ok(rollups.length >= 3);
       assert.deepEqual(rollups, recount);
       assert.deepEqual(
-        await fixture.sql(`select bucket::integer, sum(n)::integer n from usage_minute, unnest(queue_histogram) with ordinality h (n, bucket) where token_id between 530 and 532 and n > 0 group by 1 order by 1`),
-        await fixture.sql('select queue_bucket(queue_time_ms) bucket, count(*)::integer n from requests where token_id between 530 and 532 group by 1 order by 1'),
+        await fixture.sql(
+          `select bucket::integer, sum(n)::integer n from usage_minute, unnest(queue_histogram) with ordinality h (n, bucket) where token_id between 530 and 532 and n > 0 group by 1 order by 1`,
+        ),
+        await fixture.sql(
+          'select queue_bucket(queue_time_ms) bucket, count(*)::integer n from requests where token_id between 530 and 532 group by 1 order by 1',
+        ),
       );
     });
 
     it('buckets of queue time are in order and a quarter of an octave wide', async () => {
-      const rows = await fixture.sql<{ ms: number; bucket: number }>('select ms, queue_bucket(ms) bucket from unnest(array[0, 1, 2, 4, 8, 1024, 60000, 77935, 77936, 2000000000]) ms');
-      assert.deepEqual(rows.map((row) => row.bucket), [1, 2, 6, 10, 14, 42, 65, 66, 67, 67]);
+      const rows = await fixture.sql<{ ms: number; bucket: number }>(
+        'select ms, queue_bucket(ms) bucket from unnest(array[0, 1, 2, 4, 8, 1024, 60000, 77935, 77936, 2000000000]) ms',
+      );
+      assert.deepEqual(
+        rows.map((row) => row.bucket),
+        [1, 2, 6, 10, 14, 42, 65, 66, 67, 67],
+      );
     });
   });
 
   describe('read', () => {
     it('only to the owner and to the user above him', async () => {
-      const [parent] = await fixture.sql<{ id: string }>(`insert into users (email, status) values ('parent@example.org', 'active') returning id`);
-      const [sub] = await fixture.sql<{ id: string }>(`insert into users (email, status, role, parent_id, root_id) values ('sub@example.org', 'active', 'sub', $1, $1) returning id`, [parent?.id]);
+      const [parent] = await fixture.sql<{ id: string }>(
+        `insert into users (email, status) values ('parent@example.org', 'active') returning id`,
+      );
+      const [sub] = await fixture.sql<{ id: string }>(
+        `insert into users (email, status, role, parent_id, root_id) values ('sub@example.org', 'active', 'sub', $1, $1) returning id`,
+        [parent?.id],
+      );
       const open = anOpenInput(store, { userId: Number(sub?.id) });
       await store.openRequest(open);
       assert.equal((await store.readRequest(open.id, { userId: Number(sub?.id) }))?.id, open.id);
@@ -229,20 +374,36 @@ describe('store: requests', function () {
     it('only to the owner and to every account above, however deep', async () => {
       const ids: number[] = [];
       for (let depth = 0; depth < 4; depth++) {
-        const [user] = await fixture.sql<{ id: string }>(`insert into users (email, status, role, parent_id) values ('deep' || $2, 'active', 'sub', $1) returning id`, [ids.at(-1) ?? null, depth]);
+        const [user] = await fixture.sql<{ id: string }>(
+          `insert into users (email, status, role, parent_id) values ('deep' || $2, 'active', 'sub', $1) returning id`,
+          [ids.at(-1) ?? null, depth],
+        );
         ids.push(Number(user!.id));
       }
       for (const [depth, owner] of ids.entries()) {
         const open = anOpenInput(store, { userId: owner });
         await store.openRequest(open);
-        const seen = await Promise.all(ids.map(async (userId) => (await store.readRequest(open.id, { userId })) !== null));
-        assert.deepEqual(seen, ids.map((_, reader) => reader <= depth), `of account ${depth}`);
-        assert.deepEqual(seen, await Promise.all(ids.map(async (userId) => (await store.usersUnder(userId)).includes(owner))), 'as lists and figures');
+        const seen = await Promise.all(
+          ids.map(async (userId) => (await store.readRequest(open.id, { userId })) !== null),
+        );
+        assert.deepEqual(
+          seen,
+          ids.map((_, reader) => reader <= depth),
+          `of account ${depth}`,
+        );
+        assert.deepEqual(
+          seen,
+          await Promise.all(ids.map(async (userId) => (await store.usersUnder(userId)).includes(owner))),
+          'as lists and figures',
+        );
       }
     });
 
     it('ids that are no UUIDv7 work everywhere: jobs made by hand', async () => {
-      const open = anOpenInput(store, { id: randomUUID(), submittedAt: new Date(Math.floor(store.clock.now()) - 5_000) });
+      const open = anOpenInput(store, {
+        id: randomUUID(),
+        submittedAt: new Date(Math.floor(store.clock.now()) - 5_000),
+      });
       await store.openRequest(open);
       assert.deepEqual(await store.closedAmong([open.id]), new Set());
       await store.closeRequest(aCloseInput(open));

@@ -10,7 +10,9 @@ import { aCloseInput, anOpenInput, type StoreFixture, startStore } from './fixtu
 describe('store: when Postgres goes away', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
 
   it('the server ends sessions whose client went without a word, poolers are sent nothing of it, and an address may say otherwise', async () => {
@@ -18,15 +20,22 @@ describe('store: when Postgres goes away', function () {
       const client = new pg.Client(clientConfig(settings));
       await client.connect();
       try {
-        return (await client.query(`select current_setting('tcp_keepalives_idle')::integer idle, current_setting('tcp_user_timeout')::integer unanswered`)).rows[0] as unknown;
+        return (
+          await client.query(
+            `select current_setting('tcp_keepalives_idle')::integer idle, current_setting('tcp_user_timeout')::integer unanswered`,
+          )
+        ).rows[0] as unknown;
       } finally {
         await client.end();
       }
     };
     const { url } = fixture.server;
     assert.deepEqual(await shown({ url }), { idle: 15, unanswered: 30_000 });
-    assert.equal((await shown({ url, statementTimeoutMs: 0 }) as { unanswered: number }).unanswered, 0);
-    assert.deepEqual(await shown({ url: `${url}${url.includes('?') ? '&' : '?'}options=-c%20tcp_keepalives_idle%3D60` }), { idle: 60, unanswered: 0 });
+    assert.equal(((await shown({ url, statementTimeoutMs: 0 })) as { unanswered: number }).unanswered, 0);
+    assert.deepEqual(
+      await shown({ url: `${url}${url.includes('?') ? '&' : '?'}options=-c%20tcp_keepalives_idle%3D60` }),
+      { idle: 60, unanswered: 0 },
+    );
   });
 
   for (const how of ['fast', 'immediate'] as const) {
@@ -52,9 +61,12 @@ describe('store: when Postgres goes away', function () {
       await server.restart(how);
       restarted.abort();
       await workers;
-      const [count] = await fixture.sql(`select count(*)::integer requests, count(*) filter (where state = 'open')::integer open,
+      const [count] = await fixture.sql(
+        `select count(*)::integer requests, count(*) filter (where state = 'open')::integer open,
         (select sum(requests)::integer from usage_minute where token_id = $1) used, (select count(*)::integer from envelopes e join requests r using (id, submitted_at) where r.token_id = $1) envelopes
-        from requests where token_id = $1`, [tokenId]);
+        from requests where token_id = $1`,
+        [tokenId],
+      );
       assert.deepEqual(count, { requests: finished, open: 0, used: finished, envelopes: finished });
     });
   }
@@ -63,7 +75,11 @@ describe('store: when Postgres goes away', function () {
     const relay = await startRelay(fixture.server.port);
     const store = await openStore({ url: fixture.server.url.replace(/:\d+\//, `:${relay.port}/`), poolSize: 1 });
     try {
-      const open = anOpenInput(store, { tokenId: 1003, requestsPerMinute: 1, idempotency: { key: 'lost', bodySha256: Buffer.alloc(32) } });
+      const open = anOpenInput(store, {
+        tokenId: 1003,
+        requestsPerMinute: 1,
+        idempotency: { key: 'lost', bodySha256: Buffer.alloc(32) },
+      });
       const lostOpen = relay.loseNextAnswerTo('open_request');
       assert.equal((await store.openRequest(open)).outcome, 'opened');
       assert.equal(await lostOpen, true);
@@ -71,7 +87,9 @@ describe('store: when Postgres goes away', function () {
       assert.deepEqual(await store.closeRequest(aCloseInput(open)), { closed: true, waiter: 'api-1', queueTimeMs: 7 });
       assert.equal(await lostClose, true);
       assert.deepEqual(await store.closeRequest(aCloseInput(open)), { closed: false, waiter: 'api-1', queueTimeMs: 7 });
-      assert.deepEqual(await fixture.sql('select sum(requests)::integer n from usage_minute where token_id = 1003'), [{ n: 1 }]);
+      assert.deepEqual(await fixture.sql('select sum(requests)::integer n from usage_minute where token_id = 1003'), [
+        { n: 1 },
+      ]);
     } finally {
       await store.close();
       await relay.stop();
@@ -113,7 +131,9 @@ describe('store: when Postgres goes away', function () {
 });
 
 /** A relay that can cut a connection after the server has answered and before the client hears it. */
-async function startRelay(target: number): Promise<{ port: number; loseNextAnswerTo(text: string): Promise<boolean>; stop(): Promise<void> }> {
+async function startRelay(
+  target: number,
+): Promise<{ port: number; loseNextAnswerTo(text: string): Promise<boolean>; stop(): Promise<void> }> {
   let wanted: { text: string; done: (lost: boolean) => void } | undefined;
   const sockets = new Set<Socket>();
   const server: Server = createServer((client) => {
@@ -122,14 +142,23 @@ async function startRelay(target: number): Promise<{ port: number; loseNextAnswe
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
-      socket.on('close', () => { client.destroy(); upstream.destroy(); });
+      socket.on('close', () => {
+        client.destroy();
+        upstream.destroy();
+      });
     }
     client.on('data', (data: Buffer) => {
-      if (wanted && data.includes(wanted.text)) { losing = wanted; wanted = undefined; }
+      if (wanted && data.includes(wanted.text)) {
+        losing = wanted;
+        wanted = undefined;
+      }
       upstream.write(data);
     });
     upstream.on('data', (data: Buffer) => {
-      if (!losing) { client.write(data); return; }
+      if (!losing) {
+        client.write(data);
+        return;
+      }
       // ReadyForQuery, idle: the transaction is committed.
       if (!data.subarray(-6).equals(Buffer.from([0x5a, 0, 0, 0, 5, 0x49]))) return;
       client.destroy();
@@ -141,7 +170,10 @@ async function startRelay(target: number): Promise<{ port: number; loseNextAnswe
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : 0,
-    loseNextAnswerTo: (text) => new Promise((done) => { wanted = { text, done }; }),
+    loseNextAnswerTo: (text) =>
+      new Promise((done) => {
+        wanted = { text, done };
+      }),
     async stop() {
       for (const socket of sockets) socket.destroy();
       server.close();

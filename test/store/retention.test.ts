@@ -18,25 +18,45 @@ describe('store: what goes in time', function () {
     now = Math.floor(fixture.store.clock.now());
     // A partition for each month of the last two years, as an installation of that age has.
     for (let back = 24; back > 1; back--) {
-      const month = (months: number) => new Date(Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() - months)).toISOString();
-      for (const parent of ['requests', 'envelopes']) await fixture.sql(`create table ${parent}_${month(back).slice(0, 7).replace('-', '')} partition of ${parent} for values from ('${month(back)}') to ('${month(back - 1)}')`);
+      const month = (months: number) =>
+        new Date(Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() - months)).toISOString();
+      for (const parent of ['requests', 'envelopes'])
+        await fixture.sql(
+          `create table ${parent}_${month(back).slice(0, 7).replace('-', '')} partition of ${parent} for values from ('${month(back)}') to ('${month(back - 1)}')`,
+        );
     }
   });
   after(() => fixture.close());
 
   async function ended(ago: number, change: Partial<OpenInput> = {}): Promise<OpenInput> {
     const time = now - ago;
-    const open = anOpenInput(fixture.store, { id: uuidv7(time), submittedAt: new Date(time), userId: 801, tokenId: 8010, ...change });
+    const open = anOpenInput(fixture.store, {
+      id: uuidv7(time),
+      submittedAt: new Date(time),
+      userId: 801,
+      tokenId: 8010,
+      ...change,
+    });
     await fixture.store.openRequest(open);
     await fixture.store.closeRequest(aCloseInput(open));
     return open;
   }
   const retainAll = async () => {
-    for (let turn = 0; turn < 10; turn++) if ((await fixture.store.retain({ envelopeDays: 30, requestMonths: 13 })).done) return;
+    for (let turn = 0; turn < 10; turn++)
+      if ((await fixture.store.retain({ envelopeDays: 30, requestMonths: 13 })).done) return;
     assert.fail('not done in ten turns');
   };
-  const count = async (table: string) => (await fixture.sql<{ n: number }>(`select count(*)::integer n from ${table}`))[0]?.n;
-  const figures = async (store = fixture.store) => (await store.usageFigures('usage', { userIds: [801], tokenIds: null }, { from: new Date(now - 800 * DAY + 1), to: new Date(now + 1) }, 'no-aggregation'))[0]?.values[0];
+  const count = async (table: string) =>
+    (await fixture.sql<{ n: number }>(`select count(*)::integer n from ${table}`))[0]?.n;
+  const figures = async (store = fixture.store) =>
+    (
+      await store.usageFigures(
+        'usage',
+        { userIds: [801], tokenIds: null },
+        { from: new Date(now - 800 * DAY + 1), to: new Date(now + 1) },
+        'no-aggregation',
+      )
+    )[0]?.values[0];
 
   it('results after 30 days to the minute, months of the log after 13, figures never', async () => {
     const ages = [0, 10, 29.99, 30.02, 31, 45, 100, 390, 460, 500, 700];
@@ -48,7 +68,8 @@ describe('store: what goes in time', function () {
     assert.deepEqual([await count('envelopes'), await count('requests')], [ages.length, ages.length]);
 
     await retainAll();
-    for (const age of [0, 10, 29.99]) assert.ok(await fixture.store.readBody(inputs.get(age)!.id, inputs.get(age)!.submittedAt), `${age} days`);
+    for (const age of [0, 10, 29.99])
+      assert.ok(await fixture.store.readBody(inputs.get(age)!.id, inputs.get(age)!.submittedAt), `${age} days`);
     assert.equal(await count('envelopes'), 3);
     // The first turn says what will go, so that everybody counts without it before it goes.
     assert.equal(await count('requests'), ages.length);
@@ -65,11 +86,34 @@ describe('store: what goes in time', function () {
   it('where the log is gone a range counts in whole minutes, and the log shows nothing of it', async () => {
     const later = await openStore({ url: fixture.server.url });
     const time = Math.floor((now - 500 * DAY) / MINUTE) * MINUTE;
-    const of = (from: number, to: number) => later.usageFigures('usage', { userIds: [801], tokenIds: null }, { from: new Date(from), to: new Date(to) }, 'no-aggregation').then((all) => all[0]?.values[0] ?? 0);
+    const of = (from: number, to: number) =>
+      later
+        .usageFigures(
+          'usage',
+          { userIds: [801], tokenIds: null },
+          { from: new Date(from), to: new Date(to) },
+          'no-aggregation',
+        )
+        .then((all) => all[0]?.values[0] ?? 0);
     assert.equal(await of(time + 59_999, time + 60_000), 1);
     assert.equal(await of(time + 60_000, time + 120_000), 0);
-    const filter = { owners: { userIds: 'everyone', tokenIds: null } as const, period: { from: new Date(0), to: new Date(now + 1) }, kinds: [], states: [], ffprobe: [], mediainfo: [], report: [], url: null, id: null };
-    const { rows, total } = await later.listLog({ filter, sort: { field: 'send', order: 'desc' }, offset: 0, limit: 100 });
+    const filter = {
+      owners: { userIds: 'everyone', tokenIds: null } as const,
+      period: { from: new Date(0), to: new Date(now + 1) },
+      kinds: [],
+      states: [],
+      ffprobe: [],
+      mediainfo: [],
+      report: [],
+      url: null,
+      id: null,
+    };
+    const { rows, total } = await later.listLog({
+      filter,
+      sort: { field: 'send', order: 'desc' },
+      offset: 0,
+      limit: 100,
+    });
     assert.deepEqual([rows.length, total], [8, 8]);
     await later.close();
   });
@@ -77,15 +121,23 @@ describe('store: what goes in time', function () {
   it('a month that somebody reads is dropped another time, and holds up nobody', async () => {
     const reader = new pg.Client({ connectionString: fixture.server.url });
     await reader.connect();
-    const { rows: [last] } = await reader.query<{ part: string }>(`select part::text from month_partitions('envelopes') order by ends limit 1`);
+    const {
+      rows: [last],
+    } = await reader.query<{ part: string }>(
+      `select part::text from month_partitions('envelopes') order by ends limit 1`,
+    );
     // One more that is older than all.
     const older = '199901';
-    await fixture.sql(`create table envelopes_${older} partition of envelopes for values from ('1999-01-01Z') to ('1999-02-01Z')`);
+    await fixture.sql(
+      `create table envelopes_${older} partition of envelopes for values from ('1999-01-01Z') to ('1999-02-01Z')`,
+    );
     await fixture.sql(`update settings set value = '"-infinity"' where key = 'envelopes.since'`);
     await reader.query('begin');
     await reader.query(`select count(*) from envelopes_${older}`);
     await fixture.store.retain({ envelopeDays: 30, requestMonths: 13 });
-    assert.deepEqual(await fixture.sql(`select to_regclass('envelopes_${older}')::text t`), [{ t: `envelopes_${older}` }]);
+    assert.deepEqual(await fixture.sql(`select to_regclass('envelopes_${older}')::text t`), [
+      { t: `envelopes_${older}` },
+    ]);
     await reader.query('commit');
     await fixture.sql(`update settings set value = '"-infinity"' where key = 'envelopes.since'`);
     await retainAll();
@@ -96,21 +148,34 @@ describe('store: what goes in time', function () {
 
   it('two replicas at once do it once', async () => {
     const other = await openStore({ url: fixture.server.url });
-    await Promise.all([retainAll(), other.retain({ envelopeDays: 30, requestMonths: 13 }), other.foldUsage(), fixture.store.foldUsage()]);
+    await Promise.all([
+      retainAll(),
+      other.retain({ envelopeDays: 30, requestMonths: 13 }),
+      other.foldUsage(),
+      fixture.store.foldUsage(),
+    ]);
     assert.equal(await count('envelopes'), 3);
     await other.close();
   });
 });
 
-describe('store: a user\'s data goes', function () {
+describe("store: a user's data goes", function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
 
   async function aUser(email: string, parent: number | null = null): Promise<{ id: number; token: number }> {
-    const [user] = await fixture.sql<{ id: string }>(`insert into users (email, status, role, parent_id, root_id) values ($1, 'active', 'user', $2, $2) returning id`, [email, parent]);
-    const [token] = await fixture.sql<{ id: string }>('insert into tokens (user_id, sha256) values ($1, $2) returning id', [user?.id, sha256(email)]);
+    const [user] = await fixture.sql<{ id: string }>(
+      `insert into users (email, status, role, parent_id, root_id) values ($1, 'active', 'user', $2, $2) returning id`,
+      [email, parent],
+    );
+    const [token] = await fixture.sql<{ id: string }>(
+      'insert into tokens (user_id, sha256) values ($1, $2) returning id',
+      [user?.id, sha256(email)],
+    );
     return { id: Number(user?.id), token: Number(token?.id) };
   }
 
@@ -118,7 +183,14 @@ describe('store: a user\'s data goes', function () {
     const [gone, stays] = [await aUser('gone@example.org'), await aUser('stays@example.org')];
     const sub = await aUser('sub@example.org', gone.id);
     const open = async (who: { id: number; token: number }, change: Partial<OpenInput> = {}) => {
-      const input = anOpenInput(fixture.store, { userId: who.id, tokenId: who.token, requestsPerMinute: 1_000, webhookUrl: 'https://hooks.example.org/', idempotency: { key: String(Math.random()), bodySha256: sha256('b') }, ...change });
+      const input = anOpenInput(fixture.store, {
+        userId: who.id,
+        tokenId: who.token,
+        requestsPerMinute: 1_000,
+        webhookUrl: 'https://hooks.example.org/',
+        idempotency: { key: String(Math.random()), bodySha256: sha256('b') },
+        ...change,
+      });
       await fixture.store.openRequest(input);
       return input;
     };
@@ -137,18 +209,43 @@ describe('store: a user\'s data goes', function () {
     assert.equal(await fixture.store.eraseMore(), 0);
 
     const ids = [gone.id, sub.id];
-    for (const table of ['requests', 'usage_minute', 'rollup_minute', 'rollup_hour', 'rollup_day', 'webhook_outbox', 'tokens']) {
-      assert.deepEqual(await fixture.sql(`select count(*) filter (where user_id = any($1))::integer gone, (count(*) filter (where user_id = $2) > 0) stays from ${table}`, [ids, stays.id]), [{ gone: 0, stays: true }], table);
+    for (const table of [
+      'requests',
+      'usage_minute',
+      'rollup_minute',
+      'rollup_hour',
+      'rollup_day',
+      'webhook_outbox',
+      'tokens',
+    ]) {
+      assert.deepEqual(
+        await fixture.sql(
+          `select count(*) filter (where user_id = any($1))::integer gone, (count(*) filter (where user_id = $2) > 0) stays from ${table}`,
+          [ids, stays.id],
+        ),
+        [{ gone: 0, stays: true }],
+        table,
+      );
     }
     assert.deepEqual(await fixture.sql('select count(*)::integer n from users where id = any($1)', [ids]), [{ n: 0 }]);
-    assert.deepEqual(await fixture.sql('select (select count(*) from envelopes)::integer envelopes, (select count(*) from requests)::integer requests, (select count(*) from idempotency)::integer keys, (select count(*) from rate_limits)::integer rates'), [{ envelopes: 3, requests: 3, keys: 3, rates: 1 }]);
+    assert.deepEqual(
+      await fixture.sql(
+        'select (select count(*) from envelopes)::integer envelopes, (select count(*) from requests)::integer requests, (select count(*) from idempotency)::integer keys, (select count(*) from rate_limits)::integer rates',
+      ),
+      [{ envelopes: 3, requests: 3, keys: 3, rates: 1 }],
+    );
     // Everybody's figures are without him, and still a recount.
     const everyone = { userIds: 'everyone', tokenIds: null } as const;
     const now = fixture.store.clock.now();
     assert.equal(await fixture.store.countEnded(everyone, { from: now - DAY, to: now + DAY }, [], []), 3);
     assert.deepEqual(
-      await fixture.sql(`select requests, file_success, https, processing_ms::integer ms, queue_histogram from rollup_day where user_id = 0`),
-      await fixture.sql(`select requests, file_success, https, processing_ms::integer ms, queue_histogram from rollup_day where user_id = $1`, [stays.id]),
+      await fixture.sql(
+        `select requests, file_success, https, processing_ms::integer ms, queue_histogram from rollup_day where user_id = 0`,
+      ),
+      await fixture.sql(
+        `select requests, file_success, https, processing_ms::integer ms, queue_histogram from rollup_day where user_id = $1`,
+        [stays.id],
+      ),
     );
   });
 
@@ -160,11 +257,17 @@ describe('store: a user\'s data goes', function () {
       await fixture.store.closeRequest(aCloseInput(input));
     }
     assert.deepEqual(await fixture.store.eraseUser(much.id, { withinMs: 0 }), [much.id]);
-    assert.deepEqual(await fixture.sql('select count(*)::integer n from requests where user_id = $1', [much.id]), [{ n: 30 }]);
+    assert.deepEqual(await fixture.sql('select count(*)::integer n from requests where user_id = $1', [much.id]), [
+      { n: 30 },
+    ]);
     await fixture.sql('select erase_step($1, 7)', [much.id]);
-    assert.deepEqual(await fixture.sql('select count(*)::integer n from requests where user_id = $1', [much.id]), [{ n: 23 }]);
+    assert.deepEqual(await fixture.sql('select count(*)::integer n from requests where user_id = $1', [much.id]), [
+      { n: 23 },
+    ]);
     assert.equal(await fixture.store.eraseMore(), 1);
-    assert.deepEqual(await fixture.sql('select count(*)::integer n from requests where user_id = $1', [much.id]), [{ n: 0 }]);
+    assert.deepEqual(await fixture.sql('select count(*)::integer n from requests where user_id = $1', [much.id]), [
+      { n: 0 },
+    ]);
     await fixture.sql(`update erasures set asked_at = now() - interval '25 hours'`);
     await fixture.store.eraseMore();
     assert.deepEqual(await fixture.sql('select count(*)::integer n from erasures'), [{ n: 0 }]);

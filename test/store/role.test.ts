@@ -11,17 +11,25 @@ import { ADMIN, sha256 } from './fixture.ts';
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 async function migrateRole(env: Record<string, string>): Promise<{ code: number; output: string }> {
-  const child = spawn(process.execPath, [MAIN, 'migrate'], { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, 'migrate'], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { output += text; });
-  const [code] = await once(child, 'exit') as [number];
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const [code] = (await once(child, 'exit')) as [number];
   return { code, output };
 }
 
 describe('role migrate', function () {
   this.timeout(60_000);
   let folder: string;
-  before(() => { folder = mkdtempSync(join(tmpdir(), 'probeyard-role-')); });
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'probeyard-role-'));
+  });
   after(() => rmSync(folder, { recursive: true, force: true }));
   const file = (name: string, text: string) => {
     writeFileSync(join(folder, name), text);
@@ -33,7 +41,10 @@ describe('role migrate', function () {
     try {
       await server.down();
       const env = {
-        PY_POSTGRES_URL: server.url, PY_ADMIN_EMAIL_FILE: file('email', `${ADMIN.email}\n`), PY_ADMIN_PASSWORD_FILE: file('password', ADMIN.password), PY_ADMIN_TOKEN_FILE: file('token', `${ADMIN.token}\n`),
+        PY_POSTGRES_URL: server.url,
+        PY_ADMIN_EMAIL_FILE: file('email', `${ADMIN.email}\n`),
+        PY_ADMIN_PASSWORD_FILE: file('password', ADMIN.password),
+        PY_ADMIN_TOKEN_FILE: file('token', `${ADMIN.token}\n`),
       };
       const running = Promise.all([migrateRole(env), migrateRole(env)]);
       await server.restart();
@@ -51,7 +62,10 @@ describe('role migrate', function () {
   });
 
   it('gives up in time and says why, without the password', async () => {
-    const { code, output } = await migrateRole({ PY_POSTGRES_URL: 'postgres://someone:verysecret@127.0.0.1:1/x', PY_WAIT_MS: '700' });
+    const { code, output } = await migrateRole({
+      PY_POSTGRES_URL: 'postgres://someone:verysecret@127.0.0.1:1/x',
+      PY_WAIT_MS: '700',
+    });
     assert.equal(code, 1);
     assert.match(output, /Postgres cannot be reached/);
     assert.doesNotMatch(output, /verysecret/);

@@ -12,7 +12,9 @@ const OWNERS_OWN = ['schema_migrations'];
 describe('store: roles of the database', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
 
   async function as(role: 'owner' | 'api' | 'controller', sql: string, values: unknown[] = []): Promise<string> {
@@ -63,7 +65,8 @@ describe('store: roles of the database', function () {
     ['controller', 'drop any table as a partition', `select drop_partition('users')`],
     ['controller', 'change a webhook', `update webhook_outbox set url = 'https://elsewhere'`],
   ] as const) {
-    it(`the ${role} cannot ${what}`, async () => assert.match(await as(role, sql), /permission denied|must be owner|superuser/));
+    it(`the ${role} cannot ${what}`, async () =>
+      assert.match(await as(role, sql), /permission denied|must be owner|superuser/));
   }
 
   it('the owner is no superuser either', async () => {
@@ -74,9 +77,22 @@ describe('store: roles of the database', function () {
   it('controllers may make every call that they share with the API', async () => {
     const store = await openStore({ url: fixture.urls.controller });
     try {
-      const open = anOpenInput(store, { webhookUrl: 'https://example.org/hook', requestsPerMinute: 100, idempotency: { key: 'k', bodySha256: Buffer.alloc(32) } });
+      const open = anOpenInput(store, {
+        webhookUrl: 'https://example.org/hook',
+        requestsPerMinute: 100,
+        idempotency: { key: 'k', bodySha256: Buffer.alloc(32) },
+      });
       assert.equal((await store.openRequest(open)).outcome, 'opened');
-      assert.equal((await store.openRequest(anOpenInput(store, { quotas: { of: [{ scope: 'account', limits: { 'request-count': 0 } }], rootUserId: 1 } }))).outcome, 'over-quota');
+      assert.equal(
+        (
+          await store.openRequest(
+            anOpenInput(store, {
+              quotas: { of: [{ scope: 'account', limits: { 'request-count': 0 } }], rootUserId: 1 },
+            }),
+          )
+        ).outcome,
+        'over-quota',
+      );
       assert.equal((await store.closeRequest(aCloseInput(open))).closed, true);
       assert.equal((await store.endsFor([open.id])).length, 1);
       assert.equal((await store.closedAmong([open.id])).size, 1);
@@ -88,26 +104,46 @@ describe('store: roles of the database', function () {
     }
   });
 
-  it('every table is either given to a part or the owner\'s own', async () => {
-    const tables = await fixture.sql<{ name: string }>(`select relname name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`);
-    const known = new Set([...OWNERS_OWN, ...Object.values(RIGHTS).flatMap(({ tables: given, hidden }) => [...Object.keys(given), ...Object.keys(hidden)])]);
-    assert.deepEqual(tables.map(({ name }) => name).filter((name) => !known.has(name)), [], 'give them to API or controller in src/store/roles.ts');
+  it("every table is either given to a part or the owner's own", async () => {
+    const tables = await fixture.sql<{ name: string }>(
+      `select relname name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+    );
+    const known = new Set([
+      ...OWNERS_OWN,
+      ...Object.values(RIGHTS).flatMap(({ tables: given, hidden }) => [...Object.keys(given), ...Object.keys(hidden)]),
+    ]);
+    assert.deepEqual(
+      tables.map(({ name }) => name).filter((name) => !known.has(name)),
+      [],
+      'give them to API or controller in src/store/roles.ts',
+    );
   });
 
   it('functions that run as the owner cannot be led astray, and nobody has them by default', async () => {
-    const functions = await fixture.sql<{ name: string; config: string[]; open: boolean }>(`select oid::regprocedure::text name, proconfig config, has_function_privilege('public', oid, 'execute') as open from pg_proc where prosecdef order by 1`);
-    assert.deepEqual(functions.map(({ name }) => name.split('(')[0]), ['drop_envelopes', 'drop_partition', 'drop_requests', 'ensure_partitions', 'erase_step', 'erase_user']);
-    for (const { name, config, open } of functions) assert.deepEqual([config, open], [['search_path=public, pg_temp'], false], name);
+    const functions = await fixture.sql<{ name: string; config: string[]; open: boolean }>(
+      `select oid::regprocedure::text name, proconfig config, has_function_privilege('public', oid, 'execute') as open from pg_proc where prosecdef order by 1`,
+    );
+    assert.deepEqual(
+      functions.map(({ name }) => name.split('(')[0]),
+      ['drop_envelopes', 'drop_partition', 'drop_requests', 'ensure_partitions', 'erase_step', 'erase_user'],
+    );
+    for (const { name, config, open } of functions)
+      assert.deepEqual([config, open], [['search_path=public, pg_temp'], false], name);
   });
 
   it('rights are given again only where they are missing, and never taken', async () => {
     const roles = { api: 'py_api', controller: 'py_controller' };
     await fixture.sql('grant select on table schema_migrations to py_api');
     await fixture.sql('revoke select on table settings from py_api');
-    const versions = () => fixture.sql<{ name: string; xmin: string }>(`select relname name, xmin::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`);
+    const versions = () =>
+      fixture.sql<{ name: string; xmin: string }>(
+        `select relname name, xmin::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
+      );
     const before = await versions();
     await migrate({ url: fixture.urls.owner, roles });
-    const changed = (await versions()).filter(({ name, xmin }) => before.find((one) => one.name === name)?.xmin !== xmin).map(({ name }) => name);
+    const changed = (await versions())
+      .filter(({ name, xmin }) => before.find((one) => one.name === name)?.xmin !== xmin)
+      .map(({ name }) => name);
     assert.deepEqual(changed, ['settings']);
     assert.equal(await as('api', 'select * from settings, schema_migrations'), 'done');
   });
@@ -122,7 +158,10 @@ describe('store: roles of the database', function () {
       assert.equal((await store.closeRequest(aCloseInput(open))).closed, true);
       await store.ensurePartitions();
       await store.close();
-      await assert.rejects(migrate({ url: server.url, roles: { api: 'nobody', controller: 'probeyard' } }), { code: 'not-ready', message: /no role nobody, which the api signs in as/ });
+      await assert.rejects(migrate({ url: server.url, roles: { api: 'nobody', controller: 'probeyard' } }), {
+        code: 'not-ready',
+        message: /no role nobody, which the api signs in as/,
+      });
     } finally {
       await server.stop();
     }

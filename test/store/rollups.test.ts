@@ -13,14 +13,19 @@ const DAY = 86_400_000;
 const USERS = [701, 702];
 const SCHEMES = ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'];
 const KINDS = ['file', 'msv', 'c2pa'] as const;
-const ENDS = [['success', 200, 'Completed'], ['with-errors', 200, 'Completed'], ['error', 429, 'QueueTimeout'], ['error', 404, 'OriginUnreachable']] as const;
+const ENDS = [
+  ['success', 200, 'Completed'],
+  ['with-errors', 200, 'Completed'],
+  ['error', 429, 'QueueTimeout'],
+  ['error', 404, 'OriginUnreachable'],
+] as const;
 
 /** Repeatable: the same numbers in every run, spread as if thrown. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor(state / 2 ** 32 * sides);
+    return Math.floor((state / 2 ** 32) * sides);
   };
 }
 
@@ -47,18 +52,42 @@ describe('store: figures equal a recount of the requests', function () {
 
   async function record(at: Store, time: number, throwDice: (sides: number) => number): Promise<void> {
     const user = USERS[throwDice(USERS.length)] ?? 701;
-    const open = anOpenInput(at, { id: uuidv7(time), submittedAt: new Date(time), userId: user, tokenId: user * 10 + throwDice(2), kind: KINDS[throwDice(3)] ?? 'file', scheme: SCHEMES[throwDice(9)] ?? 'https' });
+    const open = anOpenInput(at, {
+      id: uuidv7(time),
+      submittedAt: new Date(time),
+      userId: user,
+      tokenId: user * 10 + throwDice(2),
+      kind: KINDS[throwDice(3)] ?? 'file',
+      scheme: SCHEMES[throwDice(9)] ?? 'https',
+    });
     await at.openRequest(open);
     const [state, status, reason] = ENDS[throwDice(4)] ?? ENDS[0];
     const queued = Math.round(2 ** throwDice(18)) - 1;
-    await at.closeRequest(aCloseInput(open, { state, status, reason, ioBytes: throwDice(1_000_000), body: null, startedAt: new Date(time + queued) }));
+    await at.closeRequest(
+      aCloseInput(open, {
+        state,
+        status,
+        reason,
+        ioBytes: throwDice(1_000_000),
+        body: null,
+        startedAt: new Date(time + queued),
+      }),
+    );
   }
 
-  const RANGES = (now: number): [Date, Date][] => [
-    // Whole, broken at both ends within a minute, within one minute, within an hour, from the middle of a day to the middle of another.
-    [now - 3 * DAY, now + DAY], [now - 2 * DAY + 1234, now - 77_777], [now - 59_000, now - 58_000], [now - 3_599_000, now - 1_000],
-    [now - 1.5 * DAY - 1, now - 0.3 * DAY], [now - 100 * DAY, now], [now, now - 0], [now - 800 * DAY + 5, now - 0.5 * DAY + 5],
-  ].map(([from, to]) => [new Date(from!), new Date(to!)]);
+  const RANGES = (now: number): [Date, Date][] =>
+    [
+      // Whole, broken at both ends within a minute, within one minute, within an hour, from the middle of a day to the
+      // middle of another.
+      [now - 3 * DAY, now + DAY],
+      [now - 2 * DAY + 1234, now - 77_777],
+      [now - 59_000, now - 58_000],
+      [now - 3_599_000, now - 1_000],
+      [now - 1.5 * DAY - 1, now - 0.3 * DAY],
+      [now - 100 * DAY, now],
+      [now, now - 0],
+      [now - 800 * DAY + 5, now - 0.5 * DAY + 5],
+    ].map(([from, to]) => [new Date(from!), new Date(to!)]);
 
   async function compareAll(now: number): Promise<number> {
     let buckets = 0;
@@ -67,11 +96,26 @@ describe('store: figures equal a recount of the requests', function () {
         if (rangeProblem(aggregation, { from, to })) continue;
         for (const statistic of STATISTICS) {
           buckets += await assertEqualsRecount(store, client, { statistic, aggregation, from, to, userIds: USERS });
-          buckets += await assertEqualsRecount(store, client, { statistic, aggregation, from, to, userIds: [701], tokenIds: [7010] });
+          buckets += await assertEqualsRecount(store, client, {
+            statistic,
+            aggregation,
+            from,
+            to,
+            userIds: [701],
+            tokenIds: [7010],
+          });
         }
       }
-      const total = await store.countEnded({ userIds: 'everyone', tokenIds: null }, { from: from.getTime(), to: to.getTime() }, ['file', 'c2pa'], ['success', 'error']);
-      const { rows } = await client.query(`select count(*)::integer n from requests where kind in ('file', 'c2pa') and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`, [from, to]);
+      const total = await store.countEnded(
+        { userIds: 'everyone', tokenIds: null },
+        { from: from.getTime(), to: to.getTime() },
+        ['file', 'c2pa'],
+        ['success', 'error'],
+      );
+      const { rows } = await client.query(
+        `select count(*)::integer n from requests where kind in ('file', 'c2pa') and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`,
+        [from, to],
+      );
       assert.deepEqual([{ n: total }], rows);
     }
     return buckets;
@@ -80,21 +124,32 @@ describe('store: figures equal a recount of the requests', function () {
   it('over every range and aggregation: not folded, folded in part, folded whole, folded again', async () => {
     const throwDice = dice(7);
     const now = Math.floor(store.clock.now());
-    const times = Array.from({ length: 240 }, (_, index) => now - (index % 4 === 0 ? throwDice(60 * SECOND) : index % 4 === 1 ? throwDice(3_600 * SECOND) : index % 4 === 2 ? throwDice(2 * DAY) : throwDice(900) * DAY + throwDice(DAY)));
+    const times = Array.from(
+      { length: 240 },
+      (_, index) =>
+        now -
+        (index % 4 === 0
+          ? throwDice(60 * SECOND)
+          : index % 4 === 1
+            ? throwDice(3_600 * SECOND)
+            : index % 4 === 2
+              ? throwDice(2 * DAY)
+              : throwDice(900) * DAY + throwDice(DAY)),
+    );
     await Promise.all(times.slice(0, 120).map((time) => record(store, time, throwDice)));
-    assert.ok(await compareAll(now) > 500);
-    assert.ok(await store.foldUsage() > 50);
-    assert.ok(await compareAll(now) > 500);
+    assert.ok((await compareAll(now)) > 500);
+    assert.ok((await store.foldUsage()) > 50);
+    assert.ok((await compareAll(now)) > 500);
     await Promise.all(times.slice(120).map((time) => record(other, time, throwDice)));
-    assert.ok(await compareAll(now) > 1000);
+    assert.ok((await compareAll(now)) > 1000);
     // Everything, also the minute that goes on: later ends of the same minute come on top.
     await store.foldUsage({ restSeconds: -3_600 });
     assert.deepEqual(await fixture.sql('select count(*)::integer n from usage_minute'), [{ n: 0 }]);
-    assert.ok(await compareAll(now) > 1000);
+    assert.ok((await compareAll(now)) > 1000);
     await Promise.all(times.slice(60, 120).map((time) => record(store, time, throwDice)));
-    assert.ok(await compareAll(now) > 1000);
+    assert.ok((await compareAll(now)) > 1000);
     await store.foldUsage({ restSeconds: -3_600 });
-    assert.ok(await compareAll(now) > 1000);
+    assert.ok((await compareAll(now)) > 1000);
   });
 
   it('at every moment, while requests end, folding runs in two replicas and connections are killed', async () => {
@@ -102,21 +157,28 @@ describe('store: figures equal a recount of the requests', function () {
     const working = { on: true };
     let killed = 0;
     let looks = 0;
-    const background = async (work: () => Promise<unknown>) => { while (working.on) await work(); };
+    const background = async (work: () => Promise<unknown>) => {
+      while (working.on) await work();
+    };
     const workers = Array.from({ length: 8 }, async (_, index) => {
-      for (let round = 0; round < 60; round++) await record(index % 2 ? store : other, Math.floor(store.clock.now()) - throwDice(120) * SECOND, throwDice);
+      for (let round = 0; round < 60; round++)
+        await record(index % 2 ? store : other, Math.floor(store.clock.now()) - throwDice(120) * SECOND, throwDice);
     });
     const others = [
       background(() => store.foldUsage({ restSeconds: -60 })),
       background(() => other.foldUsage({ restSeconds: -60 })),
       background(async () => {
-        const { rowCount } = await client.query(`select pg_terminate_backend(pid) from (select pid from pg_stat_activity where application_name = 'probeyard' order by random() limit 2) s`);
+        const { rowCount } = await client.query(
+          `select pg_terminate_backend(pid) from (select pid from pg_stat_activity where application_name = 'probeyard' order by random() limit 2) s`,
+        );
         killed += rowCount ?? 0;
         await new Promise((resolve) => setTimeout(resolve, 30));
       }),
       // One statement sees one state of the record: what it counts here and there agrees, or it never will.
       background(async () => {
-        const [row] = await fixture.sql<Record<string, number>>(`select (select count(*) from requests where state <> 'open')::integer counted,
+        const [row] = await fixture.sql<
+          Record<string, number>
+        >(`select (select count(*) from requests where state <> 'open')::integer counted,
           (select coalesce(sum(requests), 0) from rollup_day where user_id = 0)::integer + (select coalesce(sum(requests), 0) from usage_minute)::integer daily,
           (select coalesce(sum(requests), 0) from rollup_minute where user_id <> 0)::integer + (select coalesce(sum(requests), 0) from usage_minute)::integer minutely`);
         assert.deepEqual([row?.['daily'], row?.['minutely']], [row?.['counted'], row?.['counted']]);
@@ -129,8 +191,8 @@ describe('store: figures equal a recount of the requests', function () {
     await watched;
     assert.ok(killed > 5 && looks > 5, `${killed} connections were killed, ${looks} looks`);
     const now = Math.floor(store.clock.now());
-    assert.ok(await compareAll(now) > 1000);
+    assert.ok((await compareAll(now)) > 1000);
     await store.foldUsage({ restSeconds: -3_600 });
-    assert.ok(await compareAll(now) > 1000);
+    assert.ok((await compareAll(now)) > 1000);
   });
 });

@@ -15,8 +15,13 @@ describe('store: values that Postgres takes', function () {
     ['U+0000 is replaced', `a${NUL}b${NUL}`, 'a\uFFFDb\uFFFD'],
     ['a lone surrogate is replaced', `a${LONE}b`, 'a\uFFFDb'],
     ['a text over the bound is cut', 'x'.repeat(MAX_TEXT + 1), 'x'.repeat(MAX_TEXT)],
-    ['a cut does not leave half a character', `${'x'.repeat(MAX_TEXT - 1)}\u{1F3A5}`, `${'x'.repeat(MAX_TEXT - 1)}\uFFFD`],
-  ] as const) it(`text: ${title}`, () => assert.equal(storable(text), expected));
+    [
+      'a cut does not leave half a character',
+      `${'x'.repeat(MAX_TEXT - 1)}\u{1F3A5}`,
+      `${'x'.repeat(MAX_TEXT - 1)}\uFFFD`,
+    ],
+  ] as const)
+    it(`text: ${title}`, () => assert.equal(storable(text), expected));
 
   for (const [title, value] of [
     ['U+0000 in a value', { a: `x${NUL}y` }],
@@ -28,38 +33,61 @@ describe('store: values that Postgres takes', function () {
       const clean = (node: unknown): unknown => {
         if (typeof node === 'string') return storable(node);
         if (Array.isArray(node)) return node.map(clean);
-        return typeof node === 'object' && node !== null ? Object.fromEntries(Object.entries(node).map(([key, sub]) => [storable(key), clean(sub)])) : node;
+        return typeof node === 'object' && node !== null
+          ? Object.fromEntries(Object.entries(node).map(([key, sub]) => [storable(key), clean(sub)]))
+          : node;
       };
       assert.deepEqual(JSON.parse(jsonb(value)?.text ?? ''), clean(value));
     });
   }
 
   it('numbers: clamped to their column', () => {
-    assert.deepEqual([smallint(1e10), smallint(-1), integer(1e10), integer(Number.NaN), integer(1.5), bigint(1e300), bigint(7)], [32_767, 0, 2_147_483_647, 0, 2, Number.MAX_SAFE_INTEGER, 7]);
+    assert.deepEqual(
+      [smallint(1e10), smallint(-1), integer(1e10), integer(Number.NaN), integer(1.5), bigint(1e300), bigint(7)],
+      [32_767, 0, 2_147_483_647, 0, 2, Number.MAX_SAFE_INTEGER, 7],
+    );
   });
 
   it('a plain object as a parameter is refused: pg would write it as JSON past jsonb()', () => {
     assert.throws(() => parameters([{ a: 1 }]), /jsonb\(\)/);
-    assert.deepEqual(parameters([null, undefined, 1, true, new Date(0), Buffer.from('a'), [`a${NUL}`]]), [null, undefined, 1, true, new Date(0), Buffer.from('a'), ['a\uFFFD']]);
+    assert.deepEqual(parameters([null, undefined, 1, true, new Date(0), Buffer.from('a'), [`a${NUL}`]]), [
+      null,
+      undefined,
+      1,
+      true,
+      new Date(0),
+      Buffer.from('a'),
+      ['a\uFFFD'],
+    ]);
   });
 
   it('nothing else in src/store writes JSON', () => {
     const folder = new URL('../../src/store/', import.meta.url);
-    const others = globSync('**/*.ts', { cwd: folder.pathname }).filter((file) => file !== 'storable.ts' && readFileSync(new URL(file, folder), 'utf8').includes('JSON.stringify'));
+    const others = globSync('**/*.ts', { cwd: folder.pathname }).filter(
+      (file) => file !== 'storable.ts' && readFileSync(new URL(file, folder), 'utf8').includes('JSON.stringify'),
+    );
     assert.deepEqual(others, []);
   });
 
   describe('in a real database', () => {
     let fixture: StoreFixture;
-    before(async () => { fixture = await startStore(); });
+    before(async () => {
+      fixture = await startStore();
+    });
     after(() => fixture.close());
 
     it('text, text[] and jsonb with U+0000 are taken', async () => {
       const database = openDatabase({ url: fixture.server.url });
       try {
         const value = `a${NUL}b${LONE}`;
-        const rows = await database.rows({ name: 'echo', text: 'select $1::text t, $2::text[] list, $3::jsonb j', values: [value, [value], jsonb({ [value]: value })] });
-        assert.deepEqual(rows, [{ t: 'a\uFFFDb\uFFFD', list: ['a\uFFFDb\uFFFD'], j: { 'a\uFFFDb\uFFFD': 'a\uFFFDb\uFFFD' } }]);
+        const rows = await database.rows({
+          name: 'echo',
+          text: 'select $1::text t, $2::text[] list, $3::jsonb j',
+          values: [value, [value], jsonb({ [value]: value })],
+        });
+        assert.deepEqual(rows, [
+          { t: 'a\uFFFDb\uFFFD', list: ['a\uFFFDb\uFFFD'], j: { 'a\uFFFDb\uFFFD': 'a\uFFFDb\uFFFD' } },
+        ]);
       } finally {
         await database.end();
       }
@@ -70,11 +98,26 @@ describe('store: values that Postgres takes', function () {
       const open = anOpenInput(store, { display: `https://example.org/${NUL}`, request: { note: NUL } });
       assert.equal((await store.openRequest(open)).outcome, 'opened');
       const tools = [{ name: 'c2pa' as const, version: `0.1${NUL}`, success: false, durationMs: 1e10, usageMs: 1e10 }];
-      const { closed } = await store.closeRequest(aCloseInput(open, { state: 'error', reason: 'ToolFailed', error: `unknown variant x${NUL}y`, tools, ioBytes: 1e15, attempt: 100_000 }));
+      const { closed } = await store.closeRequest(
+        aCloseInput(open, {
+          state: 'error',
+          reason: 'ToolFailed',
+          error: `unknown variant x${NUL}y`,
+          tools,
+          ioBytes: 1e15,
+          attempt: 100_000,
+        }),
+      );
       assert.equal(closed, true);
       const record = await store.readRequest(open.id);
-      assert.deepEqual([record?.error, record?.display, record?.request], ['unknown variant x\uFFFDy', 'https://example.org/\uFFFD', { note: '\uFFFD' }]);
-      assert.deepEqual(await fixture.sql('select usage_ms, attempt, tools->0->>\'version\' v from requests where id = $1', [open.id]), [{ usage_ms: 2_147_483_647, attempt: 32_767, v: '0.1\uFFFD' }]);
+      assert.deepEqual(
+        [record?.error, record?.display, record?.request],
+        ['unknown variant x\uFFFDy', 'https://example.org/\uFFFD', { note: '\uFFFD' }],
+      );
+      assert.deepEqual(
+        await fixture.sql("select usage_ms, attempt, tools->0->>'version' v from requests where id = $1", [open.id]),
+        [{ usage_ms: 2_147_483_647, attempt: 32_767, v: '0.1\uFFFD' }],
+      );
     });
 
     it('a value that Postgres does not take is its own error, and is not repeated in it', async () => {

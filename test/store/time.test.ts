@@ -15,7 +15,13 @@ describe('store: request ids', () => {
     assert.equal(new Set(Array.from({ length: 1000 }, () => uuidv7(5))).size, 1000);
   });
 
-  const others = ['9b2f5a4e-6f0c-4d0e-8a53-0f6a4a3c2b1d', '', 'x', '0190163d-8694-739b-aea5-966c26f8ad9', '0190163d-8694-739b-aea5-966c26f8ad91x'];
+  const others = [
+    '9b2f5a4e-6f0c-4d0e-8a53-0f6a4a3c2b1d',
+    '',
+    'x',
+    '0190163d-8694-739b-aea5-966c26f8ad9',
+    '0190163d-8694-739b-aea5-966c26f8ad91x',
+  ];
   for (const id of others) it(`no time in "${id}"`, () => assert.equal(timeOf(id), null));
   it('tells UUIDs from other text', () => assert.deepEqual([isUuid(others[0] ?? ''), isUuid('x')], [true, false]));
 });
@@ -25,12 +31,15 @@ describe('store: clock', () => {
     let monotonic = 1_000;
     const roundTrips = [80, 10, 200];
     // A store whose clock is 500,000 ahead of ours, and whose answers take different times to come back.
-    const clock = await startClock(async () => {
-      const roundTrip = roundTrips.shift() ?? 0;
-      const time = monotonic + 500_000 + roundTrip * 0.9;
-      monotonic += roundTrip;
-      return time;
-    }, { samples: 3, monotonic: () => monotonic });
+    const clock = await startClock(
+      async () => {
+        const roundTrip = roundTrips.shift() ?? 0;
+        const time = monotonic + 500_000 + roundTrip * 0.9;
+        monotonic += roundTrip;
+        return time;
+      },
+      { samples: 3, monotonic: () => monotonic },
+    );
     clock.stop();
     assert.equal(clock.uncertaintyMs(), 5);
     assert.ok(Math.abs(clock.now() - (monotonic + 500_000)) <= 5);
@@ -40,10 +49,13 @@ describe('store: clock', () => {
 
   it('keeps its offset when a refresh fails', async () => {
     let fail = false;
-    const clock = await startClock(async () => {
-      if (fail) throw new Error('no answer');
-      return 42_000;
-    }, { monotonic: () => 0 });
+    const clock = await startClock(
+      async () => {
+        if (fail) throw new Error('no answer');
+        return 42_000;
+      },
+      { monotonic: () => 0 },
+    );
     clock.stop();
     fail = true;
     await assert.rejects(clock.refresh());
@@ -54,10 +66,12 @@ describe('store: clock', () => {
 describe('store: time and partitions in Postgres', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
 
-  it('the store\'s clock is Postgres\' clock', async () => {
+  it("the store's clock is Postgres' clock", async () => {
     const before = fixture.store.clock.now();
     const [row] = await fixture.sql<{ ms: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 ms');
     const after = fixture.store.clock.now();
@@ -66,16 +80,31 @@ describe('store: time and partitions in Postgres', function () {
   });
 
   it('this month, the last and the next two have partitions, and a second call makes none', async () => {
-    const parts = await fixture.sql<{ name: string }>(`select inhrelid::regclass::text name from pg_inherits where inhparent = 'requests'::regclass order by 1`);
+    const parts = await fixture.sql<{ name: string }>(
+      `select inhrelid::regclass::text name from pg_inherits where inhparent = 'requests'::regclass order by 1`,
+    );
     assert.equal(parts.length, 5);
     assert.equal(await fixture.store.ensurePartitions(), 0);
   });
 
-  it('a request of any time is taken; its rows move when its month\'s partition comes', async () => {
-    const open = anOpenInput(fixture.store, { id: '9b2f5a4e-6f0c-4d0e-8a53-0f6a4a3c2b1d', submittedAt: new Date(Date.UTC(new Date(fixture.store.clock.now()).getUTCFullYear(), new Date(fixture.store.clock.now()).getUTCMonth() + 3, 15)) });
+  it("a request of any time is taken; its rows move when its month's partition comes", async () => {
+    const open = anOpenInput(fixture.store, {
+      id: '9b2f5a4e-6f0c-4d0e-8a53-0f6a4a3c2b1d',
+      submittedAt: new Date(
+        Date.UTC(
+          new Date(fixture.store.clock.now()).getUTCFullYear(),
+          new Date(fixture.store.clock.now()).getUTCMonth() + 3,
+          15,
+        ),
+      ),
+    });
     await fixture.store.openRequest(open);
     await fixture.store.closeRequest(aCloseInput(open, { startedAt: open.submittedAt }));
-    const where = () => fixture.sql<{ r: string; e: string }>(`select (select tableoid::regclass::text from requests where id = $1) r, (select tableoid::regclass::text from envelopes where id = $1) e`, [open.id]);
+    const where = () =>
+      fixture.sql<{ r: string; e: string }>(
+        `select (select tableoid::regclass::text from requests where id = $1) r, (select tableoid::regclass::text from envelopes where id = $1) e`,
+        [open.id],
+      );
     assert.deepEqual(await where(), [{ r: 'requests_default', e: 'envelopes_default' }]);
     const [made] = await fixture.sql<{ made: number }>('select ensure_partitions(3) made');
     assert.equal(made?.made, 2);
@@ -87,7 +116,9 @@ describe('store: time and partitions in Postgres', function () {
 
   it('a read by id touches one partition only', async () => {
     const { id, submittedAt } = fixture.store.newRequest();
-    const plan = await fixture.sql<Record<string, string>>(`explain select * from requests where id = '${id}' and submitted_at = '${submittedAt.toISOString()}'`);
+    const plan = await fixture.sql<Record<string, string>>(
+      `explain select * from requests where id = '${id}' and submitted_at = '${submittedAt.toISOString()}'`,
+    );
     const text = plan.map((row) => row['QUERY PLAN']).join('\n');
     // Which of the partition's indexes that begin with these two is the planner's choice.
     assert.match(text, /Index Scan using requests_\d{6}_\w+ on requests_\d{6} /);
@@ -95,6 +126,11 @@ describe('store: time and partitions in Postgres', function () {
   });
 
   it('bodies are stored as they come: the column is external in every partition', async () => {
-    assert.deepEqual(await fixture.sql(`select distinct attstorage from pg_attribute a join pg_class c on c.oid = a.attrelid where attname = 'body' and relname like 'envelopes%' and relkind in ('r', 'p')`), [{ attstorage: 'e' }]);
+    assert.deepEqual(
+      await fixture.sql(
+        `select distinct attstorage from pg_attribute a join pg_class c on c.oid = a.attrelid where attname = 'body' and relname like 'envelopes%' and relkind in ('r', 'p')`,
+      ),
+      [{ attstorage: 'e' }],
+    );
   });
 });

@@ -24,7 +24,10 @@ describe('store: TLS to Postgres', function () {
     folder = mkdtempSync(join(tmpdir(), 'probeyard-tls-'));
     const [mine, other] = [await natsTls(['localhost']), await natsTls(['localhost'])];
     [ca, otherCa] = [file('ca.crt', mine['ca.crt']), file('other.crt', other['ca.crt'])];
-    [server, plain] = await Promise.all([startPostgres({ tls: { certificate: mine['tls.crt'] ?? '', key: mine['tls.key'] ?? '' } }), startPostgres()]);
+    [server, plain] = await Promise.all([
+      startPostgres({ tls: { certificate: mine['tls.crt'] ?? '', key: mine['tls.key'] ?? '' } }),
+      startPostgres(),
+    ]);
   });
   after(async () => {
     await Promise.all([server?.stop(), plain?.stop()]);
@@ -32,7 +35,12 @@ describe('store: TLS to Postgres', function () {
   });
 
   /** Whether the session is encrypted, or why there is none. */
-  async function attempt({ port }: PostgresServer, query: string, caFile: string | undefined, host = 'localhost'): Promise<string> {
+  async function attempt(
+    { port }: PostgresServer,
+    query: string,
+    caFile: string | undefined,
+    host = 'localhost',
+  ): Promise<string> {
     let client: pg.Client | undefined;
     try {
       client = new pg.Client(clientConfig({ url: `postgres://probeyard@${host}:${port}/postgres${query}`, caFile }));
@@ -63,34 +71,72 @@ describe('store: TLS to Postgres', function () {
     ['?ssl=true', 'no CA', UNKNOWN],
     ['?sslmode=allow', 'no CA', /sslmode must be one of disable, prefer/],
     ['?sslmode=__proto__', 'no CA', /sslmode must be one of/],
-    ...(['prefer', 'require', 'verify-full'] as const).flatMap((mode): [string, 'no CA' | 'its CA' | 'another CA', RegExp][] => [
-      [`?sslmode=${mode}`, 'no CA', UNKNOWN], [`?sslmode=${mode}`, 'its CA', /^TLS$/], [`?sslmode=${mode}`, 'another CA', UNKNOWN],
-    ]),
+    ...(['prefer', 'require', 'verify-full'] as const).flatMap(
+      (mode): [string, 'no CA' | 'its CA' | 'another CA', RegExp][] => [
+        [`?sslmode=${mode}`, 'no CA', UNKNOWN],
+        [`?sslmode=${mode}`, 'its CA', /^TLS$/],
+        [`?sslmode=${mode}`, 'another CA', UNKNOWN],
+      ],
+    ),
   ];
   for (const [query, given, expected] of rows) {
     it(`${query || 'no sslmode'}, ${given}: ${expected.source}`, async () => {
-      assert.match(await attempt(server, query, { 'no CA': undefined, 'its CA': ca, 'another CA': otherCa }[given]), expected);
+      assert.match(
+        await attempt(server, query, { 'no CA': undefined, 'its CA': ca, 'another CA': otherCa }[given]),
+        expected,
+      );
     });
   }
 
   it('the host name counts, but for verify-ca', async () => {
-    const other = await Promise.all(['', '?sslmode=require', '?sslmode=verify-full', '?sslmode=verify-ca'].map((query) => attempt(server, query, ca, '127.0.0.1')));
-    assert.deepEqual(other.map((outcome) => (outcome === 'TLS' ? outcome : /does not match|not in the cert/.test(outcome) ? 'refused' : outcome)), ['refused', 'refused', 'refused', 'TLS']);
+    const other = await Promise.all(
+      ['', '?sslmode=require', '?sslmode=verify-full', '?sslmode=verify-ca'].map((query) =>
+        attempt(server, query, ca, '127.0.0.1'),
+      ),
+    );
+    assert.deepEqual(
+      other.map((outcome) =>
+        outcome === 'TLS' ? outcome : /does not match|not in the cert/.test(outcome) ? 'refused' : outcome,
+      ),
+      ['refused', 'refused', 'refused', 'TLS'],
+    );
   });
 
   it('a server without TLS is refused where TLS is asked for', async () => {
-    for (const [query, caFile] of [['?sslmode=require', undefined], ['', ca], ['?sslmode=prefer', undefined]] as const) assert.match(await attempt(plain, query, caFile), /does not support SSL/);
+    for (const [query, caFile] of [
+      ['?sslmode=require', undefined],
+      ['', ca],
+      ['?sslmode=prefer', undefined],
+    ] as const)
+      assert.match(await attempt(plain, query, caFile), /does not support SSL/);
   });
 
   it('other parameters of the address stay, and sslrootcert names a CA', () => {
-    assert.equal(reached('postgres://a@b/c?sslmode=require&target_session_attrs=rw', undefined).url, 'postgres://a@b/c?target_session_attrs=rw');
-    assert.ok((reached(`postgres://a@b/c?sslrootcert=${ca}`, undefined).ssl as { ca: string }).ca.includes('BEGIN CERTIFICATE'));
-    assert.deepEqual(reached('postgres://a@b/c', ''), { url: 'postgres://a@b/c', ssl: false }, 'a CA file that is not set is an empty setting');
-    assert.deepEqual(reached('postgres://a@b/c?sslmode=verify-full&sslrootcert=system', undefined).ssl, { rejectUnauthorized: true });
+    assert.equal(
+      reached('postgres://a@b/c?sslmode=require&target_session_attrs=rw', undefined).url,
+      'postgres://a@b/c?target_session_attrs=rw',
+    );
+    assert.ok(
+      (reached(`postgres://a@b/c?sslrootcert=${ca}`, undefined).ssl as { ca: string }).ca.includes('BEGIN CERTIFICATE'),
+    );
+    assert.deepEqual(
+      reached('postgres://a@b/c', ''),
+      { url: 'postgres://a@b/c', ssl: false },
+      'a CA file that is not set is an empty setting',
+    );
+    assert.deepEqual(reached('postgres://a@b/c?sslmode=verify-full&sslrootcert=system', undefined).ssl, {
+      rejectUnauthorized: true,
+    });
   });
 
   it('a refusal does not repeat the address', () => {
-    assert.throws(() => reached('postgres://a:secret@b/c?sslmode=secret', undefined), (error: Error) => !error.message.includes('secret'));
-    assert.throws(() => reached('postgres://a:secret@b/c', '/no/such/file'), /certificate authority cannot be read \(ENOENT\)/);
+    assert.throws(
+      () => reached('postgres://a:secret@b/c?sslmode=secret', undefined),
+      (error: Error) => !error.message.includes('secret'),
+    );
+    assert.throws(
+      () => reached('postgres://a:secret@b/c', '/no/such/file'),
+      /certificate authority cannot be read \(ENOENT\)/,
+    );
   });
 });

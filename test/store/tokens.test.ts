@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
 import { bootstrapAdmin, PERMISSIONS } from '../../src/store/admin.ts';
 import type { TokenChange } from '../../src/store/listen.ts';
-import { effectiveLimits, effectivePermissions, effectiveStatus, type GivenLimits, type GivenToAccount } from '../../src/store/limits.ts';
+import {
+  effectiveLimits,
+  effectivePermissions,
+  effectiveStatus,
+  type GivenLimits,
+  type GivenToAccount,
+} from '../../src/store/limits.ts';
 import { verifyPassword } from '../../src/store/password.ts';
 import { DEFAULT_LIMITS } from '../../src/store/records.ts';
 import { until } from '../until.ts';
 import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
 
-const none: GivenToAccount = { requestsPerMinute: null, concurrency: null, queueTimeoutMs: null, fileBytes: null, accountConcurrency: null };
+const none: GivenToAccount = {
+  requestsPerMinute: null,
+  concurrency: null,
+  queueTimeoutMs: null,
+  fileBytes: null,
+  accountConcurrency: null,
+};
 
 describe('store: limits of a token', () => {
   const cases: [string, Partial<GivenLimits>, Partial<GivenLimits>, Partial<GivenLimits>[], number][] = [
@@ -21,27 +33,60 @@ describe('store: limits of a token', () => {
     ['a token does not widen', { concurrency: 99 }, { concurrency: 50 }, [], 50],
   ];
   for (const [name, token, user, above, expected] of cases) {
-    it(name, () => assert.deepEqual(effectiveLimits({ ...none, ...token }, { ...none, ...user }, above.map((one) => ({ ...none, ...one })), { ...DEFAULT_LIMITS, accountConcurrency: 0 }), { ...DEFAULT_LIMITS, accountConcurrency: null, concurrency: expected }));
+    it(name, () =>
+      assert.deepEqual(
+        effectiveLimits(
+          { ...none, ...token },
+          { ...none, ...user },
+          above.map((one) => ({ ...none, ...one })),
+          { ...DEFAULT_LIMITS, accountConcurrency: 0 },
+        ),
+        { ...DEFAULT_LIMITS, accountConcurrency: null, concurrency: expected },
+      ),
+    );
   }
 
-  const ofAccount: [string, Partial<GivenToAccount>, Partial<GivenToAccount>[], number | null, [account: number | null, token: number]][] = [
-    ['by default four times what the root user\'s tokens have', {}, [], null, [40, 10]],
-    ['four times of what the root user was given, for a sub-user, too', { concurrency: 3 }, [{ concurrency: 50 }], null, [200, 3]],
-    ['the installation\'s', {}, [{}], 15, [15, 10]],
+  const ofAccount: [
+    string,
+    Partial<GivenToAccount>,
+    Partial<GivenToAccount>[],
+    number | null,
+    [account: number | null, token: number],
+  ][] = [
+    ["by default four times what the root user's tokens have", {}, [], null, [40, 10]],
+    [
+      'four times of what the root user was given, for a sub-user, too',
+      { concurrency: 3 },
+      [{ concurrency: 50 }],
+      null,
+      [200, 3],
+    ],
+    ["the installation's", {}, [{}], 15, [15, 10]],
     ['none in the installation', {}, [{}], 0, [null, 10]],
-    ['the root user\'s own', {}, [{ accountConcurrency: 8 }], 15, [8, 8]],
+    ["the root user's own", {}, [{ accountConcurrency: 8 }], 15, [8, 8]],
     ['none, given to the root user', {}, [{ accountConcurrency: 0 }], 15, [null, 10]],
-    ['a sub-user\'s own does not count', { accountConcurrency: 99 }, [{ accountConcurrency: 12 }, { accountConcurrency: 77 }], null, [12, 10]],
-    ['a token\'s above its account\'s is the account\'s', { concurrency: 30, accountConcurrency: 5 }, [], null, [5, 5]],
+    [
+      "a sub-user's own does not count",
+      { accountConcurrency: 99 },
+      [{ accountConcurrency: 12 }, { accountConcurrency: 77 }],
+      null,
+      [12, 10],
+    ],
+    ["a token's above its account's is the account's", { concurrency: 30, accountConcurrency: 5 }, [], null, [5, 5]],
   ];
   for (const [name, user, above, installation, [account, token]] of ofAccount) {
     it(`of an account: ${name}`, () => {
-      const limits = effectiveLimits(none, { ...none, ...user }, above.map((one) => ({ ...none, ...one })), { ...DEFAULT_LIMITS, accountConcurrency: installation });
+      const limits = effectiveLimits(
+        none,
+        { ...none, ...user },
+        above.map((one) => ({ ...none, ...one })),
+        { ...DEFAULT_LIMITS, accountConcurrency: installation },
+      );
       assert.deepEqual([limits.accountConcurrency, limits.concurrency], [account, token]);
     });
   }
 
-  it('permissions: the user\'s, without his restrictions, narrowed by the token', () => {
+  it("permissions: the user's, without his restrictions, narrowed by the token", () => {
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], []), ['a', 'b']);
     assert.deepEqual(effectivePermissions(['b', 'c'], ['a', 'b'], []), ['b']);
     assert.deepEqual(effectivePermissions(null, ['a', 'b'], ['b']), ['a']);
@@ -58,13 +103,24 @@ describe('store: limits of a token', () => {
 describe('store: tokens', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
 
-  it('finds the administrator\'s token by its hash', async () => {
+  it("finds the administrator's token by its hash", async () => {
     assert.deepEqual(await fixture.store.findToken(sha256(ADMIN.token)), {
-      id: fixture.admin.tokenId, userId: fixture.admin.userId, rootUserId: fixture.admin.userId, name: 'install', role: 'root', userStatus: 'active', quotas: [], permissions: [...PERMISSIONS], expiresAt: null,
-      limits: { ...DEFAULT_LIMITS, accountConcurrency: 40 }, allow: [],
+      id: fixture.admin.tokenId,
+      userId: fixture.admin.userId,
+      rootUserId: fixture.admin.userId,
+      name: 'install',
+      role: 'root',
+      userStatus: 'active',
+      quotas: [],
+      permissions: [...PERMISSIONS],
+      expiresAt: null,
+      limits: { ...DEFAULT_LIMITS, accountConcurrency: 40 },
+      allow: [],
     });
     assert.equal(await fixture.store.findToken(sha256('unknown')), null);
   });
@@ -76,7 +132,10 @@ describe('store: tokens', function () {
   });
 
   it('reads many tokens at once, without the revoked ones', async () => {
-    const [made] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, $2, 3, '[{"cidr":"10.0.0.0/8","port":80}]', null) returning id`, [fixture.admin.userId, sha256('t1')]);
+    const [made] = await fixture.sql<{ id: string }>(
+      `insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, $2, 3, '[{"cidr":"10.0.0.0/8","port":80}]', null) returning id`,
+      [fixture.admin.userId, sha256('t1')],
+    );
     const id = Number(made?.id);
     const found = await fixture.store.tokenLimits([id, fixture.admin.tokenId, 99_999]);
     assert.deepEqual([...found.keys()].sort(), [fixture.admin.tokenId, id].sort());
@@ -88,36 +147,61 @@ describe('store: tokens', function () {
   });
 
   it('bootstrap: again and at once it changes nothing', async () => {
-    const before = await fixture.sql('select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens');
+    const before = await fixture.sql(
+      'select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens',
+    );
     const url = fixture.server.url;
-    const answers = await Promise.all([bootstrapAdmin({ url }, ADMIN), bootstrapAdmin({ url }, ADMIN), bootstrapAdmin({ url }, ADMIN)]);
+    const answers = await Promise.all([
+      bootstrapAdmin({ url }, ADMIN),
+      bootstrapAdmin({ url }, ADMIN),
+      bootstrapAdmin({ url }, ADMIN),
+    ]);
     for (const answer of answers) assert.deepEqual(answer, fixture.admin);
-    assert.deepEqual(await fixture.sql('select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens'), before);
+    assert.deepEqual(
+      await fixture.sql(
+        'select (select count(*) from users)::integer users, (select count(*) from tokens)::integer tokens',
+      ),
+      before,
+    );
   });
 
   it('bootstrap: another token replaces the old one, another address renames, a changed password stays', async () => {
     const url = fixture.server.url;
-    const [row] = await fixture.sql<{ password_hash: string }>('select password_hash from users where id = $1', [fixture.admin.userId]);
+    const [row] = await fixture.sql<{ password_hash: string }>('select password_hash from users where id = $1', [
+      fixture.admin.userId,
+    ]);
     assert.equal(await verifyPassword(ADMIN.password, row?.password_hash ?? ''), true);
     assert.equal(await verifyPassword('another', row?.password_hash ?? ''), false);
     assert.equal(await verifyPassword('another', 'not a hash'), false);
-    const answer = await bootstrapAdmin({ url }, { email: 'boss@example.org', password: 'a new one', token: 'B'.repeat(64) });
+    const answer = await bootstrapAdmin(
+      { url },
+      { email: 'boss@example.org', password: 'a new one', token: 'B'.repeat(64) },
+    );
     assert.equal(answer.userId, fixture.admin.userId);
     assert.equal(await fixture.store.findToken(sha256(ADMIN.token)), null);
     assert.equal((await fixture.store.findToken(sha256('B'.repeat(64))))?.userId, answer.userId);
-    const [after] = await fixture.sql<{ email: string; password_hash: string }>('select email, password_hash from users where id = $1', [answer.userId]);
+    const [after] = await fixture.sql<{ email: string; password_hash: string }>(
+      'select email, password_hash from users where id = $1',
+      [answer.userId],
+    );
     assert.deepEqual(after, { email: 'boss@example.org', password_hash: row?.password_hash });
   });
 
-  for (const [what, input] of [['token', { ...ADMIN, token: 'short' }], ['e-mail', { ...ADMIN, email: 'nobody' }]] as const) {
-    it(`bootstrap: refuses a bad ${what}`, () => assert.rejects(bootstrapAdmin({ url: fixture.server.url }, input), { name: 'StoreError', code: 'invalid' }));
+  for (const [what, input] of [
+    ['token', { ...ADMIN, token: 'short' }],
+    ['e-mail', { ...ADMIN, email: 'nobody' }],
+  ] as const) {
+    it(`bootstrap: refuses a bad ${what}`, () =>
+      assert.rejects(bootstrapAdmin({ url: fixture.server.url }, input), { name: 'StoreError', code: 'invalid' }));
   }
 });
 
 describe('store: notices of changed tokens', function () {
   this.timeout(60_000);
   let fixture: StoreFixture;
-  before(async () => { fixture = await startStore(); });
+  before(async () => {
+    fixture = await startStore();
+  });
   after(() => fixture.close());
 
   it('tells of every change, flushes on reconnect, and knows when it is deaf', async () => {
@@ -126,7 +210,10 @@ describe('store: notices of changed tokens', function () {
     await until('it listens', () => listener.listening());
     assert.deepEqual(heard.splice(0), [{ all: true }]);
 
-    const [made] = await fixture.sql<{ id: string }>('insert into tokens (user_id, sha256) values ($1, $2) returning id', [fixture.admin.userId, sha256('n')]);
+    const [made] = await fixture.sql<{ id: string }>(
+      'insert into tokens (user_id, sha256) values ($1, $2) returning id',
+      [fixture.admin.userId, sha256('n')],
+    );
     await fixture.sql('update tokens set sha256 = $2 where id = $1', [made?.id, sha256('m')]);
     await fixture.sql(`update users set status = 'suspended' where id = $1`, [fixture.admin.userId]);
     await fixture.sql('delete from tokens where id = $1', [made?.id]);
@@ -134,7 +221,11 @@ describe('store: notices of changed tokens', function () {
     const hex = (text: string) => sha256(text).toString('hex');
     await until('five notices', () => heard.length === 5);
     assert.deepEqual(heard.splice(0), [
-      { token, sha256: hex('n') }, { token, sha256: hex('m') }, { token, sha256: hex('n') }, { user: fixture.admin.userId, root: fixture.admin.userId }, { token, sha256: hex('m') },
+      { token, sha256: hex('n') },
+      { token, sha256: hex('m') },
+      { token, sha256: hex('n') },
+      { user: fixture.admin.userId, root: fixture.admin.userId },
+      { token, sha256: hex('m') },
     ]);
 
     await fixture.server.down('immediate');
@@ -149,7 +240,9 @@ describe('store: notices of changed tokens', function () {
   it('a notice of a user names the root user, and both when the user moves to another account', async () => {
     const insert = async (email: string, parent: number | null): Promise<number> => {
       const text = `insert into users (email, role, status, parent_id) values ($1, $2, 'active', $3) returning id`;
-      return Number((await fixture.sql<{ id: string }>(text, [email, parent === null ? 'user' : 'sub', parent]))[0]!.id);
+      return Number(
+        (await fixture.sql<{ id: string }>(text, [email, parent === null ? 'user' : 'sub', parent]))[0]!.id,
+      );
     };
     const [one, other] = [await insert('one@example.org', null), await insert('other@example.org', null)];
     const middle = await insert('middle@example.org', one);
@@ -162,7 +255,12 @@ describe('store: notices of changed tokens', function () {
     await fixture.sql('update users set parent_id = $2 where id = $1', [low, other]);
     await fixture.sql('delete from users where id = $1', [low]);
     await until('four notices', () => heard.length === 4);
-    assert.deepEqual(heard, [{ user: low, root: one }, { user: low, root: one }, { user: low, root: other }, { user: low, root: other }]);
+    assert.deepEqual(heard, [
+      { user: low, root: one },
+      { user: low, root: one },
+      { user: low, root: other },
+      { user: low, root: other },
+    ]);
     await listener.stop();
   });
 
@@ -170,7 +268,9 @@ describe('store: notices of changed tokens', function () {
     const heard: TokenChange[] = [];
     const listener = fixture.store.listenTokens((change) => heard.push(change));
     await until('it listens', () => heard.length === 1 && listener.listening());
-    await fixture.sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'probeyard-listen'`);
+    await fixture.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'probeyard-listen'`,
+    );
     await until('it flushed again', () => heard.length === 2 && listener.listening());
     await listener.stop();
   });

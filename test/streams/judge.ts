@@ -5,7 +5,11 @@ import type { Answered, Outcome } from './real_runner.ts';
 /** What is wrong with a tool's answer; undefined where nothing is. */
 export function wrongWith(row: Row, url: string, outcome: Outcome): string | undefined {
   if (!outcome.success) return outcome.error ?? 'failed without a word';
-  const said = JSON.parse(outcome.output) as { format?: { filename: string }; streams?: { codec_name: string }[]; media?: { '@ref': string; track: { '@type': string; Format: string }[] } };
+  const said = JSON.parse(outcome.output) as {
+    format?: { filename: string };
+    streams?: { codec_name: string }[];
+    media?: { '@ref': string; track: { '@type': string; Format: string }[] };
+  };
   const shown = row.shown(url);
   if (outcome.tool === 'ffprobe') {
     if (!said.streams?.some(({ codec_name }) => codec_name === (row.codec ?? 'h264'))) return 'no video';

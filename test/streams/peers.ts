@@ -1,4 +1,6 @@
-/** Real servers of every kind of source: built or fetched once and kept in the cache, started by a test, ended with it. */
+/**
+ * Real servers of every kind of source: built or fetched once and kept in the cache, started by a test, ended with it.
+ */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,28 +13,52 @@ import { once as keptOnce } from '../../images/cache.ts';
 import { buildParts, cacheDir, isBuilt } from '../cluster/build.ts';
 import type { PartName } from '../cluster/parts.ts';
 
-export interface Peer { port: number; output(): string; close(): Promise<void> }
+export interface Peer {
+  port: number;
+  output(): string;
+  close(): Promise<void>;
+}
 
 const pyftpdlib = '2.2.0';
 
 /** Why a peer cannot be had here; undefined where it can. */
 export async function missingPeer(name: 'ffmpeg' | 'ftp' | 'mediamtx' | 'versitygw'): Promise<string | undefined> {
-  if (name === 'ffmpeg') return spawnSync('ffmpeg', ['-version']).error === undefined ? undefined : 'ffmpeg is not on this machine';
+  if (name === 'ffmpeg')
+    return spawnSync('ffmpeg', ['-version']).error === undefined ? undefined : 'ffmpeg is not on this machine';
   if (name === 'ftp') {
     if (spawnSync('python3', ['-m', 'pip', '--version']).status !== 0) return 'python3 with pip is not on this machine';
-    return ftpLibrary().then(() => undefined, (error: unknown) => `pyftpdlib could not be fetched: ${String(error).slice(0, 200)}`);
+    return ftpLibrary().then(
+      () => undefined,
+      (error: unknown) => `pyftpdlib could not be fetched: ${String(error).slice(0, 200)}`,
+    );
   }
   return (await isBuilt([name])) ? undefined : `${name} is not built here (make peers)`;
 }
 
 const ftpLibrary = (): Promise<string> =>
   keptOnce(join(cacheDir, 'peers', `pyftpdlib-${pyftpdlib}`), async (folder) => {
-    const { status, stderr } = spawnSync('python3', ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--target', folder, `pyftpdlib==${pyftpdlib}`, ...(await lacksAsyncore() ? ['pyasyncore', 'pyasynchat'] : [])], { timeout: 120_000 });
+    const { status, stderr } = spawnSync(
+      'python3',
+      [
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '--no-deps',
+        '--target',
+        folder,
+        `pyftpdlib==${pyftpdlib}`,
+        ...((await lacksAsyncore()) ? ['pyasyncore', 'pyasynchat'] : []),
+      ],
+      { timeout: 120_000 },
+    );
     if (status !== 0) throw new Error(stderr.toString());
   });
 
 /** The modules that it stands on left Python with 3.12. */
-const lacksAsyncore = (): Promise<boolean> => Promise.resolve(spawnSync('python3', ['-c', 'import asyncore, asynchat']).status !== 0);
+const lacksAsyncore = (): Promise<boolean> =>
+  Promise.resolve(spawnSync('python3', ['-c', 'import asyncore, asynchat']).status !== 0);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -43,11 +69,24 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function start(command: string, args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): { child: ChildProcess; output: () => string; close: () => Promise<void> } {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: options.cwd, env: { ...process.env, ...options.env } });
+function start(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): { child: ChildProcess; output: () => string; close: () => Promise<void> } {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+  });
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream!.on('data', (chunk: Buffer) => { text = (text + chunk.toString()).slice(-262_144); });
-  const ended = new Promise<void>((resolve) => { child.once('error', () => resolve()).once('close', () => resolve()); });
+  for (const stream of [child.stdout, child.stderr])
+    stream!.on('data', (chunk: Buffer) => {
+      text = (text + chunk.toString()).slice(-262_144);
+    });
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', () => resolve()).once('close', () => resolve());
+  });
   return {
     child,
     output: () => text,
@@ -58,7 +97,12 @@ function start(command: string, args: readonly string[], options: { cwd?: string
   };
 }
 
-async function until(what: string, seconds: number, look: () => boolean | Promise<boolean>, output: () => string): Promise<void> {
+async function until(
+  what: string,
+  seconds: number,
+  look: () => boolean | Promise<boolean>,
+  output: () => string,
+): Promise<void> {
   const end = performance.now() + seconds * 1000;
   while (!(await look())) {
     if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s: ${output().slice(-2000)}`);
@@ -69,59 +113,172 @@ async function until(what: string, seconds: number, look: () => boolean | Promis
 const accepts = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port });
-    socket.once('connect', () => { socket.destroy(); resolve(true); }).once('error', () => resolve(false));
+    socket
+      .once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      })
+      .once('error', () => resolve(false));
   });
 
-export async function startFtp(folder: string, user: string, password: string, { mostPerIp, host = '127.0.0.1' }: { mostPerIp?: number; host?: string } = {}): Promise<Peer> {
-  const peer = start('python3', [join(import.meta.dirname, 'ftp_server.py'), host, folder, user, password, ...(mostPerIp === undefined ? [] : [String(mostPerIp)])], { env: { PYTHONPATH: await ftpLibrary(), PYTHONUNBUFFERED: '1' } });
+export async function startFtp(
+  folder: string,
+  user: string,
+  password: string,
+  { mostPerIp, host = '127.0.0.1' }: { mostPerIp?: number; host?: string } = {},
+): Promise<Peer> {
+  const peer = start(
+    'python3',
+    [
+      join(import.meta.dirname, 'ftp_server.py'),
+      host,
+      folder,
+      user,
+      password,
+      ...(mostPerIp === undefined ? [] : [String(mostPerIp)]),
+    ],
+    { env: { PYTHONPATH: await ftpLibrary(), PYTHONUNBUFFERED: '1' } },
+  );
   await until('the FTP server listens', 20, () => /^\d+$/m.test(peer.output()), peer.output);
   return { ...peer, port: Number(/^(\d+)$/m.exec(peer.output())![1]) };
 }
 
 /** ffmpeg as the server of one stream to one caller: `rtmp` or `srt`. */
-export async function listenWithFfmpeg(kind: 'rtmp' | 'srt', file: string, options: { query?: string; host?: string } = {}): Promise<Peer> {
+export async function listenWithFfmpeg(
+  kind: 'rtmp' | 'srt',
+  file: string,
+  options: { query?: string; host?: string } = {},
+): Promise<Peer> {
   const host = options.host ?? '127.0.0.1';
   const port = await freePort();
-  const target = kind === 'rtmp' ? ['-f', 'flv', '-listen', '1', `rtmp://${host}:${port}/live/stream`] : ['-f', 'mpegts', `srt://${host}:${port}?mode=listener${options.query ?? ''}`];
+  const target =
+    kind === 'rtmp'
+      ? ['-f', 'flv', '-listen', '1', `rtmp://${host}:${port}/live/stream`]
+      : ['-f', 'mpegts', `srt://${host}:${port}?mode=listener${options.query ?? ''}`];
   const peer = start('ffmpeg', ['-nostdin', '-v', 'error', '-re', '-i', file, '-c', 'copy', ...target]);
   // It takes one caller alone, so that it listens is seen from outside.
   const [table, state] = kind === 'rtmp' ? ['tcp', '0A'] : ['udp', '07'];
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  await until(`ffmpeg listens for ${kind}`, 20, () => {
-    const { stdout } = spawnSync('cat', [`/proc/net/${table}`]);
-    return stdout.toString().split('\n').some((line) => { const [, local, , at] = line.trim().split(/\s+/); return local?.endsWith(wanted) === true && at === state; });
-  }, peer.output);
+  await until(
+    `ffmpeg listens for ${kind}`,
+    20,
+    () => {
+      const { stdout } = spawnSync('cat', [`/proc/net/${table}`]);
+      return stdout
+        .toString()
+        .split('\n')
+        .some((line) => {
+          const [, local, , at] = line.trim().split(/\s+/);
+          return local?.endsWith(wanted) === true && at === state;
+        });
+    },
+    peer.output,
+  );
   return { ...peer, port };
 }
 
-export type MediaServer = { rtsp: number; rtsps: number; rtmp: number; rtmps: number; srt: number; output(): string; close(): Promise<void>; publish(file: string, path: string, args?: readonly string[]): Promise<void> };
+export type MediaServer = {
+  rtsp: number;
+  rtsps: number;
+  rtmp: number;
+  rtmps: number;
+  srt: number;
+  output(): string;
+  close(): Promise<void>;
+  publish(file: string, path: string, args?: readonly string[]): Promise<void>;
+};
 
-/** MediaMTX: RTSP, RTMP and SRT. Who knows the name and the password may read; whoever is on this machine may publish. */
-export async function startMediaServer(user: string, password: string, certificate?: { cert: string; key: string }): Promise<MediaServer> {
+/**
+ * MediaMTX: RTSP, RTMP and SRT. Who knows the name and the password may read; whoever is on this machine may publish.
+ */
+export async function startMediaServer(
+  user: string,
+  password: string,
+  certificate?: { cert: string; key: string },
+): Promise<MediaServer> {
   const program = await programOf('mediamtx');
   const folder = await mkdtemp(join(tmpdir(), 'probeyard-media-'));
-  const ports = { rtsp: await freePort(), rtsps: await freePort(), rtmp: await freePort(), rtmps: await freePort(), srt: await freePort() };
+  const ports = {
+    rtsp: await freePort(),
+    rtsps: await freePort(),
+    rtmp: await freePort(),
+    rtmps: await freePort(),
+    srt: await freePort(),
+  };
   if (certificate) {
     await writeFile(join(folder, 'cert.pem'), certificate.cert);
     await writeFile(join(folder, 'key.pem'), certificate.key);
   }
-  const tls = certificate ? [`rtspEncryption: optional`, `rtspsAddress: 127.0.0.1:${ports.rtsps}`, `rtspServerCert: ${folder}/cert.pem`, `rtspServerKey: ${folder}/key.pem`,
-    `rtmpEncryption: optional`, `rtmpsAddress: 127.0.0.1:${ports.rtmps}`, `rtmpServerCert: ${folder}/cert.pem`, `rtmpServerKey: ${folder}/key.pem`] : [];
-  await writeFile(join(folder, 'media.yml'), [
-    'logLevel: info', 'api: false', 'hls: false', 'webrtc: false', 'playback: false', 'rtspTransports: [tcp]', `rtspAddress: 127.0.0.1:${ports.rtsp}`,
-    `rtmpAddress: 127.0.0.1:${ports.rtmp}`, `srtAddress: 127.0.0.1:${ports.srt}`, ...tls, 'authMethod: internal', 'authInternalUsers:',
-    "  - { user: any, pass: '', ips: ['127.0.0.1'], permissions: [{ action: publish }] }", `  - { user: ${JSON.stringify(user)}, pass: ${JSON.stringify(password)}, permissions: [{ action: read }] }`, 'paths: { all_others: {} }', '',
-  ].join('\n'));
+  const tls = certificate
+    ? [
+        `rtspEncryption: optional`,
+        `rtspsAddress: 127.0.0.1:${ports.rtsps}`,
+        `rtspServerCert: ${folder}/cert.pem`,
+        `rtspServerKey: ${folder}/key.pem`,
+        `rtmpEncryption: optional`,
+        `rtmpsAddress: 127.0.0.1:${ports.rtmps}`,
+        `rtmpServerCert: ${folder}/cert.pem`,
+        `rtmpServerKey: ${folder}/key.pem`,
+      ]
+    : [];
+  await writeFile(
+    join(folder, 'media.yml'),
+    [
+      'logLevel: info',
+      'api: false',
+      'hls: false',
+      'webrtc: false',
+      'playback: false',
+      'rtspTransports: [tcp]',
+      `rtspAddress: 127.0.0.1:${ports.rtsp}`,
+      `rtmpAddress: 127.0.0.1:${ports.rtmp}`,
+      `srtAddress: 127.0.0.1:${ports.srt}`,
+      ...tls,
+      'authMethod: internal',
+      'authInternalUsers:',
+      "  - { user: any, pass: '', ips: ['127.0.0.1'], permissions: [{ action: publish }] }",
+      `  - { user: ${JSON.stringify(user)}, pass: ${JSON.stringify(password)}, permissions: [{ action: read }] }`,
+      'paths: { all_others: {} }',
+      '',
+    ].join('\n'),
+  );
   const peer = start(program, [join(folder, 'media.yml')], { cwd: folder });
   const publishers: { close(): Promise<void> }[] = [];
-  await until('the media server listens', 20, async () => (await accepts(ports.rtsp)) && (await accepts(ports.rtmp)), peer.output);
+  await until(
+    'the media server listens',
+    20,
+    async () => (await accepts(ports.rtsp)) && (await accepts(ports.rtmp)),
+    peer.output,
+  );
   return {
     ...ports,
     output: peer.output,
     async publish(file, path, args = []) {
-      const publisher = start('ffmpeg', ['-nostdin', '-v', 'error', '-re', '-stream_loop', '-1', '-i', file, '-c', 'copy', ...args, '-f', 'rtsp', '-rtsp_transport', 'tcp', `rtsp://127.0.0.1:${ports.rtsp}/${path}`]);
+      const publisher = start('ffmpeg', [
+        '-nostdin',
+        '-v',
+        'error',
+        '-re',
+        '-stream_loop',
+        '-1',
+        '-i',
+        file,
+        '-c',
+        'copy',
+        ...args,
+        '-f',
+        'rtsp',
+        '-rtsp_transport',
+        'tcp',
+        `rtsp://127.0.0.1:${ports.rtsp}/${path}`,
+      ]);
       publishers.push(publisher);
-      await until(`${path} is published`, 20, () => peer.output().includes(`is publishing to path '${path}'`), () => publisher.output() + peer.output());
+      await until(
+        `${path} is published`,
+        20,
+        () => peer.output().includes(`is publishing to path '${path}'`),
+        () => publisher.output() + peer.output(),
+      );
     },
     async close() {
       for (const publisher of publishers) await publisher.close();
@@ -134,7 +291,18 @@ export async function startMediaServer(user: string, password: string, certifica
 /** versitygw over a folder: each folder in it is a bucket. It checks signatures. */
 export async function startS3(folder: string, accessKey: string, secret: string, region: string): Promise<Peer> {
   const port = await freePort();
-  const peer = start(await programOf('versitygw'), ['--access', accessKey, '--secret', secret, '--region', region, '--port', `127.0.0.1:${port}`, 'posix', folder]);
+  const peer = start(await programOf('versitygw'), [
+    '--access',
+    accessKey,
+    '--secret',
+    secret,
+    '--region',
+    region,
+    '--port',
+    `127.0.0.1:${port}`,
+    'posix',
+    folder,
+  ]);
   await until('the S3 server listens', 20, () => accepts(port), peer.output);
   return { ...peer, port };
 }

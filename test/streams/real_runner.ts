@@ -1,4 +1,7 @@
-/** The runner's own way from an assignment to results, with the tools of the images that are built here: launcher, source proxy, judged output. */
+/**
+ * The runner's own way from an assignment to results, with the tools of the images that are built here: launcher,
+ * source proxy, judged output.
+ */
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,23 +18,53 @@ import { startLauncher } from '../runner/built_launcher.ts';
 
 export type ToolName = 'ffprobe' | 'mediainfo';
 export type ToolEntry = Entry & { tool: ToolName };
-export interface Outcome { tool: ToolName; version: string; success: boolean; failure: string | undefined; error: string | undefined; output: string; ms: number }
-export interface Answered { tools: Outcome[]; io: number; source: { failure: string; status?: number; message: string } | undefined; /** everything that was logged meanwhile */ log: string }
+export interface Outcome {
+  tool: ToolName;
+  version: string;
+  success: boolean;
+  failure: string | undefined;
+  error: string | undefined;
+  output: string;
+  ms: number;
+}
+export interface Answered {
+  tools: Outcome[];
+  io: number;
+  source: { failure: string; status?: number; message: string } | undefined;
+  /** everything that was logged meanwhile */ log: string;
+}
 
 export interface RealRunner {
   entries: readonly ToolEntry[];
   /** Several may run at once. */
-  run(source: string, options?: { timeoutMs?: number; of?: (entry: ToolEntry) => boolean; options?: Partial<Record<ToolName, Record<string, string>>> }): Promise<Answered>;
+  run(
+    source: string,
+    options?: {
+      timeoutMs?: number;
+      of?: (entry: ToolEntry) => boolean;
+      options?: Partial<Record<ToolName, Record<string, string>>>;
+    },
+  ): Promise<Answered>;
   close(): Promise<void>;
 }
 
 /** Images of tools that are built here; none where the tests run without them. */
-export async function builtTools(which: (entry: ToolEntry) => boolean): Promise<{ entry: ToolEntry; archive: string }[]> {
+export async function builtTools(
+  which: (entry: ToolEntry) => boolean,
+): Promise<{ entry: ToolEntry; archive: string }[]> {
   const all = await cachedTools();
-  return all.flatMap(({ entry, image }) => ((entry.tool === 'ffprobe' || entry.tool === 'mediainfo') && image !== undefined && which(entry as ToolEntry) ? [{ entry: entry as ToolEntry, archive: image.archive }] : []));
+  return all.flatMap(({ entry, image }) =>
+    (entry.tool === 'ffprobe' || entry.tool === 'mediainfo') && image !== undefined && which(entry as ToolEntry)
+      ? [{ entry: entry as ToolEntry, archive: image.archive }]
+      : [],
+  );
 }
 
-export async function startRealRunner(which: (entry: ToolEntry) => boolean, proxyOptions: ProxyOptions, parse: ParseOptions = {}): Promise<RealRunner> {
+export async function startRealRunner(
+  which: (entry: ToolEntry) => boolean,
+  proxyOptions: ProxyOptions,
+  parse: ParseOptions = {},
+): Promise<RealRunner> {
   const directory = await mkdtemp(join(tmpdir(), 'probeyard-tools-'));
   await chmod(directory, 0o755);
   const built = await builtTools(which);
@@ -42,7 +75,9 @@ export async function startRealRunner(which: (entry: ToolEntry) => boolean, prox
     await unpack(archive, place);
   }
   const lines: string[] = [];
-  const note = (fields: object, message: string): void => { lines.push(`${message} ${JSON.stringify(fields)}`); };
+  const note = (fields: object, message: string): void => {
+    lines.push(`${message} ${JSON.stringify(fields)}`);
+  };
   const launched = await startLauncher();
   const launcher: Launcher = openLauncher(launched.socket, { cleanMs: 3_000 });
   const proxy = await startProxy({ ...proxyOptions, log: { debug: note, warn: note } });
@@ -52,14 +87,36 @@ export async function startRealRunner(which: (entry: ToolEntry) => boolean, prox
   return {
     entries: built.map(({ entry }) => entry),
     async run(source, { timeoutMs = 60_000, of = () => true, options = {} } = {}) {
-      const tools = built.filter(({ entry }) => of(entry)).map(({ entry: { tool, version, command } }) => ({ name: tool, version, timeoutMs, options: options[tool] ?? {}, command: [...command] }));
-      const assignment = { kind: 'file' as const, source, tools, timeoutMs, maxBytes: 1e9, allow: [], report: { enabled: false, diff: false, prefer: null } };
+      const tools = built
+        .filter(({ entry }) => of(entry))
+        .map(({ entry: { tool, version, command } }) => ({
+          name: tool,
+          version,
+          timeoutMs,
+          options: options[tool] ?? {},
+          command: [...command],
+        }));
+      const assignment = {
+        kind: 'file' as const,
+        source,
+        tools,
+        timeoutMs,
+        maxBytes: 1e9,
+        allow: [],
+        report: { enabled: false, diff: false, prefer: null },
+      };
       const opened = open(assignment);
       try {
         void opened.prepare();
         const body = await runJob({ assignment, remainingMs: timeoutMs, launcher, source: opened, settings });
         const found = body.tools.map(({ name, version, success, failure, error, output, durationMs }) => ({
-          tool: name as ToolName, version, success, failure, error, output: output === null ? '' : opened.redact(output.toString()), ms: Math.round(durationMs),
+          tool: name as ToolName,
+          version,
+          success,
+          failure,
+          error,
+          output: output === null ? '' : opened.redact(output.toString()),
+          ms: Math.round(durationMs),
         }));
         return { tools: found, io: body.ioUsage, source: body.source, log: lines.splice(0).join('\n') };
       } finally {

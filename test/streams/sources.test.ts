@@ -4,10 +4,17 @@ import { seen, wrongWith } from './judge.ts';
 import { missingPeer } from './peers.ts';
 import { builtTools, startRealRunner, type Answered, type RealRunner } from './real_runner.ts';
 
-/** Every kind of source from a real server, through the runner's own path with the newest tool images. All versions: docs/sources.md. */
+/**
+ * Every kind of source from a real server, through the runner's own path with the newest tool images. All versions:
+ * docs/sources.md.
+ */
 
 const atOnce = 4;
-const missing = (await missingPeer('ffmpeg')) ?? ((await builtTools(({ latest }) => latest === true)).length === 2 ? undefined : 'the newest tool images are not built here (make images)');
+const missing =
+  (await missingPeer('ffmpeg')) ??
+  ((await builtTools(({ latest }) => latest === true)).length === 2
+    ? undefined
+    : 'the newest tool images are not built here (make images)');
 
 describe('sources of every kind, from real servers', function () {
   this.timeout(180_000);
@@ -21,21 +28,34 @@ describe('sources of every kind, from real servers', function () {
       this.skip();
     }
     matrix = await openMatrix();
-    runner = await startRealRunner(({ latest }) => latest === true, { allow: matrix.allow, ca: matrix.ca, recording: { ms: 2500, bytes: 20_000_000 }, ...(matrix.s3 ? { s3: matrix.s3 } : {}) }, { s3Hosts: matrix.s3Hosts });
+    runner = await startRealRunner(
+      ({ latest }) => latest === true,
+      {
+        allow: matrix.allow,
+        ca: matrix.ca,
+        recording: { ms: 2500, bytes: 20_000_000 },
+        ...(matrix.s3 ? { s3: matrix.s3 } : {}),
+      },
+      { s3Hosts: matrix.s3Hosts },
+    );
     const todo = matrix.rows.filter((row) => row.missing === undefined);
     // Streams mostly wait: several at once take little more than one.
-    await Promise.all(Array.from({ length: atOnce }, async () => {
-      for (let row = todo.shift(); row !== undefined; row = todo.shift()) {
-        try {
-          const { url, end } = await row.address();
-          // Half the time that FFmpeg takes for a stream is enough for these.
-          const answered = await runner.run(url, { options: { ffprobe: { analyzeduration: '2000000' } } }).finally(() => end?.());
-          answers.set(row, { url, answered });
-        } catch (error) {
-          answers.set(row, error as Error);
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        for (let row = todo.shift(); row !== undefined; row = todo.shift()) {
+          try {
+            const { url, end } = await row.address();
+            // Half the time that FFmpeg takes for a stream is enough for these.
+            const answered = await runner
+              .run(url, { options: { ffprobe: { analyzeduration: '2000000' } } })
+              .finally(() => end?.());
+            answers.set(row, { url, answered });
+          } catch (error) {
+            answers.set(row, error as Error);
+          }
         }
-      }
-    }));
+      }),
+    );
   });
   after(async () => {
     await runner?.close();
@@ -45,26 +65,34 @@ describe('sources of every kind, from real servers', function () {
   it('each is read by each tool, and shown as the caller wrote it', function () {
     const skipped = matrix.rows.filter((row) => row.missing !== undefined);
     for (const row of skipped) console.log(`      skipped: ${row.source}: ${row.missing}`);
-    const wrong = matrix.rows.filter((row) => row.missing === undefined).flatMap((row) => {
-      const found = answers.get(row);
-      if (found === undefined || found instanceof Error) return [`${row.source}: ${found?.stack}`];
-      return found.answered.tools.flatMap((outcome) => {
-        const problem = wrongWith(row, found.url, outcome);
-        return problem === undefined || (outcome.tool === 'mediainfo' && ownLimit(row, problem)) ? [] : [`${row.source}, ${outcome.tool}: ${problem}`];
+    const wrong = matrix.rows
+      .filter((row) => row.missing === undefined)
+      .flatMap((row) => {
+        const found = answers.get(row);
+        if (found === undefined || found instanceof Error) return [`${row.source}: ${found?.stack}`];
+        return found.answered.tools.flatMap((outcome) => {
+          const problem = wrongWith(row, found.url, outcome);
+          return problem === undefined || (outcome.tool === 'mediainfo' && ownLimit(row, problem))
+            ? []
+            : [`${row.source}, ${outcome.tool}: ${problem}`];
+        });
       });
-    });
     assert.deepEqual(wrong, []);
     assert.ok(answers.size >= 18, `${answers.size} sources tried`);
   });
 
   it('what was read is counted', () => {
-    for (const [row, found] of answers) if (!(found instanceof Error)) assert.ok(found.answered.io > 1000, `${row.source}: ${found.answered.io} bytes`);
+    for (const [row, found] of answers)
+      if (!(found instanceof Error)) assert.ok(found.answered.io > 1000, `${row.source}: ${found.answered.io} bytes`);
   });
 
   it('no credential is in an output, an error or a log', () => {
-    for (const [row, found] of answers) if (!(found instanceof Error)) assert.deepEqual(seen(found.answered, secrets), [], row.source);
+    for (const [row, found] of answers)
+      if (!(found instanceof Error)) assert.deepEqual(seen(found.answered, secrets), [], row.source);
   });
 });
 
 /** What mediainfo does not read from wherever it comes. */
-const ownLimit = (row: Row, problem: string): boolean => /^HLS, (?:AES|fragmented)/.test(row.source) || (row.source.startsWith('rtsp') && problem === 'mediainfo cannot read RTSP');
+const ownLimit = (row: Row, problem: string): boolean =>
+  /^HLS, (?:AES|fragmented)/.test(row.source) ||
+  (row.source.startsWith('rtsp') && problem === 'mediainfo cannot read RTSP');

@@ -1,4 +1,7 @@
-/** `node test/streams/table.ts`: tries every source with every tool version that is built here, and writes the table into docs/sources.md. */
+/**
+ * `node test/streams/table.ts`: tries every source with every tool version that is built here, and writes the table
+ * into docs/sources.md.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { wrongWith, seen } from './judge.ts';
@@ -9,7 +12,11 @@ const file = join(import.meta.dirname, '..', '..', 'docs', 'sources.md');
 const [begin, end] = ['<!-- tried by test/streams/table.ts -->', '<!-- end -->'];
 
 const matrix = await openMatrix();
-const runner = await startRealRunner(() => true, { allow: matrix.allow, ca: matrix.ca, ...(matrix.s3 ? { s3: matrix.s3 } : {}) }, { s3Hosts: matrix.s3Hosts });
+const runner = await startRealRunner(
+  () => true,
+  { allow: matrix.allow, ca: matrix.ca, ...(matrix.s3 ? { s3: matrix.s3 } : {}) },
+  { s3Hosts: matrix.s3Hosts },
+);
 const name = ({ tool, version }: Pick<Outcome, 'tool' | 'version'>): string => `${tool} ${version}`;
 const lines = ['| source | server | read by | not read by |', '|---|---|---|---|'];
 let leaked = 0;
@@ -27,19 +34,28 @@ try {
     const judged = answered.tools.map((outcome) => ({ outcome, wrong: wrongWith(row, url, outcome) }));
     const bad = judged.filter(({ wrong }) => wrong !== undefined);
     const good = judged.filter(({ wrong }) => wrong === undefined).map(({ outcome }) => outcome);
-    const list = (tool: string): string => good.filter((outcome) => outcome.tool === tool).map(({ version }) => version).join(', ');
+    const list = (tool: string): string =>
+      good
+        .filter((outcome) => outcome.tool === tool)
+        .map(({ version }) => version)
+        .join(', ');
     const all = (tool: string): string => {
       const versions = list(tool);
       const every = bad.every(({ outcome }) => outcome.tool !== tool);
       return versions === '' ? '' : `${tool} ${every ? '(all)' : versions}`;
     };
-    lines.push(`| ${row.source} | ${row.server} | ${[all('ffprobe'), all('mediainfo')].filter((text) => text !== '').join('; ')} | ${bad.map(({ outcome, wrong }) => `${name(outcome)}: ${wrong!.replace(/[|\n]/g, ' ').slice(0, 100)}`).join('; ')} |`);
+    lines.push(
+      `| ${row.source} | ${row.server} | ${[all('ffprobe'), all('mediainfo')].filter((text) => text !== '').join('; ')} | ${bad.map(({ outcome, wrong }) => `${name(outcome)}: ${wrong!.replace(/[|\n]/g, ' ').slice(0, 100)}`).join('; ')} |`,
+    );
     console.log(lines.at(-1), found.length > 0 ? `LEAKED ${found.join(' ')}` : '', `${answered.io} bytes`);
   }
   const versions = `Tool versions: ${runner.entries.map(name).join(', ')}. Credentials seen in outputs, errors and logs: ${leaked}.`;
   const text = await readFile(file, 'utf8');
   const [head = '', rest = ''] = text.split(begin);
-  await writeFile(file, `${head}${begin}\n${[...lines, '', versions].join('\n')}\n${end}${rest.slice(rest.indexOf(end) + end.length)}`);
+  await writeFile(
+    file,
+    `${head}${begin}\n${[...lines, '', versions].join('\n')}\n${end}${rest.slice(rest.indexOf(end) + end.length)}`,
+  );
 } finally {
   await runner.close();
   await matrix.close();

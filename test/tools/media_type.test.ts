@@ -3,12 +3,26 @@ import { mediaTypeOf } from '../../src/tools/media_type.ts';
 import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
 
 describe('the media type of a bare output', () => {
-  for (const [format, type] of [['json', 'application/json'], ['xml', 'application/xml'], ['csv', 'text/csv'], ['default', 'text/plain'], ['flat', 'text/plain'], ['ini', 'text/plain']] as const) {
+  for (const [format, type] of [
+    ['json', 'application/json'],
+    ['xml', 'application/xml'],
+    ['csv', 'text/csv'],
+    ['default', 'text/plain'],
+    ['flat', 'text/plain'],
+    ['ini', 'text/plain'],
+  ] as const) {
     it(`ffprobe ${format} is ${type}`, () => assert.equal(mediaTypeOf('ffprobe', format), `${type}; charset=utf-8`));
   }
-  const own: Record<string, string> = { Text: 'text/plain', HTML: 'text/html', JSON: 'application/json', 'EBUCore_1.8_ps_JSON': 'application/json', 'EBUCore_1.8_sp_JSON': 'application/json' };
+  const own: Record<string, string> = {
+    Text: 'text/plain',
+    HTML: 'text/html',
+    JSON: 'application/json',
+    'EBUCore_1.8_ps_JSON': 'application/json',
+    'EBUCore_1.8_sp_JSON': 'application/json',
+  };
   for (const output of MEDIAINFO_OUTPUTS) {
     const type = own[output] ?? 'application/xml';
-    it(`mediainfo ${output} is ${type}`, () => assert.equal(mediaTypeOf('mediainfo', output), `${type}; charset=utf-8`));
+    it(`mediainfo ${output} is ${type}`, () =>
+      assert.equal(mediaTypeOf('mediainfo', output), `${type}; charset=utf-8`));
   }
 });

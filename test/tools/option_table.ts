@@ -1,9 +1,15 @@
-/** Every option of the tools: what is accepted, what is refused, and the arguments that it becomes. The same table is tested and written to docs/options.md. */
+/**
+ * Every option of the tools: what is accepted, what is refused, and the arguments that it becomes. The same table is
+ * tested and written to docs/options.md.
+ */
 import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import type { OptionSpec } from '../../src/tools/option.ts';
 import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
 
-export interface Tried { value: unknown; args: string[] }
+export interface Tried {
+  value: unknown;
+  args: string[];
+}
 export interface OptionRow {
   tool: 'ffprobe' | 'mediainfo';
   spec: OptionSpec;
@@ -13,8 +19,13 @@ export interface OptionRow {
 }
 
 const TEXTS: Record<string, unknown[]> = {
-  show_entries: ['stream=codec_name:format=duration', '-i'], select_streams: ['v:0', '-report', '--', '$(id)'], read_intervals: ['%+#5', '01:30%01:45'],
-  fflags: ['+genpts+igndts'], err_detect: ['explode'], export_side_data: ['mvs'], language: ['de', 'pt-BR'],
+  show_entries: ['stream=codec_name:format=duration', '-i'],
+  select_streams: ['v:0', '-report', '--', '$(id)'],
+  read_intervals: ['%+#5', '01:30%01:45'],
+  fflags: ['+genpts+igndts'],
+  err_detect: ['explode'],
+  export_side_data: ['mvs'],
+  language: ['de', 'pt-BR'],
 };
 
 /** Values that no option of the type takes. */
@@ -29,17 +40,25 @@ const WRONG: Record<OptionSpec['type'], unknown[]> = {
 function valuesOf(spec: OptionSpec): unknown[] {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
   switch (spec.type) {
-    case 'boolean': return [true, false];
-    case 'enum': return [...(spec.values ?? [])];
-    case 'string': return TEXTS[spec.name] ?? ['a'];
-    case 'integer': return [...new Set([minimum, maximum, Math.min(maximum, Math.max(spec.least ?? minimum, 7))])];
-    case 'number': return [minimum, maximum, (minimum + maximum) / 4];
+    case 'boolean':
+      return [true, false];
+    case 'enum':
+      return [...(spec.values ?? [])];
+    case 'string':
+      return TEXTS[spec.name] ?? ['a'];
+    case 'integer':
+      return [...new Set([minimum, maximum, Math.min(maximum, Math.max(spec.least ?? minimum, 7))])];
+    case 'number':
+      return [minimum, maximum, (minimum + maximum) / 4];
   }
 }
 
 function refusedOf(spec: OptionSpec): unknown[] {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
-  const outside = spec.type === 'integer' || spec.type === 'number' ? [minimum - 1, maximum + 1].filter((value) => Math.abs(value) <= 2 ** 53 && (value < minimum || value > maximum)) : [];
+  const outside =
+    spec.type === 'integer' || spec.type === 'number'
+      ? [minimum - 1, maximum + 1].filter((value) => Math.abs(value) <= 2 ** 53 && (value < minimum || value > maximum))
+      : [];
   const gap = spec.least === undefined ? [] : [1, spec.least - 1];
   const none = spec.default === null && spec.type !== 'boolean' ? [] : [null];
   const patterned = spec.pattern === undefined ? [] : ['file:///etc/passwd', '-i /etc/passwd'];
@@ -50,12 +69,16 @@ const said = (spec: OptionSpec): string => {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
   if (spec.type === 'enum') return (spec.values ?? []).join(' ');
   if (spec.type === 'boolean') return 'true or false';
-  if (spec.type === 'string') return spec.pattern === undefined ? 'text, at most 512 characters' : `text of the form \`${spec.pattern.replaceAll('|', '\\|')}\``;
+  if (spec.type === 'string')
+    return spec.pattern === undefined
+      ? 'text, at most 512 characters'
+      : `text of the form \`${spec.pattern.replaceAll('|', '\\|')}\``;
   return `${spec.type === 'integer' ? 'whole number' : 'number'}, ${spec.least === undefined ? minimum : `0, or ${spec.least}`} to ${maximum}`;
 };
 
 const ADDRESS = 'ADDRESS';
-export const argsOf = (tool: 'ffprobe' | 'mediainfo', options: Record<string, string>): string[] => TOOL_TABLE[tool]!.args(options, ADDRESS);
+export const argsOf = (tool: 'ffprobe' | 'mediainfo', options: Record<string, string>): string[] =>
+  TOOL_TABLE[tool]!.args(options, ADDRESS);
 
 /** The arguments of one option: what stands there beyond those of the defaults, or what is missing of them. */
 export function difference(tool: 'ffprobe' | 'mediainfo', options: Record<string, string>): string[] {
@@ -64,9 +87,11 @@ export function difference(tool: 'ffprobe' | 'mediainfo', options: Record<string
   let from = 0;
   while (from < after.length && after[from] === before[from]) from++;
   let back = 0;
-  while (back < after.length - from && back < before.length - from && after.at(-1 - back) === before.at(-1 - back)) back++;
+  while (back < after.length - from && back < before.length - from && after.at(-1 - back) === before.at(-1 - back))
+    back++;
   // A value that changed is shown with its flag.
-  if (from > 0 && from < after.length - back && !after[from]!.startsWith('-') && after[from - 1]!.startsWith('-')) from--;
+  if (from > 0 && from < after.length - back && !after[from]!.startsWith('-') && after[from - 1]!.startsWith('-'))
+    from--;
   const added = after.slice(from, after.length - back);
   return added.length > 0 ? added : before.slice(from, before.length - back).map((arg) => `without ${arg}`);
 }
@@ -76,31 +101,57 @@ const textOf = (value: unknown): string => String(value);
 export function optionTable(): OptionRow[] {
   return (['ffprobe', 'mediainfo'] as const).flatMap((tool) =>
     TOOL_OPTIONS[tool].map((spec): OptionRow => ({
-      tool, spec, accepts: said(spec), refused: refusedOf(spec),
+      tool,
+      spec,
+      accepts: said(spec),
+      refused: refusedOf(spec),
       accepted: valuesOf(spec).map((value) => ({ value, args: difference(tool, { [spec.name]: textOf(value) }) })),
-    })));
+    })),
+  );
 }
 
-const shownArgs = (args: string[]): string => (args.length === 0 ? 'nothing' : `\`${args.join(' ').replaceAll('|', '\\|')}\``);
+const shownArgs = (args: string[]): string =>
+  args.length === 0 ? 'nothing' : `\`${args.join(' ').replaceAll('|', '\\|')}\``;
 
 export function optionPage(): string {
   const table = optionTable();
-  const lines = (tool: 'ffprobe' | 'mediainfo', extra: boolean): string[] => table.filter((row) => row.tool === tool && (row.spec.extra === true) === extra).map(({ spec, accepts, accepted }) => {
-    const telling = accepted.filter(({ value }) => value !== spec.default && value !== 0 && value !== false);
-    const shown = (spec.type === 'integer' ? telling.at(-1) : telling[0]) ?? accepted[0]!;
-    const off = spec.default === true ? `; false: ${accepted.find(({ value }) => value === false)!.args.join(' ')}` : '';
-    const value = typeof shown.value === 'string' ? shown.value.replaceAll('|', '\\|') : String(shown.value);
-    const example = spec.default === true ? `passed: \`-${spec.flag}\`${off}` : `${value}: ${shown.args.length === 0 ? 'nothing (the source proxy heeds it)' : shownArgs(shown.args)}`;
-    return `| \`${spec.name}\` | ${accepts} | ${String(spec.default)} | ${example} |`;
-  });
+  const lines = (tool: 'ffprobe' | 'mediainfo', extra: boolean): string[] =>
+    table
+      .filter((row) => row.tool === tool && (row.spec.extra === true) === extra)
+      .map(({ spec, accepts, accepted }) => {
+        const telling = accepted.filter(({ value }) => value !== spec.default && value !== 0 && value !== false);
+        const shown = (spec.type === 'integer' ? telling.at(-1) : telling[0]) ?? accepted[0]!;
+        const off =
+          spec.default === true ? `; false: ${accepted.find(({ value }) => value === false)!.args.join(' ')}` : '';
+        const value = typeof shown.value === 'string' ? shown.value.replaceAll('|', '\\|') : String(shown.value);
+        const example =
+          spec.default === true
+            ? `passed: \`-${spec.flag}\`${off}`
+            : `${value}: ${shown.args.length === 0 ? 'nothing (the source proxy heeds it)' : shownArgs(shown.args)}`;
+        return `| \`${spec.name}\` | ${accepts} | ${String(spec.default)} | ${example} |`;
+      });
   const head = '| option | accepts | default | the tool gets |\n|---|---|---|---|';
   return [
-    '# Options of the tools', '',
+    '# Options of the tools',
+    '',
     'Made from the tables that validate requests and make arguments of them (`node test/tools/option_table.ts`); `test/tools/options.test.ts` tries each line: values that are accepted, values that are refused with 400, and the exact arguments.',
-    'A value is always one argument after its flag: it never becomes a flag, and no shell sees it. The number 0 is not passed where it is the default. An option, or an output format, that the chosen version or its build does not have is a 400 that names both.', '',
-    '## ffprobe', '', head, ...lines('ffprobe', false), '',
-    'Where the chosen version has them, these too:', '', head, ...lines('ffprobe', true), '',
-    '## mediainfo', '', head, ...lines('mediainfo', false), '',
+    'A value is always one argument after its flag: it never becomes a flag, and no shell sees it. The number 0 is not passed where it is the default. An option, or an output format, that the chosen version or its build does not have is a 400 that names both.',
+    '',
+    '## ffprobe',
+    '',
+    head,
+    ...lines('ffprobe', false),
+    '',
+    'Where the chosen version has them, these too:',
+    '',
+    head,
+    ...lines('ffprobe', true),
+    '',
+    '## mediainfo',
+    '',
+    head,
+    ...lines('mediainfo', false),
+    '',
   ].join('\n');
 }
 

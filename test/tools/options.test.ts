@@ -13,11 +13,17 @@ import { argsOf, difference, optionPage, optionTable } from './option_table.ts';
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 /** A version that has everything. */
 const flags = TOOL_OPTIONS.ffprobe.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
-const catalog = catalogOf([aTool('ffprobe', '9.0', { latest: true, options: [flags] }), aTool('mediainfo', '26.10', { latest: true })]);
+const catalog = catalogOf([
+  aTool('ffprobe', '9.0', { latest: true, options: [flags] }),
+  aTool('mediainfo', '26.10', { latest: true }),
+]);
 
 /** From what a caller writes to the arguments of the tool, by the code that does it. */
 function passed(tool: 'ffprobe' | 'mediainfo', name: string, value: unknown): string[] {
-  const request = read({ form: 'json', value: JSON.parse(JSON.stringify({ url: 'u', only: tool, [tool]: { [name]: value } })) });
+  const request = read({
+    form: 'json',
+    value: JSON.parse(JSON.stringify({ url: 'u', only: tool, [tool]: { [name]: value } })),
+  });
   const [selected] = selectTools(request, catalog).tools;
   return difference(tool, selected!.options ?? {});
 }
@@ -27,7 +33,8 @@ const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'ffprobe.output_format': (value) => (value === 'json' ? [] : ['-of', String(value)]),
   'ffprobe.show_data_hash': (value) => (value === true ? ['-show_data_hash', 'MD5'] : []),
   'ffprobe.show_log': (value) => ['-show_log', String(LOG_LEVELS[String(value)])],
-  'ffprobe.skip_estimate_duration_from_pts': (value) => (value === true ? ['-skip_estimate_duration_from_pts', '1'] : []),
+  'ffprobe.skip_estimate_duration_from_pts': (value) =>
+    value === true ? ['-skip_estimate_duration_from_pts', '1'] : [],
   'ffprobe.tls_verify': () => [],
   'mediainfo.output': (value) => (value === 'JSON' ? [] : [`--Output=${String(value)}`]),
   'mediainfo.full': (value) => (value === true ? ['--Full'] : []),
@@ -55,7 +62,12 @@ describe('every option of the tools', () => {
       }
       for (const value of refused) {
         const sent = JSON.stringify(value);
-        assert.throws(() => passed(tool, spec.name, value), (error) => error instanceof GatewayError && error.status === 400 && error.message.startsWith(`${tool}.${spec.name}: `), `${sent?.slice(0, 60)} was taken`);
+        assert.throws(
+          () => passed(tool, spec.name, value),
+          (error) =>
+            error instanceof GatewayError && error.status === 400 && error.message.startsWith(`${tool}.${spec.name}: `),
+          `${sent?.slice(0, 60)} was taken`,
+        );
       }
     });
     it(`${tool}.${spec.name} null is ${spec.default === null ? 'its default' : 'refused'}`, () => {
@@ -69,9 +81,19 @@ describe('every option of the tools', () => {
   });
 
   it('all at once are arguments in the order of the table, each once', () => {
-    const options = Object.fromEntries(optionTable().filter(({ tool }) => tool === 'ffprobe').map(({ spec, accepted }) => [spec.name, String(accepted.findLast(({ value }) => value !== 0 && value !== false)!.value)]));
+    const options = Object.fromEntries(
+      optionTable()
+        .filter(({ tool }) => tool === 'ffprobe')
+        .map(({ spec, accepted }) => [
+          spec.name,
+          String(accepted.findLast(({ value }) => value !== 0 && value !== false)!.value),
+        ]),
+    );
     const args = argsOf('ffprobe', options);
     const used = args.filter((arg) => arg.startsWith('-') && flags.includes(arg.slice(1)));
-    assert.deepEqual(used, flags.map((flag) => `-${flag}`));
+    assert.deepEqual(
+      used,
+      flags.map((flag) => `-${flag}`),
+    );
   });
 });

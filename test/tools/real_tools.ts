@@ -1,4 +1,7 @@
-/** The tools' own binaries from the images that are built here, run the way a runner runs them: launcher, source proxy, judged output. */
+/**
+ * The tools' own binaries from the images that are built here, run the way a runner runs them: launcher, source proxy,
+ * judged output.
+ */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
@@ -43,10 +46,16 @@ export async function startRealTools(): Promise<RealTools> {
     const part = clip.subarray(Number(from), to === '' ? undefined : Number(to) + 1);
     const head = { 'content-type': 'video/mp4', 'accept-ranges': 'bytes', 'content-length': part.length };
     if (request.headers.range === undefined) response.writeHead(200, head);
-    else response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${clip.length}` });
+    else
+      response.writeHead(206, {
+        ...head,
+        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${clip.length}`,
+      });
     response.end(part);
   });
-  await new Promise<void>((resolve) => { origin.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    origin.listen(0, '127.0.0.1', resolve);
+  });
   const source = `http://127.0.0.1:${(origin.address() as AddressInfo).port}/dir/tiny.mp4?sig=s3cret`;
   const process_: LauncherProcess = await startLauncher();
   const launcher: Launcher = openLauncher(process_.socket, { cleanMs: 3_000 });
@@ -59,14 +68,22 @@ export async function startRealTools(): Promise<RealTools> {
     entries: built.map(({ entry }) => entry as ToolEntry),
     async run({ tool, version, command }, options) {
       const assignment = {
-        kind: 'file' as const, source, tools: [{ name: tool, version, timeoutMs: 60_000, options, command: [...command] }], timeoutMs: 60_000, maxBytes: 1e9, allow: [],
+        kind: 'file' as const,
+        source,
+        tools: [{ name: tool, version, timeoutMs: 60_000, options, command: [...command] }],
+        timeoutMs: 60_000,
+        maxBytes: 1e9,
+        allow: [],
         report: { enabled: false, diff: false, prefer: null },
       };
       const opened = open(assignment);
       try {
         const { tools } = await runJob({ assignment, remainingMs: 60_000, launcher, source: opened, settings });
         const result = tools[0]!;
-        return { ...result, output: result.output === null ? null : Buffer.from(opened.redact(result.output.toString())) };
+        return {
+          ...result,
+          output: result.output === null ? null : Buffer.from(opened.redact(result.output.toString())),
+        };
       } finally {
         opened.close();
       }

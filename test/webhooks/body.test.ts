@@ -9,45 +9,94 @@ const ID = '0192f0c1-0000-7000-8000-000000000001';
 const AT = new Date('2026-03-01T12:00:00.123Z');
 const ended: Ended = { requestId: ID, queueTimeMs: 7, ioBytes: 0, endedAt: AT, status: 200, error: null };
 const asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
-const wanted = (more: object = {}) => keptWishes({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } });
+const wanted = (more: object = {}) =>
+  keptWishes({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } });
 const stored = (result: ResultBody) => {
   const text = JSON.stringify(result);
   return { packed: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) };
 };
-const webhookBody = (about: Ended, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) => bodyOf(about, result && stored(result), wishes);
-const sent = async (...given: Parameters<typeof webhookBody>) => JSON.parse((await webhookBody(...given)).toString()) as Record<string, any>;
+const webhookBody = (about: Ended, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) =>
+  bodyOf(about, result && stored(result), wishes);
+const sent = async (...given: Parameters<typeof webhookBody>) =>
+  JSON.parse((await webhookBody(...given)).toString()) as Record<string, any>;
 const metadata = { request_id: ID, queue_time: 7, io_usage: 1234 };
 
 describe('the body of a webhook', () => {
   it('is the envelope itself, byte for byte, with type and timestamp beside its members', async () => {
-    const text = (await webhookBody(ended, body([good('ffprobe', '{"n": 1e3, "n": 2}'), good('mediainfo', '{}')]), wanted())).toString();
+    const text = (
+      await webhookBody(ended, body([good('ffprobe', '{"n": 1e3, "n": 2}'), good('mediainfo', '{}')]), wanted())
+    ).toString();
     assert.ok(text.includes('"response":{"n": 1e3, "n": 2}}'));
     const { ffprobe, mediainfo, ...rest } = JSON.parse(text) as Record<string, any>;
     assert.deepEqual(rest, { success: true, metadata, type: 'probe.completed', timestamp: '2026-03-01T12:00:00.123Z' });
     assert.deepEqual([ffprobe.success, mediainfo.response], [true, {}]);
   });
   it('of a partial failure is completed, of a total one failed', async () => {
-    assert.equal((await sent(ended, body([good('ffprobe', '{}'), bad('mediainfo', 'timeout', 'late')]), wanted()))['type'], 'probe.completed');
-    const failed = await sent(ended, body([bad('ffprobe', 'crashed', 'a'), bad('mediainfo', 'timeout', 'late')]), wanted());
-    assert.deepEqual([failed['type'], failed['success'], failed['error'], failed['mediainfo'].error], ['probe.failed', false, 'a', 'late']);
+    assert.equal(
+      (await sent(ended, body([good('ffprobe', '{}'), bad('mediainfo', 'timeout', 'late')]), wanted()))['type'],
+      'probe.completed',
+    );
+    const failed = await sent(
+      ended,
+      body([bad('ffprobe', 'crashed', 'a'), bad('mediainfo', 'timeout', 'late')]),
+      wanted(),
+    );
+    assert.deepEqual(
+      [failed['type'], failed['success'], failed['error'], failed['mediainfo'].error],
+      ['probe.failed', false, 'a', 'late'],
+    );
   });
   it('has the form that was asked for: one tool, or one document', async () => {
     const both = body([good('ffprobe', '{"a":1}'), good('mediainfo', '{"m":1}')]);
-    assert.deepEqual(Object.keys(await sent(ended, both, wanted({ shown: ['mediainfo'] }))), ['success', 'metadata', 'mediainfo', 'type', 'timestamp']);
-    assert.deepEqual((await sent(ended, both, wanted({ inject_json: true })))['ffprobe'].response, { a: 1, mediainfo: { m: 1 } });
+    assert.deepEqual(Object.keys(await sent(ended, both, wanted({ shown: ['mediainfo'] }))), [
+      'success',
+      'metadata',
+      'mediainfo',
+      'type',
+      'timestamp',
+    ]);
+    assert.deepEqual((await sent(ended, both, wanted({ inject_json: true })))['ffprobe'].response, {
+      a: 1,
+      mediainfo: { m: 1 },
+    });
   });
   it('of the endpoints of one tool is their envelope, also where the answer would have been bare', async () => {
-    const text = await sent(ended, body([good('c2pa', '{"active_manifest":null}')]), keptWishes({ kind: 'c2pa', request: { inject_json: true, inject_output: true } }));
-    assert.deepEqual([text['type'], text['output'], text['metadata'].request_id], ['probe.completed', { active_manifest: null }, ID]);
+    const text = await sent(
+      ended,
+      body([good('c2pa', '{"active_manifest":null}')]),
+      keptWishes({ kind: 'c2pa', request: { inject_json: true, inject_output: true } }),
+    );
+    assert.deepEqual(
+      [text['type'], text['output'], text['metadata'].request_id],
+      ['probe.completed', { active_manifest: null }, ID],
+    );
   });
   it('without an envelope tells the error', async () => {
-    const expected = { type: 'probe.failed', timestamp: '2026-03-01T12:00:00.123Z', success: false, metadata: { ...metadata, io_usage: 0 } };
-    assert.deepEqual(await sent({ ...ended, status: 429, error: 'full' }, null, wanted()), { ...expected, error: 'full' });
-    for (const [status, error] of [[429, 'the request waited too long in the queue'], [500, 'something went wrong on our side'], [499, 'the request was cancelled']] as const) {
+    const expected = {
+      type: 'probe.failed',
+      timestamp: '2026-03-01T12:00:00.123Z',
+      success: false,
+      metadata: { ...metadata, io_usage: 0 },
+    };
+    assert.deepEqual(await sent({ ...ended, status: 429, error: 'full' }, null, wanted()), {
+      ...expected,
+      error: 'full',
+    });
+    for (const [status, error] of [
+      [429, 'the request waited too long in the queue'],
+      [500, 'something went wrong on our side'],
+      [499, 'the request was cancelled'],
+    ] as const) {
       assert.deepEqual(await sent({ ...ended, status }, null, wanted()), { ...expected, error });
     }
-    const gone = body([bad('ffprobe', 'origin-unreachable', 'The host answered 404.'), bad('mediainfo', 'origin-unreachable', 'x')]);
-    assert.deepEqual(await sent({ ...ended, status: 404 }, gone, wanted()), { ...expected, error: 'The host answered 404.' });
+    const gone = body([
+      bad('ffprobe', 'origin-unreachable', 'The host answered 404.'),
+      bad('mediainfo', 'origin-unreachable', 'x'),
+    ]);
+    assert.deepEqual(await sent({ ...ended, status: 404 }, gone, wanted()), {
+      ...expected,
+      error: 'The host answered 404.',
+    });
   });
   it('above a megabyte leaves the outputs out and says so', async () => {
     const filler = (bytes: number) => JSON.stringify('é'.repeat(bytes / 2));
@@ -55,22 +104,46 @@ describe('the body of a webhook', () => {
     const text = await webhookBody(ended, large, wanted());
     assert.ok(text.length < 1_000);
     assert.deepEqual(JSON.parse(text.toString()), {
-      success: true, metadata, ffprobe: { success: true, duration: 12, usage: 12 }, mediainfo: { success: true, duration: 12, usage: 12 },
-      type: 'probe.completed', timestamp: '2026-03-01T12:00:00.123Z', truncated: true,
+      success: true,
+      metadata,
+      ffprobe: { success: true, duration: 12, usage: 12 },
+      mediainfo: { success: true, duration: 12, usage: 12 },
+      type: 'probe.completed',
+      timestamp: '2026-03-01T12:00:00.123Z',
+      truncated: true,
     });
     const single = body([good('c2pa', filler(MAX_BODY_BYTES))]);
-    assert.deepEqual(Object.keys(await sent(ended, single, keptWishes({ kind: 'c2pa', request: {} }))), ['success', 'metadata', 'type', 'timestamp', 'truncated']);
+    assert.deepEqual(Object.keys(await sent(ended, single, keptWishes({ kind: 'c2pa', request: {} }))), [
+      'success',
+      'metadata',
+      'type',
+      'timestamp',
+      'truncated',
+    ]);
   });
   it('is abridged by what the result inflates to, although the envelope alone would fit', async () => {
     const escapes = JSON.stringify('"'.repeat(300_000));
-    const text = JSON.parse((await webhookBody(ended, body([good('ffprobe', escapes)]), wanted())).toString()) as Record<string, any>;
+    const text = JSON.parse(
+      (await webhookBody(ended, body([good('ffprobe', escapes)]), wanted())).toString(),
+    ) as Record<string, any>;
     assert.deepEqual([text['truncated'], text['ffprobe'].success, 'response' in text['ffprobe']], [true, true, false]);
   });
   it('of a result whose size is not recorded is whole up to a megabyte, to the byte', async () => {
-    const bodyWith = (bytes: number) => bodyOf(ended, { ...stored(body([good('ffprobe', JSON.stringify('x'.repeat(bytes))), good('mediainfo', '{}')])), inflatedBytes: null }, wanted());
+    const bodyWith = (bytes: number) =>
+      bodyOf(
+        ended,
+        {
+          ...stored(body([good('ffprobe', JSON.stringify('x'.repeat(bytes))), good('mediainfo', '{}')])),
+          inflatedBytes: null,
+        },
+        wanted(),
+      );
     const room = MAX_BODY_BYTES - (await bodyWith(0)).length;
     assert.equal((await bodyWith(room)).length, MAX_BODY_BYTES);
-    assert.equal((JSON.parse((await bodyWith(room)).toString()) as Record<string, any>)['ffprobe'].response.length, room);
+    assert.equal(
+      (JSON.parse((await bodyWith(room)).toString()) as Record<string, any>)['ffprobe'].response.length,
+      room,
+    );
     assert.equal((JSON.parse((await bodyWith(room + 1)).toString()) as Record<string, any>)['truncated'], true);
   });
 });

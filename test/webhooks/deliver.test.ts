@@ -10,7 +10,16 @@ import { budget, deliverer, endedRequest, makeDue, outboxRow } from './outbox.ts
 import { startReceiver, type Receiver } from './receiver.ts';
 
 const SECRET = randomBytes(32);
-const ALL = { userIds: null, tokenIds: null, states: [], requestId: null, sort: 'created', order: 'desc', limit: 10, offset: 0 } as const;
+const ALL = {
+  userIds: null,
+  tokenIds: null,
+  states: [],
+  requestId: null,
+  sort: 'created',
+  order: 'desc',
+  limit: 10,
+  offset: 0,
+} as const;
 
 describe('delivering webhooks', function () {
   this.timeout(60_000);
@@ -41,27 +50,44 @@ describe('delivering webhooks', function () {
     return delivery;
   };
   const row = (id: string) => outboxRow(fixture, id);
-  const ended = (id: string, state: string) => until(`the webhook is ${state}`, async () => (await row(id)).state === state);
-  const attempts = (id: string, count: number) => until(`${count} attempts`, async () => { const now = await row(id); return now.attempts.length === count && now.leased_by === null ? now : null; });
+  const ended = (id: string, state: string) =>
+    until(`the webhook is ${state}`, async () => (await row(id)).state === state);
+  const attempts = (id: string, count: number) =>
+    until(`${count} attempts`, async () => {
+      const now = await row(id);
+      return now.attempts.length === count && now.leased_by === null ? now : null;
+    });
   const of = (id: string) => receiver.received.filter(({ body }) => body.includes(id));
 
-  it('sends what is due at once, signed with the token\'s own secret, and keeps what came of it', async () => {
+  it("sends what is due at once, signed with the token's own secret, and keeps what came of it", async () => {
     const lines: string[] = [];
     start({}, lines);
     const id = await endedRequest(fixture, `${receiver.url}/hook?key=s3cret`);
     await ended(id, 'delivered');
     const [received] = of(id);
-    const verified = new Webhook(secretText(SECRET)).verify(received!.body, received!.headers as Record<string, string>) as Record<string, any>;
-    assert.deepEqual([verified['type'], verified['metadata'].request_id, verified['ffprobe'].response], ['probe.completed', id, { format: {} }]);
+    const verified = new Webhook(secretText(SECRET)).verify(
+      received!.body,
+      received!.headers as Record<string, string>,
+    ) as Record<string, any>;
+    assert.deepEqual(
+      [verified['type'], verified['metadata'].request_id, verified['ffprobe'].response],
+      ['probe.completed', id, { format: {} }],
+    );
     const stored = await row(id);
     assert.equal(received!.headers['webhook-id'], stored.id);
-    assert.deepEqual(stored.attempts.map(({ status, error }) => ({ status, error })), [{ status: 204, error: undefined }]);
+    assert.deepEqual(
+      stored.attempts.map(({ status, error }) => ({ status, error })),
+      [{ status: 204, error: undefined }],
+    );
     await until('it is logged', () => lines.join('').includes('webhook sent'));
     assert.ok(!lines.join('').includes('s3cret'));
   });
 
   it('waits for a token that has no secret yet, and spends no attempt on it; without a token it ends', async () => {
-    const [late] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name) values ($1, 'late') returning id`, [fixture.admin.userId]);
+    const [late] = await fixture.sql<{ id: string }>(
+      `insert into tokens (user_id, name) values ($1, 'late') returning id`,
+      [fixture.admin.userId],
+    );
     const lines: string[] = [];
     start({}, lines);
     const id = await endedRequest(fixture, receiver.url, { tokenId: Number(late!.id) });
@@ -71,7 +97,10 @@ describe('delivering webhooks', function () {
     await ended(id, 'delivered');
     const gone = await endedRequest(fixture, receiver.url, { tokenId: 999_999 });
     await ended(gone, 'failed');
-    assert.deepEqual((await row(gone)).attempts.map(({ status, error }) => [status, error]), [[null, 'The request or its token is gone.']]);
+    assert.deepEqual(
+      (await row(gone)).attempts.map(({ status, error }) => [status, error]),
+      [[null, 'The request or its token is gone.']],
+    );
   });
 
   it('sends again what failed, under the same id with a new time and signature, after the pauses of the schedule', async () => {
@@ -86,16 +115,27 @@ describe('delivering webhooks', function () {
     receiver.answer = (response) => void response.writeHead(200).end('thanks');
     await makeDue(fixture, id);
     await ended(id, 'delivered');
-    assert.deepEqual((await row(id)).attempts.map(({ status, error }) => [status, error]), [[500, 'The receiver answered 500.'], [500, 'The receiver answered 500.'], [200, undefined]]);
+    assert.deepEqual(
+      (await row(id)).attempts.map(({ status, error }) => [status, error]),
+      [
+        [500, 'The receiver answered 500.'],
+        [500, 'The receiver answered 500.'],
+        [200, undefined],
+      ],
+    );
     const ids = of(id).map(({ headers }) => headers['webhook-id']);
     assert.deepEqual(ids, [ids[0], ids[0], ids[0]]);
-    for (const { body, headers } of of(id)) new Webhook(secretText(SECRET)).verify(body, headers as Record<string, string>);
+    for (const { body, headers } of of(id))
+      new Webhook(secretText(SECRET)).verify(body, headers as Record<string, string>);
   });
 
   it('gives up after the last retry, and at once where the receiver says 410', async () => {
     receiver.answer = (response, { path }) => void response.writeHead(path === '/gone' ? 410 : 503).end();
     start();
-    const [gone, never] = [await endedRequest(fixture, `${receiver.url}/gone`), await endedRequest(fixture, receiver.url)];
+    const [gone, never] = [
+      await endedRequest(fixture, `${receiver.url}/gone`),
+      await endedRequest(fixture, receiver.url),
+    ];
     await ended(gone, 'failed');
     assert.equal(of(gone).length, 1);
     for (let count = 1; count <= 9; count++) {
@@ -117,16 +157,34 @@ describe('delivering webhooks', function () {
   it('sends each once, however many replicas deliver', async () => {
     const replicas = [start(), start(), start()];
     const ids = await Promise.all(Array.from({ length: 60 }, () => endedRequest(fixture, receiver.url)));
-    await until('all are delivered', async () => (await fixture.sql(`select from webhook_outbox where state = 'delivered'`)).length === ids.length);
+    await until(
+      'all are delivered',
+      async () => (await fixture.sql(`select from webhook_outbox where state = 'delivered'`)).length === ids.length,
+    );
     for (const id of ids) assert.equal(of(id).length, 1);
     assert.equal(replicas.length, 3);
   });
 
   it('counts an attempt whose replica died, goes on by the schedule, and a late verdict changes nothing', async () => {
     const id = await endedRequest(fixture, receiver.url);
-    const [held] = await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000001', leaseMs: 600, limit: 1, perAccount: 8, busy: new Map() });
+    const [held] = await fixture.store.claimWebhooks({
+      holder: '00000000-0000-4000-8000-000000000001',
+      leaseMs: 600,
+      limit: 1,
+      perAccount: 8,
+      busy: new Map(),
+    });
     assert.equal(held?.requestId, id);
-    assert.deepEqual(await fixture.store.claimWebhooks({ holder: '00000000-0000-4000-8000-000000000002', leaseMs: 600, limit: 1, perAccount: 8, busy: new Map() }), []);
+    assert.deepEqual(
+      await fixture.store.claimWebhooks({
+        holder: '00000000-0000-4000-8000-000000000002',
+        leaseMs: 600,
+        limit: 1,
+        perAccount: 8,
+        busy: new Map(),
+      }),
+      [],
+    );
     start();
     const lost = await attempts(id, 1);
     assert.deepEqual([lost.step, lost.attempts[0]?.error, of(id).length], [1, 'The attempt was interrupted.', 0]);
@@ -134,7 +192,13 @@ describe('delivering webhooks', function () {
     await makeDue(fixture, id);
     await ended(id, 'delivered');
     const late = { at: new Date().toISOString(), status: 500, durationMs: 1 };
-    assert.equal(await fixture.store.recordWebhook(held!.id, '00000000-0000-4000-8000-000000000001', late, { state: 'pending', afterMs: 1 }), false);
+    assert.equal(
+      await fixture.store.recordWebhook(held!.id, '00000000-0000-4000-8000-000000000001', late, {
+        state: 'pending',
+        afterMs: 1,
+      }),
+      false,
+    );
     assert.deepEqual([(await row(id)).state, (await row(id)).attempts.length], ['delivered', 2]);
   });
 
@@ -144,7 +208,13 @@ describe('delivering webhooks', function () {
     let crashes = 0;
     for (let round = 0; round < 30 && (await row(id)).state === 'pending'; round++) {
       await makeDue(fixture, id);
-      const [claimed] = await fixture.store.claimWebhooks({ holder: dies, leaseMs: 600, limit: 1, perAccount: 8, busy: new Map() });
+      const [claimed] = await fixture.store.claimWebhooks({
+        holder: dies,
+        leaseMs: 600,
+        limit: 1,
+        perAccount: 8,
+        busy: new Map(),
+      });
       assert.equal(claimed?.lost, false);
       crashes += 1;
       await fixture.sql(`update webhook_outbox set lease_until = now() - interval '1 s' where request_id = $1`, [id]);
@@ -163,7 +233,9 @@ describe('delivering webhooks', function () {
     const delivery = deliverer(fixture, {}, lines, memory);
     running.add(delivery);
     const id = await endedRequest(fixture, receiver.url, { output: JSON.stringify('x'.repeat(300_000)) });
-    await until('it found no room', () => lines.some((line) => line.includes('the memory budget of results is used up')));
+    await until('it found no room', () =>
+      lines.some((line) => line.includes('the memory budget of results is used up')),
+    );
     assert.deepEqual([(await row(id)).attempts, (await row(id)).step], [[], 0]);
     place.release();
     await makeDue(fixture, id);
@@ -182,9 +254,14 @@ describe('delivering webhooks', function () {
   it('of a result that cannot be read is given up, and not tried for ever', async () => {
     const lines: string[] = [];
     start({}, lines);
-    const id = await endedRequest(fixture, receiver.url, { close: { body: Buffer.from('broken'), inflatedBytes: 5_000_000 } });
+    const id = await endedRequest(fixture, receiver.url, {
+      close: { body: Buffer.from('broken'), inflatedBytes: 5_000_000 },
+    });
     await ended(id, 'failed');
-    assert.deepEqual((await row(id)).attempts.map(({ error }) => error), ['The result cannot be read.']);
+    assert.deepEqual(
+      (await row(id)).attempts.map(({ error }) => error),
+      ['The result cannot be read.'],
+    );
   });
 
   it('goes on after Postgres was restarted: what was due is sent', async () => {
@@ -198,7 +275,9 @@ describe('delivering webhooks', function () {
 
   it('waits, when it stops, for what is on its way', async () => {
     let release = (): void => {};
-    receiver.answer = (response) => { release = () => void response.writeHead(204).end(); };
+    receiver.answer = (response) => {
+      release = () => void response.writeHead(204).end();
+    };
     const delivery = start();
     const id = await endedRequest(fixture, receiver.url);
     await until('it has arrived', () => of(id).length === 1);
@@ -208,15 +287,25 @@ describe('delivering webhooks', function () {
     assert.equal((await row(id)).state, 'delivered');
   });
 
-  it('an account whose receivers are silent, with tokens and sub-users, holds its own places and nobody else\'s', async () => {
+  it("an account whose receivers are silent, with tokens and sub-users, holds its own places and nobody else's", async () => {
     const slow: { userId: number; tokenId: number }[] = [];
     for (const parent of [null, 0, 0]) {
-      const [user] = await fixture.sql<{ id: string }>(`insert into users (email, status, parent_id) values ($1, 'active', $2) returning id`, [`slow${slow.length}@example.org`, parent === null ? null : slow[0]!.userId]);
-      const [token] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name, webhook_secret) values ($1, 'slow', $2) returning id`, [user!.id, SECRET]);
+      const [user] = await fixture.sql<{ id: string }>(
+        `insert into users (email, status, parent_id) values ($1, 'active', $2) returning id`,
+        [`slow${slow.length}@example.org`, parent === null ? null : slow[0]!.userId],
+      );
+      const [token] = await fixture.sql<{ id: string }>(
+        `insert into tokens (user_id, name, webhook_secret) values ($1, 'slow', $2) returning id`,
+        [user!.id, SECRET],
+      );
       slow.push({ userId: Number(user!.id), tokenId: Number(token!.id) });
     }
-    receiver.answer = (response, { path }) => { if (path === '/ok') response.writeHead(204).end(); };
-    await Promise.all(Array.from({ length: 12 }, (_, index) => endedRequest(fixture, `${receiver.url}/silent`, slow[index % 3])));
+    receiver.answer = (response, { path }) => {
+      if (path === '/ok') response.writeHead(204).end();
+    };
+    await Promise.all(
+      Array.from({ length: 12 }, (_, index) => endedRequest(fixture, `${receiver.url}/silent`, slow[index % 3])),
+    );
     // All are due already, so that the first claim could take more than it may.
     const delivery = start({ atOnce: 4, perAccount: 3, timeoutMs: 5_000 });
     await until('the silent one holds some', () => delivery.inHand() > 0);
@@ -233,11 +322,20 @@ describe('delivering webhooks', function () {
   });
 
   it('connects to nothing that is refused, and may reach what the token is allowed', async () => {
-    const [own] = await fixture.sql<{ id: string }>(`insert into tokens (user_id, name, allow, webhook_secret) values ($1, 'own', '[{"cidr": "127.0.0.1/32"}]', $2) returning id`, [fixture.admin.userId, SECRET]);
+    const [own] = await fixture.sql<{ id: string }>(
+      `insert into tokens (user_id, name, allow, webhook_secret) values ($1, 'own', '[{"cidr": "127.0.0.1/32"}]', $2) returning id`,
+      [fixture.admin.userId, SECRET],
+    );
     start({ allowSources: [] });
-    const [refused, allowed] = [await endedRequest(fixture, receiver.url), await endedRequest(fixture, receiver.url, { tokenId: Number(own!.id) })];
+    const [refused, allowed] = [
+      await endedRequest(fixture, receiver.url),
+      await endedRequest(fixture, receiver.url, { tokenId: Number(own!.id) }),
+    ];
     await ended(allowed, 'delivered');
-    assert.equal((await attempts(refused, 1)).attempts[0]?.error, 'The address is not allowed: it is private, local or reserved.');
+    assert.equal(
+      (await attempts(refused, 1)).attempts[0]?.error,
+      'The address is not allowed: it is private, local or reserved.',
+    );
     assert.equal(of(refused).length, 0);
   });
 
@@ -267,14 +365,23 @@ describe('delivering webhooks', function () {
     receiver.answer = (response) => void response.writeHead(204).end();
     await fixture.store.retryWebhook(webhook, [fixture.admin.userId]);
     await ended(id, 'delivered');
-    const { webhooks, total } = await fixture.store.listWebhooks({ ...ALL, userIds: [fixture.admin.userId], states: ['delivered'] });
+    const { webhooks, total } = await fixture.store.listWebhooks({
+      ...ALL,
+      userIds: [fixture.admin.userId],
+      states: ['delivered'],
+    });
     assert.deepEqual([total, webhooks[0]?.attempts.map(({ status }) => status)], [1, [410, 503, 204]]);
-    assert.deepEqual((await fixture.store.listWebhooks({ ...ALL, userIds: [-1], sort: 'next', order: 'asc' })), { webhooks: [], total: 0 });
+    assert.deepEqual(await fixture.store.listWebhooks({ ...ALL, userIds: [-1], sort: 'next', order: 'asc' }), {
+      webhooks: [],
+      total: 0,
+    });
   });
 
   it('of a request that ended without a result tells the error', async () => {
     start();
-    const id = await endedRequest(fixture, receiver.url, { close: { state: 'error', status: 429, reason: 'QueueTimeout', error: 'out of the queue', body: null } });
+    const id = await endedRequest(fixture, receiver.url, {
+      close: { state: 'error', status: 429, reason: 'QueueTimeout', error: 'out of the queue', body: null },
+    });
     await ended(id, 'delivered');
     const { type, success, error } = JSON.parse(of(id)[0]!.body) as Record<string, unknown>;
     assert.deepEqual({ type, success, error }, { type: 'probe.failed', success: false, error: 'out of the queue' });

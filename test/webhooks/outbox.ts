@@ -10,36 +10,79 @@ import { webhookMetrics } from '../../src/webhooks/metrics.ts';
 import { body, good } from '../envelope/result_samples.ts';
 import { aCloseInput, anOpenInput, type StoreFixture } from '../store/fixture.ts';
 
-export interface Row { id: string; request_id: string; state: string; step: number; attempts: { at: string; status: number | null; error?: string; durationMs: number }[]; next_in_ms: number; leased_by: string | null }
+export interface Row {
+  id: string;
+  request_id: string;
+  state: string;
+  step: number;
+  attempts: { at: string; status: number | null; error?: string; durationMs: number }[];
+  next_in_ms: number;
+  leased_by: string | null;
+}
 
 const kept = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
 
 /** A request that ended just now, and whose webhook is due. Gives its id. */
-export async function endedRequest({ store, admin }: StoreFixture, webhookUrl: string, { tokenId = admin.tokenId, userId = admin.userId, output = '{"format":{}}', close = {} }: { tokenId?: number; userId?: number; output?: string; close?: Partial<CloseInput> } = {}): Promise<string> {
+export async function endedRequest(
+  { store, admin }: StoreFixture,
+  webhookUrl: string,
+  {
+    tokenId = admin.tokenId,
+    userId = admin.userId,
+    output = '{"format":{}}',
+    close = {},
+  }: { tokenId?: number; userId?: number; output?: string; close?: Partial<CloseInput> } = {},
+): Promise<string> {
   const open = anOpenInput(store, { webhookUrl, waiter: null, tokenId, userId, request: kept });
   await store.openRequest(open);
   const text = JSON.stringify(body([good('ffprobe', output)]));
-  await store.closeRequest(aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text), ...close }));
+  await store.closeRequest(
+    aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text), ...close }),
+  );
   return open.id;
 }
 
 export const outboxRow = async ({ sql }: StoreFixture, requestId: string): Promise<Row> => {
   const [row] = await sql<Row>(
-    `select id, request_id, state, step, attempts, leased_by, (extract(epoch from next_at - now()) * 1000)::float8 next_in_ms from webhook_outbox where request_id = $1`, [requestId],
+    `select id, request_id, state, step, attempts, leased_by, (extract(epoch from next_at - now()) * 1000)::float8 next_in_ms from webhook_outbox where request_id = $1`,
+    [requestId],
   );
   if (!row) throw new Error('there is no such webhook');
   return row;
 };
 
 /** The time of a row's next attempt has come. */
-export const makeDue = ({ sql }: StoreFixture, requestId: string) => sql('update webhook_outbox set next_at = now() where request_id = $1', [requestId]);
+export const makeDue = ({ sql }: StoreFixture, requestId: string) =>
+  sql('update webhook_outbox set next_at = now() where request_id = $1', [requestId]);
 
-export const budget = (totalBytes = 160_000_000): MemoryBudget => makeMemoryBudget({ totalBytes, wholeBytes: WHOLE, waitMs: 200 });
+export const budget = (totalBytes = 160_000_000): MemoryBudget =>
+  makeMemoryBudget({ totalBytes, wholeBytes: WHOLE, waitMs: 200 });
 
-export function deliverer({ store }: StoreFixture, settings: Partial<DeliverySettings> = {}, lines: string[] = [], memory = budget()): Delivery {
+export function deliverer(
+  { store }: StoreFixture,
+  settings: Partial<DeliverySettings> = {},
+  lines: string[] = [],
+  memory = budget(),
+): Delivery {
   const delivery: Delivery = startDelivery({
-    store, memory, log: pino({ level: 'trace' }, { write: (line: string) => { lines.push(line); } }), metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
-    settings: { allowSources: [{ cidr: '127.0.0.0/8' }], denyCidrs: [], openSecret: (secret) => secret, openUrl: async (url) => url, ...settings },
+    store,
+    memory,
+    log: pino(
+      { level: 'trace' },
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    ),
+    metrics: webhookMetrics(new Registry(), () => delivery.inHand()),
+    settings: {
+      allowSources: [{ cidr: '127.0.0.0/8' }],
+      denyCidrs: [],
+      openSecret: (secret) => secret,
+      openUrl: async (url) => url,
+      ...settings,
+    },
   });
   return delivery;
 }

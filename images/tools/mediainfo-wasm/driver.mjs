@@ -1,6 +1,6 @@
 /**
- * The command line of MediaInfo for versions that exist only as WebAssembly. Takes the options of the real one that a caller can set;
- * those that the compiled library has no entry for are accepted and change nothing (--Help says which).
+ * The command line of MediaInfo for versions that exist only as WebAssembly. Takes the options of the real one that a
+ * caller can set; those that the compiled library has no entry for are accepted and change nothing (--Help says which).
  * Unlike the real one it ends with 1 when nothing could be read; what it prints then is the same.
  */
 import { loadLibrary, outputFormats, withoutEffect } from './library.mjs';
@@ -24,7 +24,8 @@ process.exitCode = await main(readArguments(process.argv.slice(2)));
 async function main({ help, version, formats, address, ...options }) {
   if (help) return print(`${USAGE}${lacking()}`, 0);
   if (formats) return print(`${(await outputFormats()).join('\n')}\n`, 0);
-  if (version) return print(`MediaInfo Command line, \nMediaInfoLib - v${await (await loadLibrary(options)).version()}\n`, 0);
+  if (version)
+    return print(`MediaInfo Command line, \nMediaInfoLib - v${await (await loadLibrary(options)).version()}\n`, 0);
   if (address === undefined) return print(USAGE, 1);
   const library = await loadLibrary(options);
   let origin;
@@ -40,7 +41,10 @@ async function main({ help, version, formats, address, ...options }) {
   return print(withAddress(library.inform(), options.output, address), 0);
 }
 
-/** Feeds the library from where it wants to read, until it has enough. The first read is small: most files are known by then. */
+/**
+ * Feeds the library from where it wants to read, until it has enough. The first read is small: most files are known by
+ * then.
+ */
 async function analyse(library, origin) {
   const { size } = origin;
   let offset = 0;
@@ -63,7 +67,16 @@ async function analyse(library, origin) {
 }
 
 function readArguments(args) {
-  const settings = { output: '', full: false, cover: false, others: [], address: undefined, help: false, version: false, formats: false };
+  const settings = {
+    output: '',
+    full: false,
+    cover: false,
+    others: [],
+    address: undefined,
+    help: false,
+    version: false,
+    formats: false,
+  };
   for (const arg of args) {
     const [, name, value = ''] = /^--?([A-Za-z_]+)(?:=(.*))?$/s.exec(arg) ?? [];
     if (name === undefined) settings.address = arg;

@@ -1,4 +1,6 @@
-/** One face for the ways in which MediaInfoLib was compiled to WebAssembly: begin, feed, wants, end, inform, version. */
+/**
+ * One face for the ways in which MediaInfoLib was compiled to WebAssembly: begin, feed, wants, end, inform, version.
+ */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -18,8 +20,19 @@ export async function loadLibrary(options) {
 
 /** Formats that a build may have been made without, beside Text, HTML, XML and JSON. */
 const EXPORTS = [
-  'EBUCore_1.8_ps', 'EBUCore_1.8_sp', 'EBUCore_1.8_ps_JSON', 'EBUCore_1.8_sp_JSON', 'EBUCore_1.6', 'FIMS_1.3',
-  'MPEG-7_Strict', 'MPEG-7_Relaxed', 'MPEG-7_Extended', 'PBCore_2.1', 'PBCore_2.0', 'PBCore_1.2', 'NISO_Z39.87',
+  'EBUCore_1.8_ps',
+  'EBUCore_1.8_sp',
+  'EBUCore_1.8_ps_JSON',
+  'EBUCore_1.8_sp_JSON',
+  'EBUCore_1.6',
+  'FIMS_1.3',
+  'MPEG-7_Strict',
+  'MPEG-7_Relaxed',
+  'MPEG-7_Extended',
+  'PBCore_2.1',
+  'PBCore_2.0',
+  'PBCore_1.2',
+  'NISO_Z39.87',
 ];
 
 /** The output formats of this build. One that is missing prints text instead, which begins with neither bracket. */
@@ -44,11 +57,17 @@ export function withoutEffect() {
 
 const quiet = { print: () => {}, printErr: () => {}, locateFile: () => wasm };
 
-/** The bare module: its object takes the output's format, cover data and completeness when it is made, and no other option. */
+/**
+ * The bare module: its object takes the output's format, cover data and completeness when it is made, and no other
+ * option.
+ */
 async function plain({ output, cover, full }) {
   const factory = require(join(folder, 'plain.cjs'));
   const module = await (factory.default ?? factory)(quiet);
-  return lowerCase(() => new module.MediaInfo(output, cover, full), (format) => new module.MediaInfo(format, false, false));
+  return lowerCase(
+    () => new module.MediaInfo(output, cover, full),
+    (format) => new module.MediaInfo(format, false, false),
+  );
 }
 
 /** The same, one release line earlier: bundled, and without the setting for completeness. */
@@ -56,7 +75,10 @@ async function bundle({ output, cover }) {
   const factory = require(join(folder, 'bundle.cjs'));
   const make = async (format, coverData) => (await factory({ format, coverData, locateFile: () => wasm })).wasmInstance;
   const instance = await make(output, cover);
-  return lowerCase(() => instance, (format) => make(format, false));
+  return lowerCase(
+    () => instance,
+    (format) => make(format, false),
+  );
 }
 
 function lowerCase(make, makeFor) {
@@ -64,7 +86,8 @@ function lowerCase(make, makeFor) {
   return {
     begin: (size, offset) => instance.open_buffer_init(size, offset),
     feed: (chunk) => (instance.open_buffer_continue(chunk, chunk.length) & FINISHED) !== 0,
-    wants: () => position(instance.open_buffer_continue_goto_get_lower(), instance.open_buffer_continue_goto_get_upper()),
+    wants: () =>
+      position(instance.open_buffer_continue_goto_get_lower(), instance.open_buffer_continue_goto_get_upper()),
     end: () => instance.open_buffer_finalize(),
     inform: () => instance.inform(),
     version: async () => versionIn(await makeFor('XML')),

@@ -93,7 +93,11 @@ function sequential(response, agent) {
 
 function request(address, agent, offset, length) {
   return new Promise((resolve, reject) => {
-    const get = http.get(address, { agent, headers: { range: `bytes=${offset}-${offset + length - 1}`, 'accept-encoding': 'identity' } }, resolve);
+    const get = http.get(
+      address,
+      { agent, headers: { range: `bytes=${offset}-${offset + length - 1}`, 'accept-encoding': 'identity' } },
+      resolve,
+    );
     get.setTimeout(IDLE_MS, () => get.destroy(new Error('no answer')));
     get.once('error', reject);
   });

@@ -3,12 +3,22 @@
 export function withAddress(text, format, address) {
   const extension = /\.([A-Za-z0-9]{1,8})$/.exec(pathOf(address))?.[1];
   if (/^json$/i.test(format)) {
-    return addJsonExtension(text.replace(/"@ref": ?""/, () => `"@ref":${JSON.stringify(address)}`), extension);
+    return addJsonExtension(
+      text.replace(/"@ref": ?""/, () => `"@ref":${JSON.stringify(address)}`),
+      extension,
+    );
   }
   if (/^(xml|oldxml)$/i.test(format)) {
-    return addXmlExtension(text.replace('<media ref="">', () => `<media ref="${escapeXml(address)}">`), extension);
+    return addXmlExtension(
+      text.replace('<media ref="">', () => `<media ref="${escapeXml(address)}">`),
+      extension,
+    );
   }
-  if (format === '') return text.replace(/^(General\r?\n)(?!Complete name)/, (line) => `${line}${'Complete name'.padEnd(41)}: ${address}\n`);
+  if (format === '')
+    return text.replace(
+      /^(General\r?\n)(?!Complete name)/,
+      (line) => `${line}${'Complete name'.padEnd(41)}: ${address}\n`,
+    );
   return text;
 }
 
@@ -22,7 +32,12 @@ export async function emptyOutput(format, library) {
 
 function addJsonExtension(text, extension) {
   if (extension === undefined || text.includes('"FileExtension"')) return text;
-  return text.replace(/^"Format":/m, () => `"FileExtension":${JSON.stringify(extension)},\n"Format":`).replace(/("@type":"General",(?:"[A-Za-z]+Count":"\d+",)*)"Format":/, (_, before) => `${before}"FileExtension":${JSON.stringify(extension)},"Format":`);
+  return text
+    .replace(/^"Format":/m, () => `"FileExtension":${JSON.stringify(extension)},\n"Format":`)
+    .replace(
+      /("@type":"General",(?:"[A-Za-z]+Count":"\d+",)*)"Format":/,
+      (_, before) => `${before}"FileExtension":${JSON.stringify(extension)},"Format":`,
+    );
 }
 
 function addXmlExtension(text, extension) {

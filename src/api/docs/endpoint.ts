@@ -1,6 +1,6 @@
 /**
- * `GET /docs`: the description as a page that can send requests. All of it comes from here: no address elsewhere is asked for
- * anything, and the browser is told to allow none.
+ * `GET /docs`: the description as a page that can send requests. All of it comes from here: no address elsewhere is
+ * asked for anything, and the browser is told to allow none.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,14 +10,31 @@ import { methods } from '../methods.ts';
 
 /** Its web component makes style elements of its own; scripts come from files here alone. */
 const POLICY = [
-  `default-src 'none'`, `script-src 'self'`, `style-src 'self' 'unsafe-inline'`, `connect-src 'self'`, 'img-src data:', `base-uri 'none'`, `form-action 'none'`, `frame-ancestors 'none'`,
+  `default-src 'none'`,
+  `script-src 'self'`,
+  `style-src 'self' 'unsafe-inline'`,
+  `connect-src 'self'`,
+  'img-src data:',
+  `base-uri 'none'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
 ].join('; ');
 
-interface File { body: Buffer; packed: Buffer; etag: string; type: string }
+interface File {
+  body: Buffer;
+  packed: Buffer;
+  etag: string;
+  type: string;
+}
 
 function fileOf(url: URL | string, type: string): File {
   const body = readFileSync(new URL(url));
-  return { body, packed: gzipSync(body, { level: 9 }), etag: `"${createHash('sha256').update(body).digest('base64url')}"`, type };
+  return {
+    body,
+    packed: gzipSync(body, { level: 9 }),
+    etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+    type,
+  };
 }
 
 const give = (read: () => File): Handler[] => {
@@ -27,8 +44,13 @@ const give = (read: () => File): Handler[] => {
     (ctx) => {
       file ??= read();
       ctx.set({
-        'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer', 'X-Frame-Options': 'DENY',
-        'Cache-Control': 'no-cache', ETag: file.etag, Vary: 'Accept-Encoding',
+        'Content-Security-Policy': POLICY,
+        'X-Content-Type-Options': 'nosniff',
+        'Referrer-Policy': 'no-referrer',
+        'X-Frame-Options': 'DENY',
+        'Cache-Control': 'no-cache',
+        ETag: file.etag,
+        Vary: 'Accept-Encoding',
       });
       ctx.type = file.type;
       ctx.status = 200;
@@ -46,5 +68,7 @@ const give = (read: () => File): Handler[] => {
 export const DOCS: Record<string, Handler[]> = {
   '/docs': give(() => fileOf(new URL('page.html', import.meta.url), 'text/html; charset=utf-8')),
   '/docs/page.css': give(() => fileOf(new URL('page.css', import.meta.url), 'text/css; charset=utf-8')),
-  '/docs/rapidoc.js': give(() => fileOf(import.meta.resolve('rapidoc/dist/rapidoc-min.js'), 'text/javascript; charset=utf-8')),
+  '/docs/rapidoc.js': give(() =>
+    fileOf(import.meta.resolve('rapidoc/dist/rapidoc-min.js'), 'text/javascript; charset=utf-8'),
+  ),
 };

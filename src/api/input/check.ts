@@ -15,30 +15,53 @@ ajv.addKeyword({
   type: 'number',
   modifying: true,
   errors: false,
-  validate: (limit: number, value: number, _schema: unknown, at?: { parentData?: unknown; parentDataProperty?: string | number }) => {
+  validate: (
+    limit: number,
+    value: number,
+    _schema: unknown,
+    at?: { parentData?: unknown; parentDataProperty?: string | number },
+  ) => {
     if (value > limit) (at!.parentData as Record<string, number>)[at!.parentDataProperty!] = limit;
     return true;
   },
 });
 
 const TYPES: Record<string, string> = {
-  string: 'a string', boolean: 'true or false', integer: 'a whole number', number: 'a number', object: 'an object', array: 'a list', null: 'null',
+  string: 'a string',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  array: 'a list',
+  null: 'null',
 };
-const or = (choices: string[]): string => (choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`);
+const or = (choices: string[]): string =>
+  choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 
-const pathOf = (pointer: string): string[] => pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+const pathOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-const fieldAt = (schema: Field, path: string[]): Field | undefined => path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema);
+const fieldAt = (schema: Field, path: string[]): Field | undefined =>
+  path.reduce<Field | undefined>((field, step) => field?.properties?.[step], schema);
 
 function unknownName(schema: Field, path: string[], name: string): string {
   const level = fieldAt(schema, path) ?? schema;
   // An option written one level too high is the commonest slip: say where it belongs.
-  const inner = path.length > 0 ? undefined : Object.entries(schema.properties ?? {}).find(([, field]) => field.properties && Object.hasOwn(field.properties, name));
+  const inner =
+    path.length > 0
+      ? undefined
+      : Object.entries(schema.properties ?? {}).find(
+          ([, field]) => field.properties && Object.hasOwn(field.properties, name),
+        );
   const best = inner ? `${inner[0]}.${name}` : nearest(name, Object.keys(level.properties ?? {}));
   return best === undefined ? 'is unknown' : `is unknown; the nearest known name is ${best}`;
 }
 
-const dotted = (steps: string[]): string => steps.map((step) => shown(step.replaceAll('\0', '\uFFFD').toWellFormed())).join('.') || 'body';
+const dotted = (steps: string[]): string =>
+  steps.map((step) => shown(step.replaceAll('\0', '\uFFFD').toWellFormed())).join('.') || 'body';
 
 function words(schema: Field, error: ErrorObject): { field: string; text: string } {
   const path = pathOf(error.instancePath);
@@ -51,7 +74,10 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
     case 'required':
       return { field: dotted([...path, String(params['missingProperty'])]), text: 'is needed' };
     case 'type':
-      return { field: dotted(path), text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}` };
+      return {
+        field: dotted(path),
+        text: `must be ${or([params['type']].flat().map((type) => TYPES[String(type)] ?? String(type)))}`,
+      };
     case 'enum':
       return { field: dotted(path), text: `must be one of ${or((params['allowedValues'] as unknown[]).map(String))}` };
     case 'const':

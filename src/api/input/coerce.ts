@@ -1,4 +1,6 @@
-/** Texts of a query or form to the types that the schema wants. What does not fit stays a text, and the check names it. */
+/**
+ * Texts of a query or form to the types that the schema wants. What does not fit stays a text, and the check names it.
+ */
 import { invalid } from '../errors.ts';
 import { duplicateIn } from './duplicates.ts';
 import { shown } from './pairs.ts';
@@ -14,7 +16,8 @@ export interface Field {
   description?: string;
 }
 
-export const allows = (field: Field, type: string): boolean => (Array.isArray(field.type) ? field.type.includes(type) : field.type === type);
+export const allows = (field: Field, type: string): boolean =>
+  Array.isArray(field.type) ? field.type.includes(type) : field.type === type;
 
 const TRUE = new Set(['true', 't', '1']);
 const FALSE = new Set(['false', 'f', '0']);
@@ -52,7 +55,8 @@ export function coerce(schema: Field, input: Nested, options: { jsonObjects: boo
   for (const [name, value] of Object.entries(input)) {
     const field = schema.properties && Object.hasOwn(schema.properties, name) ? schema.properties[name]! : undefined;
     if (!field) out[name] = value;
-    else if (typeof value === 'object') out[name] = allows(field, 'object') && field.properties ? coerce(field, value, options) : value;
+    else if (typeof value === 'object')
+      out[name] = allows(field, 'object') && field.properties ? coerce(field, value, options) : value;
     else if (allows(field, 'object')) out[name] = options.jsonObjects ? objectOf(name, value) : value;
     else out[name] = scalar(field, value);
   }

@@ -3,7 +3,9 @@
 /** No request has a field deeper than this; a text of nothing but brackets must not cost a set for each. */
 const DEEPEST = 64;
 
-/** The first such name; the text is known to be JSON. Looks at the text once, and keeps the names of open objects alone. */
+/**
+ * The first such name; the text is known to be JSON. Looks at the text once, and keeps the names of open objects alone.
+ */
 export function duplicateIn(text: string): string | undefined {
   const open: (Set<string> | null)[] = [];
   let expectsName = false;

@@ -1,4 +1,7 @@
-/** Bracket notation, the one level that the interface has: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, no arrays. */
+/**
+ * Bracket notation, the one level that the interface has: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, no
+ * arrays.
+ */
 import { GatewayError, invalid } from '../errors.ts';
 import { shown, type Pair } from './pairs.ts';
 
@@ -11,7 +14,12 @@ export function nest(pairs: readonly Pair[]): Nested {
   const out = Object.create(null) as Nested;
   for (const [name, value] of pairs) {
     const match = NAME.exec(name);
-    if (!match) throw new GatewayError(400, 'invalid-field', `"${shown(name)}": is no field name; write name=value or name[option]=value`);
+    if (!match)
+      throw new GatewayError(
+        400,
+        'invalid-field',
+        `"${shown(name)}": is no field name; write name=value or name[option]=value`,
+      );
     const [, outer, inner] = match as unknown as [string, string, string | undefined];
     // An empty value means not sent, so it repeats nothing either.
     if (value === '') continue;

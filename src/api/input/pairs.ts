@@ -1,4 +1,7 @@
-/** A query string or form as a list of names and values, in order. Bounded and strict: what is not well encoded is refused. */
+/**
+ * A query string or form as a list of names and values, in order. Bounded and strict: what is not well encoded is
+ * refused.
+ */
 import { GatewayError } from '../errors.ts';
 
 export type Pair = [name: string, value: string];
@@ -20,10 +23,12 @@ export function parsePairs(text: string, where: 'query' | 'body'): Pair[] {
   const pairs: Pair[] = [];
   for (const part of text.split('&', MAX_PAIRS + 2)) {
     if (part === '') continue;
-    if (pairs.length >= MAX_PAIRS) throw new GatewayError(400, 'unreadable-input', `${where}: has more than ${MAX_PAIRS} fields`);
+    if (pairs.length >= MAX_PAIRS)
+      throw new GatewayError(400, 'unreadable-input', `${where}: has more than ${MAX_PAIRS} fields`);
     const equals = part.indexOf('=');
     const name = decode(equals < 0 ? part : part.slice(0, equals), where);
-    if (name.length > MAX_NAME) throw new GatewayError(400, 'unreadable-input', `${where}: the name "${shown(name)}" is too long`);
+    if (name.length > MAX_NAME)
+      throw new GatewayError(400, 'unreadable-input', `${where}: the name "${shown(name)}" is too long`);
     pairs.push([name, equals < 0 ? '' : decode(part.slice(equals + 1), shown(name))]);
   }
   return pairs;

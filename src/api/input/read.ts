@@ -10,7 +10,8 @@ export function makeReader<T>(schema: object): (input: Input) => T {
   const check = makeCheck<T>(field);
   return (input) => {
     if (input.form === 'json') {
-      if (typeof input.value !== 'object' || input.value === null || Array.isArray(input.value)) throw unreadable('must be a JSON object');
+      if (typeof input.value !== 'object' || input.value === null || Array.isArray(input.value))
+        throw unreadable('must be a JSON object');
       return check(input.value);
     }
     return check(coerce(field, nest(input.pairs), { jsonObjects: input.form === 'form' }));

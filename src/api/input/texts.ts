@@ -1,6 +1,12 @@
-/** Texts that cannot be kept: Postgres refuses U+0000 in text and jsonb, and an unpaired surrogate is not valid UTF-8. */
+/**
+ * Texts that cannot be kept: Postgres refuses U+0000 in text and jsonb, and an unpaired surrogate is not valid UTF-8.
+ */
 
-interface Place { value: unknown; name: string; parent: Place | null }
+interface Place {
+  value: unknown;
+  name: string;
+  parent: Place | null;
+}
 
 const isPlain = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
@@ -13,7 +19,9 @@ function pathOf(place: Place): string[] {
   return path.toReversed().slice(0, MOST_STEPS);
 }
 
-/** Where the first one stands, a name of a member included. Not recursive: a body may be nested as deep as it is long. */
+/**
+ * Where the first one stands, a name of a member included. Not recursive: a body may be nested as deep as it is long.
+ */
 export function unstorableIn(input: unknown): string[] | undefined {
   const open: Place[] = [{ value: input, name: '', parent: null }];
   for (let place = open.pop(); place; place = open.pop()) {

@@ -1,6 +1,6 @@
 /**
- * Who may call what on the management side: the one table. The frame judges by it, OpenAPI and docs/permissions.md are made of it,
- * and the tests call every line of it as every role.
+ * Who may call what on the management side: the one table. The frame judges by it, OpenAPI and docs/permissions.md are
+ * made of it, and the tests call every line of it as every role.
  */
 import { isAdmin, type Caller, type Permission } from '../../accounts/caller.ts';
 
@@ -61,6 +61,7 @@ export type EndpointName = keyof typeof ACCESS;
 /** Null: he may. */
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
   if (access.who === 'admin' && !isAdmin(who)) return 'this is for administrators';
-  if (access.permission !== undefined && !who.permissions.includes(access.permission)) return `the permission ${access.permission} is needed`;
+  if (access.permission !== undefined && !who.permissions.includes(access.permission))
+    return `the permission ${access.permission} is needed`;
   return null;
 }

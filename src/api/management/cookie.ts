@@ -10,7 +10,9 @@ import { COOKIE, HOST_COOKIE } from './authenticate.ts';
 import { BASE } from './error_body.ts';
 
 const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean =>
-  accounts.settings.publicUrl.startsWith('https:') || (ctx.req.socket as Partial<TLSSocket>).encrypted === true || ctx.get('X-Forwarded-Proto').split(',')[0]!.trim() === 'https';
+  accounts.settings.publicUrl.startsWith('https:') ||
+  (ctx.req.socket as Partial<TLSSocket>).encrypted === true ||
+  ctx.get('X-Forwarded-Proto').split(',')[0]!.trim() === 'https';
 
 /** The mark of a known browser: sent to the endpoints of accounts alone, and never by another site. */
 const BROWSER = 'known-browser';
@@ -20,14 +22,22 @@ export const browserMark = (ctx: Pick<Context, 'cookies'>): string | undefined =
 
 export function setBrowserMark(ctx: Context, deps: Pick<Deps, 'accounts'>, mark: string): void {
   const secure = behindTls(ctx, deps) ? '; Secure' : '';
-  ctx.append('Set-Cookie', `${BROWSER}=${mark}; Path=${BROWSER_PATH}; Max-Age=${KNOWN_MS / 1000}; HttpOnly; SameSite=Strict${secure}`);
+  ctx.append(
+    'Set-Cookie',
+    `${BROWSER}=${mark}; Path=${BROWSER_PATH}; Max-Age=${KNOWN_MS / 1000}; HttpOnly; SameSite=Strict${secure}`,
+  );
 }
 
-export function setCookie(ctx: Context, deps: Pick<Deps, 'accounts'>, { token, expire }: { token: string; expire: Date }): void {
+export function setCookie(
+  ctx: Context,
+  deps: Pick<Deps, 'accounts'>,
+  { token, expire }: { token: string; expire: Date },
+): void {
   const attributes = `Path=/; Expires=${expire.toUTCString()}; HttpOnly; SameSite=Lax`;
   const tls = behindTls(ctx, deps);
   ctx.append('Set-Cookie', `${COOKIE}=${token}; ${attributes}${tls ? '; Secure' : ''}`);
   if (tls) ctx.append('Set-Cookie', `${HOST_COOKIE}=${token}; ${attributes}; Secure`);
 }
 
-export const clearCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): void => setCookie(ctx, deps, { token: '', expire: new Date(0) });
+export const clearCookie = (ctx: Context, deps: Pick<Deps, 'accounts'>): void =>
+  setCookie(ctx, deps, { token: '', expire: new Date(0) });

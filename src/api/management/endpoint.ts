@@ -1,11 +1,14 @@
 /**
  * The frame of the management side, `/frontend/api/v1/*`. How to add an endpoint:
  *  1. a line in access.ts says who may call it: `'GET media/log': having('read:media')`;
- *  2. a file exports it: `export const listLog = endpoint('GET media/log', { id, tag, summary, query: Query, answer: {...} }, (deps) => [listLog(deps)])`.
- *     The frame authenticates, judges by the table, takes the rate, checks query (GET, DELETE) or body (POST, PUT) against the schema. The
- *     steps find `callerOf(ctx)` and `checkedBy(Query, ctx)`, and throw GatewayErrors: `notFound()` for what belongs to another;
- *  3. endpoints.ts lists it. Its Operation (OpenAPI) is `listLog.operation`.
- * Whose data a caller sees: `await visibleUsers(deps, caller)`: null is everyone's, else these user ids. Lists: lists.ts.
+ *  2. a file exports it: `export const listLog = endpoint('GET media/log', { id, tag, summary, query: Query, answer:
+ * {...} }, (deps) => [listLog(deps)])`.
+ *     The frame authenticates, judges by the table, takes the rate, checks query (GET, DELETE) or body (POST, PUT)
+ * against the schema. The
+ *     steps find `callerOf(ctx)` and `checkedBy(Query, ctx)`, and throw GatewayErrors: `notFound()` for what belongs to
+ * another;
+ *  3. endpoints.ts lists it. Its Operation (OpenAPI) is `listLog.operation`. Whose data a caller sees: `await
+ * visibleUsers(deps, caller)`: null is everyone's, else these user ids. Lists: lists.ts.
  */
 import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
@@ -52,7 +55,15 @@ const BODIES = ['application/json', 'application/x-www-form-urlencoded', 'multip
 function responses(path: string, { answer, also = [] }: Described, access: Access): Record<number, Response> {
   const { status = answer.schema ? 200 : 204, ...success } = answer;
   const statuses = [400, ...(access.who === 'anyone' ? [403, 429] : []), ...also];
-  return { [status]: success, ...Object.fromEntries(statuses.map((code) => [code, errorResponse(path, code, code === 409 ? 'It collides with what is there.' : undefined)])) };
+  return {
+    [status]: success,
+    ...Object.fromEntries(
+      statuses.map((code) => [
+        code,
+        errorResponse(path, code, code === 409 ? 'It collides with what is there.' : undefined),
+      ]),
+    ),
+  };
 }
 
 export function endpoint(name: EndpointName, described: Described, steps: (deps: Deps) => Handler[]): Endpoint {
@@ -60,7 +71,12 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
   const [method, path] = name.split(' ') as [string, string];
   const { id, tag, summary, description, params, query, body } = described;
   const operation: Operation = {
-    method: method.toLowerCase() as Operation['method'], path: `${BASE}/${path}`, id, tag, summary, security: access.who === 'anyone' ? 'none' : 'management',
+    method: method.toLowerCase() as Operation['method'],
+    path: `${BASE}/${path}`,
+    id,
+    tag,
+    summary,
+    security: access.who === 'anyone' ? 'none' : 'management',
     responses: responses(`${BASE}/${path}`, described, access),
     ...(description === undefined ? {} : { description }),
     ...(access.permission === undefined ? {} : { permission: access.permission }),
@@ -74,7 +90,9 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
     operation,
     handlers: (deps) => [
       noCache,
-      ...(access.who === 'anyone' ? [] : [authenticate(deps), permitted(access), rateLimitHeaders, managementRate(deps)]),
+      ...(access.who === 'anyone'
+        ? []
+        : [authenticate(deps), permitted(access), rateLimitHeaders, managementRate(deps)]),
       sameSite(deps.accounts.ownHosts),
       ...readInput(query ?? body ?? NOTHING),
       tooMany,

@@ -4,16 +4,31 @@ import { PERMISSIONS } from '../../accounts/caller.ts';
 import { PLAIN } from '../schema/fields.ts';
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-export const Email = Type.String({ maxLength: 254, pattern: `^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${LABEL}(?:\\.${LABEL})+$`, description: 'An e-mail address.' });
+export const Email = Type.String({
+  maxLength: 254,
+  pattern: `^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${LABEL}(?:\\.${LABEL})+$`,
+  description: 'An e-mail address.',
+});
 export const Password = Type.String({ minLength: 6, maxLength: 72, description: '6 to 72 characters.' });
 /** What is compared, not set: of any form. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1024, description: 'The password.' });
 export const PersonName = Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name.' });
 export const Jwt = Type.String({ minLength: 1, maxLength: 4096, description: 'The code from the mail.' });
-export const RetUrl = Type.Optional(Type.String({ maxLength: 2048, pattern: PLAIN, description: 'Where the caller wants to go afterwards: echoed where it is a path of this site, else null.' }));
-export const Permissions = Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...PERMISSIONS] }), { maxItems: PERMISSIONS.length, uniqueItems: true, description: 'Names of permissions.' });
+export const RetUrl = Type.Optional(
+  Type.String({
+    maxLength: 2048,
+    pattern: PLAIN,
+    description: 'Where the caller wants to go afterwards: echoed where it is a path of this site, else null.',
+  }),
+);
+export const Permissions = Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...PERMISSIONS] }), {
+  maxItems: PERMISSIONS.length,
+  uniqueItems: true,
+  description: 'Names of permissions.',
+});
 export const Id = Type.String({ description: 'An id.', pattern: '^[0-9]{1,16}$' });
 export const Uuid = Type.String({ description: 'An id.', format: 'uuid' });
 
 /** A path of this site, and nothing that a browser takes for another one. */
-export const safeRetUrl = (url: string | undefined): string | null => (url !== undefined && /^\/(?![/\\])[^\\]*$/.test(url) ? url : null);
+export const safeRetUrl = (url: string | undefined): string | null =>
+  url !== undefined && /^\/(?![/\\])[^\\]*$/.test(url) ? url : null;

@@ -14,7 +14,8 @@ type ListField = Field & { items?: Field };
 const CREDENTIALS = ['token', 'jwt'] as const;
 const MAX_ITEMS = 200;
 
-const itemOf = (items: Field | undefined, text: string): unknown => coerce({ properties: { item: items ?? {} } }, { item: text }, { jsonObjects: true })['item'];
+const itemOf = (items: Field | undefined, text: string): unknown =>
+  coerce({ properties: { item: items ?? {} } }, { item: text }, { jsonObjects: true })['item'];
 
 /** Lists are written by repeating the name, with or without `[]`; forms may write one as JSON. */
 function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists: Record<string, unknown[]> } {
@@ -22,7 +23,8 @@ function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists:
   const rest: Pair[] = [];
   for (const [name, value] of pairs) {
     const plain = name.endsWith('[]') ? name.slice(0, -2) : name;
-    const list: ListField | undefined = field.properties && Object.hasOwn(field.properties, plain) ? field.properties[plain] : undefined;
+    const list: ListField | undefined =
+      field.properties && Object.hasOwn(field.properties, plain) ? field.properties[plain] : undefined;
     if (!list || !allows(list, 'array')) {
       rest.push([name, value]);
       continue;
@@ -40,7 +42,8 @@ function makeManagementReader<T>(schema: TSchema): (input: Input) => T {
   const check = makeCheck<T>(field);
   return (input) => {
     if (input.form === 'json') {
-      if (typeof input.value !== 'object' || input.value === null || Array.isArray(input.value)) throw unreadable('must be a JSON object');
+      if (typeof input.value !== 'object' || input.value === null || Array.isArray(input.value))
+        throw unreadable('must be a JSON object');
       return check(input.value);
     }
     const { rest, lists } = takeLists(field, input.pairs);
@@ -61,7 +64,9 @@ export function readInput(schema: TSchema): Handler[] {
     return next();
   };
   const fromQuery: Handler = function readQuery(ctx, next) {
-    const pairs = parsePairs(ctx.querystring, 'query').filter(([name]) => !CREDENTIALS.some((credential) => credential === name));
+    const pairs = parsePairs(ctx.querystring, 'query').filter(
+      ([name]) => !CREDENTIALS.some((credential) => credential === name),
+    );
     ctx.state.input = { form: 'query', pairs };
     return next();
   };

@@ -6,7 +6,10 @@ import type { UserLimits } from '../../store/users.ts';
 import { MAX_QUEUE_MS } from '../schema/fields.ts';
 import { LOWERED_TO } from '../input/check.ts';
 
-const amount = (maximum: number, description: string, options: object = {}) => Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum, description, ...options }));
+const amount = (maximum: number, description: string, options: object = {}) =>
+  Type.Optional(
+    Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum, description, ...options }),
+  );
 
 const BIG = Number.MAX_SAFE_INTEGER;
 const INT = 2_147_483_647;
@@ -25,38 +28,67 @@ export const AskedLimits = {
   concurrency: amount(100_000, 'Requests at once; further ones wait in the queue.'),
   'queue-timeout': amount(INT, 'Milliseconds in the queue.', { [LOWERED_TO]: MAX_QUEUE_MS }),
   'file-size': amount(BIG, 'Bytes of a file.'),
-  'monthly-quota': Type.Optional(Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] })),
+  'monthly-quota': Type.Optional(
+    Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] }),
+  ),
 };
 export const AskedUserLimits = {
   ...AskedLimits,
-  'account-concurrency': Type.Optional(Type.Unsafe<number | null>({
-    type: ['integer', 'null'], minimum: 0, maximum: 1_000_000,
-    description: 'Requests at once of the whole account: the root user, their sub-users and all tokens. Of a root user only. '
-      + 'Null: the installation\'s default, which is four times the `concurrency` of the root user where the operator set none. 0: no bound.',
-  })),
+  'account-concurrency': Type.Optional(
+    Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 0,
+      maximum: 1_000_000,
+      description:
+        'Requests at once of the whole account: the root user, their sub-users and all tokens. Of a root user only. ' +
+        "Null: the installation's default, which is four times the `concurrency` of the root user where the operator set none. 0: no bound.",
+    }),
+  ),
 };
 const AskedObject = Type.Object(AskedUserLimits, { additionalProperties: false });
 type Asked = Static<typeof AskedObject>;
 
 const shownAmount = Type.Unsafe<number | null>({ type: ['integer', 'null'] });
-const ShownQuota = Type.Object({ 'request-count': shownAmount, 'processing-time': shownAmount, 'data-processed': shownAmount }, { additionalProperties: false });
+const ShownQuota = Type.Object(
+  { 'request-count': shownAmount, 'processing-time': shownAmount, 'data-processed': shownAmount },
+  { additionalProperties: false },
+);
 const shownGiven = {
-  'requests-per-minute': shownAmount, concurrency: shownAmount, 'queue-timeout': shownAmount, 'file-size': shownAmount,
+  'requests-per-minute': shownAmount,
+  concurrency: shownAmount,
+  'queue-timeout': shownAmount,
+  'file-size': shownAmount,
   'monthly-quota': Type.Unsafe<Static<typeof ShownQuota> | null>({ anyOf: [ShownQuota, { type: 'null' }] }),
 };
 export const ShownLimits = Type.Object(shownGiven, { additionalProperties: false, title: 'Limits' });
 
 export const LimitsInForce = Type.Object(
   {
-    'requests-per-minute': Type.Integer(), concurrency: Type.Integer(), 'queue-timeout': Type.Integer(), 'file-size': Type.Integer(),
-    'account-concurrency': Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Of the whole account. Null: none.' }),
+    'requests-per-minute': Type.Integer(),
+    concurrency: Type.Integer(),
+    'queue-timeout': Type.Integer(),
+    'file-size': Type.Integer(),
+    'account-concurrency': Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: 'Of the whole account. Null: none.',
+    }),
   },
-  { additionalProperties: false, title: 'LimitsInForce', description: 'What holds: no more than any account above has, with the installation\'s defaults where nothing was given.' },
+  {
+    additionalProperties: false,
+    title: 'LimitsInForce',
+    description:
+      "What holds: no more than any account above has, with the installation's defaults where nothing was given.",
+  },
 );
-export const ShownUserLimits = Type.Object({ ...shownGiven, 'account-concurrency': shownAmount, 'in-force': LimitsInForce }, { additionalProperties: false, title: 'UserLimits' });
+export const ShownUserLimits = Type.Object(
+  { ...shownGiven, 'account-concurrency': shownAmount, 'in-force': LimitsInForce },
+  { additionalProperties: false, title: 'UserLimits' },
+);
 
 const quotaOf = (quota: Asked['monthly-quota']): unknown => {
-  const given = Object.fromEntries(Object.entries(quota ?? {}).filter(([, value]) => value !== null && value !== undefined));
+  const given = Object.fromEntries(
+    Object.entries(quota ?? {}).filter(([, value]) => value !== null && value !== undefined),
+  );
   return Object.keys(given).length === 0 ? null : given;
 };
 
@@ -73,23 +105,41 @@ export const changedLimits = (asked: Omit<Asked, 'account-concurrency'>, before:
   monthlyQuota: asked['monthly-quota'] === undefined ? before.monthlyQuota : quotaOf(asked['monthly-quota']),
 });
 
-export const changedUserLimits = (asked: Asked, before: UserLimits): UserLimits =>
-  ({ ...changedLimits(asked, before), accountConcurrency: or(asked['account-concurrency'], before.accountConcurrency) });
+export const changedUserLimits = (asked: Asked, before: UserLimits): UserLimits => ({
+  ...changedLimits(asked, before),
+  accountConcurrency: or(asked['account-concurrency'], before.accountConcurrency),
+});
 
 export const NO_LIMITS: TokenLimits = { ...NO_GIVEN_LIMITS, monthlyQuota: null };
 
 export const limitsInForce = (limits: Limits): Static<typeof LimitsInForce> => ({
-  'requests-per-minute': limits.requestsPerMinute, concurrency: limits.concurrency, 'queue-timeout': limits.queueTimeoutMs, 'file-size': limits.fileBytes,
+  'requests-per-minute': limits.requestsPerMinute,
+  concurrency: limits.concurrency,
+  'queue-timeout': limits.queueTimeoutMs,
+  'file-size': limits.fileBytes,
   'account-concurrency': limits.accountConcurrency,
 });
 
-export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typeof ShownUserLimits> =>
-  ({ ...shownLimits(limits), 'account-concurrency': limits.accountConcurrency, 'in-force': limitsInForce(inForce) });
+export const shownUserLimits = (limits: UserLimits, inForce: Limits): Static<typeof ShownUserLimits> => ({
+  ...shownLimits(limits),
+  'account-concurrency': limits.accountConcurrency,
+  'in-force': limitsInForce(inForce),
+});
 
 export function shownLimits(limits: TokenLimits): Static<typeof ShownLimits> {
   const quota = limits.monthlyQuota as Record<string, number> | null;
   return {
-    'requests-per-minute': limits.requestsPerMinute, concurrency: limits.concurrency, 'queue-timeout': limits.queueTimeoutMs, 'file-size': limits.fileBytes,
-    'monthly-quota': quota === null ? null : { 'request-count': quota['request-count'] ?? null, 'processing-time': quota['processing-time'] ?? null, 'data-processed': quota['data-processed'] ?? null },
+    'requests-per-minute': limits.requestsPerMinute,
+    concurrency: limits.concurrency,
+    'queue-timeout': limits.queueTimeoutMs,
+    'file-size': limits.fileBytes,
+    'monthly-quota':
+      quota === null
+        ? null
+        : {
+            'request-count': quota['request-count'] ?? null,
+            'processing-time': quota['processing-time'] ?? null,
+            'data-processed': quota['data-processed'] ?? null,
+          },
   };
 }

@@ -17,16 +17,21 @@ import { LOG_ROW, rowOf } from './log_list.ts';
 import { visibleUsers } from './visible.ts';
 
 const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
-const RESPONSE = 'What the tool printed, as it printed it; null where it did not run or printed nothing, or the result is kept no longer.';
+const RESPONSE =
+  'What the tool printed, as it printed it; null where it did not run or printed nothing, or the result is kept no longer.';
 const TYPE = 'What that is: json, or the format that was asked for.';
 
 const Answer = Type.Object({
   ...LOG_ROW,
   request: Type.String({ description: 'What was asked, as JSON; the address as the log shows it.' }),
-  'ffprobe-response': text(RESPONSE), 'ffprobe-response-type': text(TYPE),
-  'mediainfo-response': text(RESPONSE), 'mediainfo-response-type': text(TYPE),
-  'probe-report-response': text(RESPONSE), 'probe-report-response-type': text(TYPE),
-  'c2pa-response': text(RESPONSE), 'msv-response': text(RESPONSE),
+  'ffprobe-response': text(RESPONSE),
+  'ffprobe-response-type': text(TYPE),
+  'mediainfo-response': text(RESPONSE),
+  'mediainfo-response-type': text(TYPE),
+  'probe-report-response': text(RESPONSE),
+  'probe-report-response-type': text(TYPE),
+  'c2pa-response': text(RESPONSE),
+  'msv-response': text(RESPONSE),
 });
 
 /** What the gateway kept for itself beside what was asked. */
@@ -50,12 +55,19 @@ function responsesOf(result: ResultBody | null, kept: unknown) {
   const tools = new Map<string, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
   if (result?.report) tools.set('probe_report', result.report);
   const output = (name: string) => tools.get(name)?.output ?? null;
-  const type = (name: string) => { const tool = tools.get(name); return tool ? formatOf(tool, kept) : null; };
+  const type = (name: string) => {
+    const tool = tools.get(name);
+    return tool ? formatOf(tool, kept) : null;
+  };
   return {
-    'ffprobe-response': output('ffprobe'), 'ffprobe-response-type': type('ffprobe'),
-    'mediainfo-response': output('mediainfo'), 'mediainfo-response-type': type('mediainfo'),
-    'probe-report-response': output('probe_report'), 'probe-report-response-type': type('probe_report'),
-    'c2pa-response': output('c2pa'), 'msv-response': output('msv'),
+    'ffprobe-response': output('ffprobe'),
+    'ffprobe-response-type': type('ffprobe'),
+    'mediainfo-response': output('mediainfo'),
+    'mediainfo-response-type': type('mediainfo'),
+    'probe-report-response': output('probe_report'),
+    'probe-report-response-type': type('probe_report'),
+    'c2pa-response': output('c2pa'),
+    'msv-response': output('msv'),
   };
 }
 
@@ -70,8 +82,14 @@ function textOf(members: Record<string, unknown>, long: LongOutputs): Piece[] {
 
 const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, long: new Map() } };
 
-async function resultOf(deps: Deps, ctx: Context, { id, submittedAt, hasBody, inflatedBytes }: LogDetail): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'long'> & { result: ResultBody | null } }> {
-  const opened = hasBody ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId) : null;
+async function resultOf(
+  deps: Deps,
+  ctx: Context,
+  { id, submittedAt, hasBody, inflatedBytes }: LogDetail,
+): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'long'> & { result: ResultBody | null } }> {
+  const opened = hasBody
+    ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId)
+    : null;
   if (!opened) return NO_RESULT;
   try {
     return { packed: opened.packed, unpacked: await unpackResult(opened.packed, opened.inflatedBytes) };
@@ -88,8 +106,15 @@ const read = (deps: Deps): Handler =>
     if (!isUuid(id)) throw notFound();
     const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
     if (!row) throw notFound();
-    const { packed, unpacked: { result, long } } = await resultOf(deps, ctx, row);
-    const members = { ...rowOf(row), request: requestOf(row.request, row.display), ...responsesOf(result, row.request) };
+    const {
+      packed,
+      unpacked: { result, long },
+    } = await resultOf(deps, ctx, row);
+    const members = {
+      ...rowOf(row),
+      request: requestOf(row.request, row.display),
+      ...responsesOf(result, row.request),
+    };
     const pieces = textOf(members, long);
     sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
   };
@@ -97,7 +122,11 @@ const read = (deps: Deps): Handler =>
 export const logDetail = endpoint(
   'GET media/log/:id',
   {
-    id: 'readLog', tag: 'log', summary: 'One request of the log', also: [404], params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+    id: 'readLog',
+    tag: 'log',
+    summary: 'One request of the log',
+    also: [404],
+    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
     description: 'Results are kept for a shorter time than the log: their responses are null afterwards.',
     answer: { description: 'The request, what was asked and what came of it.', schema: Answer },
   },

@@ -26,10 +26,25 @@ const Query = Type.Object(
     send: timeRange('When they were sent.', '24 hours before `to`'),
     'user-id': ids('Of these users. Default: of all whose requests the caller sees.'),
     'token-id': ids('By these tokens.'),
-    url: Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 8192, pattern: String.raw`^[^\u0000]*$`, default: null, description: 'Part of the address as the log shows it, in upper or lower case.' }),
-    request: Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$', default: null, description: 'The id of one request.' }),
+    url: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      maxLength: 8192,
+      pattern: String.raw`^[^\u0000]*$`,
+      default: null,
+      description: 'Part of the address as the log shows it, in upper or lower case.',
+    }),
+    request: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+      default: null,
+      description: 'The id of one request.',
+    }),
     pagination: Pagination,
-    sort: sortBy(['send', 'user-id', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report'], 'send', 'desc'),
+    sort: sortBy(
+      ['send', 'user-id', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report'],
+      'send',
+      'desc',
+    ),
   },
   { additionalProperties: false },
 );
@@ -49,9 +64,28 @@ export const LOG_ROW = {
 };
 const LogRowSchema = Type.Object(LOG_ROW);
 
-export const rowOf = ({ id, submittedAt, kind, state, ffprobe, mediainfo, report, display, userId, tokenId }: LogRow): Static<typeof LogRowSchema> => ({
-  id, send: submittedAt.toISOString(), type: kind, status: state, 'status-ffprobe': ffprobe, 'status-mediainfo': mediainfo, 'status-probe-report': report,
-  url: display, 'user-id': userId, 'token-id': tokenId,
+export const rowOf = ({
+  id,
+  submittedAt,
+  kind,
+  state,
+  ffprobe,
+  mediainfo,
+  report,
+  display,
+  userId,
+  tokenId,
+}: LogRow): Static<typeof LogRowSchema> => ({
+  id,
+  send: submittedAt.toISOString(),
+  type: kind,
+  status: state,
+  'status-ffprobe': ffprobe,
+  'status-mediainfo': mediainfo,
+  'status-probe-report': report,
+  url: display,
+  'user-id': userId,
+  'token-id': tokenId,
 });
 
 const list = (deps: Deps): Handler =>
@@ -62,25 +96,55 @@ const list = (deps: Deps): Handler =>
     const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
     const from = asked.from ?? new Date(to.getTime() - DAY_MS);
     if (from > to) throw invalid('send.from', 'must not be after send.to');
-    const owners = await ownersOf(deps, callerOf(ctx), { userIds: filter['user-id'], tokenIds: filter['token-id'] }, 'visible');
-    const { rows, total } = await store.listLog({
-      filter: {
-        owners, period: { from, to }, kinds: filter.type, states: filter.status, ffprobe: filter['status-ffprobe'], mediainfo: filter['status-mediainfo'], report: filter['status-probe-report'],
-        url: filter.url === '' ? null : filter.url, id: filter.request,
-      },
-      sort, offset: offsetOf(pagination), limit: pagination.limit,
-    }).catch((error: unknown) => {
-      // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
-      if (isStoreError(error, 'timeout')) throw invalid('send', 'these are too many requests to search or sort in this way: name a shorter time, or users');
-      throw error;
-    });
-    ctx.body = { log: rows.map(rowOf), ...listEcho({ filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort }, { count: rows.length, total }) };
+    const owners = await ownersOf(
+      deps,
+      callerOf(ctx),
+      { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+      'visible',
+    );
+    const { rows, total } = await store
+      .listLog({
+        filter: {
+          owners,
+          period: { from, to },
+          kinds: filter.type,
+          states: filter.status,
+          ffprobe: filter['status-ffprobe'],
+          mediainfo: filter['status-mediainfo'],
+          report: filter['status-probe-report'],
+          url: filter.url === '' ? null : filter.url,
+          id: filter.request,
+        },
+        sort,
+        offset: offsetOf(pagination),
+        limit: pagination.limit,
+      })
+      .catch((error: unknown) => {
+        // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
+        if (isStoreError(error, 'timeout'))
+          throw invalid(
+            'send',
+            'these are too many requests to search or sort in this way: name a shorter time, or users',
+          );
+        throw error;
+      });
+    ctx.body = {
+      log: rows.map(rowOf),
+      ...listEcho(
+        { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
+        { count: rows.length, total },
+      ),
+    };
   };
 
 export const logList = endpoint(
   'GET media/log',
   {
-    id: 'listLog', tag: 'log', summary: 'The requests that have ended', also: [404], query: Query,
+    id: 'listLog',
+    tag: 'log',
+    summary: 'The requests that have ended',
+    also: [404],
+    query: Query,
     description: 'Newest first, of the last 24 hours where nothing else is said. `filter` echoes `send` as `created`.',
     answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema) },
   },

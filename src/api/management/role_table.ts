@@ -4,11 +4,15 @@ import { ACCESS, refusal, type Access } from './access.ts';
 import { BASE } from './error_body.ts';
 
 const COLUMNS: [title: string, role: Role, permissions: readonly string[]][] = [
-  ['user', 'user', USER_PERMISSIONS], ['sub-user', 'sub', USER_PERMISSIONS], ['administrator', 'admin', PERMISSIONS], ['root', 'root', PERMISSIONS],
+  ['user', 'user', USER_PERMISSIONS],
+  ['sub-user', 'sub', USER_PERMISSIONS],
+  ['administrator', 'admin', PERMISSIONS],
+  ['root', 'root', PERMISSIONS],
 ];
 
 const NEEDS = { anyone: 'nothing', caller: 'to be known', admin: 'an administrator' } as const;
-const needs = ({ who, permission }: Access): string => (permission === undefined ? NEEDS[who] : `${who === 'admin' ? 'an administrator, ' : ''}\`${permission}\``);
+const needs = ({ who, permission }: Access): string =>
+  permission === undefined ? NEEDS[who] : `${who === 'admin' ? 'an administrator, ' : ''}\`${permission}\``;
 const mark = (may: boolean): string => (may ? 'yes' : '-');
 
 export function roleTable(): string {

@@ -1,6 +1,7 @@
 /**
- * Another site's page may not change anything with the cookie that a browser adds by itself, nor put its own cookie in place by a sign-in.
- * The cookie is SameSite=Lax too; this holds where a browser does not know that, and for other ports and names of the same site.
+ * Another site's page may not change anything with the cookie that a browser adds by itself, nor put its own cookie in
+ * place by a sign-in. The cookie is SameSite=Lax too; this holds where a browser does not know that, and for other
+ * ports and names of the same site.
  */
 import type { Context, Handler } from '../context.ts';
 import { forbidden } from '../errors.ts';

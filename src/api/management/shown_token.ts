@@ -12,7 +12,10 @@ const listed = {
   id: Type.Integer(),
   'user-id': Type.Integer(),
   name: Type.String(),
-  permissions: Type.Unsafe<string[] | null>({ anyOf: [Type.Array(Type.String()), { type: 'null' }], description: 'Null: all that the user may.' }),
+  permissions: Type.Unsafe<string[] | null>({
+    anyOf: [Type.Array(Type.String()), { type: 'null' }],
+    description: 'Null: all that the user may.',
+  }),
   limits: ShownLimits,
   'limits-in-force': LimitsInForce,
   default: Type.Boolean({ description: 'Jobs that are made with kubectl run on it.' }),
@@ -23,17 +26,32 @@ const listed = {
 
 export const ShownListedToken = Type.Object(listed, { additionalProperties: false, title: 'ListedApiToken' });
 export const ShownToken = Type.Object(
-  { ...listed, token: orNull('The token itself: to its owner, where it can be shown.'), 'webhook-secret': orNull('What webhooks of its requests are signed with: to its owner.') },
+  {
+    ...listed,
+    token: orNull('The token itself: to its owner, where it can be shown.'),
+    'webhook-secret': orNull('What webhooks of its requests are signed with: to its owner.'),
+  },
   { additionalProperties: false, title: 'ApiToken' },
 );
 
 const listedToken = (token: ApiTokenRecord, inForce: Limits): Static<typeof ShownListedToken> => ({
-  id: token.id, 'user-id': token.userId, name: token.name, permissions: token.permissions, limits: shownLimits(token), 'limits-in-force': limitsInForce(inForce),
-  default: token.isDefault, expires: token.expiresAt?.toISOString() ?? null, created: token.createdAt.toISOString(), updated: token.updatedAt.toISOString(),
+  id: token.id,
+  'user-id': token.userId,
+  name: token.name,
+  permissions: token.permissions,
+  limits: shownLimits(token),
+  'limits-in-force': limitsInForce(inForce),
+  default: token.isDefault,
+  expires: token.expiresAt?.toISOString() ?? null,
+  created: token.createdAt.toISOString(),
+  updated: token.updatedAt.toISOString(),
 });
 
 /** One that was revoked meanwhile is left out. */
-export async function listedTokens(store: Pick<Store, 'tokenLimits'>, tokens: readonly ApiTokenRecord[]): Promise<Static<typeof ShownListedToken>[]> {
+export async function listedTokens(
+  store: Pick<Store, 'tokenLimits'>,
+  tokens: readonly ApiTokenRecord[],
+): Promise<Static<typeof ShownListedToken>[]> {
   const records = await store.tokenLimits(tokens.map(({ id }) => id));
   return tokens.flatMap((token) => {
     const record = records.get(token.id);
@@ -41,11 +59,20 @@ export async function listedTokens(store: Pick<Store, 'tokenLimits'>, tokens: re
   });
 }
 
-/** `fresh`: was made just now, so it is shown whatever the operator says of later. Null where the token has ended meanwhile. */
+/**
+ * `fresh`: was made just now, so it is shown whatever the operator says of later. Null where the token has ended
+ * meanwhile.
+ */
 export async function shownToken(
-  { accounts: { box, settings }, store }: { accounts: Pick<Accounts, 'box' | 'settings'>; store: Pick<Store, 'tokenLimits'> }, token: ApiTokenRecord, to: { owner: boolean; fresh?: string | undefined },
+  {
+    accounts: { box, settings },
+    store,
+  }: { accounts: Pick<Accounts, 'box' | 'settings'>; store: Pick<Store, 'tokenLimits'> },
+  token: ApiTokenRecord,
+  to: { owner: boolean; fresh?: string | undefined },
 ): Promise<Static<typeof ShownToken> | null> {
-  const kept = to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
+  const kept =
+    to.owner && settings.tokensViewable && token.sealed ? await box.open(token.sealed, 'token', token.id) : null;
   const secret = to.owner && token.webhookSecret ? await box.open(token.webhookSecret, 'webhook', token.id) : null;
   const [shown] = await listedTokens(store, [token]);
   return shown ? { ...shown, token: to.fresh ?? kept, 'webhook-secret': secret } : null;

@@ -9,7 +9,10 @@ const time = Type.String({ format: 'date-time' });
 const texts = Type.Array(Type.String());
 const closed = { additionalProperties: false } as const;
 
-export const ShownShortUser = Type.Object({ id: Type.Integer(), username: Type.String(), email: Type.String(), role, status }, { ...closed, title: 'ShortUser' });
+export const ShownShortUser = Type.Object(
+  { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status },
+  { ...closed, title: 'ShortUser' },
+);
 
 export const ShownUser = Type.Object(
   {
@@ -25,7 +28,8 @@ export const ShownUser = Type.Object(
     'parent-user-ids': Type.Array(Type.Integer(), { description: 'All accounts above, the topmost first.' }),
     'root-user-id': Type.Integer(),
     permissions: Type.Unsafe<Record<string, { name: string; scopes: string[] }>>({
-      type: 'object', description: 'By what they are about: `media` with the scopes `read` and `write`.',
+      type: 'object',
+      description: 'By what they are about: `media` with the scopes `read` and `write`.',
       additionalProperties: Type.Object({ name: Type.String(), scopes: texts }, closed),
     }),
     restrictions: texts,
@@ -36,9 +40,18 @@ export const ShownUser = Type.Object(
   { ...closed, title: 'User' },
 );
 
-export const ShownListedUser = Type.Object({ id: Type.Integer(), username: Type.String(), email: Type.String(), role, status, created: time, updated: time }, { ...closed, title: 'ListedUser' });
+export const ShownListedUser = Type.Object(
+  { id: Type.Integer(), username: Type.String(), email: Type.String(), role, status, created: time, updated: time },
+  { ...closed, title: 'ListedUser' },
+);
 
-const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({ id, username: email, email, role: itsRole, status: itsStatus });
+const shortUser = ({ id, email, role: itsRole, status: itsStatus }: ShortUser): Static<typeof ShownShortUser> => ({
+  id,
+  username: email,
+  email,
+  role: itsRole,
+  status: itsStatus,
+});
 
 /** `read:media`, `write:media` to `media: {name, scopes}`. */
 function permissionsByName(permissions: readonly string[]): Record<string, { name: string; scopes: string[] }> {
@@ -51,12 +64,26 @@ function permissionsByName(permissions: readonly string[]): Record<string, { nam
 }
 
 export const shownUser = (user: UserRecord): Static<typeof ShownUser> => ({
-  id: user.id, username: user.email, email: user.email, 'additional-emails': user.additionalEmails, 'first-name': user.firstName, 'last-name': user.lastName,
-  role: user.role, status: user.status, parent: user.parent ? shortUser(user.parent) : null, 'parent-user-ids': user.parentIds, 'root-user-id': user.rootId,
-  permissions: permissionsByName(user.permissions), restrictions: user.restrictions, plan: { id: 1, name: 'default', expires: null },
-  created: user.createdAt.toISOString(), updated: user.updatedAt.toISOString(),
+  id: user.id,
+  username: user.email,
+  email: user.email,
+  'additional-emails': user.additionalEmails,
+  'first-name': user.firstName,
+  'last-name': user.lastName,
+  role: user.role,
+  status: user.status,
+  parent: user.parent ? shortUser(user.parent) : null,
+  'parent-user-ids': user.parentIds,
+  'root-user-id': user.rootId,
+  permissions: permissionsByName(user.permissions),
+  restrictions: user.restrictions,
+  plan: { id: 1, name: 'default', expires: null },
+  created: user.createdAt.toISOString(),
+  updated: user.updatedAt.toISOString(),
 });
 
 export const listedUser = (user: UserRecord): Static<typeof ShownListedUser> => ({
-  ...shortUser(user), created: user.createdAt.toISOString(), updated: user.updatedAt.toISOString(),
+  ...shortUser(user),
+  created: user.createdAt.toISOString(),
+  updated: user.updatedAt.toISOString(),
 });

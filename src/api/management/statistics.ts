@@ -15,8 +15,11 @@ const Query = Type.Object(
   {
     date: timeRange('Which requests: by the time they were sent.', 'a month before `to`'),
     aggregation: Type.Unsafe<Aggregation>({
-      type: 'string', enum: [...AGGREGATIONS], default: 'daily',
-      description: 'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely over at most 31 days.',
+      type: 'string',
+      enum: [...AGGREGATIONS],
+      default: 'daily',
+      description:
+        'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely over at most 31 days.',
     }),
     'user-id': ids('Of these users. Default: the caller and his sub-users.'),
     'token-id': ids('By these tokens.'),
@@ -35,7 +38,10 @@ const answerOf = (names: readonly string[]) =>
         'user-id': Type.Integer(),
         'aggregated-usage': Type.Array(
           Type.Object({
-            'aggregation-time': Type.String({ format: 'date-time', description: 'When the bucket begins; with no-aggregation: period.from.' }),
+            'aggregation-time': Type.String({
+              format: 'date-time',
+              description: 'When the bucket begins; with no-aggregation: period.from.',
+            }),
             resources: Type.Object(Object.fromEntries(names.map((name) => [name, Type.Number()]))),
           }),
         ),
@@ -52,24 +58,45 @@ const answer = (deps: Deps, statistic: Statistic): Handler =>
     if (problem) throw invalid(problem.field, problem.text);
     const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds }, 'own');
     const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
-    ctx.body = { aggregation, period: { from: period.from.toISOString(), to: period.to.toISOString() }, 'users-usage': usersUsage(statistic, figures, period.from) };
+    ctx.body = {
+      aggregation,
+      period: { from: period.from.toISOString(), to: period.to.toISOString() },
+      'users-usage': usersUsage(statistic, figures, period.from),
+    };
   };
 
 const statistics = (statistic: Statistic, summary: string, description: string): Endpoint =>
   endpoint(
     `GET statistics/${statistic}`,
     {
-      id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`, tag: 'statistics', summary, also: [404], query: Query,
+      id: `statistics${statistic[0]!.toUpperCase()}${statistic.slice(1)}`,
+      tag: 'statistics',
+      summary,
+      also: [404],
+      query: Query,
       description: `${description} Counted are requests that have ended, at the time they were sent. Seconds are known for as long as the log is kept, everything wider for good; where the log is gone a range counts in whole minutes.`,
       answer: { description: 'The figures.', schema: answerOf(NAMES[statistic]) },
     },
     (deps) => [answer(deps, statistic)],
   );
 
-export const statisticsUsage = statistics('usage', 'What was used', '`processing-time` and `queue-time` in milliseconds, `data-processed` in bytes read from origins.');
+export const statisticsUsage = statistics(
+  'usage',
+  'What was used',
+  '`processing-time` and `queue-time` in milliseconds, `data-processed` in bytes read from origins.',
+);
 export const statisticsQueue = statistics(
-  'queue', 'How long requests waited',
+  'queue',
+  'How long requests waited',
   'In milliseconds. `queue-time-p95` is read from a histogram: at most 9.1 % away from the exact one (half a millisecond where that is more); the other figures are exact. `timed-out`: requests that waited too long to be run.',
 );
-export const statisticsRequests = statistics('requests', 'How many requests of which kind, and how they ended', 'By kind `file`, `msv`, `c2pa`; by end `success`, `with-errors`, `error`.');
-export const statisticsSources = statistics('sources', 'Where the media lay', 'Playlists and manifests count as `hls` and `dash`, all else by its scheme.');
+export const statisticsRequests = statistics(
+  'requests',
+  'How many requests of which kind, and how they ended',
+  'By kind `file`, `msv`, `c2pa`; by end `success`, `with-errors`, `error`.',
+);
+export const statisticsSources = statistics(
+  'sources',
+  'Where the media lay',
+  'Playlists and manifests count as `hls` and `dash`, all else by its scheme.',
+);

@@ -11,8 +11,20 @@ import { ownersOf } from './owners.ts';
 
 const Query = Type.Object(
   {
-    month: Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: 12, default: null, description: 'Default: the current one, or the whole year where a year is given.' }),
-    year: Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 2000, maximum: 9998, default: null, description: 'Default: the current one.' }),
+    month: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: 12,
+      default: null,
+      description: 'Default: the current one, or the whole year where a year is given.',
+    }),
+    year: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 2000,
+      maximum: 9998,
+      default: null,
+      description: 'Default: the current one.',
+    }),
     'user-id': ids('Of these users. Default: the caller and his sub-users.'),
   },
   { additionalProperties: false },
@@ -25,9 +37,12 @@ const Answer = Type.Object({
       'user-id': Type.Integer(),
       resources: Type.Array(
         Type.Object({
-          name: Type.String(), title: Type.String(), value: Type.Number(),
+          name: Type.String(),
+          title: Type.String(),
+          value: Type.Number(),
           'value-type': Type.Unsafe<string | null>({ type: ['string', 'null'], enum: ['ms', 'request', 'byte', null] }),
-          amount: Type.Number({ description: 'Nothing is billed: 0.' }), price: Type.Number({ description: 'Nothing is billed: 0.' }),
+          amount: Type.Number({ description: 'Nothing is billed: 0.' }),
+          price: Type.Number({ description: 'Nothing is billed: 0.' }),
         }),
       ),
     }),
@@ -53,6 +68,13 @@ const answer = (deps: Deps): Handler =>
 
 export const statisticsSummary = endpoint(
   'GET statistics/summary',
-  { id: 'statisticsSummary', tag: 'statistics', summary: 'A month at a glance', also: [404], query: Query, answer: { description: 'What each user used in the month, or year.', schema: Answer } },
+  {
+    id: 'statisticsSummary',
+    tag: 'statistics',
+    summary: 'A month at a glance',
+    also: [404],
+    query: Query,
+    answer: { description: 'What each user used in the month, or year.', schema: Answer },
+  },
   (deps) => [answer(deps)],
 );

@@ -3,16 +3,20 @@ import Type, { type Static } from 'typebox';
 import { invalid } from '../errors.ts';
 
 /**
- * RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. From 1970 to 8999: a month before or an hour
- * after must not be a year that RFC 3339 cannot write.
+ * RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. From 1970 to 8999: a month
+ * before or an hour after must not be a year that RFC 3339 cannot write.
  */
 const TIME = String.raw`^(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]([01]\d|2[0-3]):[0-5]\d))?$`;
 
-const time = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: TIME, default: null, description });
+const time = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: TIME, default: null, description });
 
 export const timeRange = (description: string, from: string) =>
   Type.Object(
-    { from: time(`The first moment: RFC 3339, or a day. Default: ${from}.`), to: time('The moment after the last: RFC 3339, or a day. Default: now.') },
+    {
+      from: time(`The first moment: RFC 3339, or a day. Default: ${from}.`),
+      to: time('The moment after the last: RFC 3339, or a day. Default: now.'),
+    },
     { additionalProperties: false, default: {}, description },
   );
 export type TimeRange = Static<ReturnType<typeof timeRange>>;
@@ -20,7 +24,9 @@ export type TimeRange = Static<ReturnType<typeof timeRange>>;
 function timeOf(text: string, field: string): Date {
   const day = Number(text.slice(8, 10));
   const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
-  const out = new Date(text.length === 10 ? `${text}T00:00:00Z` : `${text.slice(0, 10)}T${text.slice(11).replace(' ', '+').toUpperCase()}`);
+  const out = new Date(
+    text.length === 10 ? `${text}T00:00:00Z` : `${text.slice(0, 10)}T${text.slice(11).replace(' ', '+').toUpperCase()}`,
+  );
   if (day > days || Number.isNaN(out.getTime())) throw invalid(field, 'is no time that exists');
   return out;
 }

@@ -4,4 +4,4 @@ import type { Deps } from '../deps.ts';
 
 /** Null: everyone's. */
 export const visibleUsers = async ({ store }: Pick<Deps, 'store'>, caller: Caller): Promise<number[] | null> =>
-  (seesEveryone(caller) ? null : store.usersUnder(caller.userId));
+  seesEveryone(caller) ? null : store.usersUnder(caller.userId);

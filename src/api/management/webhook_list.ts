@@ -12,7 +12,12 @@ import { WEBHOOK_STATES, webhookRow, WebhookRow } from './webhook_row.ts';
 const Query = Type.Object(
   {
     state: anyOf<WebhookState>(WEBHOOK_STATES, 'In these states.'),
-    request: Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$', default: null, description: 'Of one request.' }),
+    request: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+      default: null,
+      description: 'Of one request.',
+    }),
     'user-id': ids('Of these users. Default: of all whose webhooks the caller sees.'),
     'token-id': ids('Of requests by these tokens.'),
     pagination: Pagination,
@@ -24,18 +29,36 @@ const Query = Type.Object(
 const list = (deps: Deps): Handler =>
   async function answerWebhooks(ctx) {
     const { pagination, sort, ...filter } = checkedBy(Query, ctx);
-    const { userIds, tokenIds } = await ownersOf(deps, callerOf(ctx), { userIds: filter['user-id'], tokenIds: filter['token-id'] }, 'visible');
+    const { userIds, tokenIds } = await ownersOf(
+      deps,
+      callerOf(ctx),
+      { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+      'visible',
+    );
     const { webhooks, total } = await deps.store.listWebhooks({
-      userIds: userIds === 'everyone' ? null : userIds, tokenIds, states: filter.state, requestId: filter.request,
-      sort: sort.field, order: sort.order, offset: offsetOf(pagination), limit: pagination.limit,
+      userIds: userIds === 'everyone' ? null : userIds,
+      tokenIds,
+      states: filter.state,
+      requestId: filter.request,
+      sort: sort.field,
+      order: sort.order,
+      offset: offsetOf(pagination),
+      limit: pagination.limit,
     });
-    ctx.body = { webhooks: webhooks.map(webhookRow), ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }) };
+    ctx.body = {
+      webhooks: webhooks.map(webhookRow),
+      ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
+    };
   };
 
 export const webhookList = endpoint(
   'GET media/webhook',
   {
-    id: 'listWebhooks', tag: 'webhooks', summary: 'Webhooks and their attempts', also: [404], query: Query,
+    id: 'listWebhooks',
+    tag: 'webhooks',
+    summary: 'Webhooks and their attempts',
+    also: [404],
+    query: Query,
     description: 'Newest first. Those that are delivered or given up are kept as long as results are.',
     answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
   },

@@ -18,8 +18,12 @@ const retry = (deps: Deps): Handler =>
 export const webhookRetry = endpoint(
   'POST media/webhook/:id/retry',
   {
-    id: 'retryWebhook', tag: 'webhooks', summary: 'Send a webhook again', also: [404],
-    description: 'Now, under the same webhook-id. One that was delivered or given up begins its schedule anew; one that is just being sent is left as it is.',
+    id: 'retryWebhook',
+    tag: 'webhooks',
+    summary: 'Send a webhook again',
+    also: [404],
+    description:
+      'Now, under the same webhook-id. One that was delivered or given up begins its schedule anew; one that is just being sent is left as it is.',
     params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
     answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
   },

@@ -6,7 +6,8 @@ import { shownUrl } from '../../webhooks/kept_url.ts';
 export const WEBHOOK_STATES = ['pending', 'delivered', 'failed'] as const satisfies readonly WebhookState[];
 
 const time = Type.String({ format: 'date-time' });
-const orNull = <T extends object>(schema: T, description: string) => Type.Unsafe<string | null>({ anyOf: [schema, { type: 'null' }], description });
+const orNull = <T extends object>(schema: T, description: string) =>
+  Type.Unsafe<string | null>({ anyOf: [schema, { type: 'null' }], description });
 
 export const WebhookRow = Type.Object({
   id: Type.String({ format: 'uuid', description: 'What the receiver gets as webhook-id, in every attempt.' }),
@@ -29,8 +30,31 @@ export const WebhookRow = Type.Object({
   'token-id': Type.Integer(),
 });
 
-export const webhookRow = ({ id, requestId, url, state, createdAt, nextAt, endedAt, attempts, userId, tokenId }: WebhookRecord): Static<typeof WebhookRow> => ({
-  id, request: requestId, url: shownUrl(url), state, created: createdAt.toISOString(), next: nextAt?.toISOString() ?? null, ended: endedAt?.toISOString() ?? null,
-  attempts: attempts.map(({ at, status, error, durationMs }) => ({ time: at, status, ...(error === undefined ? {} : { error }), duration: durationMs })),
-  'user-id': userId, 'token-id': tokenId,
+export const webhookRow = ({
+  id,
+  requestId,
+  url,
+  state,
+  createdAt,
+  nextAt,
+  endedAt,
+  attempts,
+  userId,
+  tokenId,
+}: WebhookRecord): Static<typeof WebhookRow> => ({
+  id,
+  request: requestId,
+  url: shownUrl(url),
+  state,
+  created: createdAt.toISOString(),
+  next: nextAt?.toISOString() ?? null,
+  ended: endedAt?.toISOString() ?? null,
+  attempts: attempts.map(({ at, status, error, durationMs }) => ({
+    time: at,
+    status,
+    ...(error === undefined ? {} : { error }),
+    duration: durationMs,
+  })),
+  'user-id': userId,
+  'token-id': tokenId,
 });

@@ -17,8 +17,11 @@ const ToolResultSchema = Type.Object(
     success: Type.Boolean(),
     duration: milliseconds('Milliseconds that the tool ran.'),
     usage: milliseconds('Milliseconds that are billed.'),
-    error: Type.Optional(Type.String({ description: 'On failure only: the tool\'s own message and its exit code.' })),
-    response: Type.Unsafe<unknown>({ description: 'The tool\'s own output: a JSON value where its format is JSON, else a string; null where it printed nothing.' }),
+    error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
+    response: Type.Unsafe<unknown>({
+      description:
+        "The tool's own output: a JSON value where its format is JSON, else a string; null where it printed nothing.",
+    }),
   },
   { title: 'ToolResult', additionalProperties: false },
 );
@@ -38,18 +41,28 @@ export const EnvelopeSchema = Type.Object(
 
 /** Never taken for an envelope: what has a success and metadata must be one. */
 const BareOutputSchema = Type.Unsafe<object>({
-  title: 'BareOutput', type: 'object', not: { required: ['success', 'metadata'] },
-  description: 'With `only` and `inject_output`: what that tool printed, and nothing around it. A tool that failed without output: `{success: false, error}`.',
+  title: 'BareOutput',
+  type: 'object',
+  not: { required: ['success', 'metadata'] },
+  description:
+    'With `only` and `inject_output`: what that tool printed, and nothing around it. A tool that failed without output: `{success: false, error}`.',
 });
 
 export const AnswerSchema = Type.Unsafe<object>({ anyOf: [EnvelopeSchema, BareOutputSchema] });
 
 export const AcceptedSchema = Type.Object(
-  { success: Type.Literal(true), metadata: Type.Object({ request_id: Type.String({ format: 'uuid' }) }, { additionalProperties: false }) },
+  {
+    success: Type.Literal(true),
+    metadata: Type.Object({ request_id: Type.String({ format: 'uuid' }) }, { additionalProperties: false }),
+  },
   { title: 'Accepted', additionalProperties: false },
 );
 
 export const StandingSchema = Type.Object(
-  { success: Type.Literal(true), metadata: MetadataSchema, state: Type.Unsafe<'queued' | 'running'>({ type: 'string', enum: ['queued', 'running'] }) },
+  {
+    success: Type.Literal(true),
+    metadata: MetadataSchema,
+    state: Type.Unsafe<'queued' | 'running'>({ type: 'string', enum: ['queued', 'running'] }),
+  },
   { title: 'Standing', additionalProperties: false },
 );

@@ -7,7 +7,10 @@ export class DescriptionError extends Error {
 /** Keywords that hold values, not schemas. */
 const VALUES = new Set(['default', 'examples', 'enum', 'const']);
 
-export interface Components { schemas: Record<string, unknown>; place(schema: unknown): unknown }
+export interface Components {
+  schemas: Record<string, unknown>;
+  place(schema: unknown): unknown;
+}
 
 export function makeComponents(): Components {
   const schemas: Record<string, unknown> = {};
@@ -16,14 +19,17 @@ export function makeComponents(): Components {
   const inside = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(place);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, VALUES.has(name) ? member : place(member)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, VALUES.has(name) ? member : place(member)]),
+    );
   };
 
   function place(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
     const { title } = value as { title?: unknown };
     if (typeof title !== 'string') return inside(value);
-    if (!/^[A-Za-z][A-Za-z0-9]*$/.test(title)) throw new DescriptionError(`the title "${title}" is no name of a component`);
+    if (!/^[A-Za-z][A-Za-z0-9]*$/.test(title))
+      throw new DescriptionError(`the title "${title}" is no name of a component`);
     const text = JSON.stringify(value);
     const known = texts.get(title);
     if (known !== undefined && known !== text) throw new DescriptionError(`two schemas are called ${title}`);

@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 description, from what the operations say of themselves. Pure: the same operations make the same document. */
+/**
+ * The OpenAPI 3.1 description, from what the operations say of themselves. Pure: the same operations make the same
+ * document.
+ */
 import type { TSchema } from 'typebox';
 import { DescriptionError, makeComponents, type Components } from './components.ts';
 import { commonErrors } from './errors.ts';
@@ -11,15 +14,29 @@ const MULTIPART = 'multipart/form-data';
 
 const SCHEMES = {
   apiToken: { type: 'http', scheme: 'bearer', description: 'An API token, 64 characters.' },
-  apiTokenQuery: { type: 'apiKey', in: 'query', name: 'token', description: 'An API token, where a header cannot be sent.' },
+  apiTokenQuery: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'An API token, where a header cannot be sent.',
+  },
   jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT of a sign-in.' },
   jwtQuery: { type: 'apiKey', in: 'query', name: 'jwt' },
-  jwtCookie: { type: 'apiKey', in: 'cookie', name: 'jwt', description: 'Set by a sign-in. Behind TLS there is the cookie `__Host-jwt`, too; where both are sent, `jwt` is ignored.' },
+  jwtCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'jwt',
+    description:
+      'Set by a sign-in. Behind TLS there is the cookie `__Host-jwt`, too; where both are sent, `jwt` is ignored.',
+  },
 };
 const GATEWAY = ['apiToken', 'apiTokenQuery'] as const;
 const SECURITY = { gateway: GATEWAY, management: [...GATEWAY, 'jwt', 'jwtQuery', 'jwtCookie'], none: [] };
 
-const REQUEST_ID = { description: 'The id of this request; of a probe, the one to read its result with.', schema: { type: 'string', format: 'uuid' } };
+const REQUEST_ID = {
+  description: 'The id of this request; of a probe, the one to read its result with.',
+  schema: { type: 'string', format: 'uuid' },
+};
 const RATE_HEADERS = {
   'RateLimit-Policy': { description: 'The rate that holds, as in the IETF draft.', schema: { type: 'string' } },
   RateLimit: { description: 'What is left of it, as in the IETF draft.', schema: { type: 'string' } },
@@ -28,7 +45,8 @@ const RATE_HEADERS = {
 const isObject = (schema: Schema): boolean => [schema.type].flat().includes('object');
 const isArray = (schema: Schema): boolean => [schema.type].flat().includes('array');
 
-const examplesOf = (examples: Examples | undefined): object => (examples && Object.keys(examples).length > 0 ? { examples } : {});
+const examplesOf = (examples: Examples | undefined): object =>
+  examples && Object.keys(examples).length > 0 ? { examples } : {};
 
 function queryParameters({ query, queryExamples = {}, id }: Operation, place: Components['place']): object[] {
   if (!query) return [];
@@ -41,12 +59,24 @@ function queryParameters({ query, queryExamples = {}, id }: Operation, place: Co
     const { description, ...rest } = schema;
     const examples = Object.entries(queryExamples)
       .filter(([, { value }]) => name in (value as object))
-      .map(([key, { summary, value }]) => [key, { ...(summary === undefined ? {} : { summary }), value: (value as Record<string, unknown>)[name] }] as const);
+      .map(
+        ([key, { summary, value }]) =>
+          [
+            key,
+            { ...(summary === undefined ? {} : { summary }), value: (value as Record<string, unknown>)[name] },
+          ] as const,
+      );
     return {
-      name, in: 'query', required: required.includes(name),
+      name,
+      in: 'query',
+      required: required.includes(name),
       ...(description === undefined ? {} : { description }),
       // Brackets for objects, repetition for lists.
-      ...(isObject(schema) ? { style: 'deepObject', explode: true } : isArray(schema) ? { style: 'form', explode: true } : {}),
+      ...(isObject(schema)
+        ? { style: 'deepObject', explode: true }
+        : isArray(schema)
+          ? { style: 'form', explode: true }
+          : {}),
       schema: place(rest),
       ...examplesOf(Object.fromEntries(examples)),
     };
@@ -54,12 +84,19 @@ function queryParameters({ query, queryExamples = {}, id }: Operation, place: Co
 }
 
 const headerParameters = ({ headers = {} }: Operation): object[] =>
-  Object.entries(headers).map(([name, { description, schema }]) => ({ name, in: 'header', required: false, description, schema }));
+  Object.entries(headers).map(([name, { description, schema }]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema,
+  }));
 
 function pathParameters({ path, params = {}, id }: Operation): object[] {
   const named = [...path.matchAll(/:([A-Za-z_]+)/g)].map(([, name]) => name!);
   const missing = named.find((name) => !(name in params)) ?? Object.keys(params).find((name) => !named.includes(name));
-  if (missing !== undefined) throw new DescriptionError(`${id}: the path ${path} and its parameters do not agree on ${missing}`);
+  if (missing !== undefined)
+    throw new DescriptionError(`${id}: the path ${path} and its parameters do not agree on ${missing}`);
   return named.map((name) => {
     const { description, ...schema } = params[name] as Schema;
     return { name, in: 'path', required: true, ...(description === undefined ? {} : { description }), schema };
@@ -70,21 +107,41 @@ function pathParameters({ path, params = {}, id }: Operation): object[] {
 function encoding(mediaType: string, { properties = {} }: Schema): object {
   const objects = Object.keys(properties).filter((name) => isObject(properties[name]!));
   if (objects.length === 0) return {};
-  if (mediaType === FORM) return { encoding: Object.fromEntries(objects.map((name) => [name, { style: 'deepObject', explode: true }])) };
-  return mediaType === MULTIPART ? { encoding: Object.fromEntries(objects.map((name) => [name, { contentType: 'application/json' }])) } : {};
+  if (mediaType === FORM)
+    return { encoding: Object.fromEntries(objects.map((name) => [name, { style: 'deepObject', explode: true }])) };
+  return mediaType === MULTIPART
+    ? { encoding: Object.fromEntries(objects.map((name) => [name, { contentType: 'application/json' }])) }
+    : {};
 }
 
 function requestBody({ body }: Operation, place: Components['place']): object {
   if (!body) return {};
   const schema = requestSchema(body.schema as Schema);
   const written = writtenSchema(schema);
-  const content = body.mediaTypes.map((mediaType) => [mediaType, { schema: place(mediaType === FORM || mediaType === MULTIPART ? written : schema), ...encoding(mediaType, schema), ...examplesOf(body.examples) }] as const);
+  const content = body.mediaTypes.map(
+    (mediaType) =>
+      [
+        mediaType,
+        {
+          schema: place(mediaType === FORM || mediaType === MULTIPART ? written : schema),
+          ...encoding(mediaType, schema),
+          ...examplesOf(body.examples),
+        },
+      ] as const,
+  );
   return { requestBody: { required: body.required ?? true, content: Object.fromEntries(content) } };
 }
 
-function response(operation: Operation, { description, schema, mediaType = 'application/json', otherTypes = {}, headers = {}, examples }: Response, status: number, place: Components['place']): object {
+function response(
+  operation: Operation,
+  { description, schema, mediaType = 'application/json', otherTypes = {}, headers = {}, examples }: Response,
+  status: number,
+  place: Components['place'],
+): object {
   const types: Record<string, TSchema> = { ...(schema ? { [mediaType]: schema } : {}), ...otherTypes };
-  const content = Object.entries(types).map(([type, each]) => [type, { schema: place(each), ...(type === mediaType ? examplesOf(examples) : {}) }] as const);
+  const content = Object.entries(types).map(
+    ([type, each]) => [type, { schema: place(each), ...(type === mediaType ? examplesOf(examples) : {}) }] as const,
+  );
   const counted = operation.security !== 'none' && status !== 401 && status !== 403;
   return {
     description,
@@ -95,11 +152,21 @@ function response(operation: Operation, { description, schema, mediaType = 'appl
 
 function describe(operation: Operation, place: Components['place']): object {
   const { id, tag, summary, description, permission, security } = operation;
-  const said = [description, ...(permission === undefined ? [] : [`Needs the permission \`${permission}\`.`])].filter((text) => text !== undefined).join('\n\n');
-  const parameters = [...pathParameters(operation), ...queryParameters(operation, place), ...headerParameters(operation)];
-  const responses = Object.entries({ ...commonErrors(operation), ...operation.responses }).map(([status, each]) => [status, response(operation, each, Number(status), place)] as const);
+  const said = [description, ...(permission === undefined ? [] : [`Needs the permission \`${permission}\`.`])]
+    .filter((text) => text !== undefined)
+    .join('\n\n');
+  const parameters = [
+    ...pathParameters(operation),
+    ...queryParameters(operation, place),
+    ...headerParameters(operation),
+  ];
+  const responses = Object.entries({ ...commonErrors(operation), ...operation.responses }).map(
+    ([status, each]) => [status, response(operation, each, Number(status), place)] as const,
+  );
   return {
-    operationId: id, tags: [tag], summary,
+    operationId: id,
+    tags: [tag],
+    summary,
     ...(said === '' ? {} : { description: said }),
     security: SECURITY[security].map((scheme) => ({ [scheme]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),

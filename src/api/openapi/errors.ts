@@ -9,9 +9,15 @@ const GatewayErrorSchema = Type.Object(
 
 const ManagementErrorSchema = Type.Object(
   {
-    code: Type.Integer({ description: 'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000, 50300.' }),
+    code: Type.Integer({
+      description:
+        'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000, 50300.',
+    }),
     context: Type.Object(
-      { field: Type.Optional(Type.String({ description: 'The field that is wrong.' })), 'request-id': Type.Optional(Type.String({ description: 'To be named to the operator.' })) },
+      {
+        field: Type.Optional(Type.String({ description: 'The field that is wrong.' })),
+        'request-id': Type.Optional(Type.String({ description: 'To be named to the operator.' })),
+      },
       { additionalProperties: false },
     ),
     error: Type.String({ description: 'What is wrong, for people.' }),
@@ -27,19 +33,26 @@ const TEXTS: Record<number, string> = {
   400: 'A field is wrong, unknown or missing; the text names it.',
   401: 'The credential is missing, malformed, expired or revoked.',
   403: 'The credential lacks the permission, its account is not active, or its quota is used up.',
-  404: 'There is nothing here, or nothing of the caller\'s.',
+  404: "There is nothing here, or nothing of the caller's.",
   429: 'Too many requests, or too many unknown tokens from this address.',
   500: 'Something went wrong on our side.',
   503: 'The service is not available right now: what it needs is away, or the memory budget of answers is used up.',
 };
 
 /** The error answer of a status, in the body of the side that the path is on. */
-export function errorResponse(path: string, status: number, description = TEXTS[status] ?? 'An error.', headers: Response['headers'] = {}): Response {
+export function errorResponse(
+  path: string,
+  status: number,
+  description = TEXTS[status] ?? 'An error.',
+  headers: Response['headers'] = {},
+): Response {
   const schema: TSchema = isManagement(path) ? ManagementErrorSchema : GatewayErrorSchema;
   const own: NonNullable<Response['headers']> =
-    status === 401 ? { 'WWW-Authenticate': { description: 'Bearer', schema: Type.String() } }
-    : status === 429 || status === 503 ? { 'Retry-After': { description: 'When to come back.', schema: seconds } }
-    : {};
+    status === 401
+      ? { 'WWW-Authenticate': { description: 'Bearer', schema: Type.String() } }
+      : status === 429 || status === 503
+        ? { 'Retry-After': { description: 'When to come back.', schema: seconds } }
+        : {};
   return { description, schema, headers: { ...own, ...headers } };
 }
 

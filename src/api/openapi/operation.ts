@@ -1,4 +1,7 @@
-/** What an endpoint says of itself: one value beside its middlewares, from which its part of the OpenAPI description is made. */
+/**
+ * What an endpoint says of itself: one value beside its middlewares, from which its part of the OpenAPI description is
+ * made.
+ */
 import type { TSchema } from 'typebox';
 
 export type Examples = Record<string, { summary?: string; value: unknown }>;

@@ -1,4 +1,6 @@
-/** Every operation of the interface, in the order of its description. An endpoint that is not here is described nowhere. */
+/**
+ * Every operation of the interface, in the order of its description. An endpoint that is not here is described nowhere.
+ */
 import { MANAGEMENT } from '../management/endpoints.ts';
 import type { Operation } from './operation.ts';
 import { probeFileGet, probeFilePost } from './probe_file.ts';

@@ -14,14 +14,15 @@ const DESCRIPTION = [
 
 const text = Type.String();
 const answered: Response = {
-  description: 'The envelope; with `only` and `inject_output` the bare output of that tool, in the media type of its format.',
+  description:
+    'The envelope; with `only` and `inject_output` the bare output of that tool, in the media type of its format.',
   schema: AnswerSchema,
   otherTypes: { 'text/plain': text, 'text/csv': text, 'text/html': text, 'application/xml': text },
   headers: { 'X-Ignored-Fields': { description: 'Fields that were accepted and ignored.', schema: Type.String() } },
 };
 const responses = {
   200: answered,
-  404: errorResponse(PATH, 404, 'The source is not accessible; the text is the first tool\'s own.'),
+  404: errorResponse(PATH, 404, "The source is not accessible; the text is the first tool's own."),
   429: errorResponse(PATH, 429, 'The token is over its rate, or the request waited too long in the queue.'),
 };
 
@@ -29,32 +30,77 @@ const { webhook_url: _, ...inQuery } = ProbeFileSchema.properties;
 /** A webhook is for a POST. */
 const QuerySchema = Type.Object(inQuery, { additionalProperties: false });
 
-const common = { path: PATH, tag: 'probe', description: DESCRIPTION, security: 'gateway', permission: 'write:media' } as const;
+const common = {
+  path: PATH,
+  tag: 'probe',
+  description: DESCRIPTION,
+  security: 'gateway',
+  permission: 'write:media',
+} as const;
 
 const film = 'https://media.example.com/film.mp4';
 
 const BODY_EXAMPLES: Examples = {
   everything: { summary: 'Both tools and the report', value: { url: film } },
-  versions: { summary: 'Named versions and options', value: { url: film, ffprobe: { version: '4.3', show_frames: true, select_streams: 'v:0' }, mediainfo: { enabled: false }, probe_report: { enabled: false } } },
-  bare: { summary: 'The bare output of one tool', value: { url: film, only: 'mediainfo', inject_output: true, mediainfo: { output: 'XML' } } },
+  versions: {
+    summary: 'Named versions and options',
+    value: {
+      url: film,
+      ffprobe: { version: '4.3', show_frames: true, select_streams: 'v:0' },
+      mediainfo: { enabled: false },
+      probe_report: { enabled: false },
+    },
+  },
+  bare: {
+    summary: 'The bare output of one tool',
+    value: { url: film, only: 'mediainfo', inject_output: true, mediainfo: { output: 'XML' } },
+  },
   oneDocument: { summary: 'One document', value: { url: film, inject_json: true } },
   s3: { summary: 'An object in S3', value: { url: 's3://AKIAIOSFODNN7EXAMPLE:secret/with/slashes@bucket/film.mp4' } },
 };
 
 export const probeFileGet: Operation = {
-  ...common, method: 'get', id: 'probeFileByQuery', summary: 'Probe a media file',
+  ...common,
+  method: 'get',
+  id: 'probeFileByQuery',
+  summary: 'Probe a media file',
   query: QuerySchema,
   queryExamples: {
     everything: { summary: 'Both tools and the report', value: { url: film } },
-    versions: { summary: 'Named versions and options', value: { url: film, ffprobe: { version: '4.3', show_frames: true }, mediainfo: { version: '23.11', output: 'JSON' } } },
-    bare: { summary: 'The bare output of one tool', value: { url: film, only: 'ffprobe', inject_output: true, ffprobe: { output_format: 'csv' } } },
+    versions: {
+      summary: 'Named versions and options',
+      value: {
+        url: film,
+        ffprobe: { version: '4.3', show_frames: true },
+        mediainfo: { version: '23.11', output: 'JSON' },
+      },
+    },
+    bare: {
+      summary: 'The bare output of one tool',
+      value: { url: film, only: 'ffprobe', inject_output: true, ffprobe: { output_format: 'csv' } },
+    },
   },
   responses,
 };
 
 export const probeFilePost: Operation = {
-  ...common, method: 'post', id: 'probeFile', summary: 'Probe a media file',
-  headers: { 'Idempotency-Key': { description: 'The same key and body answer with the first request\'s result.', schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }) } },
-  body: { schema: ProbeFileSchema, mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'], examples: BODY_EXAMPLES },
-  responses: { ...responses, 202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema } },
+  ...common,
+  method: 'post',
+  id: 'probeFile',
+  summary: 'Probe a media file',
+  headers: {
+    'Idempotency-Key': {
+      description: "The same key and body answer with the first request's result.",
+      schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
+    },
+  },
+  body: {
+    schema: ProbeFileSchema,
+    mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
+    examples: BODY_EXAMPLES,
+  },
+  responses: {
+    ...responses,
+    202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema },
+  },
 };

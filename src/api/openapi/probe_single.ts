@@ -19,28 +19,53 @@ const enveloped = (title: string, own: TProperties) =>
     {
       success: Type.Boolean(),
       error: Type.Optional(Type.String({ description: 'On failure only.' })),
-      output: Type.Unsafe<unknown>({ type: ['object', 'string', 'null'], description: 'The tool\'s report: an object, or with `inject_json=false` a text that holds the JSON; null where the tool gave none.' }),
+      output: Type.Unsafe<unknown>({
+        type: ['object', 'string', 'null'],
+        description:
+          "The tool's report: an object, or with `inject_json=false` a text that holds the JSON; null where the tool gave none.",
+      }),
       ...own,
       metadata: SingleMetadataSchema,
     },
     { title, additionalProperties: false },
   );
 
-const failed = { success: Type.Optional(Type.Boolean()), error: Type.Optional(Type.String({ description: 'On failure only.' })) };
+const failed = {
+  success: Type.Optional(Type.Boolean()),
+  error: Type.Optional(Type.String({ description: 'On failure only.' })),
+};
 
 export const C2paEnvelopeSchema = enveloped('C2paEnvelope', {});
 export const MsvEnvelopeSchema = enveloped('MsvEnvelope', {
-  cli_output: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The report as a text for people, where it was asked for.' }),
+  cli_output: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The report as a text for people, where it was asked for.',
+  }),
 });
 
 /** Further members are the library's own, and grow with its versions. */
 const C2paReportSchema = Type.Object(
   {
     ...failed,
-    active_manifest: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The label of the manifest that counts; null where the file has none.' })),
-    manifests: Type.Optional(Type.Unsafe<object>({ type: 'object', description: 'Every manifest of the file, by its label.' })),
-    validation_state: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], enum: ['Invalid', 'Valid', 'Trusted', null], description: 'Null where there is no manifest.' })),
-    validation_results: Type.Optional(Type.Unsafe<object | null>({ type: ['object', 'null'], description: 'What was found good and bad.' })),
+    active_manifest: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        description: 'The label of the manifest that counts; null where the file has none.',
+      }),
+    ),
+    manifests: Type.Optional(
+      Type.Unsafe<object>({ type: 'object', description: 'Every manifest of the file, by its label.' }),
+    ),
+    validation_state: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        enum: ['Invalid', 'Valid', 'Trusted', null],
+        description: 'Null where there is no manifest.',
+      }),
+    ),
+    validation_results: Type.Optional(
+      Type.Unsafe<object | null>({ type: ['object', 'null'], description: 'What was found good and bad.' }),
+    ),
   },
   { title: 'C2paReport' },
 );
@@ -48,8 +73,11 @@ const C2paReportSchema = Type.Object(
 const message = Type.Object(
   {
     level: Type.Unsafe<string>({ type: 'string', enum: ['must-fix', 'should-fix', 'info'] }),
-    code: Type.String(), rule: Type.String(), message: Type.String(),
-    url: Type.Unsafe<string | null>({ type: ['string', 'null'] }), line: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    code: Type.String(),
+    rule: Type.String(),
+    message: Type.String(),
+    url: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    line: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
   },
   { title: 'MsvMessage', required: ['level', 'code', 'message'] },
 );
@@ -70,21 +98,49 @@ const MsvReportSchema = Type.Object(
 
 const MEDIA_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
 
-function operations(path: string, name: string, summary: string, description: string, schema: typeof ProbeMsvSchema | typeof ProbeC2paSchema, answer: object, examples: Examples): [Operation, Operation] {
+function operations(
+  path: string,
+  name: string,
+  summary: string,
+  description: string,
+  schema: typeof ProbeMsvSchema | typeof ProbeC2paSchema,
+  answer: object,
+  examples: Examples,
+): [Operation, Operation] {
   const common = { path, tag: 'probe', summary, description, security: 'gateway', permission: 'write:media' } as const;
   const responses = {
-    200: { description: 'The bare output; with `inject_output=false` the envelope.', schema: Type.Unsafe<object>(answer) },
-    404: errorResponse(path, 404, 'The source is not accessible; the text is the tool\'s own.'),
+    200: {
+      description: 'The bare output; with `inject_output=false` the envelope.',
+      schema: Type.Unsafe<object>(answer),
+    },
+    404: errorResponse(path, 404, "The source is not accessible; the text is the tool's own."),
     429: errorResponse(path, 429, 'The token is over its rate, or the request waited too long in the queue.'),
   };
   const { webhook_url: _, ...inQuery } = schema.properties;
   return [
-    { ...common, method: 'get', id: `${name}ByQuery`, query: Type.Object(inQuery as TProperties, { additionalProperties: false }), queryExamples: examples, responses },
     {
-      ...common, method: 'post', id: name,
-      headers: { 'Idempotency-Key': { description: 'The same key and body answer with the first request\'s result.', schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }) } },
+      ...common,
+      method: 'get',
+      id: `${name}ByQuery`,
+      query: Type.Object(inQuery as TProperties, { additionalProperties: false }),
+      queryExamples: examples,
+      responses,
+    },
+    {
+      ...common,
+      method: 'post',
+      id: name,
+      headers: {
+        'Idempotency-Key': {
+          description: "The same key and body answer with the first request's result.",
+          schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
+        },
+      },
       body: { schema, mediaTypes: MEDIA_TYPES, examples },
-      responses: { ...responses, 202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema } },
+      responses: {
+        ...responses,
+        202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema },
+      },
     },
   ];
 }
@@ -94,21 +150,33 @@ const stream = 'https://media.example.com/live/master.m3u8';
 
 export const PROBE_SINGLE: readonly Operation[] = [
   ...operations(
-    '/v1/probe/mediastreamvalidator', 'probeMsv', 'Validate an HLS stream',
-    'Judges an HLS stream by the rules of RFC 8216, its successor and Apple\'s authoring specification. A stream that breaks a rule that must be kept has `success: false`, with status 200.',
-    ProbeMsvSchema, { anyOf: [MsvEnvelopeSchema, MsvReportSchema] },
+    '/v1/probe/mediastreamvalidator',
+    'probeMsv',
+    'Validate an HLS stream',
+    "Judges an HLS stream by the rules of RFC 8216, its successor and Apple's authoring specification. A stream that breaks a rule that must be kept has `success: false`, with status 200.",
+    ProbeMsvSchema,
+    { anyOf: [MsvEnvelopeSchema, MsvReportSchema] },
     {
       bare: { summary: 'The bare report', value: { url: stream } },
-      measured: { summary: 'Segments are measured, too, and the report comes as a text for people as well', value: { url: stream, parse_playlist_only: false, enable_cli_output: true, inject_output: false } },
+      measured: {
+        summary: 'Segments are measured, too, and the report comes as a text for people as well',
+        value: { url: stream, parse_playlist_only: false, enable_cli_output: true, inject_output: false },
+      },
     },
   ),
   ...operations(
-    '/v1/probe/c2pa', 'probeC2pa', 'Check the C2PA manifest of a file',
+    '/v1/probe/c2pa',
+    'probeC2pa',
+    'Check the C2PA manifest of a file',
     'Reads the C2PA manifest store of a file and checks it: JPEG, PNG, AVIF, HEIC, HEIF, DNG, TIFF, WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success whose `active_manifest` is null, and so is one whose manifest is Invalid. Nothing but the source is ever fetched.',
-    ProbeC2paSchema, { anyOf: [C2paEnvelopeSchema, C2paReportSchema] },
+    ProbeC2paSchema,
+    { anyOf: [C2paEnvelopeSchema, C2paReportSchema] },
     {
       bare: { summary: 'The bare report', value: { url: photo } },
-      enveloped: { summary: 'Enveloped, the report as an object', value: { url: photo, inject_output: false, inject_json: true } },
+      enveloped: {
+        summary: 'Enveloped, the report as an object',
+        value: { url: photo, inject_output: false, inject_json: true },
+      },
     },
   ),
 ];

@@ -1,4 +1,6 @@
-/** A schema that validates requests, as callers see it: what has a default need not be sent, what is lowered is said. */
+/**
+ * A schema that validates requests, as callers see it: what has a default need not be sent, what is lowered is said.
+ */
 import { LOWERED_TO } from '../input/check.ts';
 
 export interface Schema {
@@ -12,27 +14,50 @@ export interface Schema {
 
 export function requestSchema(schema: Schema): Schema {
   const { required, properties, items, [LOWERED_TO]: lowered, description, ...rest } = schema;
-  const needed = (required ?? []).filter((name) => properties?.[name] !== undefined && !('default' in properties[name]));
-  const said = [description, ...(lowered === undefined ? [] : [`A larger value is lowered to ${String(lowered)}.`])].filter((text) => text !== undefined).join(' ');
+  const needed = (required ?? []).filter(
+    (name) => properties?.[name] !== undefined && !('default' in properties[name]),
+  );
+  const said = [description, ...(lowered === undefined ? [] : [`A larger value is lowered to ${String(lowered)}.`])]
+    .filter((text) => text !== undefined)
+    .join(' ');
   return {
     ...rest,
     ...(said === '' ? {} : { description: said }),
     ...(needed.length > 0 ? { required: needed } : {}),
-    ...(properties ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, requestSchema(field)])) } : {}),
+    ...(properties
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, field]) => [name, requestSchema(field)]),
+          ),
+        }
+      : {}),
     ...(items ? { items: requestSchema(items) } : {}),
   };
 }
 
 /** As a query or a form writes it: nothing there is null, what is not sent has its default. */
 export function writtenSchema(schema: Schema): Schema {
-  const { type, enum: values, default: fallback, properties, items, ...rest } = schema as Schema & { enum?: unknown[]; default?: unknown };
+  const {
+    type,
+    enum: values,
+    default: fallback,
+    properties,
+    items,
+    ...rest
+  } = schema as Schema & { enum?: unknown[]; default?: unknown };
   const types = [type].flat().filter((name) => name !== undefined && name !== 'null') as string[];
   return {
     ...rest,
     ...(types.length === 0 ? {} : { type: types.length === 1 ? types[0]! : types }),
     ...(values ? { enum: values.filter((value) => value !== null) } : {}),
     ...(fallback === undefined || fallback === null ? {} : { default: fallback }),
-    ...(properties ? { properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, writtenSchema(field)])) } : {}),
+    ...(properties
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, field]) => [name, writtenSchema(field)]),
+          ),
+        }
+      : {}),
     ...(items ? { items: writtenSchema(items) } : {}),
   };
 }

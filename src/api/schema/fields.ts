@@ -1,4 +1,6 @@
-/** Parts that request schemas are made of. A schema here is the validator, the type and the documentation of a field. */
+/**
+ * Parts that request schemas are made of. A schema here is the validator, the type and the documentation of a field.
+ */
 import Type, { type TSchema } from 'typebox';
 import { LOWERED_TO } from '../input/check.ts';
 
@@ -21,10 +23,18 @@ export const optionalChoice = <const T extends string>(values: readonly T[], des
 export const PLAIN = '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$';
 
 export const optionalText = (maxLength: number, description: string, pattern = PLAIN) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], minLength: 1, maxLength, pattern, default: null, description });
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    minLength: 1,
+    maxLength,
+    pattern,
+    default: null,
+    description,
+  });
 
 /** An object whose members all have defaults: where it is left out, it is there with them. */
 export const options = <T extends Record<string, TSchema>>(properties: T, description: string) =>
   Type.Object(properties, { additionalProperties: false, default: {}, description });
 
-export const version = (description: string) => Type.String({ minLength: 1, maxLength: 64, default: 'latest', description });
+export const version = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 64, default: 'latest', description });

@@ -3,8 +3,16 @@ import Type, { type Static } from 'typebox';
 import { flag, MAX_QUEUE_MS, MAX_TIMEOUT_MS, milliseconds, optionalText } from './fields.ts';
 
 const common = (timeoutMs: number, injectJson: boolean) => ({
-  url: Type.String({ minLength: 1, maxLength: 8192, description: 'The source: http, https or s3, with or without credentials.' }),
-  timeout: milliseconds(timeoutMs, MAX_TIMEOUT_MS, 'Milliseconds of analysis, counted from admission; time in the queue is not in it.'),
+  url: Type.String({
+    minLength: 1,
+    maxLength: 8192,
+    description: 'The source: http, https or s3, with or without credentials.',
+  }),
+  timeout: milliseconds(
+    timeoutMs,
+    MAX_TIMEOUT_MS,
+    'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
+  ),
   queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
   inject_output: flag(true, 'The body is the bare output; false: an envelope with the output in it.'),
   inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a text that holds the JSON.'),

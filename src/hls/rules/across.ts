@@ -13,29 +13,139 @@ const FRAMES = vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@
 const part = '#EXT-X-PART:DURATION=0.5,URI="p.mp4"';
 
 export const ACROSS_RULES = {
-  'playlist-unreadable': must('6.2.4', 'Every playlist that is named can be read', { 'main.m3u8': aMain(aVariant({}, 'missing/404')) }, { 'main.m3u8': aMain() }),
-  'playlist-nested': must('6.2.4', 'What a multivariant playlist names is a media playlist', { 'main.m3u8': aMain(aVariant({}, 'main.m3u8')) }, { 'main.m3u8': aMain() }),
-  'content-type': must('4', 'A playlist is sent as application/vnd.apple.mpegurl or audio/mpegurl, or its path ends with .m3u8 or .m3u'),
-  'target-differs': must('6.2.4', 'Media playlists of one presentation have one target duration', pair(vod(), vod().replace('DURATION:6', 'DURATION:7')), same(vod())),
-  'type-differs': must('6.2.4', 'Media playlists of one presentation have one EXT-X-PLAYLIST-TYPE', pair(vod(), vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '')), same(vod())),
-  'end-differs': should('6.2.4', 'Media playlists of one presentation end together', pair(vod(), window_(1)), same(window_(1))),
-  'discontinuities-differ': must('6.2.4', 'Variants have the same discontinuities', pair(BROKEN, vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')), same(BROKEN)),
-  'discontinuity-sequence-differs': must('6.2.4', 'Variants of a live presentation agree in the numbers of their discontinuities', pair(live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1'), live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:3')), same(live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1'))),
-  'durations-differ': should('6.2.4', 'Variants last equally long', pair(vod(), vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')), same(vod())),
-  'segments-differ': info('6.2.4', 'Variants are cut at the same places', pair(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts'), vod('#EXTINF:2,', 'a.ts', '#EXTINF:4,', 'b.ts')), same(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts'))),
-  'dates-some': must('6.2.4', 'Where one media playlist has EXT-X-PROGRAM-DATE-TIME, all have', pair(DATED, vod()), same(DATED)),
-  'dates-differ': should('6.2.4', 'Variants give a moment the same date', pair(DATED, vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:05Z')), same(DATED)),
-  'iframes-tag': must('4.4.6.3', 'The playlist of an I-frame variant has EXT-X-I-FRAMES-ONLY', { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': vod() }, { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': FRAMES }),
-  'iframes-variant': must('4.4.3.6', 'A playlist of I-frames is named by EXT-X-I-FRAME-STREAM-INF', { 'main.m3u8': aMain(), 'video.m3u8': FRAMES }, { 'main.m3u8': aMain(), 'video.m3u8': vod() }),
-  'gap-everywhere': should('4.4.4.7', 'What is a gap in one variant is there in another', same(vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')), pair(vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'), vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'))),
-  'hevc-transport': should('video encoding', 'HEVC is in fragmented MP4', { 'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })) }, { 'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })), 'video.m3u8': vod('#EXT-X-MAP:URI="i.mp4"', '#EXTINF:6,', 'a.m4s') }),
-  'session-key-stray': info('4.4.6.5', 'A session key is the key of a media playlist', { 'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'), 'video.m3u8': vod('#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"') }, { 'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"'), 'video.m3u8': vod('#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"') }),
-  'reports-missing': should('B.1', 'A low-latency playlist reports of the other renditions', same(lowLatency([part])), pair(lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="b.m3u8",LAST-MSN=14,LAST-PART=0']), lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="a.m3u8",LAST-MSN=14,LAST-PART=0']))),
+  'playlist-unreadable': must(
+    '6.2.4',
+    'Every playlist that is named can be read',
+    { 'main.m3u8': aMain(aVariant({}, 'missing/404')) },
+    { 'main.m3u8': aMain() },
+  ),
+  'playlist-nested': must(
+    '6.2.4',
+    'What a multivariant playlist names is a media playlist',
+    { 'main.m3u8': aMain(aVariant({}, 'main.m3u8')) },
+    { 'main.m3u8': aMain() },
+  ),
+  'content-type': must(
+    '4',
+    'A playlist is sent as application/vnd.apple.mpegurl or audio/mpegurl, or its path ends with .m3u8 or .m3u',
+  ),
+  'target-differs': must(
+    '6.2.4',
+    'Media playlists of one presentation have one target duration',
+    pair(vod(), vod().replace('DURATION:6', 'DURATION:7')),
+    same(vod()),
+  ),
+  'type-differs': must(
+    '6.2.4',
+    'Media playlists of one presentation have one EXT-X-PLAYLIST-TYPE',
+    pair(vod(), vod().replace('#EXT-X-PLAYLIST-TYPE:VOD\n', '')),
+    same(vod()),
+  ),
+  'end-differs': should(
+    '6.2.4',
+    'Media playlists of one presentation end together',
+    pair(vod(), window_(1)),
+    same(window_(1)),
+  ),
+  'discontinuities-differ': must(
+    '6.2.4',
+    'Variants have the same discontinuities',
+    pair(BROKEN, vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
+    same(BROKEN),
+  ),
+  'discontinuity-sequence-differs': must(
+    '6.2.4',
+    'Variants of a live presentation agree in the numbers of their discontinuities',
+    pair(
+      live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1'),
+      live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:3'),
+    ),
+    same(live('#EXT-X-MEDIA-SEQUENCE:9', '#EXT-X-DISCONTINUITY-SEQUENCE:1')),
+  ),
+  'durations-differ': should(
+    '6.2.4',
+    'Variants last equally long',
+    pair(vod(), vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
+    same(vod()),
+  ),
+  'segments-differ': info(
+    '6.2.4',
+    'Variants are cut at the same places',
+    pair(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts'), vod('#EXTINF:2,', 'a.ts', '#EXTINF:4,', 'b.ts')),
+    same(vod('#EXTINF:3,', 'a.ts', '#EXTINF:3,', 'b.ts')),
+  ),
+  'dates-some': must(
+    '6.2.4',
+    'Where one media playlist has EXT-X-PROGRAM-DATE-TIME, all have',
+    pair(DATED, vod()),
+    same(DATED),
+  ),
+  'dates-differ': should(
+    '6.2.4',
+    'Variants give a moment the same date',
+    pair(DATED, vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:05Z')),
+    same(DATED),
+  ),
+  'iframes-tag': must(
+    '4.4.6.3',
+    'The playlist of an I-frame variant has EXT-X-I-FRAMES-ONLY',
+    { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': vod() },
+    { 'main.m3u8': aMain(IFRAMES), 'iframes.m3u8': FRAMES },
+  ),
+  'iframes-variant': must(
+    '4.4.3.6',
+    'A playlist of I-frames is named by EXT-X-I-FRAME-STREAM-INF',
+    { 'main.m3u8': aMain(), 'video.m3u8': FRAMES },
+    { 'main.m3u8': aMain(), 'video.m3u8': vod() },
+  ),
+  'gap-everywhere': should(
+    '4.4.4.7',
+    'What is a gap in one variant is there in another',
+    same(vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
+    pair(
+      vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
+      vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
+    ),
+  ),
+  'hevc-transport': should(
+    'video encoding',
+    'HEVC is in fragmented MP4',
+    { 'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })) },
+    {
+      'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })),
+      'video.m3u8': vod('#EXT-X-MAP:URI="i.mp4"', '#EXTINF:6,', 'a.m4s'),
+    },
+  ),
+  'session-key-stray': info(
+    '4.4.6.5',
+    'A session key is the key of a media playlist',
+    {
+      'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'),
+      'video.m3u8': vod('#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"'),
+    },
+    {
+      'main.m3u8': aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"'),
+      'video.m3u8': vod('#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"'),
+    },
+  ),
+  'reports-missing': should(
+    'B.1',
+    'A low-latency playlist reports of the other renditions',
+    same(lowLatency([part])),
+    pair(
+      lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="b.m3u8",LAST-MSN=14,LAST-PART=0']),
+      lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="a.m3u8",LAST-MSN=14,LAST-PART=0']),
+    ),
+  ),
   'playlists-unread': info('6.2.4', 'Not every playlist was read: there are more than are read of one presentation'),
 } satisfies Record<string, Rule>;
 
 /** How a media playlist is used in its presentation. */
-export interface Member { playlist: Playlist; role: 'variant' | 'iframes' | 'audio' | 'video' | 'subtitles'; codecs: string | undefined }
+export interface Member {
+  playlist: Playlist;
+  role: 'variant' | 'iframes' | 'audio' | 'video' | 'subtitles';
+  codecs: string | undefined;
+}
 
 /** Every finding stands at a place of one of the playlists. */
 export type NoteIn = (playlist: Playlist, rule: string, line: number, detail?: string) => void;
@@ -47,20 +157,36 @@ export function judgeAcross(main: Playlist, members: readonly Member[], note: No
   const read = members.filter(({ playlist }) => playlist.kind === 'media' && playlist.segments.length > 0);
   for (const { playlist, role } of read) {
     if (role === 'iframes' && !playlist.iframesOnly) note(playlist, 'iframes-tag', 1);
-    if (role === 'variant' && playlist.iframesOnly) note(playlist, 'iframes-variant', lineOf(playlist, 'EXT-X-I-FRAMES-ONLY'));
+    if (role === 'variant' && playlist.iframesOnly)
+      note(playlist, 'iframes-variant', lineOf(playlist, 'EXT-X-I-FRAMES-ONLY'));
   }
   const timed = read.filter(({ role }) => role !== 'iframes');
   compareHeads(timed, note);
   const pictured = timed.filter(({ role }) => role === 'variant' || role === 'video');
-  compareTimes(timed.filter(({ role }) => role !== 'subtitles').map(({ playlist }) => playlist), note);
-  compareGaps(pictured.map(({ playlist }) => playlist), note);
+  compareTimes(
+    timed.filter(({ role }) => role !== 'subtitles').map(({ playlist }) => playlist),
+    note,
+  );
+  compareGaps(
+    pictured.map(({ playlist }) => playlist),
+    note,
+  );
   for (const { playlist, codecs } of pictured) {
-    if (words(codecs).some((codec) => /^(hvc1|hev1|dvh1|dvhe)/.test(codec)) && playlist.segments[0]?.map === undefined && /\.(ts|m2ts|mts)(\?|$)/i.test(playlist.segments[0]?.uri ?? '')) note(playlist, 'hevc-transport', playlist.segments[0]?.line ?? 1);
+    if (
+      words(codecs).some((codec) => /^(hvc1|hev1|dvh1|dvhe)/.test(codec)) &&
+      playlist.segments[0]?.map === undefined &&
+      /\.(ts|m2ts|mts)(\?|$)/i.test(playlist.segments[0]?.uri ?? '')
+    )
+      note(playlist, 'hevc-transport', playlist.segments[0]?.line ?? 1);
   }
   const keys = new Set(read.flatMap(({ playlist }) => tagsOf(playlist, 'EXT-X-KEY').map((tag) => text(tag, 'URI'))));
-  if (keys.size > 0) for (const tag of tagsOf(main, 'EXT-X-SESSION-KEY')) if (!keys.has(text(tag, 'URI'))) note(main, 'session-key-stray', tag.line);
+  if (keys.size > 0)
+    for (const tag of tagsOf(main, 'EXT-X-SESSION-KEY'))
+      if (!keys.has(text(tag, 'URI'))) note(main, 'session-key-stray', tag.line);
   const low = timed.filter(({ playlist }) => isLive(playlist) && has(playlist, 'EXT-X-PART'));
-  if (low.length > 1) for (const { playlist } of low) if (!has(playlist, 'EXT-X-RENDITION-REPORT')) note(playlist, 'reports-missing', playlist.lines);
+  if (low.length > 1)
+    for (const { playlist } of low)
+      if (!has(playlist, 'EXT-X-RENDITION-REPORT')) note(playlist, 'reports-missing', playlist.lines);
 }
 
 function compareHeads(members: readonly Member[], note: NoteIn): void {
@@ -71,14 +197,34 @@ function compareHeads(members: readonly Member[], note: NoteIn): void {
   const dated = members.find(({ playlist }) => has(playlist, 'EXT-X-PROGRAM-DATE-TIME'));
   for (const { playlist: other, role } of members) {
     const where = (tag: string): number => lineOf(other, tag);
-    if (role !== 'subtitles' && other.targetDuration !== one.targetDuration) note(other, 'target-differs', where('EXT-X-TARGETDURATION'), `${other.targetDuration} s, and ${nameOf(one)} has ${one.targetDuration} s`);
-    if (other.type !== one.type) note(other, 'type-differs', where('EXT-X-PLAYLIST-TYPE'), `${other.type ?? 'none'}, and ${nameOf(one)} has ${one.type ?? 'none'}`);
-    if (other.ended !== one.ended) note(other, 'end-differs', other.lines, `${other.ended ? 'ended' : 'goes on'}, and ${nameOf(one)} ${one.ended ? 'has ended' : 'goes on'}`);
-    if (dated !== undefined && role !== 'subtitles' && !has(other, 'EXT-X-PROGRAM-DATE-TIME')) note(other, 'dates-some', 1, `${nameOf(dated.playlist)} has it`);
+    if (role !== 'subtitles' && other.targetDuration !== one.targetDuration)
+      note(
+        other,
+        'target-differs',
+        where('EXT-X-TARGETDURATION'),
+        `${other.targetDuration} s, and ${nameOf(one)} has ${one.targetDuration} s`,
+      );
+    if (other.type !== one.type)
+      note(
+        other,
+        'type-differs',
+        where('EXT-X-PLAYLIST-TYPE'),
+        `${other.type ?? 'none'}, and ${nameOf(one)} has ${one.type ?? 'none'}`,
+      );
+    if (other.ended !== one.ended)
+      note(
+        other,
+        'end-differs',
+        other.lines,
+        `${other.ended ? 'ended' : 'goes on'}, and ${nameOf(one)} ${one.ended ? 'has ended' : 'goes on'}`,
+      );
+    if (dated !== undefined && role !== 'subtitles' && !has(other, 'EXT-X-PROGRAM-DATE-TIME'))
+      note(other, 'dates-some', 1, `${nameOf(dated.playlist)} has it`);
   }
 }
 
-const discontinuities = ({ segments }: Playlist): number => segments.reduce((sum, { discontinuity }, index) => sum + (discontinuity && index > 0 ? 1 : 0), 0);
+const discontinuities = ({ segments }: Playlist): number =>
+  segments.reduce((sum, { discontinuity }, index) => sum + (discontinuity && index > 0 ? 1 : 0), 0);
 
 function compareTimes([one, ...others]: readonly Playlist[], note: NoteIn): void {
   if (one === undefined) return;
@@ -86,24 +232,67 @@ function compareTimes([one, ...others]: readonly Playlist[], note: NoteIn): void
     if (one.ended && other.ended) {
       const [own, its] = [durationOf(other), durationOf(one)];
       const slack = Math.max(NEAR_S, 0.01 * its, 0.2 * (one.targetDuration ?? 0));
-      if (Math.abs(own - its) > slack) note(other, 'durations-differ', other.lines, `${Number(own.toFixed(3))} s, and ${nameOf(one)} has ${Number(its.toFixed(3))} s`);
+      if (Math.abs(own - its) > slack)
+        note(
+          other,
+          'durations-differ',
+          other.lines,
+          `${Number(own.toFixed(3))} s, and ${nameOf(one)} has ${Number(its.toFixed(3))} s`,
+        );
       else if (other.segments.length === one.segments.length) {
-        const at = other.segments.findIndex(({ duration }, index) => Math.abs(duration - (one.segments[index]?.duration ?? duration)) > NEAR_S);
-        if (at !== -1) note(other, 'segments-differ', other.segments[at]?.infLine ?? 1, `the first one after ${at} segments`);
+        const at = other.segments.findIndex(
+          ({ duration }, index) => Math.abs(duration - (one.segments[index]?.duration ?? duration)) > NEAR_S,
+        );
+        if (at !== -1)
+          note(other, 'segments-differ', other.segments[at]?.infLine ?? 1, `the first one after ${at} segments`);
       }
-      if (discontinuities(other) !== discontinuities(one)) note(other, 'discontinuities-differ', lineOf(other, 'EXT-X-DISCONTINUITY'), `${discontinuities(other)}, and ${nameOf(one)} has ${discontinuities(one)}`);
-    } else if (isLive(one) && isLive(other) && one.mediaSequence === other.mediaSequence && other.discontinuitySequence !== one.discontinuitySequence) {
+      if (discontinuities(other) !== discontinuities(one))
+        note(
+          other,
+          'discontinuities-differ',
+          lineOf(other, 'EXT-X-DISCONTINUITY'),
+          `${discontinuities(other)}, and ${nameOf(one)} has ${discontinuities(one)}`,
+        );
+    } else if (
+      isLive(one) &&
+      isLive(other) &&
+      one.mediaSequence === other.mediaSequence &&
+      other.discontinuitySequence !== one.discontinuitySequence
+    ) {
       // Read a moment later a playlist may have gone on: only the same window can be compared.
-      note(other, 'discontinuity-sequence-differs', lineOf(other, 'EXT-X-DISCONTINUITY-SEQUENCE'), `${other.discontinuitySequence}, and ${nameOf(one)} has ${one.discontinuitySequence}`);
+      note(
+        other,
+        'discontinuity-sequence-differs',
+        lineOf(other, 'EXT-X-DISCONTINUITY-SEQUENCE'),
+        `${other.discontinuitySequence}, and ${nameOf(one)} has ${one.discontinuitySequence}`,
+      );
     }
     const [date, its] = [other.segments[0]?.date, one.segments[0]?.date];
-    if (date !== undefined && its !== undefined && other.mediaSequence === one.mediaSequence && Math.abs(date - its) > 1_000) note(other, 'dates-differ', other.segments[0]?.line ?? 1, `${((date - its) / 1000).toFixed(3)} s from ${nameOf(one)}`);
+    if (
+      date !== undefined &&
+      its !== undefined &&
+      other.mediaSequence === one.mediaSequence &&
+      Math.abs(date - its) > 1_000
+    )
+      note(
+        other,
+        'dates-differ',
+        other.segments[0]?.line ?? 1,
+        `${((date - its) / 1000).toFixed(3)} s from ${nameOf(one)}`,
+      );
   }
 }
 
 function compareGaps(playlists: readonly Playlist[], note: NoteIn): void {
   const [one] = playlists;
-  if (one === undefined || playlists.length < 2 || playlists.some(({ segments, mediaSequence }) => segments.length !== one.segments.length || mediaSequence !== one.mediaSequence)) return;
+  if (
+    one === undefined ||
+    playlists.length < 2 ||
+    playlists.some(
+      ({ segments, mediaSequence }) => segments.length !== one.segments.length || mediaSequence !== one.mediaSequence,
+    )
+  )
+    return;
   for (const [index, segment] of one.segments.entries()) {
     if (segment.gap && playlists.every(({ segments }) => segments[index]?.gap === true)) {
       note(one, 'gap-everywhere', segment.line);

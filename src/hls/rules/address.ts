@@ -11,7 +11,8 @@ export function judgeAddress(address: string, base: string, line: number, note: 
     note('uri-scheme', line, `${scheme}:`);
     return;
   }
-  if (!URL.canParse(address, base) && scheme !== 'urn' && scheme !== 'tag') note('uri-invalid', line, scheme === undefined ? quote(address.split('?')[0] ?? '') : `${scheme}:`);
+  if (!URL.canParse(address, base) && scheme !== 'urn' && scheme !== 'tag')
+    note('uri-invalid', line, scheme === undefined ? quote(address.split('?')[0] ?? '') : `${scheme}:`);
   // oxlint-disable-next-line no-control-regex
   else if (/[\s"<>\\^`{|}\u0000-\u001f]|%(?![0-9A-Fa-f]{2})/.test(address)) note('uri-space', line);
 }

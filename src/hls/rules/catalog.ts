@@ -19,13 +19,24 @@ export const CHAPTERS = {
   'Date ranges and interstitials': DATERANGE_RULES,
   'Low latency': LOW_LATENCY_RULES,
   'Multivariant playlists': MULTIVARIANT_RULES,
-  'Renditions': RENDITION_RULES,
+  Renditions: RENDITION_RULES,
   'Across playlists': ACROSS_RULES,
   'Reloads of a live playlist': RELOAD_RULES,
   'Measured on segments': MEASURED_RULES,
 } as const;
 
-const ALL = { ...SYNTAX_RULES, ...VERSION_RULES, ...MEDIA_RULES, ...DATERANGE_RULES, ...LOW_LATENCY_RULES, ...MULTIVARIANT_RULES, ...RENDITION_RULES, ...ACROSS_RULES, ...RELOAD_RULES, ...MEASURED_RULES };
+const ALL = {
+  ...SYNTAX_RULES,
+  ...VERSION_RULES,
+  ...MEDIA_RULES,
+  ...DATERANGE_RULES,
+  ...LOW_LATENCY_RULES,
+  ...MULTIVARIANT_RULES,
+  ...RENDITION_RULES,
+  ...ACROSS_RULES,
+  ...RELOAD_RULES,
+  ...MEASURED_RULES,
+};
 
 export type RuleId = keyof typeof ALL;
 export const RULES: Readonly<Record<RuleId, Rule>> = ALL;

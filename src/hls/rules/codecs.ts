@@ -1,10 +1,15 @@
 /** Formats as CODECS names them (RFC 6381). */
 
 /** The words of a comma-separated list. */
-export const words = (list: string | undefined): string[] => (list ?? '').split(',').map((word) => word.trim()).filter((word) => word !== '');
+export const words = (list: string | undefined): string[] =>
+  (list ?? '')
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
 
 const VIDEO = /^(avc[1-4]|hvc1|hev1|dvh1|dvhe|dva1|dvav|dav1|av01|vp08|vp09|mp4v|mjpg|jpeg|apv1|vvc1|vvi1)(\.|$)/;
-const AUDIO = /^(mp4a|ac-3|ec-3|ac-4|alac|fLaC|flac|Opus|opus|mha1|mhm1|dtsc|dtse|dtsh|dtsl|dtsx|usac|iamf|apac|samr)(\.|$)/;
+const AUDIO =
+  /^(mp4a|ac-3|ec-3|ac-4|alac|fLaC|flac|Opus|opus|mha1|mhm1|dtsc|dtse|dtsh|dtsl|dtsx|usac|iamf|apac|samr)(\.|$)/;
 
 export const isVideoCodec = (codec: string): boolean => VIDEO.test(codec);
 export const isAudioCodec = (codec: string): boolean => AUDIO.test(codec);
@@ -19,7 +24,10 @@ const FORMS: readonly [RegExp, RegExp][] = [
   [/^mp4a$/, /^mp4a(\.[0-9A-Fa-f]{2}(\.\d{1,2})?)?$/],
 ];
 
-export interface CodecProblem { codec: string; /** Of a form that was given up long ago, and is still understood. */ old: boolean }
+export interface CodecProblem {
+  codec: string;
+  /** Of a form that was given up long ago, and is still understood. */ old: boolean;
+}
 
 export function codecProblems(list: string): CodecProblem[] {
   return list.split(',').flatMap((raw): CodecProblem[] => {

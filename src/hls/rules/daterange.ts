@@ -5,23 +5,86 @@ import { must, quote, should, type Note, type Rule } from '../rule.ts';
 import { vod } from './example.ts';
 
 const PDT = '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z';
-const range = (attributes: string): string => vod(PDT, `#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z"${attributes}`);
+const range = (attributes: string): string =>
+  vod(PDT, `#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z"${attributes}`);
 const interstitial = (attributes: string): string => range(`,CLASS="com.apple.hls.interstitial"${attributes}`);
 const ASSET = ',X-ASSET-URI="ad.m3u8"';
 
 export const DATERANGE_RULES = {
-  'daterange-start': must('4.4.5.1', 'A date range has its START-DATE', vod(PDT, '#EXT-X-DATERANGE:ID="1",DURATION=3'), range(',DURATION=3')),
-  'daterange-dates': must('4.4.5.1', 'A playlist with date ranges has an EXT-X-PROGRAM-DATE-TIME', vod('#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z"'), range('')),
-  'daterange-end': must('4.4.5.1', 'A date range does not end before it begins', range(',END-DATE="2025-12-31T00:00:00Z"'), range(',END-DATE="2026-01-01T00:00:03Z"')),
-  'daterange-duration': must('4.4.5.1', 'END-DATE is START-DATE and DURATION', range(',DURATION=5,END-DATE="2026-01-01T00:00:03Z"'), range(',DURATION=3,END-DATE="2026-01-01T00:00:03Z"')),
-  'daterange-next-class': must('4.4.5.1', 'A date range with END-ON-NEXT has a CLASS', range(',END-ON-NEXT=YES'), range(',CLASS="a",END-ON-NEXT=YES')),
-  'daterange-next-end': must('4.4.5.1', 'A date range with END-ON-NEXT has neither DURATION nor END-DATE', range(',CLASS="a",END-ON-NEXT=YES,DURATION=3'), range(',CLASS="a",END-ON-NEXT=YES')),
-  'daterange-changed': must('4.4.5.1', 'Date ranges of one ID have the same value for each attribute that both have',
-    vod(PDT, '#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z",X-A="1"', '#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z",X-A="2"'), vod(PDT, '#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z"', '#EXT-X-DATERANGE:ID="1",DURATION=3,START-DATE="2026-01-01T00:00:00Z"')),
-  'daterange-cue': must('4.4.5.1', 'CUE names PRE or POST, not both', range(',CUE="PRE,POST"'), range(',CUE="PRE,ONCE"')),
-  'interstitial-asset': must('D.2', 'An interstitial has one of X-ASSET-URI and X-ASSET-LIST', interstitial(''), interstitial(ASSET)),
-  'interstitial-limit': should('D.2', 'X-PLAYOUT-LIMIT is above 0', interstitial(`${ASSET},X-PLAYOUT-LIMIT=0`), interstitial(`${ASSET},X-PLAYOUT-LIMIT=15.5`)),
-  'interstitial-class': should('D.2', 'The attributes of an interstitial stand in a date range of the class com.apple.hls.interstitial', range(',CLASS="ads",X-ASSET-URI="ad.m3u8"'), interstitial(ASSET)),
+  'daterange-start': must(
+    '4.4.5.1',
+    'A date range has its START-DATE',
+    vod(PDT, '#EXT-X-DATERANGE:ID="1",DURATION=3'),
+    range(',DURATION=3'),
+  ),
+  'daterange-dates': must(
+    '4.4.5.1',
+    'A playlist with date ranges has an EXT-X-PROGRAM-DATE-TIME',
+    vod('#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z"'),
+    range(''),
+  ),
+  'daterange-end': must(
+    '4.4.5.1',
+    'A date range does not end before it begins',
+    range(',END-DATE="2025-12-31T00:00:00Z"'),
+    range(',END-DATE="2026-01-01T00:00:03Z"'),
+  ),
+  'daterange-duration': must(
+    '4.4.5.1',
+    'END-DATE is START-DATE and DURATION',
+    range(',DURATION=5,END-DATE="2026-01-01T00:00:03Z"'),
+    range(',DURATION=3,END-DATE="2026-01-01T00:00:03Z"'),
+  ),
+  'daterange-next-class': must(
+    '4.4.5.1',
+    'A date range with END-ON-NEXT has a CLASS',
+    range(',END-ON-NEXT=YES'),
+    range(',CLASS="a",END-ON-NEXT=YES'),
+  ),
+  'daterange-next-end': must(
+    '4.4.5.1',
+    'A date range with END-ON-NEXT has neither DURATION nor END-DATE',
+    range(',CLASS="a",END-ON-NEXT=YES,DURATION=3'),
+    range(',CLASS="a",END-ON-NEXT=YES'),
+  ),
+  'daterange-changed': must(
+    '4.4.5.1',
+    'Date ranges of one ID have the same value for each attribute that both have',
+    vod(
+      PDT,
+      '#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z",X-A="1"',
+      '#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z",X-A="2"',
+    ),
+    vod(
+      PDT,
+      '#EXT-X-DATERANGE:ID="1",START-DATE="2026-01-01T00:00:00Z"',
+      '#EXT-X-DATERANGE:ID="1",DURATION=3,START-DATE="2026-01-01T00:00:00Z"',
+    ),
+  ),
+  'daterange-cue': must(
+    '4.4.5.1',
+    'CUE names PRE or POST, not both',
+    range(',CUE="PRE,POST"'),
+    range(',CUE="PRE,ONCE"'),
+  ),
+  'interstitial-asset': must(
+    'D.2',
+    'An interstitial has one of X-ASSET-URI and X-ASSET-LIST',
+    interstitial(''),
+    interstitial(ASSET),
+  ),
+  'interstitial-limit': should(
+    'D.2',
+    'X-PLAYOUT-LIMIT is above 0',
+    interstitial(`${ASSET},X-PLAYOUT-LIMIT=0`),
+    interstitial(`${ASSET},X-PLAYOUT-LIMIT=15.5`),
+  ),
+  'interstitial-class': should(
+    'D.2',
+    'The attributes of an interstitial stand in a date range of the class com.apple.hls.interstitial',
+    range(',CLASS="ads",X-ASSET-URI="ad.m3u8"'),
+    interstitial(ASSET),
+  ),
 } satisfies Record<string, Rule>;
 
 const INTERSTITIAL = 'com.apple.hls.interstitial';

@@ -19,13 +19,24 @@ export const window_ = (first: number, count = 5, more: string[] = []): string =
   `${HEAD}#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:${first}\n${lines(more)}${lines(Array.from({ length: count }, (_, n) => `#EXTINF:6,\n${first + n}.ts`))}`;
 
 /** Low latency: the control tags can be replaced, what is given stands at the end. */
-export function lowLatency(given: string[], { control = 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5,CAN-SKIP-UNTIL=36', partInf = '0.5', hint = true }: { control?: string; partInf?: string; hint?: boolean } = {}): string {
-  return `${HEAD}#EXT-X-TARGETDURATION:6\n${control === '' ? '' : `#EXT-X-SERVER-CONTROL:${control}\n`}${partInf === '' ? '' : `#EXT-X-PART-INF:PART-TARGET=${partInf}\n`}#EXT-X-MEDIA-SEQUENCE:10\n#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z\n`
-    + `${lines([10, 11, 12, 13].map((n) => `#EXTINF:6,\n${n}.ts`))}${lines(given)}${hint ? '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="next.ts"\n' : ''}`;
+export function lowLatency(
+  given: string[],
+  {
+    control = 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5,CAN-SKIP-UNTIL=36',
+    partInf = '0.5',
+    hint = true,
+  }: { control?: string; partInf?: string; hint?: boolean } = {},
+): string {
+  return (
+    `${HEAD}#EXT-X-TARGETDURATION:6\n${control === '' ? '' : `#EXT-X-SERVER-CONTROL:${control}\n`}${partInf === '' ? '' : `#EXT-X-PART-INF:PART-TARGET=${partInf}\n`}#EXT-X-MEDIA-SEQUENCE:10\n#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z\n` +
+    `${lines([10, 11, 12, 13].map((n) => `#EXTINF:6,\n${n}.ts`))}${lines(given)}${hint ? '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="next.ts"\n' : ''}`
+  );
 }
 
-const VARIANT = '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1500000,CODECS="avc1.640028,mp4a.40.2",RESOLUTION=1280x720,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
-export const IFRAMES = '#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=200000,CODECS="avc1.640028",RESOLUTION=1280x720,URI="iframes.m3u8"';
+const VARIANT =
+  '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1500000,CODECS="avc1.640028,mp4a.40.2",RESOLUTION=1280x720,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
+export const IFRAMES =
+  '#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=200000,CODECS="avc1.640028",RESOLUTION=1280x720,URI="iframes.m3u8"';
 
 /** A multivariant playlist: without any variant of its own it gets one. */
 export function aMain(...given: string[]): string {
@@ -37,7 +48,16 @@ export const raw = (...given: string[]): string => lines(given);
 
 /** A variant with other attributes: `null` takes one away. */
 export function aVariant(changes: Record<string, string | null>, uri = 'video.m3u8'): string {
-  const attributes = new Map([['BANDWIDTH', '2000000'], ['AVERAGE-BANDWIDTH', '1500000'], ['CODECS', '"avc1.640028,mp4a.40.2"'], ['RESOLUTION', '1280x720'], ['FRAME-RATE', '25.000'], ['CLOSED-CAPTIONS', 'NONE']]);
-  for (const [name, value] of Object.entries(changes)) if (value === null) attributes.delete(name); else attributes.set(name, value);
+  const attributes = new Map([
+    ['BANDWIDTH', '2000000'],
+    ['AVERAGE-BANDWIDTH', '1500000'],
+    ['CODECS', '"avc1.640028,mp4a.40.2"'],
+    ['RESOLUTION', '1280x720'],
+    ['FRAME-RATE', '25.000'],
+    ['CLOSED-CAPTIONS', 'NONE'],
+  ]);
+  for (const [name, value] of Object.entries(changes))
+    if (value === null) attributes.delete(name);
+    else attributes.set(name, value);
   return `#EXT-X-STREAM-INF:${[...attributes].map(([name, value]) => `${name}=${value}`).join(',')}\n${uri}`;
 }

@@ -4,32 +4,160 @@ import { info, must, should, type Note, type Rule } from '../rule.ts';
 import { judgeAddress } from './address.ts';
 import { live, lowLatency, vod } from './example.ts';
 
-const aPart = (attributes = '', duration = '0.5'): string => `#EXT-X-PART:DURATION=${duration},URI="p.mp4"${attributes}`;
+const aPart = (attributes = '', duration = '0.5'): string =>
+  `#EXT-X-PART:DURATION=${duration},URI="p.mp4"${attributes}`;
 const control = (attributes: string): string => live('#EXT-X-MEDIA-SEQUENCE:10', `#EXT-X-SERVER-CONTROL:${attributes}`);
 
 export const LOW_LATENCY_RULES = {
-  'part-inf-missing': must('4.4.3.7', 'A playlist with parts has EXT-X-PART-INF', lowLatency([aPart()], { partInf: '' }), lowLatency([aPart()])),
-  'part-long': must('4.4.4.9', 'No part is longer than the part target duration', lowLatency([aPart('', '0.6')]), lowLatency([aPart()])),
-  'part-short': must('4.4.4.9', 'A part is no shorter than 85 % of the part target duration, unless its segment ends with it or it is a gap', lowLatency([aPart('', '0.4'), aPart()]), lowLatency([aPart('', '0.43'), aPart()])),
-  'part-sum': should('4.4.4.9', 'The parts of a segment last as long as the segment', lowLatency([aPart(), aPart(), '#EXTINF:6,', '14.ts']), lowLatency([...Array<string>(12).fill(aPart()), '#EXTINF:6,', '14.ts'])),
-  'part-independent': should('4.4.4.9', 'In a segment with parts, some part is marked INDEPENDENT=YES where segments are independent', lowLatency(Array<string>(12).fill(aPart()).concat('#EXTINF:6,', '14.ts')), lowLatency([aPart(',INDEPENDENT=YES'), ...Array<string>(11).fill(aPart()), '#EXTINF:6,', '14.ts'])),
-  'part-old': should('6.2.2', 'Parts are removed once they are more than three target durations from the end', lowLatency([...Array<string>(12).fill(aPart(',INDEPENDENT=YES')), '#EXTINF:6,', '14.ts', '#EXTINF:6,', '15.ts', '#EXTINF:6,', '16.ts', '#EXTINF:6,', '17.ts', '#EXTINF:6,', '18.ts']), lowLatency([...Array<string>(12).fill(aPart(',INDEPENDENT=YES')), '#EXTINF:6,', '14.ts'])),
-  'part-ended': info('6.2.2', 'A playlist that has ended needs no parts', vod('#EXT-X-PART-INF:PART-TARGET=0.5', aPart(',INDEPENDENT=YES', '6').replace('=6', '=0.5'), '#EXTINF:0.5,', 'a.ts'), vod()),
-  'part-target-long': must('4.4.3.7', 'The part target duration is below the target duration', lowLatency([aPart('', '7')], { partInf: '7', control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=21' }), lowLatency([aPart()])),
-  'hold-back': must('4.4.3.8', 'HOLD-BACK is at least three target durations', control('HOLD-BACK=17'), control('HOLD-BACK=18')),
-  'part-hold-back-missing': must('4.4.3.8', 'A playlist with EXT-X-PART-INF has PART-HOLD-BACK', lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES' }), lowLatency([aPart()])),
-  'part-hold-back': must('4.4.3.8', 'PART-HOLD-BACK is at least two part target durations', lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=0.9' }), lowLatency([aPart()])),
-  'part-hold-back-short': should('4.4.3.8', 'PART-HOLD-BACK is at least three part target durations', lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.2' }), lowLatency([aPart()])),
-  'skip-until': must('4.4.3.8', 'CAN-SKIP-UNTIL is at least six target durations', control('CAN-SKIP-UNTIL=35'), control('CAN-SKIP-UNTIL=36')),
-  'skip-dateranges': must('4.4.3.8', 'CAN-SKIP-DATERANGES needs CAN-SKIP-UNTIL', control('CAN-SKIP-DATERANGES=YES'), control('CAN-SKIP-DATERANGES=YES,CAN-SKIP-UNTIL=36')),
-  'block-reload': must('B.1', 'A server of low-latency playlists can block a reload', lowLatency([aPart()], { control: 'PART-HOLD-BACK=1.5' }), lowLatency([aPart()])),
-  'delta-unsupported': should('B.1', 'A server of low-latency playlists offers delta updates', lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5' }), lowLatency([aPart()])),
-  'low-latency-date': should('B.1', 'A low-latency playlist has EXT-X-PROGRAM-DATE-TIME', lowLatency([aPart()]).replace(/#EXT-X-PROGRAM.*\n/, ''), lowLatency([aPart()])),
-  'preload-hint-missing': should('B.1', 'A live low-latency playlist announces its next part', lowLatency([aPart()], { hint: false }), lowLatency([aPart()])),
-  'preload-hint-double': must('4.4.5.3', 'There is one hint of each type', lowLatency([aPart(), '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="b.mp4"']), lowLatency([aPart(), '#EXT-X-PRELOAD-HINT:TYPE=MAP,URI="b.mp4"'])),
-  'preload-hint-ended': must('4.4.5.3', 'A playlist that has ended announces nothing', vod('#EXT-X-PRELOAD-HINT:TYPE=PART,URI="b.mp4"'), vod()),
-  'report-uri': must('4.4.5.4', 'The address of a rendition report is relative to the playlist', lowLatency([aPart(), '#EXT-X-RENDITION-REPORT:URI="https://a/b.m3u8",LAST-MSN=1']), lowLatency([aPart(), '#EXT-X-RENDITION-REPORT:URI="../b.m3u8",LAST-MSN=1'])),
-  'skip-unasked': must('4.4.5.2', 'EXT-X-SKIP is in answers to clients that ask for it', lowLatency(['#EXT-X-SKIP:SKIPPED-SEGMENTS=3', aPart()]), lowLatency([aPart()])),
+  'part-inf-missing': must(
+    '4.4.3.7',
+    'A playlist with parts has EXT-X-PART-INF',
+    lowLatency([aPart()], { partInf: '' }),
+    lowLatency([aPart()]),
+  ),
+  'part-long': must(
+    '4.4.4.9',
+    'No part is longer than the part target duration',
+    lowLatency([aPart('', '0.6')]),
+    lowLatency([aPart()]),
+  ),
+  'part-short': must(
+    '4.4.4.9',
+    'A part is no shorter than 85 % of the part target duration, unless its segment ends with it or it is a gap',
+    lowLatency([aPart('', '0.4'), aPart()]),
+    lowLatency([aPart('', '0.43'), aPart()]),
+  ),
+  'part-sum': should(
+    '4.4.4.9',
+    'The parts of a segment last as long as the segment',
+    lowLatency([aPart(), aPart(), '#EXTINF:6,', '14.ts']),
+    lowLatency([...Array<string>(12).fill(aPart()), '#EXTINF:6,', '14.ts']),
+  ),
+  'part-independent': should(
+    '4.4.4.9',
+    'In a segment with parts, some part is marked INDEPENDENT=YES where segments are independent',
+    lowLatency(Array<string>(12).fill(aPart()).concat('#EXTINF:6,', '14.ts')),
+    lowLatency([aPart(',INDEPENDENT=YES'), ...Array<string>(11).fill(aPart()), '#EXTINF:6,', '14.ts']),
+  ),
+  'part-old': should(
+    '6.2.2',
+    'Parts are removed once they are more than three target durations from the end',
+    lowLatency([
+      ...Array<string>(12).fill(aPart(',INDEPENDENT=YES')),
+      '#EXTINF:6,',
+      '14.ts',
+      '#EXTINF:6,',
+      '15.ts',
+      '#EXTINF:6,',
+      '16.ts',
+      '#EXTINF:6,',
+      '17.ts',
+      '#EXTINF:6,',
+      '18.ts',
+    ]),
+    lowLatency([...Array<string>(12).fill(aPart(',INDEPENDENT=YES')), '#EXTINF:6,', '14.ts']),
+  ),
+  'part-ended': info(
+    '6.2.2',
+    'A playlist that has ended needs no parts',
+    vod(
+      '#EXT-X-PART-INF:PART-TARGET=0.5',
+      aPart(',INDEPENDENT=YES', '6').replace('=6', '=0.5'),
+      '#EXTINF:0.5,',
+      'a.ts',
+    ),
+    vod(),
+  ),
+  'part-target-long': must(
+    '4.4.3.7',
+    'The part target duration is below the target duration',
+    lowLatency([aPart('', '7')], { partInf: '7', control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=21' }),
+    lowLatency([aPart()]),
+  ),
+  'hold-back': must(
+    '4.4.3.8',
+    'HOLD-BACK is at least three target durations',
+    control('HOLD-BACK=17'),
+    control('HOLD-BACK=18'),
+  ),
+  'part-hold-back-missing': must(
+    '4.4.3.8',
+    'A playlist with EXT-X-PART-INF has PART-HOLD-BACK',
+    lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES' }),
+    lowLatency([aPart()]),
+  ),
+  'part-hold-back': must(
+    '4.4.3.8',
+    'PART-HOLD-BACK is at least two part target durations',
+    lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=0.9' }),
+    lowLatency([aPart()]),
+  ),
+  'part-hold-back-short': should(
+    '4.4.3.8',
+    'PART-HOLD-BACK is at least three part target durations',
+    lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.2' }),
+    lowLatency([aPart()]),
+  ),
+  'skip-until': must(
+    '4.4.3.8',
+    'CAN-SKIP-UNTIL is at least six target durations',
+    control('CAN-SKIP-UNTIL=35'),
+    control('CAN-SKIP-UNTIL=36'),
+  ),
+  'skip-dateranges': must(
+    '4.4.3.8',
+    'CAN-SKIP-DATERANGES needs CAN-SKIP-UNTIL',
+    control('CAN-SKIP-DATERANGES=YES'),
+    control('CAN-SKIP-DATERANGES=YES,CAN-SKIP-UNTIL=36'),
+  ),
+  'block-reload': must(
+    'B.1',
+    'A server of low-latency playlists can block a reload',
+    lowLatency([aPart()], { control: 'PART-HOLD-BACK=1.5' }),
+    lowLatency([aPart()]),
+  ),
+  'delta-unsupported': should(
+    'B.1',
+    'A server of low-latency playlists offers delta updates',
+    lowLatency([aPart()], { control: 'CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5' }),
+    lowLatency([aPart()]),
+  ),
+  'low-latency-date': should(
+    'B.1',
+    'A low-latency playlist has EXT-X-PROGRAM-DATE-TIME',
+    lowLatency([aPart()]).replace(/#EXT-X-PROGRAM.*\n/, ''),
+    lowLatency([aPart()]),
+  ),
+  'preload-hint-missing': should(
+    'B.1',
+    'A live low-latency playlist announces its next part',
+    lowLatency([aPart()], { hint: false }),
+    lowLatency([aPart()]),
+  ),
+  'preload-hint-double': must(
+    '4.4.5.3',
+    'There is one hint of each type',
+    lowLatency([aPart(), '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="b.mp4"']),
+    lowLatency([aPart(), '#EXT-X-PRELOAD-HINT:TYPE=MAP,URI="b.mp4"']),
+  ),
+  'preload-hint-ended': must(
+    '4.4.5.3',
+    'A playlist that has ended announces nothing',
+    vod('#EXT-X-PRELOAD-HINT:TYPE=PART,URI="b.mp4"'),
+    vod(),
+  ),
+  'report-uri': must(
+    '4.4.5.4',
+    'The address of a rendition report is relative to the playlist',
+    lowLatency([aPart(), '#EXT-X-RENDITION-REPORT:URI="https://a/b.m3u8",LAST-MSN=1']),
+    lowLatency([aPart(), '#EXT-X-RENDITION-REPORT:URI="../b.m3u8",LAST-MSN=1']),
+  ),
+  'skip-unasked': must(
+    '4.4.5.2',
+    'EXT-X-SKIP is in answers to clients that ask for it',
+    lowLatency(['#EXT-X-SKIP:SKIPPED-SEGMENTS=3', aPart()]),
+    lowLatency([aPart()]),
+  ),
 } satisfies Record<string, Rule>;
 
 /** Figures are printed with as many decimals as there is room for. */
@@ -41,12 +169,15 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
   if (server !== undefined) {
     const holdBack = number(server, 'HOLD-BACK');
     const skip = number(server, 'CAN-SKIP-UNTIL');
-    if (holdBack !== undefined && holdBack < 3 * targetDuration) note('hold-back', server.line, `${holdBack} s of ${3 * targetDuration} s`);
-    if (skip !== undefined && skip < 6 * targetDuration) note('skip-until', server.line, `${skip} s of ${6 * targetDuration} s`);
+    if (holdBack !== undefined && holdBack < 3 * targetDuration)
+      note('hold-back', server.line, `${holdBack} s of ${3 * targetDuration} s`);
+    if (skip !== undefined && skip < 6 * targetDuration)
+      note('skip-until', server.line, `${skip} s of ${6 * targetDuration} s`);
     if (skip === undefined && server.attributes.has('CAN-SKIP-DATERANGES')) note('skip-dateranges', server.line);
   }
   if (has(playlist, 'EXT-X-SKIP')) note('skip-unasked', lineOf(playlist, 'EXT-X-SKIP'));
-  for (const report of tagsOf(playlist, 'EXT-X-RENDITION-REPORT')) if (/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(text(report, 'URI') ?? '')) note('report-uri', report.line);
+  for (const report of tagsOf(playlist, 'EXT-X-RENDITION-REPORT'))
+    if (/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(text(report, 'URI') ?? '')) note('report-uri', report.line);
   const hints = tagsOf(playlist, 'EXT-X-PRELOAD-HINT');
   const types = new Set<string | undefined>();
   for (const hint of hints) {
@@ -61,12 +192,20 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
   if (hasParts && !has(playlist, 'EXT-X-PART-INF')) note('part-inf-missing', lineOf(playlist, 'EXT-X-PART'));
   if (partTarget === undefined) return;
   const where = lineOf(playlist, 'EXT-X-PART-INF');
-  if (targetDuration > 0 && partTarget > targetDuration) note('part-target-long', where, `${partTarget} s of ${targetDuration} s`);
+  if (targetDuration > 0 && partTarget > targetDuration)
+    note('part-target-long', where, `${partTarget} s of ${targetDuration} s`);
   const partHoldBack = server && number(server, 'PART-HOLD-BACK');
   if (partHoldBack === undefined) note('part-hold-back-missing', server?.line ?? where);
-  else if (partHoldBack < 2 * partTarget) note('part-hold-back', server?.line ?? where, `${partHoldBack} s of ${2 * partTarget} s`);
-  else if (partHoldBack < 3 * partTarget) note('part-hold-back-short', server?.line ?? where, `${partHoldBack} s of ${Number((3 * partTarget).toFixed(3))} s`);
-  for (const { parts, duration, infLine } of playlist.segments) if (parts.length > 0) judgeParts(parts, partTarget, playlist, note, { duration, line: infLine });
+  else if (partHoldBack < 2 * partTarget)
+    note('part-hold-back', server?.line ?? where, `${partHoldBack} s of ${2 * partTarget} s`);
+  else if (partHoldBack < 3 * partTarget)
+    note(
+      'part-hold-back-short',
+      server?.line ?? where,
+      `${partHoldBack} s of ${Number((3 * partTarget).toFixed(3))} s`,
+    );
+  for (const { parts, duration, infLine } of playlist.segments)
+    if (parts.length > 0) judgeParts(parts, partTarget, playlist, note, { duration, line: infLine });
   judgeParts(playlist.openParts, partTarget, playlist, note);
   if (!isLive(playlist)) {
     if (hasParts) note('part-ended', lineOf(playlist, 'EXT-X-PART'));
@@ -74,7 +213,8 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
   }
   if (!hasParts) return;
   if (server === undefined || text(server, 'CAN-BLOCK-RELOAD') !== 'YES') note('block-reload', server?.line ?? where);
-  if (server === undefined || !server.attributes.has('CAN-SKIP-UNTIL')) note('delta-unsupported', server?.line ?? where);
+  if (server === undefined || !server.attributes.has('CAN-SKIP-UNTIL'))
+    note('delta-unsupported', server?.line ?? where);
   if (!has(playlist, 'EXT-X-PROGRAM-DATE-TIME')) note('low-latency-date', where);
   if (!hints.some((hint) => text(hint, 'TYPE') === 'PART')) note('preload-hint-missing', playlist.lines);
   let after = playlist.openParts.reduce((sum, { duration }) => sum + duration, 0);
@@ -88,16 +228,25 @@ export function judgeLowLatency(playlist: Playlist, note: Note): void {
   }
 }
 
-function judgeParts(parts: readonly Part[], target: number, playlist: Playlist, note: Note, segment?: { duration: number; line: number }): void {
+function judgeParts(
+  parts: readonly Part[],
+  target: number,
+  playlist: Playlist,
+  note: Note,
+  segment?: { duration: number; line: number },
+): void {
   let sum = 0;
   for (const [index, part] of parts.entries()) {
     sum += part.duration;
     judgeAddress(part.uri, playlist.base, part.line, note);
     if (part.duration > target + NEAR) note('part-long', part.line, `${part.duration} s of ${target} s`);
     // The last one of a segment that is not complete may be its last.
-    else if (!part.gap && index < parts.length - 1 && part.duration < 0.85 * target - NEAR) note('part-short', part.line, `${part.duration} s of ${target} s`);
+    else if (!part.gap && index < parts.length - 1 && part.duration < 0.85 * target - NEAR)
+      note('part-short', part.line, `${part.duration} s of ${target} s`);
   }
   if (segment === undefined) return;
-  if (Math.abs(sum - segment.duration) > Math.max(0.1, parts.length * NEAR)) note('part-sum', segment.line, `${Number(sum.toFixed(3))} s of ${segment.duration} s`);
-  if (has(playlist, 'EXT-X-INDEPENDENT-SEGMENTS') && !parts.some(({ independent }) => independent)) note('part-independent', parts[0]?.line ?? segment.line);
+  if (Math.abs(sum - segment.duration) > Math.max(0.1, parts.length * NEAR))
+    note('part-sum', segment.line, `${Number(sum.toFixed(3))} s of ${segment.duration} s`);
+  if (has(playlist, 'EXT-X-INDEPENDENT-SEGMENTS') && !parts.some(({ independent }) => independent))
+    note('part-independent', parts[0]?.line ?? segment.line);
 }

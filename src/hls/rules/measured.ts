@@ -1,4 +1,7 @@
-/** What segments show when they are fetched and measured, against what playlists say of them. Broken in the tests by real segments. */
+/**
+ * What segments show when they are fetched and measured, against what playlists say of them. Broken in the tests by
+ * real segments.
+ */
 import { info, must, should, type Rule } from '../rule.ts';
 
 export const MEASURED_RULES = {
@@ -9,12 +12,15 @@ export const MEASURED_RULES = {
   'init-format': must('3.1.2', 'An init section of fragmented MP4 has its moov box, and no media'),
   'key-unreadable': must('4.4.4.4', 'A key can be fetched'),
   'key-length': must('4.4.4.4', 'A key of AES-128 is of 16 bytes'),
-  'decryption': must('4.4.4.4', 'A segment decrypts with its key and initialization vector'),
+  decryption: must('4.4.4.4', 'A segment decrypts with its key and initialization vector'),
   'bandwidth-exceeded': must('4.4.6.2', 'No segment has a higher bit rate than BANDWIDTH, by more than a tenth'),
   'average-exceeded': should('4.4.6.2', 'The average bit rate is not above AVERAGE-BANDWIDTH, by more than a tenth'),
   'bandwidth-unused': info('multivariant playlists', 'BANDWIDTH is near the highest bit rate: players choose by it'),
   'duration-measured': should('4.4.4.1', 'A segment lasts as long as its EXTINF says'),
-  'duration-over-target': must('4.4.3.1', 'No segment, as measured, is longer than the target duration, rounded to the nearest second'),
+  'duration-over-target': must(
+    '4.4.3.1',
+    'No segment, as measured, is longer than the target duration, rounded to the nearest second',
+  ),
   'codecs-measured': must('4.4.6.2', 'CODECS names the formats of the media'),
   'codecs-profile': should('4.4.6.2', 'CODECS names the profile of the video'),
   'resolution-measured': should('4.4.6.2', 'RESOLUTION is that of the video'),
@@ -28,8 +34,11 @@ export const MEASURED_RULES = {
   'webvtt-map': should('3.1.4', 'A segment of WebVTT that goes with MPEG-2 transport streams has X-TIMESTAMP-MAP'),
   'audio-timestamp': must('3.1.3', 'A segment of packed audio begins with an ID3 tag that holds its timestamp'),
   'hevc-measured': should('video encoding', 'HEVC is in fragmented MP4'),
-  'interlaced': should('video encoding', 'Video is not interlaced'),
-  'encryption-unmeasured': info('4.4.4.4', 'Segments are encrypted so that only a player with rights can read them: they were fetched, not measured'),
+  interlaced: should('video encoding', 'Video is not interlaced'),
+  'encryption-unmeasured': info(
+    '4.4.4.4',
+    'Segments are encrypted so that only a player with rights can read them: they were fetched, not measured',
+  ),
   'measuring-cut': info('6.2.1', 'Measuring ended early: at its limit of bytes, segments or time'),
   'measuring-impossible': info('6.2.1', 'No segment was measured: there is no ffprobe to measure with'),
 } satisfies Record<string, Rule>;

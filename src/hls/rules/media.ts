@@ -8,45 +8,246 @@ const KEY = '#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"';
 const TWO = (...between: string[]): string => vod('#EXTINF:6,', 'a.ts', ...between, '#EXTINF:6,', 'b.ts');
 
 export const MEDIA_RULES = {
-  'targetduration-missing': must('4.4.3.1', 'A media playlist has EXT-X-TARGETDURATION', raw('#EXTM3U', '#EXTINF:6,', 'a.ts', '#EXT-X-ENDLIST'), vod()),
-  'targetduration-zero': must('4.4.3.1', 'The target duration is above 0', vod('#EXTINF:0,', 'a.ts').replace('DURATION:6', 'DURATION:0'), vod()),
+  'targetduration-missing': must(
+    '4.4.3.1',
+    'A media playlist has EXT-X-TARGETDURATION',
+    raw('#EXTM3U', '#EXTINF:6,', 'a.ts', '#EXT-X-ENDLIST'),
+    vod(),
+  ),
+  'targetduration-zero': must(
+    '4.4.3.1',
+    'The target duration is above 0',
+    vod('#EXTINF:0,', 'a.ts').replace('DURATION:6', 'DURATION:0'),
+    vod(),
+  ),
   'extinf-missing': must('4.4.4.1', 'Every segment has an EXTINF', TWO('c.ts'), TWO()),
-  'extinf-over-target': must('4.4.3.1', 'No segment is longer than the target duration, rounded to the nearest second', vod('#EXTINF:6.5,', 'a.ts'), vod('#EXTINF:6.49,', 'a.ts')),
-  'extinf-zero': should('4.4.4.1', 'A segment has a duration above 0', vod('#EXTINF:0,', 'a.ts'), vod('#EXTINF:0.04,', 'a.ts')),
-  'targetduration-loose': should('4.4.3.1', 'The target duration is that of the longest segment: players wait and buffer by it', vod('#EXTINF:2,', 'a.ts', '#EXTINF:2,', 'b.ts', '#EXTINF:2,', 'c.ts'), vod('#EXTINF:6,', 'a.ts', '#EXTINF:2,', 'b.ts', '#EXTINF:2,', 'c.ts')),
-  'targetduration-apple': info('media segmentation', 'Target durations are 6 seconds', vod('#EXTINF:10,', 'a.ts').replace('DURATION:6', 'DURATION:10'), vod()),
-  'segments-none': should('4.1', 'A media playlist has segments', raw('#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXT-X-ENDLIST'), vod()),
-  'vod-endlist': should('4.4.3.5', 'A playlist of the type VOD ends with EXT-X-ENDLIST', vod().replace('#EXT-X-ENDLIST\n', ''), vod()),
-  'endlist-early': should('4.4.3.4', 'EXT-X-ENDLIST stands at the end', vod('#EXTINF:6,', 'a.ts').replace('#EXTINF:6,', '#EXT-X-ENDLIST\n#EXTINF:6,').replace(/#EXT-X-ENDLIST\n$/, ''), vod()),
-  'allow-cache': info('8', 'EXT-X-ALLOW-CACHE was removed in version 7 of the protocol', vod('#EXT-X-ALLOW-CACHE:YES'), vod()),
-  'start-outside': should('4.4.2.2', 'EXT-X-START lies within the playlist', vod('#EXT-X-START:TIME-OFFSET=100'), vod('#EXT-X-START:TIME-OFFSET=2')),
-  'start-live-edge': should('4.4.2.2', 'EXT-X-START of a live playlist is not within three target durations of its end', live('#EXT-X-START:TIME-OFFSET=-6'), live('#EXT-X-START:TIME-OFFSET=-20')),
+  'extinf-over-target': must(
+    '4.4.3.1',
+    'No segment is longer than the target duration, rounded to the nearest second',
+    vod('#EXTINF:6.5,', 'a.ts'),
+    vod('#EXTINF:6.49,', 'a.ts'),
+  ),
+  'extinf-zero': should(
+    '4.4.4.1',
+    'A segment has a duration above 0',
+    vod('#EXTINF:0,', 'a.ts'),
+    vod('#EXTINF:0.04,', 'a.ts'),
+  ),
+  'targetduration-loose': should(
+    '4.4.3.1',
+    'The target duration is that of the longest segment: players wait and buffer by it',
+    vod('#EXTINF:2,', 'a.ts', '#EXTINF:2,', 'b.ts', '#EXTINF:2,', 'c.ts'),
+    vod('#EXTINF:6,', 'a.ts', '#EXTINF:2,', 'b.ts', '#EXTINF:2,', 'c.ts'),
+  ),
+  'targetduration-apple': info(
+    'media segmentation',
+    'Target durations are 6 seconds',
+    vod('#EXTINF:10,', 'a.ts').replace('DURATION:6', 'DURATION:10'),
+    vod(),
+  ),
+  'segments-none': should(
+    '4.1',
+    'A media playlist has segments',
+    raw('#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXT-X-ENDLIST'),
+    vod(),
+  ),
+  'vod-endlist': should(
+    '4.4.3.5',
+    'A playlist of the type VOD ends with EXT-X-ENDLIST',
+    vod().replace('#EXT-X-ENDLIST\n', ''),
+    vod(),
+  ),
+  'endlist-early': should(
+    '4.4.3.4',
+    'EXT-X-ENDLIST stands at the end',
+    vod('#EXTINF:6,', 'a.ts')
+      .replace('#EXTINF:6,', '#EXT-X-ENDLIST\n#EXTINF:6,')
+      .replace(/#EXT-X-ENDLIST\n$/, ''),
+    vod(),
+  ),
+  'allow-cache': info(
+    '8',
+    'EXT-X-ALLOW-CACHE was removed in version 7 of the protocol',
+    vod('#EXT-X-ALLOW-CACHE:YES'),
+    vod(),
+  ),
+  'start-outside': should(
+    '4.4.2.2',
+    'EXT-X-START lies within the playlist',
+    vod('#EXT-X-START:TIME-OFFSET=100'),
+    vod('#EXT-X-START:TIME-OFFSET=2'),
+  ),
+  'start-live-edge': should(
+    '4.4.2.2',
+    'EXT-X-START of a live playlist is not within three target durations of its end',
+    live('#EXT-X-START:TIME-OFFSET=-6'),
+    live('#EXT-X-START:TIME-OFFSET=-20'),
+  ),
   'live-short': should('6.2.2', 'A live playlist holds at least three target durations', window_(1, 2), window_(1, 3)),
   'live-sequence': info('6.2.2', 'A live playlist that drops segments needs EXT-X-MEDIA-SEQUENCE', live(), window_(1)),
-  'discontinuity-sequence': info('6.2.2', 'A live playlist with discontinuities that drops segments needs EXT-X-DISCONTINUITY-SEQUENCE', window_(7, 4, ['#EXT-X-DISCONTINUITY']), window_(7, 4, ['#EXT-X-DISCONTINUITY-SEQUENCE:1', '#EXT-X-DISCONTINUITY'])),
-  'segment-repeated': info('4.1', 'The same resource, or the same range of it, stands twice in a row', TWO('#EXTINF:6,', 'a.ts'), TWO()),
-  'byterange-empty': must('4.4.4.2', 'A byte range is not empty', vod('#EXTINF:6,', '#EXT-X-BYTERANGE:0@0', 'a.ts'), vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1@0', 'a.ts')),
-  'byterange-overlap': should('4.4.4.2', 'The byte ranges of segments do not overlap', vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@500', 'a.ts'), vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@1000', 'a.ts')),
+  'discontinuity-sequence': info(
+    '6.2.2',
+    'A live playlist with discontinuities that drops segments needs EXT-X-DISCONTINUITY-SEQUENCE',
+    window_(7, 4, ['#EXT-X-DISCONTINUITY']),
+    window_(7, 4, ['#EXT-X-DISCONTINUITY-SEQUENCE:1', '#EXT-X-DISCONTINUITY']),
+  ),
+  'segment-repeated': info(
+    '4.1',
+    'The same resource, or the same range of it, stands twice in a row',
+    TWO('#EXTINF:6,', 'a.ts'),
+    TWO(),
+  ),
+  'byterange-empty': must(
+    '4.4.4.2',
+    'A byte range is not empty',
+    vod('#EXTINF:6,', '#EXT-X-BYTERANGE:0@0', 'a.ts'),
+    vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1@0', 'a.ts'),
+  ),
+  'byterange-overlap': should(
+    '4.4.4.2',
+    'The byte ranges of segments do not overlap',
+    vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@500', 'a.ts'),
+    vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@1000', 'a.ts'),
+  ),
   'key-uri': must('4.4.4.4', 'A key has its address', vod('#EXT-X-KEY:METHOD=AES-128'), vod(KEY)),
-  'key-none': must('4.4.4.4', 'A key of the method NONE has no other attributes', vod('#EXT-X-KEY:METHOD=NONE,URI="https://k/1"'), vod('#EXT-X-KEY:METHOD=NONE')),
-  'key-iv': must('4.4.4.4', 'An initialization vector is of 128 bits', vod(`${KEY},IV=0x1234`), vod(`${KEY},IV=0x00000000000000000000000000000001`)),
-  'key-formatversions': must('4.4.4.4', 'KEYFORMATVERSIONS is whole numbers with slashes between', vod(`${KEY},KEYFORMATVERSIONS="1,2"`), vod(`${KEY},KEYFORMATVERSIONS="1/2"`)),
-  'key-format-aes128': must('4.4.4.4', 'The key of AES-128 is given as it is: its KEYFORMAT is identity', vod(`${KEY},KEYFORMAT="com.apple.streamingkeydelivery"`), vod(`${KEY},KEYFORMAT="identity"`)),
-  'key-iv-reused': should('4.4.4.4', 'One key with one fixed initialization vector is for one segment: used again it tells what segments have in common', vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'), vod(KEY, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
-  'key-unused': info('4.4.4.4', 'A key holds for a segment that follows it', vod('#EXTINF:6,', 'a.ts', KEY), vod(KEY, '#EXTINF:6,', 'a.ts')),
-  'key-clear': should('4.4.4.4', 'Keys are fetched over HTTPS', vod('#EXT-X-KEY:METHOD=AES-128,URI="http://k/1"'), vod(KEY)),
-  'map-missing': must('3.1.2', 'A fragmented MP4 segment has its init section in EXT-X-MAP', vod('#EXTINF:6,', 'a.m4s'), vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s')),
-  'map-iv': must('4.4.4.5', 'An init section that is encrypted with AES-128 has its initialization vector written', vod(KEY, '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'), vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s')),
-  'map-unused': info('4.4.4.5', 'An init section holds for a segment that follows it', vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s', '#EXT-X-MAP:URI="other.mp4"'), vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s')),
-  'date-backwards': must('4.4.4.6', 'Dates go forward from one segment to the next', vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:10Z', '#EXTINF:6,', 'a.ts', '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z', '#EXTINF:6,', 'b.ts'), vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z', '#EXTINF:6,', 'a.ts', '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:06Z', '#EXTINF:6,', 'b.ts')),
-  'date-drift': should('4.4.4.6', 'Dates agree with the durations between them, but for discontinuities', vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z', '#EXTINF:6,', 'a.ts', '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:09Z', '#EXTINF:6,', 'b.ts'), vod('#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z', '#EXTINF:6,', 'a.ts', '#EXT-X-DISCONTINUITY', '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:09Z', '#EXTINF:6,', 'b.ts')),
-  'bitrate-zero': should('4.4.4.8', 'EXT-X-BITRATE is above 0', vod('#EXT-X-BITRATE:0', '#EXTINF:6,', 'a.ts'), vod('#EXT-X-BITRATE:800', '#EXTINF:6,', 'a.ts')),
-  'gap-present': info('4.4.4.7', 'Segments are marked as gaps: players look for them in other variants', vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'), TWO()),
+  'key-none': must(
+    '4.4.4.4',
+    'A key of the method NONE has no other attributes',
+    vod('#EXT-X-KEY:METHOD=NONE,URI="https://k/1"'),
+    vod('#EXT-X-KEY:METHOD=NONE'),
+  ),
+  'key-iv': must(
+    '4.4.4.4',
+    'An initialization vector is of 128 bits',
+    vod(`${KEY},IV=0x1234`),
+    vod(`${KEY},IV=0x00000000000000000000000000000001`),
+  ),
+  'key-formatversions': must(
+    '4.4.4.4',
+    'KEYFORMATVERSIONS is whole numbers with slashes between',
+    vod(`${KEY},KEYFORMATVERSIONS="1,2"`),
+    vod(`${KEY},KEYFORMATVERSIONS="1/2"`),
+  ),
+  'key-format-aes128': must(
+    '4.4.4.4',
+    'The key of AES-128 is given as it is: its KEYFORMAT is identity',
+    vod(`${KEY},KEYFORMAT="com.apple.streamingkeydelivery"`),
+    vod(`${KEY},KEYFORMAT="identity"`),
+  ),
+  'key-iv-reused': should(
+    '4.4.4.4',
+    'One key with one fixed initialization vector is for one segment: used again it tells what segments have in common',
+    vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
+    vod(KEY, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
+  ),
+  'key-unused': info(
+    '4.4.4.4',
+    'A key holds for a segment that follows it',
+    vod('#EXTINF:6,', 'a.ts', KEY),
+    vod(KEY, '#EXTINF:6,', 'a.ts'),
+  ),
+  'key-clear': should(
+    '4.4.4.4',
+    'Keys are fetched over HTTPS',
+    vod('#EXT-X-KEY:METHOD=AES-128,URI="http://k/1"'),
+    vod(KEY),
+  ),
+  'map-missing': must(
+    '3.1.2',
+    'A fragmented MP4 segment has its init section in EXT-X-MAP',
+    vod('#EXTINF:6,', 'a.m4s'),
+    vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
+  ),
+  'map-iv': must(
+    '4.4.4.5',
+    'An init section that is encrypted with AES-128 has its initialization vector written',
+    vod(KEY, '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
+    vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
+  ),
+  'map-unused': info(
+    '4.4.4.5',
+    'An init section holds for a segment that follows it',
+    vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s', '#EXT-X-MAP:URI="other.mp4"'),
+    vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
+  ),
+  'date-backwards': must(
+    '4.4.4.6',
+    'Dates go forward from one segment to the next',
+    vod(
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:10Z',
+      '#EXTINF:6,',
+      'a.ts',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z',
+      '#EXTINF:6,',
+      'b.ts',
+    ),
+    vod(
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z',
+      '#EXTINF:6,',
+      'a.ts',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:06Z',
+      '#EXTINF:6,',
+      'b.ts',
+    ),
+  ),
+  'date-drift': should(
+    '4.4.4.6',
+    'Dates agree with the durations between them, but for discontinuities',
+    vod(
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z',
+      '#EXTINF:6,',
+      'a.ts',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:09Z',
+      '#EXTINF:6,',
+      'b.ts',
+    ),
+    vod(
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z',
+      '#EXTINF:6,',
+      'a.ts',
+      '#EXT-X-DISCONTINUITY',
+      '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:09Z',
+      '#EXTINF:6,',
+      'b.ts',
+    ),
+  ),
+  'bitrate-zero': should(
+    '4.4.4.8',
+    'EXT-X-BITRATE is above 0',
+    vod('#EXT-X-BITRATE:0', '#EXTINF:6,', 'a.ts'),
+    vod('#EXT-X-BITRATE:800', '#EXTINF:6,', 'a.ts'),
+  ),
+  'gap-present': info(
+    '4.4.4.7',
+    'Segments are marked as gaps: players look for them in other variants',
+    vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
+    TWO(),
+  ),
   'gap-all': should('4.4.4.7', 'Not every segment is a gap', vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts'), TWO()),
-  'iframes-range': info('4.4.3.6', 'An I-frame playlist names each frame by its byte range, as long as segments hold more than one', vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', 'a.ts'), vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts')),
-  'uri-invalid': must('4.1', 'An address can be resolved', vod('#EXTINF:6,', 'http://'), vod('#EXTINF:6,', 'http://a.example/b.ts')),
-  'uri-scheme': must('4.1', 'An address is of a kind that players fetch', vod('#EXTINF:6,', 'file:///etc/passwd'), vod('#EXTINF:6,', 'https://a.example/a.ts')),
-  'uri-space': should('4.1', 'An address has no characters that must be escaped', vod('#EXTINF:6,', 'a b.ts'), vod('#EXTINF:6,', 'a%20b.ts')),
+  'iframes-range': info(
+    '4.4.3.6',
+    'An I-frame playlist names each frame by its byte range, as long as segments hold more than one',
+    vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', 'a.ts'),
+    vod('#EXT-X-I-FRAMES-ONLY', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts'),
+  ),
+  'uri-invalid': must(
+    '4.1',
+    'An address can be resolved',
+    vod('#EXTINF:6,', 'http://'),
+    vod('#EXTINF:6,', 'http://a.example/b.ts'),
+  ),
+  'uri-scheme': must(
+    '4.1',
+    'An address is of a kind that players fetch',
+    vod('#EXTINF:6,', 'file:///etc/passwd'),
+    vod('#EXTINF:6,', 'https://a.example/a.ts'),
+  ),
+  'uri-space': should(
+    '4.1',
+    'An address has no characters that must be escaped',
+    vod('#EXTINF:6,', 'a b.ts'),
+    vod('#EXTINF:6,', 'a%20b.ts'),
+  ),
 } satisfies Record<string, Rule>;
 
 /** Dates are often rounded, and encoders' clocks wander: under this they agree. */
@@ -59,12 +260,19 @@ export function judgeMedia(playlist: Playlist, note: Note): void {
   if (targetDuration === undefined) {
     if (!has(playlist, 'EXT-X-TARGETDURATION')) note('targetduration-missing', 1);
   } else judgeTarget(playlist, targetDuration, note);
-  if (segments.length === 0 && playlist.skipped === 0 && playlist.openParts.length === 0) note('segments-none', playlist.lines);
+  if (segments.length === 0 && playlist.skipped === 0 && playlist.openParts.length === 0)
+    note('segments-none', playlist.lines);
   if (playlist.type === 'VOD' && !playlist.ended && playlist.whole) note('vod-endlist', playlist.lines);
-  if (playlist.ended && (segments.at(-1)?.line ?? 0) > lineOf(playlist, 'EXT-X-ENDLIST')) note('endlist-early', lineOf(playlist, 'EXT-X-ENDLIST'));
+  if (playlist.ended && (segments.at(-1)?.line ?? 0) > lineOf(playlist, 'EXT-X-ENDLIST'))
+    note('endlist-early', lineOf(playlist, 'EXT-X-ENDLIST'));
   if (has(playlist, 'EXT-X-ALLOW-CACHE')) note('allow-cache', lineOf(playlist, 'EXT-X-ALLOW-CACHE'));
   if (segments.length > 0 && segments.every(({ gap }) => gap)) note('gap-all', segments[0]?.line ?? 1);
-  else if (has(playlist, 'EXT-X-GAP')) note('gap-present', lineOf(playlist, 'EXT-X-GAP'), `${playlist.counts.get('EXT-X-GAP')?.count} of ${segments.length}`);
+  else if (has(playlist, 'EXT-X-GAP'))
+    note(
+      'gap-present',
+      lineOf(playlist, 'EXT-X-GAP'),
+      `${playlist.counts.get('EXT-X-GAP')?.count} of ${segments.length}`,
+    );
   if (playlist.iframesOnly) {
     const whole = segments.find(({ range }) => range === undefined);
     if (whole !== undefined) note('iframes-range', whole.line);
@@ -85,11 +293,25 @@ function judgeTarget({ segments, ...playlist }: Playlist, target: number, note: 
   let longest = 0;
   for (const segment of segments) {
     if (segment.duration > longest) longest = segment.duration;
-    if (!playlist.iframesOnly && roundedTo(segment.duration) > target && target > 0) note('extinf-over-target', segment.infLine, `${segment.duration} s, and the target is ${target} s`);
+    if (!playlist.iframesOnly && roundedTo(segment.duration) > target && target > 0)
+      note('extinf-over-target', segment.infLine, `${segment.duration} s, and the target is ${target} s`);
   }
   // A recording's target is known; a live one may have longer segments to come.
-  if (playlist.ended && !playlist.iframesOnly && segments.length >= 3 && target > roundedTo(longest) + 1 && target > longest * 1.5) note('targetduration-loose', where, `${target} s, and the longest segment is ${longest} s`);
-  if (segments.length > 0 && !playlist.iframesOnly && playlist.partTarget === undefined && (target > 10 || (target !== 6 && target > 8))) note('targetduration-apple', where, `${target} s`);
+  if (
+    playlist.ended &&
+    !playlist.iframesOnly &&
+    segments.length >= 3 &&
+    target > roundedTo(longest) + 1 &&
+    target > longest * 1.5
+  )
+    note('targetduration-loose', where, `${target} s, and the longest segment is ${longest} s`);
+  if (
+    segments.length > 0 &&
+    !playlist.iframesOnly &&
+    playlist.partTarget === undefined &&
+    (target > 10 || (target !== 6 && target > 8))
+  )
+    note('targetduration-apple', where, `${target} s`);
 }
 
 function judgeStart(playlist: Playlist, note: Note): void {
@@ -97,8 +319,14 @@ function judgeStart(playlist: Playlist, note: Note): void {
   const offset = start && number(start, 'TIME-OFFSET');
   if (start === undefined || offset === undefined) return;
   const whole = durationOf(playlist);
-  if (Math.abs(offset) > whole) note('start-outside', start.line, `${offset} s, and the playlist has ${Number(whole.toFixed(3))} s`);
-  else if (isLive(playlist) && playlist.type === undefined && (offset < 0 ? -offset : whole - offset) < 3 * (playlist.targetDuration ?? 0)) note('start-live-edge', start.line);
+  if (Math.abs(offset) > whole)
+    note('start-outside', start.line, `${offset} s, and the playlist has ${Number(whole.toFixed(3))} s`);
+  else if (
+    isLive(playlist) &&
+    playlist.type === undefined &&
+    (offset < 0 ? -offset : whole - offset) < 3 * (playlist.targetDuration ?? 0)
+  )
+    note('start-live-edge', start.line);
 }
 
 function judgeKeys(playlist: Playlist, note: Note): void {
@@ -108,12 +336,15 @@ function judgeKeys(playlist: Playlist, note: Note): void {
     for (const key of keys) {
       if (seen.has(key)) continue;
       seen.add(key);
-      if (key.method === 'AES-128' && key.iv !== undefined && key.used > 1) note('key-iv-reused', key.tag.line, `${key.used} segments`);
+      if (key.method === 'AES-128' && key.iv !== undefined && key.used > 1)
+        note('key-iv-reused', key.tag.line, `${key.used} segments`);
     }
   }
   const used = new Set([...seen].map((key) => (key as { tag: unknown }).tag));
   const last = playlist.segments.at(-1)?.line ?? 0;
-  if (playlist.ended) for (const tag of tagsOf(playlist, 'EXT-X-KEY')) if (text(tag, 'METHOD') !== 'NONE' && tag.line > last && !used.has(tag)) note('key-unused', tag.line);
+  if (playlist.ended)
+    for (const tag of tagsOf(playlist, 'EXT-X-KEY'))
+      if (text(tag, 'METHOD') !== 'NONE' && tag.line > last && !used.has(tag)) note('key-unused', tag.line);
 }
 
 /** What holds for EXT-X-KEY and EXT-X-SESSION-KEY alike. */
@@ -128,11 +359,14 @@ export function judgeKey(tag: Playlist['tags'][number], note: Note): void {
   if (uri === undefined) note('key-uri', line);
   else if (uri.startsWith('http://')) note('key-clear', line);
   const iv = text(tag, 'IV');
-  if (iv !== undefined && /^0[xX][0-9A-Fa-f]+$/.test(iv) && iv.length !== 34) note('key-iv', line, `${(iv.length - 2) * 4} bits`);
+  if (iv !== undefined && /^0[xX][0-9A-Fa-f]+$/.test(iv) && iv.length !== 34)
+    note('key-iv', line, `${(iv.length - 2) * 4} bits`);
   const versions = text(tag, 'KEYFORMATVERSIONS');
-  if (versions !== undefined && !/^[1-9]\d*(\/[1-9]\d*)*$/.test(versions)) note('key-formatversions', line, quote(versions));
+  if (versions !== undefined && !/^[1-9]\d*(\/[1-9]\d*)*$/.test(versions))
+    note('key-formatversions', line, quote(versions));
   const format = text(tag, 'KEYFORMAT');
-  if (method === 'AES-128' && format !== undefined && format !== 'identity') note('key-format-aes128', line, quote(format));
+  if (method === 'AES-128' && format !== undefined && format !== 'identity')
+    note('key-format-aes128', line, quote(format));
 }
 
 function judgeLive(playlist: Playlist, note: Note): void {
@@ -140,9 +374,15 @@ function judgeLive(playlist: Playlist, note: Note): void {
   if (playlist.type === 'EVENT') return;
   const target = playlist.targetDuration ?? 0;
   const whole = durationOf(playlist);
-  if (playlist.skipped === 0 && playlist.mediaSequence > 0 && whole + 0.5 < 3 * target) note('live-short', playlist.lines, `${Number(whole.toFixed(3))} s, and the target duration is ${target} s`);
+  if (playlist.skipped === 0 && playlist.mediaSequence > 0 && whole + 0.5 < 3 * target)
+    note('live-short', playlist.lines, `${Number(whole.toFixed(3))} s, and the target duration is ${target} s`);
   if (!has(playlist, 'EXT-X-MEDIA-SEQUENCE')) note('live-sequence', 1);
-  if (playlist.mediaSequence > 0 && has(playlist, 'EXT-X-DISCONTINUITY') && !has(playlist, 'EXT-X-DISCONTINUITY-SEQUENCE')) note('discontinuity-sequence', lineOf(playlist, 'EXT-X-DISCONTINUITY'));
+  if (
+    playlist.mediaSequence > 0 &&
+    has(playlist, 'EXT-X-DISCONTINUITY') &&
+    !has(playlist, 'EXT-X-DISCONTINUITY-SEQUENCE')
+  )
+    note('discontinuity-sequence', lineOf(playlist, 'EXT-X-DISCONTINUITY'));
 }
 
 const FRAGMENTED = /\.(m4s|cmfv|cmfa|cmft|m4f)(?:[?#]|$)/i;
@@ -165,19 +405,22 @@ function judgeSegments({ segments, base }: Playlist, note: Note): void {
         if (!segment.gap) note('segment-repeated', line);
       } else if (range?.offset !== undefined && before.range?.offset !== undefined) {
         if (range.offset === before.range.offset) note('segment-repeated', line);
-        else if (range.offset > before.range.offset && range.offset < before.range.offset + before.range.length) note('byterange-overlap', line);
+        else if (range.offset > before.range.offset && range.offset < before.range.offset + before.range.length)
+          note('byterange-overlap', line);
       }
     }
     if (segment.map === undefined && FRAGMENTED.test(segment.uri)) note('map-missing', line);
     if (segment.map !== undefined && segment.map !== mapSeen) {
       mapSeen = segment.map;
-      if (segment.map.keys.some(({ method, iv }) => method === 'AES-128' && iv === undefined)) note('map-iv', segment.map.tag.line);
+      if (segment.map.keys.some(({ method, iv }) => method === 'AES-128' && iv === undefined))
+        note('map-iv', segment.map.tag.line);
     }
     if (date !== undefined) {
       if (dated !== undefined && before !== undefined) {
         const expected = dated + since * 1000;
         if (date <= dated && since > 0) note('date-backwards', line);
-        else if (!segment.discontinuity && Math.abs(date - expected) > DRIFT_MS) note('date-drift', line, `${((date - expected) / 1000).toFixed(3)} s off`);
+        else if (!segment.discontinuity && Math.abs(date - expected) > DRIFT_MS)
+          note('date-drift', line, `${((date - expected) / 1000).toFixed(3)} s off`);
       }
       dated = date;
       since = 0;

@@ -1,4 +1,7 @@
-/** Rules of a multivariant playlist: variants, I-frame variants, session data and keys, steering. Renditions are in renditions.ts. */
+/**
+ * Rules of a multivariant playlist: variants, I-frame variants, session data and keys, steering. Renditions are in
+ * renditions.ts.
+ */
 import { has, number, tagsOf, text, type Playlist, type Variant } from '../playlist.ts';
 import { info, must, quote, should, type Note, type Rule } from '../rule.ts';
 import { judgeAddress } from './address.ts';
@@ -9,53 +12,209 @@ import { judgeKey } from './media.ts';
 const STEERED = '#EXT-X-CONTENT-STEERING:SERVER-URI="steer.json",PATHWAY-ID="A"';
 
 export const MULTIVARIANT_RULES = {
-  'variants-none': should('4.4.6.2', 'A multivariant playlist has variants', raw('#EXTM3U', '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",URI="en.m3u8"'), aMain()),
-  'bandwidth-zero': must('4.4.6.2', 'BANDWIDTH is above 0', aMain(aVariant({ BANDWIDTH: '0', 'AVERAGE-BANDWIDTH': null })), aMain()),
-  'bandwidth-average': must('4.4.6.2', 'AVERAGE-BANDWIDTH is not above BANDWIDTH', aMain(aVariant({ 'AVERAGE-BANDWIDTH': '2000001' })), aMain()),
-  'average-missing': should('multivariant playlists', 'A variant has AVERAGE-BANDWIDTH', aMain(aVariant({ 'AVERAGE-BANDWIDTH': null })), aMain()),
+  'variants-none': should(
+    '4.4.6.2',
+    'A multivariant playlist has variants',
+    raw('#EXTM3U', '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",URI="en.m3u8"'),
+    aMain(),
+  ),
+  'bandwidth-zero': must(
+    '4.4.6.2',
+    'BANDWIDTH is above 0',
+    aMain(aVariant({ BANDWIDTH: '0', 'AVERAGE-BANDWIDTH': null })),
+    aMain(),
+  ),
+  'bandwidth-average': must(
+    '4.4.6.2',
+    'AVERAGE-BANDWIDTH is not above BANDWIDTH',
+    aMain(aVariant({ 'AVERAGE-BANDWIDTH': '2000001' })),
+    aMain(),
+  ),
+  'average-missing': should(
+    'multivariant playlists',
+    'A variant has AVERAGE-BANDWIDTH',
+    aMain(aVariant({ 'AVERAGE-BANDWIDTH': null })),
+    aMain(),
+  ),
   'codecs-missing': should('4.4.6.2', 'A variant has CODECS', aMain(aVariant({ CODECS: null })), aMain()),
-  'codecs-form': must('4.4.6.2', 'CODECS names formats as RFC 6381 writes them', aMain(aVariant({ CODECS: '"avc1.64,mp4a.40.2"' })), aMain()),
-  'codecs-old': should('4.4.6.2', 'H.264 is written with six hexadecimal digits', aMain(aVariant({ CODECS: '"avc1.77.30"' })), aMain()),
-  'resolution-missing': should('4.4.6.2', 'A variant with video has RESOLUTION', aMain(aVariant({ RESOLUTION: null })), aMain()),
-  'frame-rate-missing': should('4.4.6.2', 'A variant with video has FRAME-RATE', aMain(aVariant({ 'FRAME-RATE': null })), aMain()),
-  'frame-rate-high': should('video encoding', 'Frame rates are at most 60', aMain(aVariant({ 'FRAME-RATE': '120.000' })), aMain()),
+  'codecs-form': must(
+    '4.4.6.2',
+    'CODECS names formats as RFC 6381 writes them',
+    aMain(aVariant({ CODECS: '"avc1.64,mp4a.40.2"' })),
+    aMain(),
+  ),
+  'codecs-old': should(
+    '4.4.6.2',
+    'H.264 is written with six hexadecimal digits',
+    aMain(aVariant({ CODECS: '"avc1.77.30"' })),
+    aMain(),
+  ),
+  'resolution-missing': should(
+    '4.4.6.2',
+    'A variant with video has RESOLUTION',
+    aMain(aVariant({ RESOLUTION: null })),
+    aMain(),
+  ),
+  'frame-rate-missing': should(
+    '4.4.6.2',
+    'A variant with video has FRAME-RATE',
+    aMain(aVariant({ 'FRAME-RATE': null })),
+    aMain(),
+  ),
+  'frame-rate-high': should(
+    'video encoding',
+    'Frame rates are at most 60',
+    aMain(aVariant({ 'FRAME-RATE': '120.000' })),
+    aMain(),
+  ),
   'frame-rate-zero': must('4.4.6.2', 'FRAME-RATE is above 0', aMain(aVariant({ 'FRAME-RATE': '0' })), aMain()),
-  'independent-missing': should('multivariant playlists', 'EXT-X-INDEPENDENT-SEGMENTS in the multivariant playlist says that every segment can be decoded by itself', aMain().replace('#EXT-X-INDEPENDENT-SEGMENTS\n', ''), aMain()),
-  'video-range-missing': should('4.4.6.2', 'A variant of high dynamic range names its VIDEO-RANGE', aMain(aVariant({ CODECS: '"dvh1.05.06,mp4a.40.2"' })), aMain(aVariant({ CODECS: '"dvh1.05.06,mp4a.40.2"', 'VIDEO-RANGE': 'PQ' }))),
-  'video-range-codec': should('4.4.6.2', 'VIDEO-RANGE fits the format: H.264 carries neither HLG nor PQ to players', aMain(aVariant({ 'VIDEO-RANGE': 'PQ' })), aMain(aVariant({ 'VIDEO-RANGE': 'SDR' }))),
-  'supplemental-form': must('4.4.6.2', 'SUPPLEMENTAL-CODECS are formats, each with the brands that it keeps to', aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07"' })), aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07/db4h"' }))),
-  'video-layout-form': must('4.4.6.2', 'REQ-VIDEO-LAYOUT is CH-STEREO, CH-MONO, or a projection, with slashes between', aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"3D"' })).replace('VERSION:9', 'VERSION:12'), aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"CH-STEREO"' })).replace('VERSION:9', 'VERSION:12')),
-  'cpc-form': must('4.4.6.2', 'ALLOWED-CPC is KEYFORMAT:name/name, with commas between', aMain(aVariant({ 'ALLOWED-CPC': '"SMART-TV"' })), aMain(aVariant({ 'ALLOWED-CPC': '"com.example.drm:SMART-TV/PC"' }))),
-  'score-some': should('4.4.6.2', 'Where a variant has a SCORE, all have one', aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8')), aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000', SCORE: '2.0' }, 'b.m3u8'))),
-  'variant-repeated': should('4.4.6.2', 'Two variants differ', aMain(aVariant({}), aVariant({})), aMain(aVariant({}), aVariant({}, 'other/video.m3u8'))),
-  'variant-attributes': should('4.4.6.2', 'One playlist is offered with the same attributes each time, but for its groups', aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' })), aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' }, 'other.m3u8'))),
-  'variant-first': info('multivariant playlists', 'The first variant is played first: it is neither the lowest nor the highest of many', aMain(...[4, 1, 2, 3].map((n) => aVariant({ BANDWIDTH: `${n}000000`, 'AVERAGE-BANDWIDTH': `${n}000000` }, `${n}.m3u8`))), aMain(...[2, 1, 3, 4].map((n) => aVariant({ BANDWIDTH: `${n}000000`, 'AVERAGE-BANDWIDTH': `${n}000000` }, `${n}.m3u8`)))),
-  'ladder-gap': info('multivariant playlists', 'Bit rates of variants one above the other are at most two and a half times apart', aMain(aVariant({ BANDWIDTH: '1000000', 'AVERAGE-BANDWIDTH': '1000000' }, '1.m3u8'), aVariant({ BANDWIDTH: '4000000', 'AVERAGE-BANDWIDTH': '4000000' }, '4.m3u8')), aMain(aVariant({ BANDWIDTH: '1000000', 'AVERAGE-BANDWIDTH': '1000000' }, '1.m3u8'), aVariant({ BANDWIDTH: '2000000' }, '2.m3u8'))),
+  'independent-missing': should(
+    'multivariant playlists',
+    'EXT-X-INDEPENDENT-SEGMENTS in the multivariant playlist says that every segment can be decoded by itself',
+    aMain().replace('#EXT-X-INDEPENDENT-SEGMENTS\n', ''),
+    aMain(),
+  ),
+  'video-range-missing': should(
+    '4.4.6.2',
+    'A variant of high dynamic range names its VIDEO-RANGE',
+    aMain(aVariant({ CODECS: '"dvh1.05.06,mp4a.40.2"' })),
+    aMain(aVariant({ CODECS: '"dvh1.05.06,mp4a.40.2"', 'VIDEO-RANGE': 'PQ' })),
+  ),
+  'video-range-codec': should(
+    '4.4.6.2',
+    'VIDEO-RANGE fits the format: H.264 carries neither HLG nor PQ to players',
+    aMain(aVariant({ 'VIDEO-RANGE': 'PQ' })),
+    aMain(aVariant({ 'VIDEO-RANGE': 'SDR' })),
+  ),
+  'supplemental-form': must(
+    '4.4.6.2',
+    'SUPPLEMENTAL-CODECS are formats, each with the brands that it keeps to',
+    aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07"' })),
+    aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07/db4h"' })),
+  ),
+  'video-layout-form': must(
+    '4.4.6.2',
+    'REQ-VIDEO-LAYOUT is CH-STEREO, CH-MONO, or a projection, with slashes between',
+    aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"3D"' })).replace('VERSION:9', 'VERSION:12'),
+    aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"CH-STEREO"' })).replace('VERSION:9', 'VERSION:12'),
+  ),
+  'cpc-form': must(
+    '4.4.6.2',
+    'ALLOWED-CPC is KEYFORMAT:name/name, with commas between',
+    aMain(aVariant({ 'ALLOWED-CPC': '"SMART-TV"' })),
+    aMain(aVariant({ 'ALLOWED-CPC': '"com.example.drm:SMART-TV/PC"' })),
+  ),
+  'score-some': should(
+    '4.4.6.2',
+    'Where a variant has a SCORE, all have one',
+    aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8')),
+    aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000', SCORE: '2.0' }, 'b.m3u8')),
+  ),
+  'variant-repeated': should(
+    '4.4.6.2',
+    'Two variants differ',
+    aMain(aVariant({}), aVariant({})),
+    aMain(aVariant({}), aVariant({}, 'other/video.m3u8')),
+  ),
+  'variant-attributes': should(
+    '4.4.6.2',
+    'One playlist is offered with the same attributes each time, but for its groups',
+    aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' })),
+    aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' }, 'other.m3u8')),
+  ),
+  'variant-first': info(
+    'multivariant playlists',
+    'The first variant is played first: it is neither the lowest nor the highest of many',
+    aMain(
+      ...[4, 1, 2, 3].map((n) => aVariant({ BANDWIDTH: `${n}000000`, 'AVERAGE-BANDWIDTH': `${n}000000` }, `${n}.m3u8`)),
+    ),
+    aMain(
+      ...[2, 1, 3, 4].map((n) => aVariant({ BANDWIDTH: `${n}000000`, 'AVERAGE-BANDWIDTH': `${n}000000` }, `${n}.m3u8`)),
+    ),
+  ),
+  'ladder-gap': info(
+    'multivariant playlists',
+    'Bit rates of variants one above the other are at most two and a half times apart',
+    aMain(
+      aVariant({ BANDWIDTH: '1000000', 'AVERAGE-BANDWIDTH': '1000000' }, '1.m3u8'),
+      aVariant({ BANDWIDTH: '4000000', 'AVERAGE-BANDWIDTH': '4000000' }, '4.m3u8'),
+    ),
+    aMain(
+      aVariant({ BANDWIDTH: '1000000', 'AVERAGE-BANDWIDTH': '1000000' }, '1.m3u8'),
+      aVariant({ BANDWIDTH: '2000000' }, '2.m3u8'),
+    ),
+  ),
   'iframes-missing': should('trick play', 'Video has I-frame variants, for scrubbing', aMain(), aMain(IFRAMES)),
-  'iframes-attribute': must('4.4.6.3', 'An I-frame variant has no attributes of frame rate, audio, subtitles and captions', aMain(`${IFRAMES},FRAME-RATE=25`), aMain(IFRAMES)),
-  'session-data-value': must('4.4.6.4', 'Session data has one of VALUE and URI', aMain('#EXT-X-SESSION-DATA:DATA-ID="a"'), aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"')),
-  'session-data-repeated': must('4.4.6.4', 'Session data of one DATA-ID is there once for each language', aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"', '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2"'), aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1",LANGUAGE="en"', '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2",LANGUAGE="fr"')),
-  'session-key-repeated': must('4.4.6.5', 'No two session keys are alike', aMain(...Array<string>(2).fill('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"')), aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"', '#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"')),
-  'steering-pathway': must('4.4.6.6', 'The first pathway is that of a variant', aMain(STEERED, aVariant({ 'PATHWAY-ID': '"B"' })), aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' }))),
-  'steering-unequal': must('7.1', 'Every pathway has the same variants', aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' }, 'a/1.m3u8'), aVariant({ 'PATHWAY-ID': '"A"', BANDWIDTH: '3000000' }, 'a/2.m3u8'), aVariant({ 'PATHWAY-ID': '"B"' }, 'b/1.m3u8')),
-    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' }, 'a/1.m3u8'), aVariant({ 'PATHWAY-ID': '"B"' }, 'b/1.m3u8'))),
-  'captions-unsaid': should('multivariant playlists', 'A variant with video says which closed captions it has, or CLOSED-CAPTIONS=NONE', aMain(aVariant({ 'CLOSED-CAPTIONS': null })), aMain()),
+  'iframes-attribute': must(
+    '4.4.6.3',
+    'An I-frame variant has no attributes of frame rate, audio, subtitles and captions',
+    aMain(`${IFRAMES},FRAME-RATE=25`),
+    aMain(IFRAMES),
+  ),
+  'session-data-value': must(
+    '4.4.6.4',
+    'Session data has one of VALUE and URI',
+    aMain('#EXT-X-SESSION-DATA:DATA-ID="a"'),
+    aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"'),
+  ),
+  'session-data-repeated': must(
+    '4.4.6.4',
+    'Session data of one DATA-ID is there once for each language',
+    aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"', '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2"'),
+    aMain(
+      '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1",LANGUAGE="en"',
+      '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2",LANGUAGE="fr"',
+    ),
+  ),
+  'session-key-repeated': must(
+    '4.4.6.5',
+    'No two session keys are alike',
+    aMain(...Array<string>(2).fill('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"')),
+    aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"', '#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'),
+  ),
+  'steering-pathway': must(
+    '4.4.6.6',
+    'The first pathway is that of a variant',
+    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"B"' })),
+    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' })),
+  ),
+  'steering-unequal': must(
+    '7.1',
+    'Every pathway has the same variants',
+    aMain(
+      STEERED,
+      aVariant({ 'PATHWAY-ID': '"A"' }, 'a/1.m3u8'),
+      aVariant({ 'PATHWAY-ID': '"A"', BANDWIDTH: '3000000' }, 'a/2.m3u8'),
+      aVariant({ 'PATHWAY-ID': '"B"' }, 'b/1.m3u8'),
+    ),
+    aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' }, 'a/1.m3u8'), aVariant({ 'PATHWAY-ID': '"B"' }, 'b/1.m3u8')),
+  ),
+  'captions-unsaid': should(
+    'multivariant playlists',
+    'A variant with video says which closed captions it has, or CLOSED-CAPTIONS=NONE',
+    aMain(aVariant({ 'CLOSED-CAPTIONS': null })),
+    aMain(),
+  ),
 } satisfies Record<string, Rule>;
 
 const hasVideo = ({ tag }: Variant): boolean => {
   const codecs = words(text(tag, 'CODECS'));
-  return codecs.length > 0 ? codecs.some(isVideoCodec) : tag.attributes.has('RESOLUTION') || tag.attributes.has('VIDEO');
+  return codecs.length > 0
+    ? codecs.some(isVideoCodec)
+    : tag.attributes.has('RESOLUTION') || tag.attributes.has('VIDEO');
 };
 
 export function judgeMultivariant(playlist: Playlist, note: Note): void {
   const { variants } = playlist;
   const playable = variants.filter(({ iframes }) => !iframes);
-  for (const define of tagsOf(playlist, 'EXT-X-DEFINE')) if (define.attributes.has('IMPORT')) note('define-import-multivariant', define.line);
+  for (const define of tagsOf(playlist, 'EXT-X-DEFINE'))
+    if (define.attributes.has('IMPORT')) note('define-import-multivariant', define.line);
   if (playable.length === 0) note('variants-none', playlist.lines);
   else if (!has(playlist, 'EXT-X-INDEPENDENT-SEGMENTS')) note('independent-missing', 1);
   for (const variant of variants) judgeVariant(variant, playlist, note);
   judgeTogether(playable, note);
-  if (playable.some(hasVideo) && !variants.some(({ iframes }) => iframes)) note('iframes-missing', playable[0]?.tag.line ?? 1);
+  if (playable.some(hasVideo) && !variants.some(({ iframes }) => iframes))
+    note('iframes-missing', playable[0]?.tag.line ?? 1);
   judgeSession(playlist, note);
   const [steering] = tagsOf(playlist, 'EXT-X-CONTENT-STEERING');
   if (steering !== undefined) judgeSteering(text(steering, 'PATHWAY-ID'), steering.line, playable, note);
@@ -68,27 +227,39 @@ function judgeVariant(variant: Variant, { base }: Playlist, note: Note): void {
   const bandwidth = number(tag, 'BANDWIDTH');
   const average = number(tag, 'AVERAGE-BANDWIDTH');
   if (bandwidth === 0) note('bandwidth-zero', line);
-  else if (average !== undefined && bandwidth !== undefined && average > bandwidth) note('bandwidth-average', line, `${average} over ${bandwidth}`);
+  else if (average !== undefined && bandwidth !== undefined && average > bandwidth)
+    note('bandwidth-average', line, `${average} over ${bandwidth}`);
   if (average === undefined && !iframes) note('average-missing', line);
   const codecs = text(tag, 'CODECS');
   if (codecs === undefined) note('codecs-missing', line);
   else {
-    for (const problem of codecProblems(codecs)) note(problem.old ? 'codecs-old' : 'codecs-form', line, quote(problem.codec));
+    for (const problem of codecProblems(codecs))
+      note(problem.old ? 'codecs-old' : 'codecs-form', line, quote(problem.codec));
     const range = text(tag, 'VIDEO-RANGE');
     if (range === undefined && words(codecs).some(isHdrOnly)) note('video-range-missing', line);
-    if ((range === 'PQ' || range === 'HLG') && words(codecs).some((codec) => codec.startsWith('avc'))) note('video-range-codec', line, `${range} with ${words(codecs).find((codec) => codec.startsWith('avc'))}`);
+    if ((range === 'PQ' || range === 'HLG') && words(codecs).some((codec) => codec.startsWith('avc')))
+      note('video-range-codec', line, `${range} with ${words(codecs).find((codec) => codec.startsWith('avc'))}`);
   }
   const supplemental = text(tag, 'SUPPLEMENTAL-CODECS');
-  if (supplemental !== undefined && !words(supplemental).every((codec) => /^[\w.-]+(\/[\w.-]{1,4})+$/.test(codec))) note('supplemental-form', line, quote(supplemental));
+  if (supplemental !== undefined && !words(supplemental).every((codec) => /^[\w.-]+(\/[\w.-]{1,4})+$/.test(codec)))
+    note('supplemental-form', line, quote(supplemental));
   const layout = text(tag, 'REQ-VIDEO-LAYOUT');
-  if (layout !== undefined && !layout.split(',').every((one) => one.split('/').every((word) => /^(CH-(STEREO|MONO)|PROJ-(RECT|EQUI|HEQU|PRIM|AIV))$/.test(word)))) note('video-layout-form', line, quote(layout));
+  if (
+    layout !== undefined &&
+    !layout
+      .split(',')
+      .every((one) => one.split('/').every((word) => /^(CH-(STEREO|MONO)|PROJ-(RECT|EQUI|HEQU|PRIM|AIV))$/.test(word)))
+  )
+    note('video-layout-form', line, quote(layout));
   const cpc = text(tag, 'ALLOWED-CPC');
-  if (cpc !== undefined && !cpc.split(',').every((one) => /^[^:]+(:[^:]+)*:([A-Z0-9a-z_/-]*)$/.test(one))) note('cpc-form', line, quote(cpc));
+  if (cpc !== undefined && !cpc.split(',').every((one) => /^[^:]+(:[^:]+)*:([A-Z0-9a-z_/-]*)$/.test(one)))
+    note('cpc-form', line, quote(cpc));
   const rate = number(tag, 'FRAME-RATE');
   if (rate === 0) note('frame-rate-zero', line);
   else if (rate !== undefined && rate > 60.01) note('frame-rate-high', line, String(rate));
   if (iframes) {
-    for (const name of ['FRAME-RATE', 'AUDIO', 'SUBTITLES', 'CLOSED-CAPTIONS']) if (tag.attributes.has(name)) note('iframes-attribute', line, name);
+    for (const name of ['FRAME-RATE', 'AUDIO', 'SUBTITLES', 'CLOSED-CAPTIONS'])
+      if (tag.attributes.has(name)) note('iframes-attribute', line, name);
     return;
   }
   if (!hasVideo(variant)) return;
@@ -97,12 +268,37 @@ function judgeVariant(variant: Variant, { base }: Playlist, note: Note): void {
   if (!tag.attributes.has('CLOSED-CAPTIONS')) note('captions-unsaid', line);
 }
 
-const plainOf = ({ tag }: Variant): string => [...tag.attributes].filter(([name]) => !['AUDIO', 'SUBTITLES', 'CLOSED-CAPTIONS', 'VIDEO', 'BANDWIDTH', 'AVERAGE-BANDWIDTH', 'CODECS', 'SCORE', 'STABLE-VARIANT-ID', 'PATHWAY-ID', 'NAME'].includes(name)).map(([name, { value }]) => `${name}=${value}`).sort().join();
-const wholeOf = ({ tag }: Variant): string => [...tag.attributes].map(([name, { value }]) => `${name}=${value}`).sort().join();
+const plainOf = ({ tag }: Variant): string =>
+  [...tag.attributes]
+    .filter(
+      ([name]) =>
+        ![
+          'AUDIO',
+          'SUBTITLES',
+          'CLOSED-CAPTIONS',
+          'VIDEO',
+          'BANDWIDTH',
+          'AVERAGE-BANDWIDTH',
+          'CODECS',
+          'SCORE',
+          'STABLE-VARIANT-ID',
+          'PATHWAY-ID',
+          'NAME',
+        ].includes(name),
+    )
+    .map(([name, { value }]) => `${name}=${value}`)
+    .sort()
+    .join();
+const wholeOf = ({ tag }: Variant): string =>
+  [...tag.attributes]
+    .map(([name, { value }]) => `${name}=${value}`)
+    .sort()
+    .join();
 
 function judgeTogether(variants: readonly Variant[], note: Note): void {
   const scored = variants.filter(({ tag }) => tag.attributes.has('SCORE')).length;
-  if (scored > 0 && scored < variants.length) note('score-some', variants.find(({ tag }) => !tag.attributes.has('SCORE'))?.tag.line ?? 1);
+  if (scored > 0 && scored < variants.length)
+    note('score-some', variants.find(({ tag }) => !tag.attributes.has('SCORE'))?.tag.line ?? 1);
   const byUri = new Map<string, { whole: Set<string>; plain: string }>();
   for (const variant of variants) {
     const known = byUri.get(variant.uri);
@@ -114,15 +310,23 @@ function judgeTogether(variants: readonly Variant[], note: Note): void {
     }
   }
   const video = variants.filter(hasVideo);
-  const rates = [...new Set(video.map(({ tag }) => number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH') ?? 0))].sort((a, b) => a - b);
+  const rates = [
+    ...new Set(video.map(({ tag }) => number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH') ?? 0)),
+  ].sort((a, b) => a - b);
   const first = video[0];
   if (first !== undefined && rates.length >= 4) {
     const rate = number(first.tag, 'AVERAGE-BANDWIDTH') ?? number(first.tag, 'BANDWIDTH') ?? 0;
-    if (rate === rates[0] || rate === rates.at(-1)) note('variant-first', first.tag.line, rate === rates[0] ? 'the lowest' : 'the highest');
+    if (rate === rates[0] || rate === rates.at(-1))
+      note('variant-first', first.tag.line, rate === rates[0] ? 'the lowest' : 'the highest');
   }
   for (const [index, rate] of rates.entries()) {
     const lower = rates[index - 1] ?? 0;
-    if (lower > 0 && rate > 2.5 * lower) note('ladder-gap', video.find(({ tag }) => (number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH')) === rate)?.tag.line ?? 1, `${rate} over ${lower}`);
+    if (lower > 0 && rate > 2.5 * lower)
+      note(
+        'ladder-gap',
+        video.find(({ tag }) => (number(tag, 'AVERAGE-BANDWIDTH') ?? number(tag, 'BANDWIDTH')) === rate)?.tag.line ?? 1,
+        `${rate} over ${lower}`,
+      );
   }
 }
 
@@ -138,7 +342,9 @@ function judgeSession(playlist: Playlist, note: Note): void {
   const keys = new Set<string>();
   for (const tag of tagsOf(playlist, 'EXT-X-SESSION-KEY')) {
     judgeKey(tag, note);
-    const key = ['METHOD', 'URI', 'IV', 'KEYFORMAT', 'KEYFORMATVERSIONS'].map((name) => text(tag, name) ?? '').join('\n');
+    const key = ['METHOD', 'URI', 'IV', 'KEYFORMAT', 'KEYFORMATVERSIONS']
+      .map((name) => text(tag, name) ?? '')
+      .join('\n');
     if (keys.has(key)) note('session-key-repeated', tag.line);
     keys.add(key);
   }
@@ -155,5 +361,11 @@ function judgeSteering(first: string | undefined, line: number, variants: readon
   if (first !== undefined && !pathways.has(first)) note('steering-pathway', line, quote(first));
   const [[, model] = ['', []], ...others] = pathways;
   const wanted = [...model].sort().join('\n');
-  for (const [id, list] of others) if ([...list].sort().join('\n') !== wanted) note('steering-unequal', line, `${quote(id)} has ${list.length} variants, the first has ${model.length}${list.length === model.length ? ' others' : ''}`);
+  for (const [id, list] of others)
+    if ([...list].sort().join('\n') !== wanted)
+      note(
+        'steering-unequal',
+        line,
+        `${quote(id)} has ${list.length} variants, the first has ${model.length}${list.length === model.length ? ' others' : ''}`,
+      );
 }

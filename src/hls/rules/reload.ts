@@ -9,38 +9,104 @@ const BREAK = ['#EXT-X-DISCONTINUITY'];
 
 export const RELOAD_RULES = {
   'reload-unreadable': must('6.2.2', 'A live playlist stays readable', undefined, GOOD),
-  'reload-sequence-back': must('6.2.2', 'The media sequence number never goes back', reload(window_(5), window_(3)), GOOD),
-  'reload-segment-changed': must('6.2.1', 'The address of a segment never changes', reload(window_(1), window_(2).replace('3.ts', 'other.ts')), GOOD),
-  'reload-duration-changed': must('6.2.1', 'The duration of a segment never changes', reload(window_(1), window_(2).replace('#EXTINF:6,\n3.ts', '#EXTINF:5,\n3.ts')), GOOD),
-  'reload-removed': must('6.2.2', 'Segments are only removed from the beginning, and the media sequence number counts them', reload(window_(1), window_(1, 3)), GOOD),
-  'reload-target': must('6.2.1', 'The target duration never changes', reload(window_(1), window_(2).replace('DURATION:6', 'DURATION:7')), GOOD),
-  'reload-type': must('6.2.1', 'EXT-X-PLAYLIST-TYPE never changes', reload(live('#EXT-X-PLAYLIST-TYPE:EVENT'), live()), GOOD),
-  'reload-event': must('4.4.3.5', 'A playlist of the type EVENT only grows', reload(live('#EXT-X-PLAYLIST-TYPE:EVENT'), window_(2, 5, ['#EXT-X-PLAYLIST-TYPE:EVENT'])), reload(window_(1, 5, ['#EXT-X-PLAYLIST-TYPE:EVENT']), window_(1, 6, ['#EXT-X-PLAYLIST-TYPE:EVENT']))),
-  'reload-discontinuity': must('6.2.2', 'The discontinuity sequence number counts the discontinuities that were removed', reload(window_(1, 5, BREAK), window_(2, 5)), reload(window_(1, 5, BREAK), window_(2, 5, ['#EXT-X-DISCONTINUITY-SEQUENCE:1']))),
-  'reload-version': should('4.4.1.2', 'EXT-X-VERSION stays the same', reload(window_(1), window_(2).replace('VERSION:9', 'VERSION:7')), GOOD),
+  'reload-sequence-back': must(
+    '6.2.2',
+    'The media sequence number never goes back',
+    reload(window_(5), window_(3)),
+    GOOD,
+  ),
+  'reload-segment-changed': must(
+    '6.2.1',
+    'The address of a segment never changes',
+    reload(window_(1), window_(2).replace('3.ts', 'other.ts')),
+    GOOD,
+  ),
+  'reload-duration-changed': must(
+    '6.2.1',
+    'The duration of a segment never changes',
+    reload(window_(1), window_(2).replace('#EXTINF:6,\n3.ts', '#EXTINF:5,\n3.ts')),
+    GOOD,
+  ),
+  'reload-removed': must(
+    '6.2.2',
+    'Segments are only removed from the beginning, and the media sequence number counts them',
+    reload(window_(1), window_(1, 3)),
+    GOOD,
+  ),
+  'reload-target': must(
+    '6.2.1',
+    'The target duration never changes',
+    reload(window_(1), window_(2).replace('DURATION:6', 'DURATION:7')),
+    GOOD,
+  ),
+  'reload-type': must(
+    '6.2.1',
+    'EXT-X-PLAYLIST-TYPE never changes',
+    reload(live('#EXT-X-PLAYLIST-TYPE:EVENT'), live()),
+    GOOD,
+  ),
+  'reload-event': must(
+    '4.4.3.5',
+    'A playlist of the type EVENT only grows',
+    reload(live('#EXT-X-PLAYLIST-TYPE:EVENT'), window_(2, 5, ['#EXT-X-PLAYLIST-TYPE:EVENT'])),
+    reload(window_(1, 5, ['#EXT-X-PLAYLIST-TYPE:EVENT']), window_(1, 6, ['#EXT-X-PLAYLIST-TYPE:EVENT'])),
+  ),
+  'reload-discontinuity': must(
+    '6.2.2',
+    'The discontinuity sequence number counts the discontinuities that were removed',
+    reload(window_(1, 5, BREAK), window_(2, 5)),
+    reload(window_(1, 5, BREAK), window_(2, 5, ['#EXT-X-DISCONTINUITY-SEQUENCE:1'])),
+  ),
+  'reload-version': should(
+    '4.4.1.2',
+    'EXT-X-VERSION stays the same',
+    reload(window_(1), window_(2).replace('VERSION:9', 'VERSION:7')),
+    GOOD,
+  ),
   'reload-stale': must('6.2.2', 'A live playlist is renewed within one and a half target durations', undefined, GOOD),
   'reload-jump': should('6.2.2', 'From one read to the next some segments stay', reload(window_(1), window_(50)), GOOD),
 } satisfies Record<string, Rule>;
 
 /** Address and range: what a segment is known by. Queries change with tokens. */
-const identity = ({ uri, range }: Segment): string => `${uri.split('?')[0]} ${range?.offset ?? ''} ${range?.length ?? ''}`;
+const identity = ({ uri, range }: Segment): string =>
+  `${uri.split('?')[0]} ${range?.offset ?? ''} ${range?.length ?? ''}`;
 
 export function judgeReload(before: Playlist, after: Playlist, note: Note): void {
   if (after.kind !== 'media') {
     note('reload-unreadable', 1, 'it is no media playlist any more');
     return;
   }
-  if (after.targetDuration !== before.targetDuration) note('reload-target', lineOf(after, 'EXT-X-TARGETDURATION'), `${before.targetDuration} s, then ${after.targetDuration} s`);
-  if (after.type !== before.type) note('reload-type', lineOf(after, 'EXT-X-PLAYLIST-TYPE'), `${before.type ?? 'none'}, then ${after.type ?? 'none'}`);
-  if (after.version !== before.version) note('reload-version', after.versionLine || 1, `${before.version ?? 'none'}, then ${after.version ?? 'none'}`);
+  if (after.targetDuration !== before.targetDuration)
+    note(
+      'reload-target',
+      lineOf(after, 'EXT-X-TARGETDURATION'),
+      `${before.targetDuration} s, then ${after.targetDuration} s`,
+    );
+  if (after.type !== before.type)
+    note('reload-type', lineOf(after, 'EXT-X-PLAYLIST-TYPE'), `${before.type ?? 'none'}, then ${after.type ?? 'none'}`);
+  if (after.version !== before.version)
+    note('reload-version', after.versionLine || 1, `${before.version ?? 'none'}, then ${after.version ?? 'none'}`);
   const moved = after.mediaSequence - before.mediaSequence;
   if (moved < 0) {
-    note('reload-sequence-back', lineOf(after, 'EXT-X-MEDIA-SEQUENCE'), `${before.mediaSequence}, then ${after.mediaSequence}`);
+    note(
+      'reload-sequence-back',
+      lineOf(after, 'EXT-X-MEDIA-SEQUENCE'),
+      `${before.mediaSequence}, then ${after.mediaSequence}`,
+    );
     return;
   }
-  if (before.type === 'EVENT' && moved > 0) note('reload-event', lineOf(after, 'EXT-X-MEDIA-SEQUENCE'), `${moved} segments were removed`);
-  if (before.segments.length > 0 && moved > before.segments.length) note('reload-jump', lineOf(after, 'EXT-X-MEDIA-SEQUENCE'), `${moved - before.segments.length} segments were never seen`);
-  const [lastBefore, lastAfter] = [before.mediaSequence + before.segments.length, after.mediaSequence + after.segments.length];
+  if (before.type === 'EVENT' && moved > 0)
+    note('reload-event', lineOf(after, 'EXT-X-MEDIA-SEQUENCE'), `${moved} segments were removed`);
+  if (before.segments.length > 0 && moved > before.segments.length)
+    note(
+      'reload-jump',
+      lineOf(after, 'EXT-X-MEDIA-SEQUENCE'),
+      `${moved - before.segments.length} segments were never seen`,
+    );
+  const [lastBefore, lastAfter] = [
+    before.mediaSequence + before.segments.length,
+    after.mediaSequence + after.segments.length,
+  ];
   if (lastAfter < lastBefore) note('reload-removed', after.lines, `${lastBefore - lastAfter} at the end`);
   for (const segment of after.segments) {
     const old = before.segments[segment.sequence - before.mediaSequence - before.skipped];
@@ -49,12 +115,22 @@ export function judgeReload(before: Playlist, after: Playlist, note: Note): void
       note('reload-segment-changed', segment.line, `number ${segment.sequence}`);
       return;
     }
-    if (Math.abs(old.duration - segment.duration) > 0.001) note('reload-duration-changed', segment.infLine, `number ${segment.sequence}: ${old.duration} s, then ${segment.duration} s`);
+    if (Math.abs(old.duration - segment.duration) > 0.001)
+      note(
+        'reload-duration-changed',
+        segment.infLine,
+        `number ${segment.sequence}: ${old.duration} s, then ${segment.duration} s`,
+      );
   }
   if (moved > before.segments.length) return;
   const passed = before.segments.slice(0, moved).filter(({ discontinuity }) => discontinuity).length;
   // The tag of a segment that is gone may still stand before the first one that is left.
   const kept = after.segments[0]?.discontinuity === true && before.segments[moved]?.discontinuity !== true ? 1 : 0;
   const expected = before.discontinuitySequence + passed - kept;
-  if (after.discontinuitySequence !== expected && (passed > 0 || has(after, 'EXT-X-DISCONTINUITY-SEQUENCE'))) note('reload-discontinuity', lineOf(after, 'EXT-X-DISCONTINUITY-SEQUENCE'), `${after.discontinuitySequence} in place of ${expected}`);
+  if (after.discontinuitySequence !== expected && (passed > 0 || has(after, 'EXT-X-DISCONTINUITY-SEQUENCE')))
+    note(
+      'reload-discontinuity',
+      lineOf(after, 'EXT-X-DISCONTINUITY-SEQUENCE'),
+      `${after.discontinuitySequence} in place of ${expected}`,
+    );
 }

@@ -5,9 +5,12 @@ import { judgeAddress } from './address.ts';
 import { isAudioCodec, words } from './codecs.ts';
 import { aMain, aVariant } from './example.ts';
 
-const audio = (name: string, more = ''): string => `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="${name}",LANGUAGE="${name}",AUTOSELECT=YES,CHANNELS="2",URI="${name}.m3u8"${more}`;
-const subtitles = (more = '', language = 'en'): string => `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="${language}",LANGUAGE="${language}"${more}`;
-const captions = (more = ',INSTREAM-ID="CC1"'): string => `#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID="c",NAME="en",LANGUAGE="en"${more}`;
+const audio = (name: string, more = ''): string =>
+  `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="${name}",LANGUAGE="${name}",AUTOSELECT=YES,CHANNELS="2",URI="${name}.m3u8"${more}`;
+const subtitles = (more = '', language = 'en'): string =>
+  `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="${language}",LANGUAGE="${language}"${more}`;
+const captions = (more = ',INSTREAM-ID="CC1"'): string =>
+  `#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID="c",NAME="en",LANGUAGE="en"${more}`;
 const WITH_AUDIO = aVariant({ AUDIO: '"a"' });
 const WITH_SUBTITLES = aVariant({ SUBTITLES: '"s"' });
 const WITH_CAPTIONS = aVariant({ 'CLOSED-CAPTIONS': '"c"' });
@@ -15,28 +18,139 @@ const EN = audio('en', ',DEFAULT=YES');
 const FR = audio('fr');
 
 export const RENDITION_RULES = {
-  'media-uri-captions': must('4.4.6.1', 'Closed captions are in the video: they have no address', aMain(captions(',INSTREAM-ID="CC1",URI="c.m3u8"'), WITH_CAPTIONS), aMain(captions(), WITH_CAPTIONS)),
-  'media-uri-subtitles': must('4.4.6.1', 'Subtitles have an address', aMain(subtitles(), WITH_SUBTITLES), aMain(subtitles(',URI="s.m3u8"'), WITH_SUBTITLES)),
-  'media-instream-missing': must('4.4.6.1', 'Closed captions have an INSTREAM-ID', aMain(captions(''), WITH_CAPTIONS), aMain(captions(), WITH_CAPTIONS)),
-  'media-instream-other': must('4.4.6.1', 'Before version 13 of the protocol only closed captions have an INSTREAM-ID', aMain(audio('en', ',DEFAULT=YES,INSTREAM-ID="CC1"'), WITH_AUDIO), aMain(EN, WITH_AUDIO)),
-  'media-instream-value': must('4.4.6.1', 'The INSTREAM-ID of closed captions is CC1 to CC4 or SERVICE1 to SERVICE63', aMain(captions(',INSTREAM-ID="CC5"'), WITH_CAPTIONS), aMain(captions(',INSTREAM-ID="SERVICE63"'), WITH_CAPTIONS)),
-  'media-default-autoselect': must('4.4.6.1', 'A rendition that is DEFAULT is not AUTOSELECT=NO', aMain(EN.replace('AUTOSELECT=YES', 'AUTOSELECT=NO'), WITH_AUDIO), aMain(EN, WITH_AUDIO)),
-  'media-forced': must('4.4.6.1', 'FORCED is for subtitles', aMain(audio('en', ',DEFAULT=YES,FORCED=YES'), WITH_AUDIO), aMain(subtitles(',URI="s.m3u8",FORCED=YES'), WITH_SUBTITLES)),
-  'media-language': must('4.4.6.1', 'A language is a tag of RFC 5646', aMain(EN.replace('LANGUAGE="en"', 'LANGUAGE="english language"'), WITH_AUDIO), aMain(EN.replace('LANGUAGE="en"', 'LANGUAGE="en-GB"'), WITH_AUDIO)),
-  'media-language-missing': should('multivariant playlists', 'Audio and subtitles name their language', aMain(EN.replace('LANGUAGE="en",', ''), WITH_AUDIO), aMain(EN, WITH_AUDIO)),
-  'media-name-repeated': must('4.4.6.1.1', 'The names of a group differ', aMain(EN, audio('en').replace('LANGUAGE="en"', 'LANGUAGE="fr"'), WITH_AUDIO), aMain(EN, FR, WITH_AUDIO)),
-  'media-default-several': must('4.4.6.1.1', 'A group has at most one rendition that is DEFAULT', aMain(EN, audio('fr', ',DEFAULT=YES'), WITH_AUDIO), aMain(EN, FR, WITH_AUDIO)),
-  'media-autoselect-repeated': must('4.4.6.1.1', 'Renditions of a group that are AUTOSELECT differ in language, association, force or characteristics', aMain(EN, audio('en').replace('NAME="en"', 'NAME="English 2"'), WITH_AUDIO), aMain(EN, audio('en', ',CHARACTERISTICS="public.accessibility.describes-video"').replace('NAME="en"', 'NAME="English 2"'), WITH_AUDIO)),
-  'media-default-none': info('4.4.6.1.1', 'A group of several audio renditions has one that is DEFAULT', aMain(audio('en'), FR, WITH_AUDIO), aMain(EN, FR, WITH_AUDIO)),
-  'media-channels': should('4.4.6.1', 'Audio names its CHANNELS', aMain(EN.replace('CHANNELS="2",', ''), WITH_AUDIO), aMain(EN, WITH_AUDIO)),
-  'media-channels-form': must('4.4.6.1', 'CHANNELS begins with their number', aMain(EN.replace('CHANNELS="2"', 'CHANNELS="stereo"'), WITH_AUDIO), aMain(EN.replace('CHANNELS="2"', 'CHANNELS="16/JOC"'), WITH_AUDIO)),
-  'media-samples': should('4.4.6.1', 'BIT-DEPTH and SAMPLE-RATE are for audio, and above 0', aMain(audio('en', ',DEFAULT=YES,SAMPLE-RATE=0'), WITH_AUDIO), aMain(audio('en', ',DEFAULT=YES,SAMPLE-RATE=48000'), WITH_AUDIO)),
+  'media-uri-captions': must(
+    '4.4.6.1',
+    'Closed captions are in the video: they have no address',
+    aMain(captions(',INSTREAM-ID="CC1",URI="c.m3u8"'), WITH_CAPTIONS),
+    aMain(captions(), WITH_CAPTIONS),
+  ),
+  'media-uri-subtitles': must(
+    '4.4.6.1',
+    'Subtitles have an address',
+    aMain(subtitles(), WITH_SUBTITLES),
+    aMain(subtitles(',URI="s.m3u8"'), WITH_SUBTITLES),
+  ),
+  'media-instream-missing': must(
+    '4.4.6.1',
+    'Closed captions have an INSTREAM-ID',
+    aMain(captions(''), WITH_CAPTIONS),
+    aMain(captions(), WITH_CAPTIONS),
+  ),
+  'media-instream-other': must(
+    '4.4.6.1',
+    'Before version 13 of the protocol only closed captions have an INSTREAM-ID',
+    aMain(audio('en', ',DEFAULT=YES,INSTREAM-ID="CC1"'), WITH_AUDIO),
+    aMain(EN, WITH_AUDIO),
+  ),
+  'media-instream-value': must(
+    '4.4.6.1',
+    'The INSTREAM-ID of closed captions is CC1 to CC4 or SERVICE1 to SERVICE63',
+    aMain(captions(',INSTREAM-ID="CC5"'), WITH_CAPTIONS),
+    aMain(captions(',INSTREAM-ID="SERVICE63"'), WITH_CAPTIONS),
+  ),
+  'media-default-autoselect': must(
+    '4.4.6.1',
+    'A rendition that is DEFAULT is not AUTOSELECT=NO',
+    aMain(EN.replace('AUTOSELECT=YES', 'AUTOSELECT=NO'), WITH_AUDIO),
+    aMain(EN, WITH_AUDIO),
+  ),
+  'media-forced': must(
+    '4.4.6.1',
+    'FORCED is for subtitles',
+    aMain(audio('en', ',DEFAULT=YES,FORCED=YES'), WITH_AUDIO),
+    aMain(subtitles(',URI="s.m3u8",FORCED=YES'), WITH_SUBTITLES),
+  ),
+  'media-language': must(
+    '4.4.6.1',
+    'A language is a tag of RFC 5646',
+    aMain(EN.replace('LANGUAGE="en"', 'LANGUAGE="english language"'), WITH_AUDIO),
+    aMain(EN.replace('LANGUAGE="en"', 'LANGUAGE="en-GB"'), WITH_AUDIO),
+  ),
+  'media-language-missing': should(
+    'multivariant playlists',
+    'Audio and subtitles name their language',
+    aMain(EN.replace('LANGUAGE="en",', ''), WITH_AUDIO),
+    aMain(EN, WITH_AUDIO),
+  ),
+  'media-name-repeated': must(
+    '4.4.6.1.1',
+    'The names of a group differ',
+    aMain(EN, audio('en').replace('LANGUAGE="en"', 'LANGUAGE="fr"'), WITH_AUDIO),
+    aMain(EN, FR, WITH_AUDIO),
+  ),
+  'media-default-several': must(
+    '4.4.6.1.1',
+    'A group has at most one rendition that is DEFAULT',
+    aMain(EN, audio('fr', ',DEFAULT=YES'), WITH_AUDIO),
+    aMain(EN, FR, WITH_AUDIO),
+  ),
+  'media-autoselect-repeated': must(
+    '4.4.6.1.1',
+    'Renditions of a group that are AUTOSELECT differ in language, association, force or characteristics',
+    aMain(EN, audio('en').replace('NAME="en"', 'NAME="English 2"'), WITH_AUDIO),
+    aMain(
+      EN,
+      audio('en', ',CHARACTERISTICS="public.accessibility.describes-video"').replace('NAME="en"', 'NAME="English 2"'),
+      WITH_AUDIO,
+    ),
+  ),
+  'media-default-none': info(
+    '4.4.6.1.1',
+    'A group of several audio renditions has one that is DEFAULT',
+    aMain(audio('en'), FR, WITH_AUDIO),
+    aMain(EN, FR, WITH_AUDIO),
+  ),
+  'media-channels': should(
+    '4.4.6.1',
+    'Audio names its CHANNELS',
+    aMain(EN.replace('CHANNELS="2",', ''), WITH_AUDIO),
+    aMain(EN, WITH_AUDIO),
+  ),
+  'media-channels-form': must(
+    '4.4.6.1',
+    'CHANNELS begins with their number',
+    aMain(EN.replace('CHANNELS="2"', 'CHANNELS="stereo"'), WITH_AUDIO),
+    aMain(EN.replace('CHANNELS="2"', 'CHANNELS="16/JOC"'), WITH_AUDIO),
+  ),
+  'media-samples': should(
+    '4.4.6.1',
+    'BIT-DEPTH and SAMPLE-RATE are for audio, and above 0',
+    aMain(audio('en', ',DEFAULT=YES,SAMPLE-RATE=0'), WITH_AUDIO),
+    aMain(audio('en', ',DEFAULT=YES,SAMPLE-RATE=48000'), WITH_AUDIO),
+  ),
   'group-undefined': must('4.4.6.2', 'A group that a variant names is there', aMain(WITH_AUDIO), aMain(EN, WITH_AUDIO)),
   'group-unused': info('4.4.6.1', 'A group is named by a variant', aMain(EN), aMain(EN, WITH_AUDIO)),
-  'group-unequal': must('4.4.6.1.1', 'Groups of one type have renditions of the same names', aMain(EN, FR, EN.replace('GROUP-ID="a"', 'GROUP-ID="b"'), WITH_AUDIO, aVariant({ AUDIO: '"b"' }, 'b.m3u8')), aMain(EN, FR, EN.replace('GROUP-ID="a"', 'GROUP-ID="b"'), FR.replace('GROUP-ID="a"', 'GROUP-ID="b"'), WITH_AUDIO, aVariant({ AUDIO: '"b"' }, 'b.m3u8'))),
-  'captions-none-some': must('4.4.6.2', 'Where one variant has CLOSED-CAPTIONS=NONE, all have', aMain(captions(), WITH_CAPTIONS, aVariant({}, 'b.m3u8')), aMain(aVariant({}, 'a.m3u8'), aVariant({}, 'b.m3u8'))),
-  'captions-form': must('4.4.6.2', 'CLOSED-CAPTIONS is a group in quotes, or NONE', aMain(captions(), aVariant({ 'CLOSED-CAPTIONS': 'c' })), aMain(captions(), WITH_CAPTIONS)),
-  'group-codecs': should('4.4.6.2', 'CODECS of a variant name the format of its audio group, too', aMain(EN, aVariant({ AUDIO: '"a"', CODECS: '"avc1.640028"' })), aMain(EN, WITH_AUDIO)),
+  'group-unequal': must(
+    '4.4.6.1.1',
+    'Groups of one type have renditions of the same names',
+    aMain(EN, FR, EN.replace('GROUP-ID="a"', 'GROUP-ID="b"'), WITH_AUDIO, aVariant({ AUDIO: '"b"' }, 'b.m3u8')),
+    aMain(
+      EN,
+      FR,
+      EN.replace('GROUP-ID="a"', 'GROUP-ID="b"'),
+      FR.replace('GROUP-ID="a"', 'GROUP-ID="b"'),
+      WITH_AUDIO,
+      aVariant({ AUDIO: '"b"' }, 'b.m3u8'),
+    ),
+  ),
+  'captions-none-some': must(
+    '4.4.6.2',
+    'Where one variant has CLOSED-CAPTIONS=NONE, all have',
+    aMain(captions(), WITH_CAPTIONS, aVariant({}, 'b.m3u8')),
+    aMain(aVariant({}, 'a.m3u8'), aVariant({}, 'b.m3u8')),
+  ),
+  'captions-form': must(
+    '4.4.6.2',
+    'CLOSED-CAPTIONS is a group in quotes, or NONE',
+    aMain(captions(), aVariant({ 'CLOSED-CAPTIONS': 'c' })),
+    aMain(captions(), WITH_CAPTIONS),
+  ),
+  'group-codecs': should(
+    '4.4.6.2',
+    'CODECS of a variant name the format of its audio group, too',
+    aMain(EN, aVariant({ AUDIO: '"a"', CODECS: '"avc1.640028"' })),
+    aMain(EN, WITH_AUDIO),
+  ),
 } satisfies Record<string, Rule>;
 
 const GROUPS = ['AUDIO', 'VIDEO', 'SUBTITLES', 'CLOSED-CAPTIONS'] as const;
@@ -71,9 +185,14 @@ export function judgeRenditions(playlist: Playlist, note: Note): void {
     const codecs = words(text(tag, 'CODECS'));
     if (group !== undefined && codecs.length > 0 && !codecs.some(isAudioCodec)) note('group-codecs', tag.line);
   }
-  for (const [key, [first]] of groups) if (!used.has(key) && playable.length > 0) note('group-unused', first?.tag.line ?? 1, key);
-  const isNone = ({ tag }: (typeof playable)[number]): boolean => tag.attributes.get('CLOSED-CAPTIONS')?.quoted === false && text(tag, 'CLOSED-CAPTIONS') === 'NONE';
-  if (playable.some(isNone)) for (const variant of playable) if (!isNone(variant) && variant.tag.attributes.has('CLOSED-CAPTIONS')) note('captions-none-some', variant.tag.line);
+  for (const [key, [first]] of groups)
+    if (!used.has(key) && playable.length > 0) note('group-unused', first?.tag.line ?? 1, key);
+  const isNone = ({ tag }: (typeof playable)[number]): boolean =>
+    tag.attributes.get('CLOSED-CAPTIONS')?.quoted === false && text(tag, 'CLOSED-CAPTIONS') === 'NONE';
+  if (playable.some(isNone))
+    for (const variant of playable)
+      if (!isNone(variant) && variant.tag.attributes.has('CLOSED-CAPTIONS'))
+        note('captions-none-some', variant.tag.line);
 }
 
 function judgeRendition({ tag, type, uri }: Rendition, playlist: Playlist, note: Note): void {
@@ -83,7 +202,8 @@ function judgeRendition({ tag, type, uri }: Rendition, playlist: Playlist, note:
   if (type === 'CLOSED-CAPTIONS') {
     if (uri !== undefined) note('media-uri-captions', line);
     if (channel === undefined) note('media-instream-missing', line);
-    else if (!/^(CC[1-4]|SERVICE([1-9]|[1-5]\d|6[0-3]))$/.test(channel)) note('media-instream-value', line, quote(channel));
+    else if (!/^(CC[1-4]|SERVICE([1-9]|[1-5]\d|6[0-3]))$/.test(channel))
+      note('media-instream-value', line, quote(channel));
   } else if (channel !== undefined && (playlist.version ?? 1) < 13) note('media-instream-other', line, type);
   if (type === 'SUBTITLES' && uri === undefined) note('media-uri-subtitles', line);
   if (text(tag, 'DEFAULT') === 'YES' && text(tag, 'AUTOSELECT') === 'NO') note('media-default-autoselect', line);
@@ -92,11 +212,14 @@ function judgeRendition({ tag, type, uri }: Rendition, playlist: Playlist, note:
     const language = text(tag, name);
     if (language !== undefined && !LANGUAGE.test(language)) note('media-language', line, `${name}=${quote(language)}`);
   }
-  if ((type === 'AUDIO' || type === 'SUBTITLES') && !tag.attributes.has('LANGUAGE')) note('media-language-missing', line);
+  if ((type === 'AUDIO' || type === 'SUBTITLES') && !tag.attributes.has('LANGUAGE'))
+    note('media-language-missing', line);
   const channels = text(tag, 'CHANNELS');
-  if (channels !== undefined && !/^[1-9]\d*(\/[^/]*)*$/.test(channels)) note('media-channels-form', line, quote(channels));
+  if (channels !== undefined && !/^[1-9]\d*(\/[^/]*)*$/.test(channels))
+    note('media-channels-form', line, quote(channels));
   if (type === 'AUDIO' && channels === undefined) note('media-channels', line);
-  for (const name of ['BIT-DEPTH', 'SAMPLE-RATE']) if (tag.attributes.has(name) && (type !== 'AUDIO' || number(tag, name) === 0)) note('media-samples', line, name);
+  for (const name of ['BIT-DEPTH', 'SAMPLE-RATE'])
+    if (tag.attributes.has(name) && (type !== 'AUDIO' || number(tag, name) === 0)) note('media-samples', line, name);
 }
 
 function judgeGroup(group: readonly Rendition[], note: Note): void {
@@ -112,7 +235,9 @@ function judgeGroup(group: readonly Rendition[], note: Note): void {
     const isDefault = text(tag, 'DEFAULT') === 'YES';
     if (isDefault && ++defaults > 1) note('media-default-several', tag.line);
     if (!isDefault && text(tag, 'AUTOSELECT') !== 'YES') continue;
-    const key = ['LANGUAGE', 'ASSOC-LANGUAGE', 'FORCED', 'CHARACTERISTICS', 'INSTREAM-ID', 'PATHWAY-ID'].map((attribute) => text(tag, attribute) ?? '').join('\n');
+    const key = ['LANGUAGE', 'ASSOC-LANGUAGE', 'FORCED', 'CHARACTERISTICS', 'INSTREAM-ID', 'PATHWAY-ID']
+      .map((attribute) => text(tag, attribute) ?? '')
+      .join('\n');
     if (chosen.has(key) && text(tag, 'LANGUAGE') !== undefined) note('media-autoselect-repeated', tag.line);
     chosen.add(key);
   }
@@ -128,6 +253,11 @@ function judgeGroupsOfType(groups: ReadonlyMap<string, Rendition[]>, note: Note)
     const names = [...new Set(list.map(({ tag }) => text(tag, 'NAME') ?? ''))].sort().join(', ');
     const model = models.get(first.type);
     if (model === undefined) models.set(first.type, { names, group: first.group });
-    else if (model.names !== names) note('group-unequal', first.tag.line, `${quote(first.group)} has ${quote(names)}, ${quote(model.group)} has ${quote(model.names)}`);
+    else if (model.names !== names)
+      note(
+        'group-unequal',
+        first.tag.line,
+        `${quote(first.group)} has ${quote(names)}, ${quote(model.group)} has ${quote(model.names)}`,
+      );
   }
 }

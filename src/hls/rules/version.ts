@@ -6,37 +6,78 @@ import { aMain, raw, aVariant, vod } from './example.ts';
 export const NEWEST_VERSION = 13;
 
 export const VERSION_RULES = {
-  'version-low': must('8', 'EXT-X-VERSION is as high as what the playlist uses needs', raw('#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXTINF:5.5,', 'a.ts', '#EXT-X-ENDLIST'), vod('#EXTINF:5.5,', 'a.ts')),
-  'version-unknown': info('4.4.1.2', 'EXT-X-VERSION names a version that the specification knows', vod().replace('VERSION:9', 'VERSION:99'), vod()),
-  'removed-attribute': info('8', 'PROGRAM-ID was removed in version 6 of the protocol', aMain(aVariant({ 'PROGRAM-ID': '1' })), aMain(aVariant({}))),
+  'version-low': must(
+    '8',
+    'EXT-X-VERSION is as high as what the playlist uses needs',
+    raw('#EXTM3U', '#EXT-X-TARGETDURATION:6', '#EXTINF:5.5,', 'a.ts', '#EXT-X-ENDLIST'),
+    vod('#EXTINF:5.5,', 'a.ts'),
+  ),
+  'version-unknown': info(
+    '4.4.1.2',
+    'EXT-X-VERSION names a version that the specification knows',
+    vod().replace('VERSION:9', 'VERSION:99'),
+    vod(),
+  ),
+  'removed-attribute': info(
+    '8',
+    'PROGRAM-ID was removed in version 6 of the protocol',
+    aMain(aVariant({ 'PROGRAM-ID': '1' })),
+    aMain(aVariant({})),
+  ),
 } satisfies Record<string, Rule>;
 
-interface Need { version: number; why: string; line: number }
+interface Need {
+  version: number;
+  why: string;
+  line: number;
+}
 
 export function judgeVersion(playlist: Playlist, note: Note): void {
   const named = playlist.version ?? 1;
   if (named > NEWEST_VERSION) note('version-unknown', playlist.versionLine, String(named));
-  for (const { tag } of playlist.variants) if (tag.attributes.has('PROGRAM-ID') && named >= 6) note('removed-attribute', tag.line);
+  for (const { tag } of playlist.variants)
+    if (tag.attributes.has('PROGRAM-ID') && named >= 6) note('removed-attribute', tag.line);
   let worst: Need | undefined;
   for (const need of needsOf(playlist)) if (need.version > named && need.version > (worst?.version ?? 0)) worst = need;
-  if (worst !== undefined) note('version-low', worst.line, `${worst.why} needs ${worst.version}, and the playlist ${playlist.version === undefined ? 'names none' : `names ${named}`}`);
+  if (worst !== undefined)
+    note(
+      'version-low',
+      worst.line,
+      `${worst.why} needs ${worst.version}, and the playlist ${playlist.version === undefined ? 'names none' : `names ${named}`}`,
+    );
 }
 
 function* needsOf(playlist: Playlist): Generator<Need> {
-  const tag = (name: string, version: number, why = name): Need | undefined => (has(playlist, name) ? { version, why, line: lineOf(playlist, name) } : undefined);
+  const tag = (name: string, version: number, why = name): Need | undefined =>
+    has(playlist, name) ? { version, why, line: lineOf(playlist, name) } : undefined;
   const broken = playlist.segments.find(({ duration }) => !Number.isInteger(duration));
   if (broken !== undefined) yield { version: 3, why: 'a duration with a fraction', line: broken.infLine };
   const { iframesOnly } = playlist;
   const found = [
-    tag('EXT-X-BYTERANGE', 4), tag('EXT-X-I-FRAMES-ONLY', 4), tag('EXT-X-MAP', iframesOnly ? 5 : 6, iframesOnly ? 'EXT-X-MAP' : 'EXT-X-MAP without EXT-X-I-FRAMES-ONLY'),
-    playlist.variables.size > 0 || has(playlist, 'EXT-X-DEFINE') ? tag('EXT-X-DEFINE', tagsOf(playlist, 'EXT-X-DEFINE').some(({ attributes }) => attributes.has('QUERYPARAM')) ? 11 : 8) : undefined,
-    has(playlist, 'EXT-X-SKIP') ? tag('EXT-X-SKIP', tagsOf(playlist, 'EXT-X-SKIP').some(({ attributes }) => attributes.has('RECENTLY-REMOVED-DATERANGES')) ? 10 : 9) : undefined,
+    tag('EXT-X-BYTERANGE', 4),
+    tag('EXT-X-I-FRAMES-ONLY', 4),
+    tag('EXT-X-MAP', iframesOnly ? 5 : 6, iframesOnly ? 'EXT-X-MAP' : 'EXT-X-MAP without EXT-X-I-FRAMES-ONLY'),
+    playlist.variables.size > 0 || has(playlist, 'EXT-X-DEFINE')
+      ? tag(
+          'EXT-X-DEFINE',
+          tagsOf(playlist, 'EXT-X-DEFINE').some(({ attributes }) => attributes.has('QUERYPARAM')) ? 11 : 8,
+        )
+      : undefined,
+    has(playlist, 'EXT-X-SKIP')
+      ? tag(
+          'EXT-X-SKIP',
+          tagsOf(playlist, 'EXT-X-SKIP').some(({ attributes }) => attributes.has('RECENTLY-REMOVED-DATERANGES'))
+            ? 10
+            : 9,
+        )
+      : undefined,
   ];
   for (const need of found) if (need !== undefined) yield need;
   for (const key of playlist.tags) {
     if (key.name !== 'EXT-X-KEY' && key.name !== 'EXT-X-SESSION-KEY') continue;
     if (key.attributes.has('IV')) yield { version: 2, why: 'IV', line: key.line };
-    if (key.attributes.has('KEYFORMAT') || key.attributes.has('KEYFORMATVERSIONS')) yield { version: 5, why: 'KEYFORMAT', line: key.line };
+    if (key.attributes.has('KEYFORMAT') || key.attributes.has('KEYFORMATVERSIONS'))
+      yield { version: 5, why: 'KEYFORMAT', line: key.line };
   }
   for (const { tag: media, type } of playlist.renditions) {
     const channel = text(media, 'INSTREAM-ID');
@@ -44,5 +85,7 @@ function* needsOf(playlist: Playlist): Generator<Need> {
     if (type !== 'CLOSED-CAPTIONS') yield { version: 13, why: `INSTREAM-ID of ${type}`, line: media.line };
     else if (channel.startsWith('SERVICE')) yield { version: 7, why: 'INSTREAM-ID with SERVICE', line: media.line };
   }
-  for (const { tag: variant } of playlist.variants) for (const name of variant.attributes.keys()) if (name.startsWith('REQ-')) yield { version: 12, why: name, line: variant.line };
+  for (const { tag: variant } of playlist.variants)
+    for (const name of variant.attributes.keys())
+      if (name.startsWith('REQ-')) yield { version: 12, why: name, line: variant.line };
 }

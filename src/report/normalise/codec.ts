@@ -1,29 +1,161 @@
 /** mediainfo's formats in ffmpeg's names. A family (`pcm`, `adpcm`) stands where it does not say which member. */
 
 const VIDEO: Readonly<Record<string, string>> = {
-  avc: 'h264', hevc: 'hevc', vvc: 'vvc', av1: 'av1', vp6: 'vp6', vp7: 'vp7', vp8: 'vp8', vp9: 'vp9', prores: 'prores', 'vc-3': 'dnxhd', dv: 'dvvideo', jpeg: 'mjpeg', 'm-jpeg': 'mjpeg', theora: 'theora', ffv1: 'ffv1', 'vc-1': 'vc1',
-  wmv1: 'wmv1', wmv2: 'wmv2', huffyuv: 'huffyuv', 'utvideo': 'utvideo', utv0: 'utvideo', 'jpeg 2000': 'jpeg2000', 'jpeg xs': 'jpegxs', png: 'png', gif: 'gif', webp: 'webp', cinepak: 'cinepak', 'h.261': 'h261', 'h.263': 'h263', 'sorenson spark': 'flv1',
-  'sorenson 1': 'svq1', 'sorenson 3': 'svq3', cineform: 'cfhd', canopus: 'hq_hqa', 'tiff': 'tiff', bitmap: 'bmp', dirac: 'dirac', 'realvideo 1': 'rv10', 'realvideo 2': 'rv20', 'realvideo 3': 'rv30', 'realvideo 4': 'rv40', 'screen video': 'flashsv', apng: 'apng',
-  'windows media': 'wmv2', lagarith: 'lagarith', magicyuv: 'magicyuv', snow: 'snow', 'dxv': 'dxv', hap: 'hap', 'animation': 'qtrle', 'ffvhuff': 'ffvhuff', 'm.lossless': 'magicyuv', 'avs': 'cavs', 'avs3': 'avs3', 'jpeg xl': 'jpegxl',
+  avc: 'h264',
+  hevc: 'hevc',
+  vvc: 'vvc',
+  av1: 'av1',
+  vp6: 'vp6',
+  vp7: 'vp7',
+  vp8: 'vp8',
+  vp9: 'vp9',
+  prores: 'prores',
+  'vc-3': 'dnxhd',
+  dv: 'dvvideo',
+  jpeg: 'mjpeg',
+  'm-jpeg': 'mjpeg',
+  theora: 'theora',
+  ffv1: 'ffv1',
+  'vc-1': 'vc1',
+  wmv1: 'wmv1',
+  wmv2: 'wmv2',
+  huffyuv: 'huffyuv',
+  utvideo: 'utvideo',
+  utv0: 'utvideo',
+  'jpeg 2000': 'jpeg2000',
+  'jpeg xs': 'jpegxs',
+  png: 'png',
+  gif: 'gif',
+  webp: 'webp',
+  cinepak: 'cinepak',
+  'h.261': 'h261',
+  'h.263': 'h263',
+  'sorenson spark': 'flv1',
+  'sorenson 1': 'svq1',
+  'sorenson 3': 'svq3',
+  cineform: 'cfhd',
+  canopus: 'hq_hqa',
+  tiff: 'tiff',
+  bitmap: 'bmp',
+  dirac: 'dirac',
+  'realvideo 1': 'rv10',
+  'realvideo 2': 'rv20',
+  'realvideo 3': 'rv30',
+  'realvideo 4': 'rv40',
+  'screen video': 'flashsv',
+  apng: 'apng',
+  'windows media': 'wmv2',
+  lagarith: 'lagarith',
+  magicyuv: 'magicyuv',
+  snow: 'snow',
+  dxv: 'dxv',
+  hap: 'hap',
+  animation: 'qtrle',
+  ffvhuff: 'ffvhuff',
+  'm.lossless': 'magicyuv',
+  avs: 'cavs',
+  avs3: 'avs3',
+  'jpeg xl': 'jpegxl',
 };
 const AUDIO: Readonly<Record<string, string>> = {
-  aac: 'aac', 'aac lc': 'aac', 'aac lc sbr': 'aac', 'aac lc sbr ps': 'aac', 'he-aac': 'aac', usac: 'aac', 'ac-3': 'ac3', 'e-ac-3': 'eac3', 'e-ac-3 joc': 'eac3', 'ac-4': 'ac4', dts: 'dts', mlp: 'mlp', 'mlp fba': 'truehd', truehd: 'truehd', opus: 'opus', vorbis: 'vorbis', flac: 'flac', alac: 'alac',
-  wma: 'wmav2', speex: 'speex', wavpack: 'wavpack', tta: 'tta', "monkey's audio": 'ape', amr: 'amr_nb', 'mpeg-h 3d audio': 'mpegh_3d_audio', qcelp: 'qcelp', gsm: 'gsm', adpcm: 'adpcm', 'g.722': 'adpcm_g722', musepack: 'musepack8', 'musepack sv8': 'musepack8', 'musepack sv7': 'musepack7', 'shorten': 'shorten', 'atrac3': 'atrac3', cook: 'cook', 'cooker': 'cook', 'dsd': 'dsd', 'iamf': 'iamf', 'nellymoser': 'nellymoser', 'evrc': 'evrc', 'mace 3': 'mace3', 'mace 6': 'mace6', 'qdesign 2': 'qdm2', 'ilbc': 'ilbc',
+  aac: 'aac',
+  'aac lc': 'aac',
+  'aac lc sbr': 'aac',
+  'aac lc sbr ps': 'aac',
+  'he-aac': 'aac',
+  usac: 'aac',
+  'ac-3': 'ac3',
+  'e-ac-3': 'eac3',
+  'e-ac-3 joc': 'eac3',
+  'ac-4': 'ac4',
+  dts: 'dts',
+  mlp: 'mlp',
+  'mlp fba': 'truehd',
+  truehd: 'truehd',
+  opus: 'opus',
+  vorbis: 'vorbis',
+  flac: 'flac',
+  alac: 'alac',
+  wma: 'wmav2',
+  speex: 'speex',
+  wavpack: 'wavpack',
+  tta: 'tta',
+  "monkey's audio": 'ape',
+  amr: 'amr_nb',
+  'mpeg-h 3d audio': 'mpegh_3d_audio',
+  qcelp: 'qcelp',
+  gsm: 'gsm',
+  adpcm: 'adpcm',
+  'g.722': 'adpcm_g722',
+  musepack: 'musepack8',
+  'musepack sv8': 'musepack8',
+  'musepack sv7': 'musepack7',
+  shorten: 'shorten',
+  atrac3: 'atrac3',
+  cook: 'cook',
+  cooker: 'cook',
+  dsd: 'dsd',
+  iamf: 'iamf',
+  nellymoser: 'nellymoser',
+  evrc: 'evrc',
+  'mace 3': 'mace3',
+  'mace 6': 'mace6',
+  'qdesign 2': 'qdm2',
+  ilbc: 'ilbc',
 };
 const SUBTITLE: Readonly<Record<string, string>> = {
-  'utf-8': 'subrip', subrip: 'subrip', ass: 'ass', ssa: 'ass', 'timed text': 'mov_text', tx3g: 'mov_text', webvtt: 'webvtt', pgs: 'hdmv_pgs_subtitle', vobsub: 'dvd_subtitle', 'dvb subtitle': 'dvb_subtitle', 'teletext subtitle': 'dvb_teletext', teletext: 'dvb_teletext', ttml: 'ttml',
-  'eia-608': 'eia_608', 'eia-708': 'eia_708', rle: 'dvd_subtitle', arib: 'arib_caption', 'arib std b24/b37': 'arib_caption', text: 'text', usf: 'usf',
+  'utf-8': 'subrip',
+  subrip: 'subrip',
+  ass: 'ass',
+  ssa: 'ass',
+  'timed text': 'mov_text',
+  tx3g: 'mov_text',
+  webvtt: 'webvtt',
+  pgs: 'hdmv_pgs_subtitle',
+  vobsub: 'dvd_subtitle',
+  'dvb subtitle': 'dvb_subtitle',
+  'teletext subtitle': 'dvb_teletext',
+  teletext: 'dvb_teletext',
+  ttml: 'ttml',
+  'eia-608': 'eia_608',
+  'eia-708': 'eia_708',
+  rle: 'dvd_subtitle',
+  arib: 'arib_caption',
+  'arib std b24/b37': 'arib_caption',
+  text: 'text',
+  usf: 'usf',
 };
-export interface MediainfoCodec { type: string; format: string; version: string; profile: string; id: string; depth: number | undefined; endianness: string; sign: string; settings: string; container?: string }
+export interface MediainfoCodec {
+  type: string;
+  format: string;
+  version: string;
+  profile: string;
+  id: string;
+  depth: number | undefined;
+  endianness: string;
+  sign: string;
+  settings: string;
+  container?: string;
+}
 
-const MS_MPEG4: Readonly<Record<string, string>> = { div3: 'msmpeg4v3', mp43: 'msmpeg4v3', div4: 'msmpeg4v3', mp42: 'msmpeg4v2', mpg4: 'msmpeg4v1', wmv1: 'wmv1', wmv2: 'wmv2', wmv3: 'wmv3' };
+const MS_MPEG4: Readonly<Record<string, string>> = {
+  div3: 'msmpeg4v3',
+  mp43: 'msmpeg4v3',
+  div4: 'msmpeg4v3',
+  mp42: 'msmpeg4v2',
+  mpg4: 'msmpeg4v1',
+  wmv1: 'wmv1',
+  wmv2: 'wmv2',
+  wmv3: 'wmv3',
+};
 
 export function codecOf(given: MediainfoCodec): string | undefined {
   const format = given.format.toLowerCase();
   const id = given.id.toLowerCase();
   if (given.type === 'Text') return SUBTITLE[format];
   if (given.type === 'Audio') return audio(given, format, id);
-  if (format === 'mpeg video') return given.version.includes('1') ? 'mpeg1video' : given.version.includes('2') ? 'mpeg2video' : undefined;
+  if (format === 'mpeg video')
+    return given.version.includes('1') ? 'mpeg1video' : given.version.includes('2') ? 'mpeg2video' : undefined;
   if (format === 'mpeg-4 visual') return MS_MPEG4[id] ?? 'mpeg4';
   if (format === 'vc-1') return id.includes('wmv3') ? 'wmv3' : 'vc1';
   if (/^ul[yrh][0-9ga]/.test(id)) return 'utvideo';
@@ -33,11 +165,21 @@ export function codecOf(given: MediainfoCodec): string | undefined {
 }
 
 function audio(given: MediainfoCodec, format: string, id: string): string | undefined {
-  if (format === 'mpeg audio') return ['layer 3', 'layer 2', 'layer 1'].includes(given.profile.toLowerCase()) ? `mp${given.profile.slice(-1)}` : undefined;
+  if (format === 'mpeg audio')
+    return ['layer 3', 'layer 2', 'layer 1'].includes(given.profile.toLowerCase())
+      ? `mp${given.profile.slice(-1)}`
+      : undefined;
   if (format === 'amr') return /wide/i.test(given.profile) || id === 'sawb' ? 'amr_wb' : 'amr_nb';
   if (format === 'mlp fba' || format === 'mlp fba 16-ch') return 'truehd';
   if (format === 'ac-3' && /e-ac-3|dep/i.test(given.profile)) return 'eac3';
-  if (format === 'wma') return /pro/i.test(given.profile) ? 'wmapro' : /lossless/i.test(given.profile) ? 'wmalossless' : given.version === '1' || id === '160' ? 'wmav1' : 'wmav2';
+  if (format === 'wma')
+    return /pro/i.test(given.profile)
+      ? 'wmapro'
+      : /lossless/i.test(given.profile)
+        ? 'wmalossless'
+        : given.version === '1' || id === '160'
+          ? 'wmav1'
+          : 'wmav2';
   if (format === 'adpcm') {
     const kind = `${given.profile} ${given.settings}`.toLowerCase();
     if (/u-law/.test(kind)) return 'pcm_mulaw';
@@ -53,7 +195,14 @@ function pcm({ depth, endianness, sign, profile, settings, container }: Mediainf
   if (id === 'ulaw' || id === '7' || /u-law/i.test(profile + settings)) return 'pcm_mulaw';
   if (id === 'alaw' || id === '6' || /a-law/i.test(profile + settings)) return 'pcm_alaw';
   const float = /float/i.test(profile) || ['fl32', 'fl64', '3', 'a_pcm/float/ieee'].includes(id);
-  const end = /little/i.test(endianness) || ['sowt', 'a_pcm/int/lit'].includes(id) ? 'le' : /big/i.test(endianness) || ['twos', 'a_pcm/int/big'].includes(id) ? 'be' : container === 'Wave' || container === 'AVI' ? 'le' : undefined;
+  const end =
+    /little/i.test(endianness) || ['sowt', 'a_pcm/int/lit'].includes(id)
+      ? 'le'
+      : /big/i.test(endianness) || ['twos', 'a_pcm/int/big'].includes(id)
+        ? 'be'
+        : container === 'Wave' || container === 'AVI'
+          ? 'le'
+          : undefined;
   if (depth === undefined || (end === undefined && depth !== 8)) return 'pcm';
   const signed = float ? 'f' : /unsigned/i.test(sign) || (depth === 8 && sign === '') ? 'u' : 's';
   return depth === 8 ? `pcm_${signed}8` : `pcm_${signed}${depth}${end}`;
@@ -63,18 +212,29 @@ function pcm({ depth, endianness, sign, profile, settings, container }: Mediainf
 const MEDIAINFO_PROFILE: Readonly<Record<string, Record<string, string>>> = {
   hevc: { 'format range': 'rext', 'main still': 'main still picture', 'multiview main': 'multiview main' },
   prores: { 422: 'standard', '422 hq': 'hq', '422 lt': 'lt', '422 proxy': 'proxy', 4444: '4444', '4444 xq': 'xq' },
-  aac: { 'lc sbr': 'he-aac', 'lc sbr ps': 'he-aacv2', 'he-aac': 'he-aac', 'he-aac / lc': 'he-aac', 'he-aacv2 / he-aac / lc': 'he-aacv2', 'lc': 'lc' },
+  aac: {
+    'lc sbr': 'he-aac',
+    'lc sbr ps': 'he-aacv2',
+    'he-aac': 'he-aac',
+    'he-aac / lc': 'he-aac',
+    'he-aacv2 / he-aac / lc': 'he-aacv2',
+    lc: 'lc',
+  },
   h264: { 'high 4:4:4': 'high 4:4:4 predictive', 'high 4:4:4 intra': 'high 4:4:4 intra' },
 };
 const FFPROBE_PROFILE: Readonly<Record<string, Record<string, string>>> = {
   mpeg4: { 'simple profile': 'simple', 'advanced simple profile': 'advanced simple' },
-  prores: { 'prores_standard': 'standard' },
+  prores: { prores_standard: 'standard' },
   aac: { 'he-aacv2': 'he-aacv2' },
 };
 /** The codecs whose profiles both tools name from the same list. */
 export const PROFILED = new Set(['h264', 'hevc', 'mpeg2video', 'mpeg4', 'vp9', 'av1', 'aac', 'prores']);
 
-export function profileOf(tool: 'ffprobe' | 'mediainfo', codec: string | undefined, text: string | undefined): string | undefined {
+export function profileOf(
+  tool: 'ffprobe' | 'mediainfo',
+  codec: string | undefined,
+  text: string | undefined,
+): string | undefined {
   if (text === undefined || /^(?:unknown|-99|n\/a)$/i.test(text)) return undefined;
   const plain = text.split('@')[0]!.trim().toLowerCase();
   if (plain === '') return undefined;
@@ -87,7 +247,8 @@ export function profileOf(tool: 'ffprobe' | 'mediainfo', codec: string | undefin
 /** Both as 4.1. */
 export function levelOf(codec: string | undefined, level: number | undefined): string | undefined {
   if (level === undefined || level <= 0) return undefined;
-  if (codec === 'h264') return level === 9 ? '1b' : `${Math.floor(level / 10)}${level % 10 === 0 ? '' : `.${level % 10}`}`;
+  if (codec === 'h264')
+    return level === 9 ? '1b' : `${Math.floor(level / 10)}${level % 10 === 0 ? '' : `.${level % 10}`}`;
   if (codec === 'hevc') return String(Math.round((level / 30) * 10) / 10);
   return undefined;
 }

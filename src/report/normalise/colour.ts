@@ -1,19 +1,69 @@
 /** Colour in ffmpeg's names. What says "unknown" or "reserved" says nothing. */
 const PRIMARIES: Readonly<Record<string, string>> = {
-  'bt.709': 'bt709', 'bt.470 system m': 'bt470m', 'bt.601 pal': 'bt470bg', 'bt.470 system b/g': 'bt470bg', 'bt.601 ntsc': 'smpte170m', 'bt.601': 'smpte170m', 'smpte 240m': 'smpte240m',
-  'generic film': 'film', 'bt.2020': 'bt2020', xyz: 'smpte428', 'dci p3': 'smpte431', 'display p3': 'smpte432', 'ebu tech 3213': 'ebu3213',
+  'bt.709': 'bt709',
+  'bt.470 system m': 'bt470m',
+  'bt.601 pal': 'bt470bg',
+  'bt.470 system b/g': 'bt470bg',
+  'bt.601 ntsc': 'smpte170m',
+  'bt.601': 'smpte170m',
+  'smpte 240m': 'smpte240m',
+  'generic film': 'film',
+  'bt.2020': 'bt2020',
+  xyz: 'smpte428',
+  'dci p3': 'smpte431',
+  'display p3': 'smpte432',
+  'ebu tech 3213': 'ebu3213',
 };
 const TRANSFER: Readonly<Record<string, string>> = {
-  'bt.709': 'bt709', 'bt.470 system m': 'bt470m', 'bt.470 system b/g': 'bt470bg', 'bt.601': 'smpte170m', 'bt.601 ntsc': 'smpte170m', 'bt.601 pal': 'bt470bg', 'smpte 240m': 'smpte240m', linear: 'linear', 'logarithmic (100:1)': 'log',
-  'logarithmic (316.22777:1)': 'log_sqrt', xvycc: 'iec61966-2-4', 'bt.1361': 'bt1361e', 'srgb/sycc': 'iec61966-2-1', 'bt.2020 (10-bit)': 'bt2020-10', 'bt.2020 (12-bit)': 'bt2020-12', pq: 'smpte2084', 'smpte 428m': 'smpte428', hlg: 'arib-std-b67',
+  'bt.709': 'bt709',
+  'bt.470 system m': 'bt470m',
+  'bt.470 system b/g': 'bt470bg',
+  'bt.601': 'smpte170m',
+  'bt.601 ntsc': 'smpte170m',
+  'bt.601 pal': 'bt470bg',
+  'smpte 240m': 'smpte240m',
+  linear: 'linear',
+  'logarithmic (100:1)': 'log',
+  'logarithmic (316.22777:1)': 'log_sqrt',
+  xvycc: 'iec61966-2-4',
+  'bt.1361': 'bt1361e',
+  'srgb/sycc': 'iec61966-2-1',
+  'bt.2020 (10-bit)': 'bt2020-10',
+  'bt.2020 (12-bit)': 'bt2020-12',
+  pq: 'smpte2084',
+  'smpte 428m': 'smpte428',
+  hlg: 'arib-std-b67',
 };
 const MATRIX: Readonly<Record<string, string>> = {
-  identity: 'gbr', 'bt.709': 'bt709', 'fcc 73.682': 'fcc', 'bt.470 system b/g': 'bt470bg', 'bt.601': 'smpte170m', 'bt.601 pal': 'bt470bg', 'bt.601 ntsc': 'smpte170m', 'smpte 240m': 'smpte240m', ycgco: 'ycgco',
-  'bt.2020 non-constant': 'bt2020nc', 'bt.2020 constant': 'bt2020c', "y'd'zd'x": 'smpte2085', 'chromaticity-derived non-constant': 'chroma-derived-nc', 'chromaticity-derived constant': 'chroma-derived-c', ictcp: 'ictcp',
+  identity: 'gbr',
+  'bt.709': 'bt709',
+  'fcc 73.682': 'fcc',
+  'bt.470 system b/g': 'bt470bg',
+  'bt.601': 'smpte170m',
+  'bt.601 pal': 'bt470bg',
+  'bt.601 ntsc': 'smpte170m',
+  'smpte 240m': 'smpte240m',
+  ycgco: 'ycgco',
+  'bt.2020 non-constant': 'bt2020nc',
+  'bt.2020 constant': 'bt2020c',
+  "y'd'zd'x": 'smpte2085',
+  'chromaticity-derived non-constant': 'chroma-derived-nc',
+  'chromaticity-derived constant': 'chroma-derived-c',
+  ictcp: 'ictcp',
 };
 const TABLES = { primaries: PRIMARIES, transfer: TRANSFER, matrix: MATRIX } as const;
 const NOTHING = /^(?:unknown|unspecified|reserved|undef|n\/a)/i;
-const OTHER_NAMES: Readonly<Record<string, string>> = { gamma22: 'bt470m', gamma28: 'bt470bg', rgb: 'gbr', ycocg: 'ycgco', bt2020_10: 'bt2020-10', bt2020_ncl: 'bt2020nc', bt2020_cl: 'bt2020c', 'jedec-p22': 'ebu3213', unknown: '' };
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  gamma22: 'bt470m',
+  gamma28: 'bt470bg',
+  rgb: 'gbr',
+  ycocg: 'ycgco',
+  bt2020_10: 'bt2020-10',
+  bt2020_ncl: 'bt2020nc',
+  bt2020_cl: 'bt2020c',
+  'jedec-p22': 'ebu3213',
+  unknown: '',
+};
 
 export function fromMediainfo(what: keyof typeof TABLES, text: string | undefined): string | undefined {
   if (text === undefined || NOTHING.test(text)) return undefined;
@@ -27,4 +77,6 @@ export function fromFfprobe(text: string | undefined): string | undefined {
 }
 
 export const rangeOf = (text: string | undefined): string | undefined =>
-  ({ tv: 'tv', mpeg: 'tv', limited: 'tv', pc: 'pc', jpeg: 'pc', full: 'pc' })[text?.toLowerCase().split(' / ')[0]?.trim() ?? ''];
+  ({ tv: 'tv', mpeg: 'tv', limited: 'tv', pc: 'pc', jpeg: 'pc', full: 'pc' })[
+    text?.toLowerCase().split(' / ')[0]?.trim() ?? ''
+  ];

@@ -1,5 +1,16 @@
 /** ffprobe's JSON, of every version, in the words that both tools share. */
-import { known, listOf, numberOf, objectOf, positiveOf, tagOf, textOf, wholeOf, type Json, type JsonObject } from '../json.ts';
+import {
+  known,
+  listOf,
+  numberOf,
+  objectOf,
+  positiveOf,
+  tagOf,
+  textOf,
+  wholeOf,
+  type Json,
+  type JsonObject,
+} from '../json.ts';
 import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
 import { levelOf, profileOf } from './codec.ts';
 import { fromFfprobe as colour, rangeOf } from './colour.ts';
@@ -10,9 +21,22 @@ import { pixelFormat } from './pixel_format.ts';
 import { fractionOf, reduced, valueOf, written } from './ratio.ts';
 
 const MOST_STREAMS = 2000;
-const TYPES: Readonly<Record<string, StreamType>> = { video: 'video', audio: 'audio', subtitle: 'subtitle', data: 'data', attachment: 'attachment' };
+const TYPES: Readonly<Record<string, StreamType>> = {
+  video: 'video',
+  audio: 'audio',
+  subtitle: 'subtitle',
+  data: 'data',
+  attachment: 'attachment',
+};
 /** Older spellings, and members of a family that the other tool has under one name. */
-const SAME_CODEC: Readonly<Record<string, string>> = { aac_latm: 'aac', ssa: 'ass', text: 'mov_text', dca: 'dts', libx264: 'h264', xsub: 'dvd_subtitle' };
+const SAME_CODEC: Readonly<Record<string, string>> = {
+  aac_latm: 'aac',
+  ssa: 'ass',
+  text: 'mov_text',
+  dca: 'dts',
+  libx264: 'h264',
+  xsub: 'dvd_subtitle',
+};
 
 export function readFfprobe(output: Json, version: string): Side | undefined {
   const root = objectOf(output);
@@ -26,17 +50,23 @@ export function readFfprobe(output: Json, version: string): Side | undefined {
   for (const stream of streams) signs.push(...signsOf(objectOf(listed[stream.order]), stream));
   const count = (type: StreamType) => streams.filter((stream) => stream.type === type && !stream.picture).length;
   const score = numberOf(format['probe_score']);
-  if (score !== undefined && score < 26) signs.push({ code: 'uncertain-format', detail: `ffprobe is not sure of the format (score ${score})` });
+  if (score !== undefined && score < 26)
+    signs.push({ code: 'uncertain-format', detail: `ffprobe is not sure of the format (score ${score})` });
   const chapters = listOf(root['chapters']).slice(0, MOST_STREAMS).map(objectOf);
   return {
-    tool: 'ffprobe', version, streams, signs,
+    tool: 'ffprobe',
+    version,
+    streams,
+    signs,
     container: known({
       format: container(textOf(format['format_name']), tagOf(tags, 'major_brand')),
       duration: positiveOf(format['duration']),
       start_time: numberOf(format['start_time']),
       size: positiveOf(format['size']),
       'bitrate.average': positiveOf(format['bit_rate']),
-      'streams.video': count('video'), 'streams.audio': count('audio'), 'streams.subtitle': count('subtitle'),
+      'streams.video': count('video'),
+      'streams.audio': count('audio'),
+      'streams.subtitle': count('subtitle'),
       chapters: 'chapters' in root ? chapters.length : undefined,
       title: tagOf(tags, 'title'),
       encoder: tagOf(tags, 'encoder', 'encoded_by'),
@@ -44,7 +74,8 @@ export function readFfprobe(output: Json, version: string): Side | undefined {
       timecode: tagOf(tags, 'timecode'),
     }),
     chapters: chapters.map((chapter) => ({
-      start: numberOf(chapter['start_time']) ?? 0, ...known({ end: numberOf(chapter['end_time']), title: tagOf(objectOf(chapter['tags']), 'title') }),
+      start: numberOf(chapter['start_time']) ?? 0,
+      ...known({ end: numberOf(chapter['end_time']), title: tagOf(objectOf(chapter['tags']), 'title') }),
     })),
   };
 }
@@ -54,7 +85,8 @@ function streamOf(stream: JsonObject, order: number): SideStream {
   const tags = objectOf(stream['tags']);
   const disposition = objectOf(stream['disposition']);
   const named = textOf(stream['codec_name']);
-  const codec = named === undefined || named === 'unknown' || named === 'none' ? undefined : (SAME_CODEC[named] ?? named);
+  const codec =
+    named === undefined || named === 'unknown' || named === 'none' ? undefined : (SAME_CODEC[named] ?? named);
   const fourCc = fourCcOf(stream);
   const id = textOf(stream['id']);
   const start = numberOf(stream['start_time']);
@@ -70,18 +102,22 @@ function streamOf(stream: JsonObject, order: number): SideStream {
     'bitrate.maximum': positiveOf(stream['max_bit_rate']),
     language: languageOf(tagOf(tags, 'language')),
     title: tagOf(tags, 'title'),
-    default: flag(disposition['default']), forced: flag(disposition['forced']),
+    default: flag(disposition['default']),
+    forced: flag(disposition['forced']),
     encrypted: ['encv', 'enca', 'enct'].includes(fourCc?.text ?? '') ? true : undefined,
     ...(type === 'video' ? video(stream, tags) : type === 'audio' ? audio(stream) : {}),
   });
   return {
-    type, order, fields,
+    type,
+    order,
+    fields,
     id: id === undefined ? undefined : /^0x[0-9a-f]{1,12}$/i.test(id) ? Number.parseInt(id, 16) : wholeOf(id),
     ...(flag(disposition['attached_pic']) === true ? { picture: true } : {}),
   };
 }
 
-const flag = (value: Json): boolean | undefined => (value === undefined ? undefined : value === 1 || value === true || value === '1');
+const flag = (value: Json): boolean | undefined =>
+  value === undefined ? undefined : value === 1 || value === true || value === '1';
 
 const TIME_BASE = 1000;
 
@@ -100,28 +136,46 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
     'size.width': width,
     'size.height': height,
     'size.sample_aspect_ratio': sar !== undefined && sar > 0 ? sar : undefined,
-    'size.display_aspect_ratio': valueOf(stream['display_aspect_ratio']) || (width !== undefined && height !== undefined && sar !== undefined && sar > 0 ? (width / height) * sar : undefined),
+    'size.display_aspect_ratio':
+      valueOf(stream['display_aspect_ratio']) ||
+      (width !== undefined && height !== undefined && sar !== undefined && sar > 0
+        ? (width / height) * sar
+        : undefined),
     frame_rate: rate && written(reduced(rate)),
     ...scan(textOf(stream['field_order'])),
     ...pixels,
-    ...(depth !== undefined && pixels['pixel_format.bit_depth'] === undefined ? { 'pixel_format.bit_depth': depth } : {}),
+    ...(depth !== undefined && pixels['pixel_format.bit_depth'] === undefined
+      ? { 'pixel_format.bit_depth': depth }
+      : {}),
     'color.primaries': colour(textOf(stream['color_primaries'])),
     'color.transfer': colour(textOf(stream['color_transfer'])),
     'color.matrix': colour(textOf(stream['color_space'])),
-    'color.range': rangeOf(textOf(stream['color_range'])) ?? (textOf(stream['pix_fmt'])?.startsWith('yuvj') ? 'pc' : undefined),
-    frames_count: positiveOf(stream['nb_read_frames']) ?? positiveOf(stream['nb_frames']) ?? positiveOf(tagOf(tags, 'number_of_frames')),
+    'color.range':
+      rangeOf(textOf(stream['color_range'])) ?? (textOf(stream['pix_fmt'])?.startsWith('yuvj') ? 'pc' : undefined),
+    frames_count:
+      positiveOf(stream['nb_read_frames']) ??
+      positiveOf(stream['nb_frames']) ??
+      positiveOf(tagOf(tags, 'number_of_frames')),
     rotation: rotationOf(stream, tags),
-    timecode: tagOf(tags, 'timecode') ?? (textOf(stream['timecode']) === '00:00:00:00' ? undefined : textOf(stream['timecode'])),
+    timecode:
+      tagOf(tags, 'timecode') ??
+      (textOf(stream['timecode']) === '00:00:00:00' ? undefined : textOf(stream['timecode'])),
     ...dynamicRange(stream),
   });
 }
 
 function scan(order: string | undefined): Record<string, string | undefined> {
   switch (order) {
-    case 'progressive': return { scan_type: 'progressive' };
-    case 'tt': case 'bt': return { scan_type: 'interlaced', scan_order: 'tff' };
-    case 'bb': case 'tb': return { scan_type: 'interlaced', scan_order: 'bff' };
-    default: return {};
+    case 'progressive':
+      return { scan_type: 'progressive' };
+    case 'tt':
+    case 'bt':
+      return { scan_type: 'interlaced', scan_order: 'tff' };
+    case 'bb':
+    case 'tb':
+      return { scan_type: 'interlaced', scan_order: 'bff' };
+    default:
+      return {};
   }
 }
 
@@ -140,7 +194,9 @@ const sideData = (stream: JsonObject): JsonObject[] => listOf(stream['side_data_
 /** Clockwise degrees, as a player turns it. */
 function rotationOf(stream: JsonObject, tags: JsonObject): number | undefined {
   const tagged = wholeOf(tagOf(tags, 'rotate'));
-  const matrix = sideData(stream).map((data) => numberOf(data['rotation'])).find((value) => value !== undefined);
+  const matrix = sideData(stream)
+    .map((data) => numberOf(data['rotation']))
+    .find((value) => value !== undefined);
   const degrees = tagged ?? (matrix === undefined ? undefined : -matrix);
   return degrees === undefined ? 0 : ((Math.round(degrees) % 360) + 360) % 360;
 }
@@ -178,7 +234,9 @@ function taggedDuration(text: string | undefined, start: number | undefined): nu
 
 /** The variants of a playlist are programs: a stream belongs to the first that names it. */
 function variants(programs: readonly unknown[], streams: SideStream[], listed: readonly unknown[]): void {
-  const byIndex = new Map(streams.map((stream) => [wholeOf(objectOf(listed[stream.order])['index']) ?? stream.order, stream]));
+  const byIndex = new Map(
+    streams.map((stream) => [wholeOf(objectOf(listed[stream.order])['index']) ?? stream.order, stream]),
+  );
   for (const [number, value] of programs.slice(0, MOST_STREAMS).entries()) {
     for (const member of listOf(objectOf(value)['streams']).slice(0, MOST_STREAMS)) {
       const stream = byIndex.get(wholeOf(objectOf(member)['index']) ?? -1);
@@ -198,13 +256,32 @@ function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
     const frames = Number(stream.fields['frames_count'] ?? FEW_FRAMES);
     const missing = (real - average) * Number(stream.fields['duration'] ?? Infinity);
     const twice = Math.abs(real / average - 2) < 0.1;
-    if (average > 0 && real > 0 && real <= 1000 && frames >= FEW_FRAMES && Math.abs(real / average - 1) > 0.04 && !twice && !(missing > 0 && missing < FEW_MISSING)) {
+    if (
+      average > 0 &&
+      real > 0 &&
+      real <= 1000 &&
+      frames >= FEW_FRAMES &&
+      Math.abs(real / average - 1) > 0.04 &&
+      !twice &&
+      !(missing > 0 && missing < FEW_MISSING)
+    ) {
       stream.fields['varies'] = 'widely';
-      signs.push({ code: 'variable-frame-rate', detail: `on average ${average.toFixed(3)} frames a second, at base ${real.toFixed(3)}`, stream });
+      signs.push({
+        code: 'variable-frame-rate',
+        detail: `on average ${average.toFixed(3)} frames a second, at base ${real.toFixed(3)}`,
+        stream,
+      });
     }
   }
-  if ((stream.type === 'video' || stream.type === 'audio') && stream.fields['codec.name'] === undefined && stream.fields['encrypted'] !== true) signs.push({ code: 'unknown-codec', detail: 'ffprobe does not know the codec', stream });
-  if (stream.type === 'video' && stream.fields['size.width'] === undefined) signs.push({ code: 'no-picture-size', detail: 'ffprobe found no size of the picture', stream });
-  if (stream.type === 'audio' && stream.fields['sample_rate'] === undefined) signs.push({ code: 'no-sample-rate', detail: 'ffprobe found no sample rate', stream });
+  if (
+    (stream.type === 'video' || stream.type === 'audio') &&
+    stream.fields['codec.name'] === undefined &&
+    stream.fields['encrypted'] !== true
+  )
+    signs.push({ code: 'unknown-codec', detail: 'ffprobe does not know the codec', stream });
+  if (stream.type === 'video' && stream.fields['size.width'] === undefined)
+    signs.push({ code: 'no-picture-size', detail: 'ffprobe found no size of the picture', stream });
+  if (stream.type === 'audio' && stream.fields['sample_rate'] === undefined)
+    signs.push({ code: 'no-sample-rate', detail: 'ffprobe found no sample rate', stream });
   return signs;
 }

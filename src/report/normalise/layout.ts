@@ -1,14 +1,58 @@
 /** Channel layouts in ffmpeg's names, without the difference of side and back, which no two tools draw alike. */
 const BY_SPEAKERS: Readonly<Record<string, string>> = {
-  M: 'mono', C: 'mono', 'L R': 'stereo', 'LFE L R': '2.1', 'C L R': '3.0', 'C L LFE R': '3.1', 'L R S S': 'quad', 'C L R S S': '5.0', 'C L LFE R S S': '5.1', 'C L R X': '4.0', 'C L LFE R X': '4.1',
-  'C L LFE R S S X': '6.1', 'C L LFE R S S S S': '7.1', 'C L R S S S S': '7.0', 'L LFE R': '2.1', 'L LFE R S S': '4.1', 'L R X': '3.0(back)',
+  M: 'mono',
+  C: 'mono',
+  'L R': 'stereo',
+  'LFE L R': '2.1',
+  'C L R': '3.0',
+  'C L LFE R': '3.1',
+  'L R S S': 'quad',
+  'C L R S S': '5.0',
+  'C L LFE R S S': '5.1',
+  'C L R X': '4.0',
+  'C L LFE R X': '4.1',
+  'C L LFE R S S X': '6.1',
+  'C L LFE R S S S S': '7.1',
+  'C L R S S S S': '7.0',
+  'L LFE R': '2.1',
+  'L LFE R S S': '4.1',
+  'L R X': '3.0(back)',
 };
-const SPEAKER: Readonly<Record<string, string>> = { Ls: 'S', Rs: 'S', Lb: 'S', Rb: 'S', Lss: 'S', Rss: 'S', Lsr: 'S', Rsr: 'S', Cb: 'X', Cs: 'X', Lrs: 'S', Rrs: 'S', Lw: 'W', Rw: 'W', Lt: 'L', Rt: 'R', FL: 'L', FR: 'R', FC: 'C', SL: 'S', SR: 'S', BL: 'S', BR: 'S', BC: 'X' };
+const SPEAKER: Readonly<Record<string, string>> = {
+  Ls: 'S',
+  Rs: 'S',
+  Lb: 'S',
+  Rb: 'S',
+  Lss: 'S',
+  Rss: 'S',
+  Lsr: 'S',
+  Rsr: 'S',
+  Cb: 'X',
+  Cs: 'X',
+  Lrs: 'S',
+  Rrs: 'S',
+  Lw: 'W',
+  Rw: 'W',
+  Lt: 'L',
+  Rt: 'R',
+  FL: 'L',
+  FR: 'R',
+  FC: 'C',
+  SL: 'S',
+  SR: 'S',
+  BL: 'S',
+  BR: 'S',
+  BC: 'X',
+};
 
 export function layoutOfSpeakers(text: string | undefined): string | undefined {
   const first = text?.split(' / ')[0]?.trim();
   if (first === undefined || first === '') return undefined;
-  const speakers = first.split(/\s+/).map((speaker) => SPEAKER[speaker] ?? speaker).sort().join(' ');
+  const speakers = first
+    .split(/\s+/)
+    .map((speaker) => SPEAKER[speaker] ?? speaker)
+    .sort()
+    .join(' ');
   return BY_SPEAKERS[speakers];
 }
 

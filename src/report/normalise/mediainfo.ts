@@ -9,7 +9,13 @@ import { layoutOfSpeakers } from './layout.ts';
 import { rateOf, reduced, written } from './ratio.ts';
 
 const MOST_TRACKS = 2000;
-const TYPES: Readonly<Record<string, StreamType>> = { Video: 'video', Audio: 'audio', Text: 'subtitle', Image: 'video', Other: 'data' };
+const TYPES: Readonly<Record<string, StreamType>> = {
+  Video: 'video',
+  Audio: 'audio',
+  Text: 'subtitle',
+  Image: 'video',
+  Other: 'data',
+};
 
 export function readMediainfo(output: Json, version: string): Side | undefined {
   const root = objectOf(listOf(output)[0]);
@@ -28,25 +34,46 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
   const firstAudio = listed.find((track) => track['@type'] === 'Audio');
   const signs: Sign[] = [];
   const stray = strayElements(extra['ConformanceErrors']);
-  if (stray) signs.push({ code: 'trailing-data', detail: 'behind its last element stand bytes that are none of the format' });
-  else if (/^yes$/i.test(textOf(all['IsTruncated']) ?? textOf(extra['IsTruncated']) ?? '')) signs.push({ code: 'truncated', detail: 'mediainfo says that the file is cut off' });
+  if (stray)
+    signs.push({ code: 'trailing-data', detail: 'behind its last element stand bytes that are none of the format' });
+  else if (/^yes$/i.test(textOf(all['IsTruncated']) ?? textOf(extra['IsTruncated']) ?? ''))
+    signs.push({ code: 'truncated', detail: 'mediainfo says that the file is cut off' });
   for (const [index, track] of listed.entries()) signs.push(...signsOf(track, streams[index]!));
-  for (const problem of errorsOf(all)) if (!stray) signs.push(/truncat/i.test(problem) ? { code: 'truncated', detail: 'mediainfo says that elements are cut off' } : { code: 'conformance', detail: `mediainfo: ${problem}` });
+  for (const problem of errorsOf(all))
+    if (!stray)
+      signs.push(
+        /truncat/i.test(problem)
+          ? { code: 'truncated', detail: 'mediainfo says that elements are cut off' }
+          : { code: 'conformance', detail: `mediainfo: ${problem}` },
+      );
   const size = positiveOf(all['FileSize']);
   return {
-    tool: 'mediainfo', version, streams, signs, chapters: menu,
+    tool: 'mediainfo',
+    version,
+    streams,
+    signs,
+    chapters: menu,
     container: known<Fields[string]>({
-      format: container(containerName === '' ? undefined : containerName, textOf(all['Format_Profile']), textOf(all['CodecID']), firstAudio && textOf(firstAudio['Format_Profile'])),
+      format: container(
+        containerName === '' ? undefined : containerName,
+        textOf(all['Format_Profile']),
+        textOf(all['CodecID']),
+        firstAudio && textOf(firstAudio['Format_Profile']),
+      ),
       duration: positiveOf(all['Duration']),
       size,
       'bitrate.average': positiveOf(all['OverallBitRate']),
-      'streams.video': count('video'), 'streams.audio': count('audio'), 'streams.subtitle': count('subtitle'),
+      'streams.video': count('video'),
+      'streams.audio': count('audio'),
+      'streams.subtitle': count('subtitle'),
       chapters: menu.length > 0 ? menu.length : undefined,
       title: textOf(all['Title']) ?? textOf(all['Movie']) ?? textOf(all['Track']),
       encoder: textOf(all['Encoded_Application']),
       brand: textOf(all['CodecID']),
       streamable: ({ Yes: true, No: false } as Record<string, boolean>)[textOf(all['IsStreamable']) ?? ''],
-      data_size: positiveOf(all['DataSize']), header_size: positiveOf(all['HeaderSize']), footer_size: numberOf(all['FooterSize']),
+      data_size: positiveOf(all['DataSize']),
+      header_size: positiveOf(all['HeaderSize']),
+      footer_size: numberOf(all['FooterSize']),
     }),
   };
 }
@@ -57,20 +84,37 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
   const id = textOf(track['ID']);
   const codecId = textOf(track['CodecID']) ?? '';
   const codec = codecOf({
-    type: kind, format: textOf(track['Format']) ?? '', version: textOf(track['Format_Version']) ?? '', profile: textOf(track['Format_Profile']) ?? '', id: codecId, depth: positiveOf(track['BitDepth']),
-    endianness: textOf(track['Format_Settings_Endianness']) ?? '', sign: textOf(track['Format_Settings_Sign']) ?? '', settings: textOf(track['Format_Settings']) ?? '', container: containerName,
+    type: kind,
+    format: textOf(track['Format']) ?? '',
+    version: textOf(track['Format_Version']) ?? '',
+    profile: textOf(track['Format_Profile']) ?? '',
+    id: codecId,
+    depth: positiveOf(track['BitDepth']),
+    endianness: textOf(track['Format_Settings_Endianness']) ?? '',
+    sign: textOf(track['Format_Settings_Sign']) ?? '',
+    settings: textOf(track['Format_Settings']) ?? '',
+    container: containerName,
   });
-  const profile = codec === 'aac' ? (textOf(track['Format_AdditionalFeatures']) ?? textOf(track['Format_Profile'])) : textOf(track['Format_Profile']);
+  const profile =
+    codec === 'aac'
+      ? (textOf(track['Format_AdditionalFeatures']) ?? textOf(track['Format_Profile']))
+      : textOf(track['Format_Profile']);
   const level = textOf(track['Format_Level']) ?? /@L?([\d.]+b?)/.exec(textOf(track['Format_Profile']) ?? '')?.[1];
   const fourCc = fourCcOf(codecId);
   const fields = known<Fields[string]>({
     'codec.name': codec,
     'codec.profile': profileOf('mediainfo', codec, profile),
-    'codec.level': level !== undefined && (codec === 'h264' || codec === 'hevc') && /^\d/.test(level) ? level.replace(/\.0$/, '') : undefined,
+    'codec.level':
+      level !== undefined && (codec === 'h264' || codec === 'hevc') && /^\d/.test(level)
+        ? level.replace(/\.0$/, '')
+        : undefined,
     'codec.four_cc': fourCc,
     'codec.id': fourCc === undefined ? undefined : Buffer.from(fourCc, 'latin1').readUInt32LE(),
     // With a time code it is that which stands there.
-    start_time: ['MPEG-4', 'MXF'].includes(containerName) && track['Delay_DropFrame'] !== undefined ? undefined : numberOf(track['Delay']),
+    start_time:
+      ['MPEG-4', 'MXF'].includes(containerName) && track['Delay_DropFrame'] !== undefined
+        ? undefined
+        : numberOf(track['Delay']),
     duration: positiveOf(track['Duration']),
     'bitrate.average': positiveOf(track['BitRate']),
     'bitrate.nominal': positiveOf(track['BitRate_Nominal']),
@@ -78,19 +122,27 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
     'bitrate.maximum': positiveOf(track['BitRate_Maximum']),
     language: languageOf(textOf(track['Language'])),
     title: textOf(track['Title']),
-    default: yes(track['Default']), forced: yes(track['Forced']),
+    default: yes(track['Default']),
+    forced: yes(track['Forced']),
     encrypted: textOf(track['Encryption']) !== undefined ? true : undefined,
     ...(type === 'video' ? video(track) : type === 'audio' ? audio(track) : {}),
   });
   const number = /\d{1,12}/.exec(id?.split('-')[0] ?? '')?.[0];
   return {
-    type, order, fields,
+    type,
+    order,
+    fields,
     id: number === undefined ? undefined : Number(number),
-    ...(/CC\d|-\d+$|CEA|EIA/i.test(id ?? '') && kind === 'Text' || /^eia-[67]08$/i.test(textOf(track['Format']) ?? '') || kind === 'Other' ? { embedded: true } : {}),
+    ...((/CC\d|-\d+$|CEA|EIA/i.test(id ?? '') && kind === 'Text') ||
+    /^eia-[67]08$/i.test(textOf(track['Format']) ?? '') ||
+    kind === 'Other'
+      ? { embedded: true }
+      : {}),
   };
 }
 
-const yes = (value: Json): boolean | undefined => ({ Yes: true, No: false } as Record<string, boolean>)[textOf(value) ?? ''];
+const yes = (value: Json): boolean | undefined =>
+  (({ Yes: true, No: false }) as Record<string, boolean>)[textOf(value) ?? ''];
 
 function video(track: JsonObject): Fields {
   const decimal = positiveOf(track['FrameRate']);
@@ -100,17 +152,41 @@ function video(track: JsonObject): Fields {
   const space = textOf(track['ColorSpace'])?.toUpperCase();
   const image = track['@type'] === 'Image';
   const hdr = `${textOf(track['HDR_Format']) ?? ''} ${textOf(track['HDR_Format_Compatibility']) ?? ''}`;
-  const dovi = /dv[a-z0-9]{2}\.(\d\d)(?:\.(\d\d))?/.exec(`${textOf(track['HDR_Format_Profile']) ?? ''}.${textOf(track['HDR_Format_Level']) ?? ''}`);
+  const dovi = /dv[a-z0-9]{2}\.(\d\d)(?:\.(\d\d))?/.exec(
+    `${textOf(track['HDR_Format_Profile']) ?? ''}.${textOf(track['HDR_Format_Level']) ?? ''}`,
+  );
   return known<Fields[string]>({
     'size.width': positiveOf(track['Width']),
     'size.height': positiveOf(track['Height']),
     'size.sample_aspect_ratio': positiveOf(track['PixelAspectRatio']),
     'size.display_aspect_ratio': positiveOf(track['DisplayAspectRatio']),
-    frame_rate: image ? undefined : top !== undefined && bottom !== undefined ? written(reduced({ numerator: top, denominator: bottom })) : decimal === undefined ? undefined : written(rateOf(decimal)),
-    frame_rate_mode: ({ CFR: 'constant', VFR: 'variable' } as Record<string, string>)[textOf(track['FrameRate_Mode']) ?? ''],
-    scan_type: scanType === 'progressive' ? 'progressive' : ['interlaced', 'mbaff', 'paff'].includes(scanType) ? 'interlaced' : undefined,
+    frame_rate: image
+      ? undefined
+      : top !== undefined && bottom !== undefined
+        ? written(reduced({ numerator: top, denominator: bottom }))
+        : decimal === undefined
+          ? undefined
+          : written(rateOf(decimal)),
+    frame_rate_mode: ({ CFR: 'constant', VFR: 'variable' } as Record<string, string>)[
+      textOf(track['FrameRate_Mode']) ?? ''
+    ],
+    scan_type:
+      scanType === 'progressive'
+        ? 'progressive'
+        : ['interlaced', 'mbaff', 'paff'].includes(scanType)
+          ? 'interlaced'
+          : undefined,
     scan_order: scanOrder === 'TFF' ? 'tff' : scanOrder === 'BFF' ? 'bff' : undefined,
-    'pixel_format.color_model': space === undefined ? undefined : space.startsWith('YUV') ? 'yuv' : space.startsWith('RGB') ? 'rgb' : /^(?:Y|GRAY)/.test(space) ? 'gray' : undefined,
+    'pixel_format.color_model':
+      space === undefined
+        ? undefined
+        : space.startsWith('YUV')
+          ? 'yuv'
+          : space.startsWith('RGB')
+            ? 'rgb'
+            : /^(?:Y|GRAY)/.test(space)
+              ? 'gray'
+              : undefined,
     'pixel_format.chroma_subsampling': /^4:[0-4]:[0-4]/.exec(textOf(track['ChromaSubsampling']) ?? '')?.[0],
     'pixel_format.bit_depth': positiveOf(track['BitDepth']),
     'pixel_format.has_alpha': space !== undefined && space.endsWith('A') ? true : undefined,
@@ -121,7 +197,12 @@ function video(track: JsonObject): Fields {
     frames_count: image ? undefined : positiveOf(track['FrameCount']),
     rotation: rotationOf(textOf(track['Rotation'])),
     timecode: textOf(track['TimeCode_FirstFrame']) === '00:00:00:00' ? undefined : textOf(track['TimeCode_FirstFrame']),
-    'hdr.mastering_display': track['MasteringDisplay_Luminance'] !== undefined || track['MasteringDisplay_ColorPrimaries'] !== undefined || /2086/.test(hdr) ? true : undefined,
+    'hdr.mastering_display':
+      track['MasteringDisplay_Luminance'] !== undefined ||
+      track['MasteringDisplay_ColorPrimaries'] !== undefined ||
+      /2086/.test(hdr)
+        ? true
+        : undefined,
     'hdr.dynamic': /2094|HDR10\+/i.test(hdr) ? true : undefined,
     'hdr.max_cll': positiveOf(/\d+/.exec(textOf(track['MaxCLL']) ?? '')?.[0]),
     'hdr.max_fall': positiveOf(/\d+/.exec(textOf(track['MaxFALL']) ?? '')?.[0]),
@@ -163,7 +244,10 @@ function chaptersOf(tracks: readonly JsonObject[]): Side['chapters'] {
       const time = /^_?(\d\d)[_:](\d\d)[_:](\d\d)[_.](\d{3})$/.exec(key);
       if (!time || chapters.length >= MOST_TRACKS) continue;
       const title = (textOf(value) ?? '').replace(/^[a-z]{2,3}:/, '');
-      chapters.push({ start: Number(time[1]) * 3600 + Number(time[2]) * 60 + Number(time[3]) + Number(time[4]) / 1000, ...(title === '' ? {} : { title }) });
+      chapters.push({
+        start: Number(time[1]) * 3600 + Number(time[2]) * 60 + Number(time[3]) + Number(time[4]) / 1000,
+        ...(title === '' ? {} : { title }),
+      });
     }
     if (chapters.length > 0) break;
   }
@@ -177,34 +261,73 @@ const ONE_PAUSE = 4;
 /** One frame alone that is longer than all others, as the last one often is, is no variable rate. */
 function onePause(track: JsonObject, low: number, high: number): boolean {
   const [seconds, frames] = [numberOf(track['Duration']), numberOf(track['FrameCount'])];
-  return seconds !== undefined && frames !== undefined && high / low <= ONE_PAUSE && seconds * high - frames <= high / low - 1 + 0.3;
+  return (
+    seconds !== undefined &&
+    frames !== undefined &&
+    high / low <= ONE_PAUSE &&
+    seconds * high - frames <= high / low - 1 + 0.3
+  );
 }
 
 const ORIGINAL = ['colour_primaries', 'transfer_characteristics', 'matrix_coefficients', 'colour_range'];
-const CHECKED: readonly [string, string][] = [['Duration', 'the duration'], ['FrameRate', 'the frame rate'], ['DisplayAspectRatio', 'the aspect ratio'], ['ScanType', 'the scan type']];
+const CHECKED: readonly [string, string][] = [
+  ['Duration', 'the duration'],
+  ['FrameRate', 'the frame rate'],
+  ['DisplayAspectRatio', 'the aspect ratio'],
+  ['ScanType', 'the scan type'],
+];
 
 /** `X_Original` is what the stream says where the container says something else. */
 function signsOf(track: JsonObject, stream: SideStream): Sign[] {
   const signs: Sign[] = [];
-  const colours = ORIGINAL.filter((name) => track[name] !== undefined && track[`${name}_Original`] !== undefined && track[`${name}_Original`] !== track[name]);
-  if (colours.length > 0) signs.push({ code: 'color-mismatch', detail: `the container and the stream do not agree: ${colours.map((name) => `${name} ${textOf(track[name])} and ${textOf(track[`${name}_Original`])}`).join(', ')}`, stream });
+  const colours = ORIGINAL.filter(
+    (name) =>
+      track[name] !== undefined && track[`${name}_Original`] !== undefined && track[`${name}_Original`] !== track[name],
+  );
+  if (colours.length > 0)
+    signs.push({
+      code: 'color-mismatch',
+      detail: `the container and the stream do not agree: ${colours.map((name) => `${name} ${textOf(track[name])} and ${textOf(track[`${name}_Original`])}`).join(', ')}`,
+      stream,
+    });
   for (const [name, what] of CHECKED) {
     const [said, original] = [textOf(track[name]), textOf(track[`${name}_Original`])];
-    if (said !== undefined && original !== undefined && said !== original) signs.push({ code: 'container-mismatch', detail: `the container and the stream do not agree on ${what}: ${said} and ${original}`, stream });
+    if (said !== undefined && original !== undefined && said !== original)
+      signs.push({
+        code: 'container-mismatch',
+        detail: `the container and the stream do not agree on ${what}: ${said} and ${original}`,
+        stream,
+      });
   }
   if (textOf(track['FrameRate_Mode']) === 'VFR') {
     const low = numberOf(track['FrameRate_Minimum']);
     const high = numberOf(track['FrameRate_Maximum']);
-    stream.fields['varies'] = low !== undefined && high !== undefined && low > 0 && high > low * WIDELY && !onePause(track, low, high) ? 'widely' : 'a little';
-    signs.push({ code: 'variable-frame-rate', detail: low !== undefined && high !== undefined ? `from ${low} to ${high} frames a second` : 'mediainfo says that the frame rate is variable', stream });
+    stream.fields['varies'] =
+      low !== undefined && high !== undefined && low > 0 && high > low * WIDELY && !onePause(track, low, high)
+        ? 'widely'
+        : 'a little';
+    signs.push({
+      code: 'variable-frame-rate',
+      detail:
+        low !== undefined && high !== undefined
+          ? `from ${low} to ${high} frames a second`
+          : 'mediainfo says that the frame rate is variable',
+      stream,
+    });
   }
   return signs;
 }
 
-/** Names of elements on the first level that no format has: what stands behind the end of a file is read as if it were one. Matroska's own (segment, cluster, cues, tags and others) are numbers, too. */
-const STRAY = /^(?:Unknown|.{1,2}|_.{0,2}|_0x(?!8538067_|F43B675_|C53BB6B_|254C367_|14D9B74_|549A966_|654AE6B_|43A770_|941A469_)[0-9A-F]+_)$/;
+/**
+ * Names of elements on the first level that no format has: what stands behind the end of a file is read as if it were
+ * one. Matroska's own (segment, cluster, cues, tags and others) are numbers, too.
+ */
+const STRAY =
+  /^(?:Unknown|.{1,2}|_.{0,2}|_0x(?!8538067_|F43B675_|C53BB6B_|254C367_|14D9B74_|549A966_|654AE6B_|43A770_|941A469_)[0-9A-F]+_)$/;
 function strayElements(errors: Json): boolean {
-  return listOf(errors).flatMap((one) => Object.keys(objectOf(one))).some((name) => STRAY.test(name));
+  return listOf(errors)
+    .flatMap((one) => Object.keys(objectOf(one)))
+    .some((name) => STRAY.test(name));
 }
 
 /** `ConformanceErrors` nests objects: one line per leaf. */
@@ -214,7 +337,9 @@ function errorsOf(general: JsonObject): string[] {
     if (found.length >= 5 || depth > 6) return;
     const text = textOf(value);
     if (text !== undefined) found.push(`${path}: ${text}`.slice(0, 200));
-    else for (const [key, member] of Object.entries(objectOf(value))) walk(member, path === '' ? key : `${path} ${key}`, depth + 1);
+    else
+      for (const [key, member] of Object.entries(objectOf(value)))
+        walk(member, path === '' ? key : `${path} ${key}`, depth + 1);
   };
   const errors = objectOf(general['extra'])['ConformanceErrors'];
   if (errors !== undefined) walk(errors, '', 0);

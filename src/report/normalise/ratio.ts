@@ -1,7 +1,10 @@
 /** Rates and ratios: fractions as text where they are exact, decimals where only those are told. */
 import { numberOf } from '../json.ts';
 
-export interface Fraction { numerator: number; denominator: number }
+export interface Fraction {
+  numerator: number;
+  denominator: number;
+}
 
 export function fractionOf(text: unknown): Fraction | undefined {
   if (typeof text !== 'string') return undefined;

@@ -1,13 +1,33 @@
-/** Gradient-boosted trees on words and numbers: logistic loss, second order, leaves and thresholds rounded as they are written down. */
+/**
+ * Gradient-boosted trees on words and numbers: logistic loss, second order, leaves and thresholds rounded as they are
+ * written down.
+ */
 import type { Ensemble, Row, Tree } from '../trees.ts';
 
-export interface Sample { row: Row; label: boolean; weight: number }
-export interface Settings { rounds: number; depth: number; rate: number; lambda: number; least: number; patience: number }
-/** What is disputed is seldom: shallow trees and a heavy hand keep the answers honest. What is not disputed asks for little. */
+export interface Sample {
+  row: Row;
+  label: boolean;
+  weight: number;
+}
+export interface Settings {
+  rounds: number;
+  depth: number;
+  rate: number;
+  lambda: number;
+  least: number;
+  patience: number;
+}
+/**
+ * What is disputed is seldom: shallow trees and a heavy hand keep the answers honest. What is not disputed asks for
+ * little.
+ */
 export const DISPUTED: Settings = { rounds: 110, depth: 3, rate: 0.12, lambda: 3, least: 2.5, patience: 15 };
 export const UNDISPUTED: Settings = { rounds: 24, depth: 3, rate: 0.3, lambda: 2, least: 3, patience: 6 };
 
-export interface Trained { ensemble: Ensemble; /** The trainer's own sums for the samples it learned from. */ sums: Float64Array }
+export interface Trained {
+  ensemble: Ensemble;
+  /** The trainer's own sums for the samples it learned from. */ sums: Float64Array;
+}
 
 const BINS = 24;
 const sigmoid = (sum: number): number => 1 / (1 + Math.exp(-sum));
@@ -16,18 +36,37 @@ const loss = (label: boolean, sum: number): number => Math.log1p(Math.exp(label 
 
 function thresholdsOf(samples: readonly Sample[], numbers: number): number[][] {
   return Array.from({ length: numbers }, (_, index) => {
-    const values = samples.map(({ row }) => row.numbers[index]!).filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
-    return [...new Set(Array.from({ length: BINS }, (__, bin) => values[Math.floor((values.length * bin) / BINS)]).filter((value) => value !== undefined).map(round))].sort((a, b) => a - b);
+    const values = samples
+      .map(({ row }) => row.numbers[index]!)
+      .filter((value) => !Number.isNaN(value))
+      .sort((a, b) => a - b);
+    return [
+      ...new Set(
+        Array.from({ length: BINS }, (__, bin) => values[Math.floor((values.length * bin) / BINS)])
+          .filter((value) => value !== undefined)
+          .map(round),
+      ),
+    ].sort((a, b) => a - b);
   });
 }
 
-export function train(samples: readonly Sample[], validation: readonly Sample[], words: number, numbers: number, settings: Settings): Trained {
+export function train(
+  samples: readonly Sample[],
+  validation: readonly Sample[],
+  words: number,
+  numbers: number,
+  settings: Settings,
+): Trained {
   const total = samples.reduce((sum, { weight }) => sum + weight, 0);
   const positive = samples.reduce((sum, { weight, label }) => sum + (label ? weight : 0), 0);
   const base = round(Math.log((positive + 0.5) / (total - positive + 0.5)));
   const thresholds = thresholdsOf(samples, numbers);
   const lists = samples.map(({ row }) => [...row.words.keys()].filter((word) => row.words[word] === 1));
-  const bins = samples.map(({ row }) => row.numbers.map((value, index) => (Number.isNaN(value) ? -1 : thresholds[index]!.findIndex((threshold) => value <= threshold))));
+  const bins = samples.map(({ row }) =>
+    row.numbers.map((value, index) =>
+      Number.isNaN(value) ? -1 : thresholds[index]!.findIndex((threshold) => value <= threshold),
+    ),
+  );
   const sums = new Float64Array(samples.length).fill(base);
   const held = new Float64Array(validation.length).fill(base);
   const trees: Tree[] = [];
@@ -35,13 +74,19 @@ export function train(samples: readonly Sample[], validation: readonly Sample[],
   const snapshots: Float64Array[] = [];
   for (let at = 0; at < settings.rounds; at++) {
     const gradient = samples.map(({ label, weight }, index) => weight * (sigmoid(sums[index]!) - (label ? 1 : 0)));
-    const hessian = samples.map(({ weight }, index) => weight * Math.max(1e-6, sigmoid(sums[index]!) * (1 - sigmoid(sums[index]!))));
-    const tree: (number[])[] = [];
+    const hessian = samples.map(
+      ({ weight }, index) => weight * Math.max(1e-6, sigmoid(sums[index]!) * (1 - sigmoid(sums[index]!))),
+    );
+    const tree: number[][] = [];
     const grow = (members: number[], depth: number): number => {
       const place = tree.length;
       tree.push([]);
       let [g, h, w] = [0, 0, 0];
-      for (const index of members) { g += gradient[index]!; h += hessian[index]!; w += samples[index]!.weight; }
+      for (const index of members) {
+        g += gradient[index]!;
+        h += hessian[index]!;
+        w += samples[index]!.weight;
+      }
       const leaf = () => {
         const value = round((-g / (h + settings.lambda)) * settings.rate);
         for (const index of members) sums[index]! += value;
@@ -54,10 +99,18 @@ export function train(samples: readonly Sample[], validation: readonly Sample[],
       const binH = thresholds.map((list) => new Float64Array(list.length));
       const binW = thresholds.map((list) => new Float64Array(list.length));
       for (const index of members) {
-        for (const word of lists[index]!) { wordG[word]! += gradient[index]!; wordH[word]! += hessian[index]!; wordW[word]! += samples[index]!.weight; }
+        for (const word of lists[index]!) {
+          wordG[word]! += gradient[index]!;
+          wordH[word]! += hessian[index]!;
+          wordW[word]! += samples[index]!.weight;
+        }
         for (let number = 0; number < numbers; number++) {
           const bin = bins[index]![number]!;
-          if (bin >= 0) { binG[number]![bin]! += gradient[index]!; binH[number]![bin]! += hessian[index]!; binW[number]![bin]! += samples[index]!.weight; }
+          if (bin >= 0) {
+            binG[number]![bin]! += gradient[index]!;
+            binH[number]![bin]! += hessian[index]!;
+            binW[number]![bin]! += samples[index]!.weight;
+          }
         }
       }
       const score = (a: number, b: number) => (a * a) / (b + settings.lambda);
@@ -67,22 +120,34 @@ export function train(samples: readonly Sample[], validation: readonly Sample[],
         const gain = score(yesG, yesH) + score(g - yesG, h - yesH) - score(g, h);
         if (gain > split.gain) split = { gain, feature, threshold, found: true };
       };
-      for (let word = 0; word < words; word++) if (wordW[word]! > 0) consider(word, 0, wordG[word]!, wordH[word]!, wordW[word]!);
+      for (let word = 0; word < words; word++)
+        if (wordW[word]! > 0) consider(word, 0, wordG[word]!, wordH[word]!, wordW[word]!);
       for (let number = 0; number < numbers; number++) {
         let [yesG, yesH, yesW] = [0, 0, 0];
         for (const [bin, threshold] of thresholds[number]!.entries()) {
-          yesG += binG[number]![bin]!; yesH += binH[number]![bin]!; yesW += binW[number]![bin]!;
+          yesG += binG[number]![bin]!;
+          yesH += binH[number]![bin]!;
+          yesW += binW[number]![bin]!;
           consider(-1 - number, threshold, yesG, yesH, yesW);
         }
       }
       if (!split.found) return leaf();
-      const goes = (index: number) => (split.feature >= 0 ? samples[index]!.row.words[split.feature] === 1 : samples[index]!.row.numbers[-1 - split.feature]! <= split.threshold);
+      const goes = (index: number) =>
+        split.feature >= 0
+          ? samples[index]!.row.words[split.feature] === 1
+          : samples[index]!.row.numbers[-1 - split.feature]! <= split.threshold;
       const yes = grow(members.filter(goes), depth - 1);
-      const no = grow(members.filter((index) => !goes(index)), depth - 1);
+      const no = grow(
+        members.filter((index) => !goes(index)),
+        depth - 1,
+      );
       tree[place] = [split.feature, split.threshold, yes, no];
       return place;
     };
-    grow(samples.map((_, index) => index), settings.depth);
+    grow(
+      samples.map((_, index) => index),
+      settings.depth,
+    );
     trees.push(tree as unknown as Tree);
     snapshots.push(sums.slice());
     let held_loss = 0;
@@ -95,7 +160,10 @@ export function train(samples: readonly Sample[], validation: readonly Sample[],
   }
   const kept = trees.slice(0, best.at);
   const ensemble: Ensemble = { base, temperature: 1, trees: kept };
-  return { ensemble: { ...ensemble, temperature: temperatureOf(ensemble, validation) }, sums: snapshots[best.at - 1] ?? new Float64Array(samples.length).fill(base) };
+  return {
+    ensemble: { ...ensemble, temperature: temperatureOf(ensemble, validation) },
+    sums: snapshots[best.at - 1] ?? new Float64Array(samples.length).fill(base),
+  };
 }
 
 function leafAt(tree: number[][], row: Row): number {
@@ -109,11 +177,16 @@ function leafAt(tree: number[][], row: Row): number {
 
 /** Found on files that were not learned from: by what the sums are divided so that 8 of 10 means 8 of 10. */
 function temperatureOf({ base, trees }: Ensemble, validation: readonly Sample[]): number {
-  const sums = validation.map(({ row }) => trees.reduce((sum, tree) => sum + leafAt(tree as unknown as number[][], row), base));
+  const sums = validation.map(({ row }) =>
+    trees.reduce((sum, tree) => sum + leafAt(tree as unknown as number[][], row), base),
+  );
   let best = { temperature: 1, loss: Infinity };
   for (let step = 0; step <= 40; step++) {
     const temperature = round(0.5 * 1.06 ** step);
-    const total = validation.reduce((sum, { label, weight }, index) => sum + weight * loss(label, sums[index]! / temperature), 0);
+    const total = validation.reduce(
+      (sum, { label, weight }, index) => sum + weight * loss(label, sums[index]! / temperature),
+      0,
+    );
     if (total < best.loss) best = { temperature, loss: total };
   }
   return best.temperature;

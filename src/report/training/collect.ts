@@ -1,4 +1,7 @@
-/** Makes the files and has every tool version read them; what is in the cache already is not done again. `FILES` says how many. */
+/**
+ * Makes the files and has every tool version read them; what is in the cache already is not done again. `FILES` says
+ * how many.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
@@ -13,7 +16,11 @@ const readingsFolder = join(reportCache, 'readings');
 
 /** Outputs by `<tool> <version>`; null where the tool failed. */
 export type Readings = Record<string, string | null>;
-export interface Example { file: string; truth: Truth; readings: Readings }
+export interface Example {
+  file: string;
+  truth: Truth;
+  readings: Readings;
+}
 
 export async function read(file: string, all: readonly Program[], folder = readingsFolder): Promise<Readings> {
   mkdirSync(folder, { recursive: true });
@@ -30,12 +37,21 @@ export async function read(file: string, all: readonly Program[], folder = readi
 
 /** Only what the cache has: for training, after a collection. */
 export function examples(): Example[] {
-  return readdirSync(mediaFolder).filter((name) => name.endsWith('.truth.json')).sort().flatMap((name) => {
-    const file = join(mediaFolder, name.replace('.truth.json', ''));
-    const kept = join(readingsFolder, `${basename(file)}.json.zst`);
-    if (!existsSync(kept)) return [];
-    return [{ file, truth: JSON.parse(readFileSync(join(mediaFolder, name), 'utf8')) as Truth, readings: JSON.parse(zstdDecompressSync(readFileSync(kept)).toString()) as Readings }];
-  });
+  return readdirSync(mediaFolder)
+    .filter((name) => name.endsWith('.truth.json'))
+    .sort()
+    .flatMap((name) => {
+      const file = join(mediaFolder, name.replace('.truth.json', ''));
+      const kept = join(readingsFolder, `${basename(file)}.json.zst`);
+      if (!existsSync(kept)) return [];
+      return [
+        {
+          file,
+          truth: JSON.parse(readFileSync(join(mediaFolder, name), 'utf8')) as Truth,
+          readings: JSON.parse(zstdDecompressSync(readFileSync(kept)).toString()) as Readings,
+        },
+      ];
+    });
 }
 
 export async function collect(): Promise<void> {
@@ -50,7 +66,10 @@ export async function collect(): Promise<void> {
       made += 1;
       await read(example.file, number % 3 === 0 ? all : all.filter(({ slow }) => !slow));
     } else refused += 1;
-    if (number % 20 === 0) console.log(`${number} of ${FILES}: ${made} made, ${refused} combinations that the encoders refuse, ${Math.round((performance.now() - begun) / 1000)} s`);
+    if (number % 20 === 0)
+      console.log(
+        `${number} of ${FILES}: ${made} made, ${refused} combinations that the encoders refuse, ${Math.round((performance.now() - begun) / 1000)} s`,
+      );
   }
 }
 

@@ -7,10 +7,17 @@ import { downloadClosure, openSuite } from '../../../images/fetch/apt.ts';
 import { reportCache } from './tools.ts';
 
 const exec = promisify(execFile);
-const PACKAGES = [{ name: 'mkvtoolnix', version: '*' }, { name: 'gstreamer1.0-tools', version: '*' }, { name: 'gstreamer1.0-plugins-good', version: '*' }, { name: 'gstreamer1.0-plugins-bad', version: '*' }];
+const PACKAGES = [
+  { name: 'mkvtoolnix', version: '*' },
+  { name: 'gstreamer1.0-tools', version: '*' },
+  { name: 'gstreamer1.0-plugins-good', version: '*' },
+  { name: 'gstreamer1.0-plugins-bad', version: '*' },
+];
 const LIBRARIES = 'usr/lib/x86_64-linux-gnu';
 
-export interface DebianPrograms { run(program: string, args: string[]): Promise<void> }
+export interface DebianPrograms {
+  run(program: string, args: string[]): Promise<void>;
+}
 let opened: Promise<DebianPrograms> | undefined;
 export const debianPrograms = (): Promise<DebianPrograms> => (opened ??= open());
 
@@ -26,12 +33,33 @@ async function open(): Promise<DebianPrograms> {
     rmSync(packages, { recursive: true });
     renameSync(`${root}.new`, root);
   }
-  const libraries = [LIBRARIES, 'lib/x86_64-linux-gnu', `${LIBRARIES}/pulseaudio`, `${LIBRARIES}/blas`, `${LIBRARIES}/lapack`].map((path) => join(root, path)).join(':');
-  const loader = [join(root, 'lib/x86_64-linux-gnu/ld-linux-x86-64.so.2'), join(root, 'lib64/ld-linux-x86-64.so.2')].find((path) => existsSync(path)) ?? '/lib64/ld-linux-x86-64.so.2';
-  const env = { HOME: '/tmp', LC_ALL: 'C.UTF-8', GST_PLUGIN_SYSTEM_PATH_1_0: join(root, LIBRARIES, 'gstreamer-1.0'), GST_REGISTRY_1_0: join(root, 'registry.bin'), GST_REGISTRY_FORK: 'no' };
+  const libraries = [
+    LIBRARIES,
+    'lib/x86_64-linux-gnu',
+    `${LIBRARIES}/pulseaudio`,
+    `${LIBRARIES}/blas`,
+    `${LIBRARIES}/lapack`,
+  ]
+    .map((path) => join(root, path))
+    .join(':');
+  const loader =
+    [join(root, 'lib/x86_64-linux-gnu/ld-linux-x86-64.so.2'), join(root, 'lib64/ld-linux-x86-64.so.2')].find((path) =>
+      existsSync(path),
+    ) ?? '/lib64/ld-linux-x86-64.so.2';
+  const env = {
+    HOME: '/tmp',
+    LC_ALL: 'C.UTF-8',
+    GST_PLUGIN_SYSTEM_PATH_1_0: join(root, LIBRARIES, 'gstreamer-1.0'),
+    GST_REGISTRY_1_0: join(root, 'registry.bin'),
+    GST_REGISTRY_FORK: 'no',
+  };
   return {
     async run(program, args) {
-      await exec(loader, ['--library-path', libraries, join(root, 'usr/bin', program), ...args], { env, timeout: 60_000, maxBuffer: 16 << 20 });
+      await exec(loader, ['--library-path', libraries, join(root, 'usr/bin', program), ...args], {
+        env,
+        timeout: 60_000,
+        maxBuffer: 16 << 20,
+      });
     },
   };
 }

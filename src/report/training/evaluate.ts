@@ -13,13 +13,25 @@ const folder = join(import.meta.dirname, '..');
 const page = join(folder, '..', '..', 'docs', 'report.md');
 const weightsFile = join(folder, 'weights.json');
 
-interface Tally { cases: number; model: number; ffprobe: number; mediainfo: number; rules: number; neither: number }
-export interface Judged { row: LabelledRow; right: boolean; confidence: number }
+interface Tally {
+  cases: number;
+  model: number;
+  ffprobe: number;
+  mediainfo: number;
+  rules: number;
+  neither: number;
+}
+export interface Judged {
+  row: LabelledRow;
+  right: boolean;
+  confidence: number;
+}
 
 export function judged(rows: readonly LabelledRow[], model: Model): Judged[] {
   return rows.map((row) => {
     const seen = model.row(row.features);
-    if (row.agreement !== 'disputed') return { row, right: row.right.ffprobe || row.right.mediainfo, confidence: model.ask(row.agreement, seen) };
+    if (row.agreement !== 'disputed')
+      return { row, right: row.right.ffprobe || row.right.mediainfo, confidence: model.ask(row.agreement, seen) };
     const [a, b] = [model.ask('ffprobe', seen), model.ask('mediainfo', seen)];
     const { chosen, right } = decide(row.field, row.ruled, { ffprobe: a, mediainfo: b });
     return { row, right: row.right[chosen], confidence: right[chosen] };
@@ -33,7 +45,10 @@ export function tallies(all: readonly Judged[]): Map<string, Tally> {
       const tally = by.get(name) ?? { cases: 0, model: 0, ffprobe: 0, mediainfo: 0, rules: 0, neither: 0 };
       by.set(name, tally);
       const decidable = row.right.ffprobe || row.right.mediainfo;
-      if (!decidable) { tally.neither += row.weight; continue; }
+      if (!decidable) {
+        tally.neither += row.weight;
+        continue;
+      }
       tally.cases += row.weight;
       tally.model += right ? row.weight : 0;
       tally.ffprobe += row.right.ffprobe ? row.weight : 0;
@@ -60,10 +75,16 @@ export function calibrationError(all: readonly Judged[]): number {
 const percent = (of: number, all: number): string => (all > 0 ? `${((100 * of) / all).toFixed(1)} %` : '–');
 
 function fieldTable(all: readonly Judged[]): string[] {
-  const rows = [...tallies(all)].filter(([name, { cases }]) => name === 'all' || cases >= 1).sort(([a, one], [b, other]) => (a === 'all' ? -1 : b === 'all' ? 1 : other.cases - one.cases));
+  const rows = [...tallies(all)]
+    .filter(([name, { cases }]) => name === 'all' || cases >= 1)
+    .sort(([a, one], [b, other]) => (a === 'all' ? -1 : b === 'all' ? 1 : other.cases - one.cases));
   return [
-    '| field | disputed | report | always ffprobe | always mediainfo | rules by hand | neither right |', '|---|---|---|---|---|---|---|',
-    ...rows.map(([name, { cases, model, ffprobe, mediainfo, rules, neither }]) => `| ${name === 'all' ? '**all**' : `\`${name}\``} | ${cases.toFixed(1)} | ${percent(model, cases)} | ${percent(ffprobe, cases)} | ${percent(mediainfo, cases)} | ${percent(rules, cases)} | ${neither.toFixed(1)} |`),
+    '| field | disputed | report | always ffprobe | always mediainfo | rules by hand | neither right |',
+    '|---|---|---|---|---|---|---|',
+    ...rows.map(
+      ([name, { cases, model, ffprobe, mediainfo, rules, neither }]) =>
+        `| ${name === 'all' ? '**all**' : `\`${name}\``} | ${cases.toFixed(1)} | ${percent(model, cases)} | ${percent(ffprobe, cases)} | ${percent(mediainfo, cases)} | ${percent(rules, cases)} | ${neither.toFixed(1)} |`,
+    ),
   ];
 }
 
@@ -73,7 +94,11 @@ function warningsTable(files: readonly Example[]): string[] {
   for (const { file, truth, readings } of files) {
     const [a, b] = [readings['ffprobe 9.0'], readings['mediainfo 26.10']];
     const made = report({
-      ffprobe: a ? { version: '9.0', output: JSON.parse(a) } : undefined, mediainfo: b ? { version: '26.10', output: JSON.parse(b) } : undefined, diff: true, prefer: null, extension: file.split('.').pop(),
+      ffprobe: a ? { version: '9.0', output: JSON.parse(a) } : undefined,
+      mediainfo: b ? { version: '26.10', output: JSON.parse(b) } : undefined,
+      diff: true,
+      prefer: null,
+      extension: file.split('.').pop(),
     });
     if (!made) continue;
     for (const [code, count] of counts) {
@@ -84,35 +109,75 @@ function warningsTable(files: readonly Example[]): string[] {
       count.both += due && given ? 1 : 0;
     }
   }
-  return ['| warning | files it should be on | found | given in all | of these right |', '|---|---|---|---|---|', ...[...counts].map(([code, { due, given, both }]) => `| \`${code}\` | ${due} | ${percent(both, due)} | ${given} | ${percent(both, given)} |`)];
+  return [
+    '| warning | files it should be on | found | given in all | of these right |',
+    '|---|---|---|---|---|',
+    ...[...counts].map(
+      ([code, { due, given, both }]) =>
+        `| \`${code}\` | ${due} | ${percent(both, due)} | ${given} | ${percent(both, given)} |`,
+    ),
+  ];
 }
 
-/** Disputes in which both are right. Of a span (with the padding of the last frame or without, from the first picture or from zero) both may be, and differ. */
-export function falseAlarms(rows: readonly LabelledRow[]): { what: string; compared: number; alarmed: number; files: number; fields: string[] }[] {
+/**
+ * Disputes in which both are right. Of a span (with the padding of the last frame or without, from the first picture or
+ * from zero) both may be, and differ.
+ */
+export function falseAlarms(
+  rows: readonly LabelledRow[],
+): { what: string; compared: number; alarmed: number; files: number; fields: string[] }[] {
   const bothRight = rows.filter(({ right }) => right.ffprobe && right.mediainfo);
-  return ([['one value', true], ['a span', false]] as const).map(([what, exact]) => {
+  return (
+    [
+      ['one value', true],
+      ['a span', false],
+    ] as const
+  ).map(([what, exact]) => {
     const compared = bothRight.filter((row) => row.exact === exact);
     const alarmed = compared.filter(({ agreement }) => agreement === 'disputed');
-    return { what, compared: compared.length, alarmed: alarmed.length, files: new Set(alarmed.map(({ file }) => file)).size, fields: [...new Set(alarmed.map(({ field }) => field))] };
+    return {
+      what,
+      compared: compared.length,
+      alarmed: alarmed.length,
+      files: new Set(alarmed.map(({ file }) => file)).size,
+      fields: [...new Set(alarmed.map(({ field }) => field))],
+    };
   });
 }
 
 /** Fields in which one tool alone, or the rules, would have been right more often than the report. */
 export const fieldsBehind = (all: readonly Judged[]): string[] =>
-  [...tallies(all)].filter(([name, { cases, model, ffprobe, mediainfo, rules }]) => name !== 'all' && cases >= 1 && model < Math.max(ffprobe, mediainfo, rules) - 1e-9).map(([name]) => `\`${name}\``);
+  [...tallies(all)]
+    .filter(
+      ([name, { cases, model, ffprobe, mediainfo, rules }]) =>
+        name !== 'all' && cases >= 1 && model < Math.max(ffprobe, mediainfo, rules) - 1e-9,
+    )
+    .map(([name]) => `\`${name}\``);
 
 export function worseThan(all: readonly Judged[]): string {
   const behind = fieldsBehind(all);
-  return behind.length === 0 ? 'In no field of this table is any of the three better than the model.' : `One of the three is better than the model in ${behind.join(', ')}.`;
+  return behind.length === 0
+    ? 'In no field of this table is any of the three better than the model.'
+    : `One of the three is better than the model in ${behind.join(', ')}.`;
 }
 
-export interface Figures { disputes: Judged[]; settled: Judged[]; rows: LabelledRow[]; files: Example[] }
+export interface Figures {
+  disputes: Judged[];
+  settled: Judged[];
+  rows: LabelledRow[];
+  files: Example[];
+}
 
 export function heldOut(model: Model, all: readonly Example[]): Figures {
   const files = all.filter(({ truth }) => splitOf(truth.number) === 'test');
   const rows = files.flatMap(rowsOf);
   const judgements = judged(rows, model);
-  return { files, rows, disputes: judgements.filter(({ row }) => row.agreement === 'disputed'), settled: judgements.filter(({ row }) => row.agreement !== 'disputed') };
+  return {
+    files,
+    rows,
+    disputes: judgements.filter(({ row }) => row.agreement === 'disputed'),
+    settled: judgements.filter(({ row }) => row.agreement !== 'disputed'),
+  };
 }
 
 function tables(): { text: string; behind: string[] } {
@@ -124,16 +189,48 @@ function tables(): { text: string; behind: string[] } {
   const times = reportTimes();
   const text = [
     `${all.length} files, ${all.filter(({ truth }) => truth.damage !== 'none').length} of them damaged, read by ${versions.size} tool versions; ${files.length} are held out. A file counts once for a field, however many pairs of versions read it, so numbers of cases have decimals.`,
-    '', '#### Disputed fields of the held-out files', '', ...fieldTable(disputes), '',
-    `Share of right answers where at least one of the tools is right. ${worseThan(disputes)}`, '',
-    '#### Confidence', '', '| | cases | expected calibration error |', '|---|---|---|',
+    '',
+    '#### Disputed fields of the held-out files',
+    '',
+    ...fieldTable(disputes),
+    '',
+    `Share of right answers where at least one of the tools is right. ${worseThan(disputes)}`,
+    '',
+    '#### Confidence',
+    '',
+    '| | cases | expected calibration error |',
+    '|---|---|---|',
     `| disputed fields | ${disputes.reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(disputes)).toFixed(1)} % |`,
-    `| fields that only one tool has | ${settled.filter(({ row }) => row.agreement === 'single').reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'single'))).toFixed(1)} % |`,
-    `| fields on which both agree | ${settled.filter(({ row }) => row.agreement === 'agreed').reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'agreed'))).toFixed(1)} % |`,
-    '', '#### False alarms', '', '| both tools right, and the truth is | comparisons | stood in `diff` | files | of the fields |', '|---|---|---|---|---|',
-    ...alarms.map(({ what, compared, alarmed, files: of, fields }) => `| ${what} | ${compared} | ${alarmed} | ${of} | ${fields.map((field) => `\`${field}\``).join(', ') || '–'} |`),
-    '', '#### Warnings', '', ...warningsTable(files), '',
-    '#### Cost', '', '| | |', '|---|---|',
+    `| fields that only one tool has | ${settled
+      .filter(({ row }) => row.agreement === 'single')
+      .reduce((sum, { row }) => sum + row.weight, 0)
+      .toFixed(
+        0,
+      )} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'single'))).toFixed(1)} % |`,
+    `| fields on which both agree | ${settled
+      .filter(({ row }) => row.agreement === 'agreed')
+      .reduce((sum, { row }) => sum + row.weight, 0)
+      .toFixed(
+        0,
+      )} | ${(100 * calibrationError(settled.filter(({ row }) => row.agreement === 'agreed'))).toFixed(1)} % |`,
+    '',
+    '#### False alarms',
+    '',
+    '| both tools right, and the truth is | comparisons | stood in `diff` | files | of the fields |',
+    '|---|---|---|---|---|',
+    ...alarms.map(
+      ({ what, compared, alarmed, files: of, fields }) =>
+        `| ${what} | ${compared} | ${alarmed} | ${of} | ${fields.map((field) => `\`${field}\``).join(', ') || '–'} |`,
+    ),
+    '',
+    '#### Warnings',
+    '',
+    ...warningsTable(files),
+    '',
+    '#### Cost',
+    '',
+    '| | |',
+    '|---|---|',
     `| one report, 50 streams, parsing included, at a load of ${loadavg()[0]!.toFixed(1)} on ${cpus().length} cores: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
     `| of it processor time: p50 / p99 | ${times.processor.p50.toFixed(1)} / ${times.processor.p99.toFixed(1)} ms |`,
     `| size of the weights | ${(statSync(weightsFile).size / 1000).toFixed(0)} kB |`,
@@ -152,7 +249,9 @@ if (import.meta.main) {
   if (from < 0 || to < 0) throw new Error(`${page} has no place for the tables`);
   writeFileSync(page, text.slice(0, from) + made + text.slice(to + close.length));
   if (behind.length > 0) {
-    console.error(`the report is right less often than a tool alone or a rule in ${behind.join(', ')}: add the field to RULED in src/report/judge.ts`);
+    console.error(
+      `the report is right less often than a tool alone or a rule in ${behind.join(', ')}: add the field to RULED in src/report/judge.ts`,
+    );
     process.exitCode = 1;
   }
 }

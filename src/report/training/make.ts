@@ -1,4 +1,7 @@
-/** Makes the file of a recipe with Debian's encoders and muxers, damages it where that is its lot, and writes down what is true of it. */
+/**
+ * Makes the file of a recipe with Debian's encoders and muxers, damages it where that is its lot, and writes down what
+ * is true of it.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,27 +13,46 @@ import { truthOf, type Packet } from './truth_of.ts';
 import type { Truth } from './truth.ts';
 
 const exec = promisify(execFile);
-const run = (args: string[]) => exec('ffmpeg', ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args], { timeout: 120_000, maxBuffer: 16 << 20 });
+const run = (args: string[]) =>
+  exec('ffmpeg', ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args], {
+    timeout: 120_000,
+    maxBuffer: 16 << 20,
+  });
 
-const nameOf = (recipe: Recipe): string => `${String(recipe.number).padStart(4, '0')}.${recipe.damage === 'renamed' ? (recipe.container.extension === 'mp4' ? 'mkv' : 'mp4') : recipe.container.extension}`;
+const nameOf = (recipe: Recipe): string =>
+  `${String(recipe.number).padStart(4, '0')}.${recipe.damage === 'renamed' ? (recipe.container.extension === 'mp4' ? 'mkv' : 'mp4') : recipe.container.extension}`;
 
 function videoArgs(video: VideoPart, { container }: Recipe): string[] {
   const { codec, colour, range, scan, pixelFormat, sar, bFrames } = video;
   const filters = [
     ...(video.variable ? ["select='not(eq(mod(n\\,7)\\,3)+eq(mod(n\\,11)\\,5)+eq(mod(n\\,11)\\,6))'"] : []),
     ...(codec.name === 'hevc' || codec.name === 'h264' || codec.name === 'av1' ? [] : ['noise=alls=12']),
-    `format=${pixelFormat}`, `setsar=${sar}`,
+    `format=${pixelFormat}`,
+    `setsar=${sar}`,
     ...(scan === 'progressive' ? [] : [`setfield=${scan}`]),
   ];
-  const x265 = codec.name === 'hevc' && colour?.transfer === 'smpte2084'
-    ? ['hdr10=1', 'repeat-headers=1', 'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)', 'max-cll=1000,400'] : [];
+  const x265 =
+    codec.name === 'hevc' && colour?.transfer === 'smpte2084'
+      ? [
+          'hdr10=1',
+          'repeat-headers=1',
+          'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)',
+          'max-cll=1000,400',
+        ]
+      : [];
   return [
-    ...codec.args, '-vf', filters.join(','),
+    ...codec.args,
+    '-vf',
+    filters.join(','),
     ...(codec.name === 'hevc' ? ['-x265-params', ['log-level=error', ...x265].join(':'), '-threads:v', '1'] : []),
     ...(scan === 'progressive' ? [] : [...(codec.interlaced ?? []), '-top', scan === 'tff' ? '1' : '0']),
-    ...(colour ? ['-color_primaries', colour.primaries, '-color_trc', colour.transfer, '-colorspace', colour.matrix] : []),
+    ...(colour
+      ? ['-color_primaries', colour.primaries, '-color_trc', colour.transfer, '-colorspace', colour.matrix]
+      : []),
     ...(range ? ['-color_range', range] : []),
-    ...(['h264', 'mpeg4', 'mpeg2video'].includes(codec.name) ? ['-bf', bFrames && container.format !== 'avi' ? '2' : '0'] : []),
+    ...(['h264', 'mpeg4', 'mpeg2video'].includes(codec.name)
+      ? ['-bf', bFrames && container.format !== 'avi' ? '2' : '0']
+      : []),
     ...(codec.name === 'hevc' && container.format === 'mp4' && !bFrames ? ['-tag:v', 'hvc1'] : []),
     ...(video.variable ? ['-vsync', 'vfr'] : []),
   ];
@@ -40,14 +62,17 @@ function audioArgs(audio: AudioPart, index: number): string[] {
   const { codec, rate, layout, bitRate, format, language } = audio;
   const of = (option: string, value: string) => [`${option}:a:${index}`, value];
   return [
-    ...of('-c', codec.args[1]!), ...codec.args.slice(2),
-    ...of('-ar', String(rate)), ...of('-filter', `aformat=channel_layouts=${layout}${format ? `:sample_fmts=${format}` : ''}`),
+    ...of('-c', codec.args[1]!),
+    ...codec.args.slice(2),
+    ...of('-ar', String(rate)),
+    ...of('-filter', `aformat=channel_layouts=${layout}${format ? `:sample_fmts=${format}` : ''}`),
     ...(bitRate === undefined ? [] : bitRate.startsWith('q') ? of('-q', bitRate.slice(1)) : of('-b', bitRate)),
     ...(language === undefined ? [] : [`-metadata:s:a:${index}`, `language=${language}`]),
   ];
 }
 
-const CHAPTERS = ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=400\ntitle=One\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=400\nEND=800\ntitle=Two\n';
+const CHAPTERS =
+  ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=400\ntitle=One\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=400\nEND=800\ntitle=Two\n';
 const SUBTITLES = '1\n00:00:00,100 --> 00:00:00,400\nHello\n\n2\n00:00:00,500 --> 00:00:00,700\nAgain\n';
 
 async function encode(recipe: Recipe, folder: string, target: string): Promise<void> {
@@ -58,11 +83,21 @@ async function encode(recipe: Recipe, folder: string, target: string): Promise<v
   if (video) {
     const [top = 25, bottom = 1] = video.rate.split('/').map(Number);
     // Half a frame short of the next one. Not by -frames, which ends the sound too once the picture has its number.
-    inputs.push('-f', 'lavfi', '-i', `testsrc2=size=${video.width}x${video.height}:rate=${video.rate}:duration=${((video.frames - 0.5) * bottom) / top}`);
+    inputs.push(
+      '-f',
+      'lavfi',
+      '-i',
+      `testsrc2=size=${video.width}x${video.height}:rate=${video.rate}:duration=${((video.frames - 0.5) * bottom) / top}`,
+    );
     maps.push('-map', String(input++));
   }
   for (const [index, part] of audio.entries()) {
-    inputs.push('-f', 'lavfi', '-i', `aevalsrc=0.3*sin(${300 + 200 * index}*2*PI*t)+0.1*random(0):s=${part.rate}:d=${part.seconds}`);
+    inputs.push(
+      '-f',
+      'lavfi',
+      '-i',
+      `aevalsrc=0.3*sin(${300 + 200 * index}*2*PI*t)+0.1*random(0):s=${part.rate}:d=${part.seconds}`,
+    );
     maps.push('-map', String(input++));
   }
   if (subtitle) {
@@ -76,19 +111,43 @@ async function encode(recipe: Recipe, folder: string, target: string): Promise<v
     maps.push('-map_metadata', String(input), '-map_chapters', String(input));
   }
   await run([
-    ...inputs, ...maps,
+    ...inputs,
+    ...maps,
     ...(video ? videoArgs(video, recipe) : []),
     ...audio.flatMap(audioArgs),
-    ...(subtitle ? ['-c:s', container.subtitles!, ...(subtitle.language ? ['-metadata:s:s:0', `language=${subtitle.language}`] : [])] : []),
+    ...(subtitle
+      ? [
+          '-c:s',
+          container.subtitles!,
+          ...(subtitle.language ? ['-metadata:s:s:0', `language=${subtitle.language}`] : []),
+        ]
+      : []),
     ...(recipe.videoLanguage ? ['-metadata:s:v:0', `language=${recipe.videoLanguage}`] : []),
     ...(recipe.timecode ? ['-timecode', recipe.timecode] : []),
     ...(recipe.offset ? ['-output_ts_offset', String(recipe.offset)] : []),
-    ...recipe.way, '-strict', '-2', '-f', container.muxer, target,
+    ...recipe.way,
+    '-strict',
+    '-2',
+    '-f',
+    container.muxer,
+    target,
   ]);
 }
 
 async function packetsOf(file: string): Promise<Packet[]> {
-  const { stdout } = await exec('ffprobe', ['-v', 'error', '-show_entries', 'packet=codec_type,stream_index,pts_time,dts_time,duration_time,size,pos', '-of', 'json', file], { maxBuffer: 256 << 20, timeout: 60_000 });
+  const { stdout } = await exec(
+    'ffprobe',
+    [
+      '-v',
+      'error',
+      '-show_entries',
+      'packet=codec_type,stream_index,pts_time,dts_time,duration_time,size,pos',
+      '-of',
+      'json',
+      file,
+    ],
+    { maxBuffer: 256 << 20, timeout: 60_000 },
+  );
   return (JSON.parse(stdout) as { packets?: Packet[] }).packets ?? [];
 }
 
@@ -97,20 +156,27 @@ function damaged(bytes: Buffer, { damage, cutAt, number }: Recipe): Buffer {
   const draw = random(number + 1_000_000);
   const garbage = (length: number) => Buffer.from(Array.from({ length }, () => draw.between(1, 254)));
   switch (damage) {
-    case 'cut': return bytes.subarray(0, Math.floor(bytes.length * cutAt));
-    case 'tail-garbage': return Buffer.concat([bytes, garbage(GARBAGE)]);
-    case 'head-garbage': return Buffer.concat([garbage(GARBAGE), bytes]);
+    case 'cut':
+      return bytes.subarray(0, Math.floor(bytes.length * cutAt));
+    case 'tail-garbage':
+      return Buffer.concat([bytes, garbage(GARBAGE)]);
+    case 'head-garbage':
+      return Buffer.concat([garbage(GARBAGE), bytes]);
     case 'hole': {
       const copy = Buffer.from(bytes);
       const at = Math.floor(bytes.length * cutAt);
       copy.fill(0, at, Math.min(bytes.length, at + 600));
       return copy;
     }
-    default: return bytes;
+    default:
+      return bytes;
   }
 }
 
-/** The truth beside the file; undefined where the encoders refuse the combination. What is there already is not made again. */
+/**
+ * The truth beside the file; undefined where the encoders refuse the combination. What is there already is not made
+ * again.
+ */
 export async function make(recipe: Recipe, media: string): Promise<{ file: string; truth: Truth } | undefined> {
   const file = join(media, nameOf(recipe));
   const record = `${file}.truth.json`;

@@ -1,5 +1,10 @@
 /** The same draws at every run: files are known by the number that they were drawn with. */
-export interface Random { next(): number; pick<T>(from: readonly T[]): T; chance(of: number): boolean; between(low: number, high: number): number }
+export interface Random {
+  next(): number;
+  pick<T>(from: readonly T[]): T;
+  chance(of: number): boolean;
+  between(low: number, high: number): number;
+}
 
 export function random(seed: number): Random {
   let state = (seed * 2_654_435_761 + 0x9e37_79b9) >>> 0;

@@ -1,4 +1,7 @@
-/** From files whose truth is known to what is learned from and measured on: one row for each field, file and pair of versions. */
+/**
+ * From files whose truth is known to what is learned from and measured on: one row for each field, file and pair of
+ * versions.
+ */
 import { compare, type Agreement, type Compared, type Part } from '../compare.ts';
 import type { Context } from '../context.ts';
 import { features, type Features } from '../features.ts';
@@ -35,13 +38,17 @@ export const splitOf = (file: number): Split => (file % 5 === 0 ? 'test' : file 
 const PAIRS = 10;
 
 function pairsOf(example: Example): [string, string][] {
-  const of = (tool: ReportTool) => Object.keys(example.readings).filter((key) => key.startsWith(tool)).map((key) => key.split(' ')[1]!);
+  const of = (tool: ReportTool) =>
+    Object.keys(example.readings)
+      .filter((key) => key.startsWith(tool))
+      .map((key) => key.split(' ')[1]!);
   const [ffprobes, mediainfos] = [of('ffprobe'), of('mediainfo')];
   const draw = random(example.truth.number + 7_000_000);
   const pairs = new Map<string, [string, string]>();
   const add = (a: string, b: string) => pairs.set(`${a} ${b}`, [a, b]);
   if (ffprobes.includes('9.0') && mediainfos.includes('26.10')) add('9.0', '26.10');
-  for (let tries = 0; tries < 60 && pairs.size < Math.min(PAIRS, ffprobes.length * mediainfos.length); tries++) add(draw.pick(ffprobes), draw.pick(mediainfos));
+  for (let tries = 0; tries < 60 && pairs.size < Math.min(PAIRS, ffprobes.length * mediainfos.length); tries++)
+    add(draw.pick(ffprobes), draw.pick(mediainfos));
   return [...pairs.values()];
 }
 
@@ -52,7 +59,10 @@ export function rowsOf(example: Example): LabelledRow[] {
   const pairs = pairsOf(example);
   for (const [a, b] of pairs) {
     const [one, other] = [parsed.get(`ffprobe ${a}`), parsed.get(`mediainfo ${b}`)];
-    const comparison = compare(one === undefined ? undefined : readFfprobe(one, a), other === undefined ? undefined : readMediainfo(other, b));
+    const comparison = compare(
+      one === undefined ? undefined : readFfprobe(one, a),
+      other === undefined ? undefined : readMediainfo(other, b),
+    );
     if (!comparison.ffprobe || !comparison.mediainfo) continue;
     for (const part of comparison.parts) {
       const truth = truthFor(part, comparison.parts, example.truth);
@@ -62,8 +72,18 @@ export function rowsOf(example: Example): LabelledRow[] {
         if (!compared.canonical || value === undefined) continue;
         const context: Context = { comparison, part, compared };
         rows.push({
-          file: example.truth.number, field: `${part.kind === 'container' ? 'container' : part.kind}.${compared.field}`, agreement: compared.agreement, features: features(context),
-          right: { ffprobe: isRight(compared, 'ffprobe', value, part), mediainfo: isRight(compared, 'mediainfo', value, part) }, exact: typeof value !== 'object' || value.min === value.max, ruled: rule(context).chosen, damage: example.truth.damage, weight: 1 / pairs.length,
+          file: example.truth.number,
+          field: `${part.kind === 'container' ? 'container' : part.kind}.${compared.field}`,
+          agreement: compared.agreement,
+          features: features(context),
+          right: {
+            ffprobe: isRight(compared, 'ffprobe', value, part),
+            mediainfo: isRight(compared, 'mediainfo', value, part),
+          },
+          exact: typeof value !== 'object' || value.min === value.max,
+          ruled: rule(context).chosen,
+          damage: example.truth.damage,
+          weight: 1 / pairs.length,
         });
       }
     }
@@ -71,7 +91,10 @@ export function rowsOf(example: Example): LabelledRow[] {
   return rows;
 }
 
-/** The nth picture is the nth picture; where the tools see another number of them than there are, nothing is said of any. */
+/**
+ * The nth picture is the nth picture; where the tools see another number of them than there are, nothing is said of
+ * any.
+ */
 function truthFor(part: Part, parts: readonly Part[], truth: Truth): Record<string, True> | undefined {
   if (part.kind === 'container') return truth.container;
   const wanted: TrueStream[] = truth.streams.filter(({ type }) => type === part.kind);
@@ -84,8 +107,13 @@ function isRight(compared: Compared, tool: ReportTool, truth: True, part: Part):
   if (value === undefined) return false;
   const tolerance = (part.kind === 'container' ? CONTAINER_FIELDS : STREAM_FIELDS)[compared.field]!;
   const frame = frameOf({ ...part.mediainfo, ...part.ffprobe });
-  const is = (one: Field) => same(value, one, tolerance, frame, Number(part.ffprobe?.['duration'] ?? part.mediainfo?.['duration'] ?? 0));
-  if (typeof truth === 'object') return (typeof value === 'number' || compared.field === 'frame_rate') && (is(truth.min) || is(truth.max) || within(value, truth));
+  const is = (one: Field) =>
+    same(value, one, tolerance, frame, Number(part.ffprobe?.['duration'] ?? part.mediainfo?.['duration'] ?? 0));
+  if (typeof truth === 'object')
+    return (
+      (typeof value === 'number' || compared.field === 'frame_rate') &&
+      (is(truth.min) || is(truth.max) || within(value, truth))
+    );
   if (compared.field === 'language') return is(languageOf(String(truth)) ?? truth);
   if (compared.field === 'channel_layout') return is(layoutOfName(String(truth)) ?? truth);
   return is(truth);

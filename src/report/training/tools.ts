@@ -1,4 +1,7 @@
-/** Every tool version of the catalog as a program of its own, unpacked once from the images that stand ready in the cache. */
+/**
+ * Every tool version of the catalog as a program of its own, unpacked once from the images that stand ready in the
+ * cache.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +13,22 @@ import { TOOL_TABLE } from '../../runner/tools/table.ts';
 const exec = promisify(execFile);
 export const reportCache = join(cacheDir, 'report');
 
-export interface Program { tool: 'ffprobe' | 'mediainfo'; version: string; /** Takes some tenths of a second to start: reads every third file only. */ slow: boolean; run(file: string): Promise<Printed> }
-export interface Printed { output: string; failed: boolean }
+export interface Program {
+  tool: 'ffprobe' | 'mediainfo';
+  version: string;
+  /** Takes some tenths of a second to start: reads every third file only. */ slow: boolean;
+  run(file: string): Promise<Printed>;
+}
+export interface Printed {
+  output: string;
+  failed: boolean;
+}
 
 function unpack(archive: string, into: string): void {
-  const read = (path: string) => execFileSync('tar', ['--extract', '--to-stdout', '--file', archive, '--wildcards', '--no-anchored', path], { maxBuffer: 1 << 30 });
+  const read = (path: string) =>
+    execFileSync('tar', ['--extract', '--to-stdout', '--file', archive, '--wildcards', '--no-anchored', path], {
+      maxBuffer: 1 << 30,
+    });
   const blob = (digest: string) => read(`blobs/${digest.replace(':', '/')}`);
   const index = JSON.parse(read('index.json').toString()) as { manifests: { digest: string }[] };
   const manifest = JSON.parse(blob(index.manifests[0]?.digest ?? '').toString()) as { layers: { digest: string }[] };
@@ -22,7 +36,9 @@ function unpack(archive: string, into: string): void {
   mkdirSync(`${into}.new`, { recursive: true });
   for (const layer of manifest.layers) {
     const bytes = blob(layer.digest);
-    execFileSync('tar', ['--extract', ...(bytes[0] === 0x1f ? ['--gzip'] : []), '--directory', `${into}.new`], { input: bytes });
+    execFileSync('tar', ['--extract', ...(bytes[0] === 0x1f ? ['--gzip'] : []), '--directory', `${into}.new`], {
+      input: bytes,
+    });
   }
   renameSync(`${into}.new`, into);
 }
@@ -35,19 +51,37 @@ export async function programs(): Promise<Program[]> {
     const digest = readFileSync(join(image.archive, '..', 'digest'), 'utf8').trim();
     const root = join(reportCache, 'tools', `${entry.tool}-${entry.version}-${digest.slice(7, 23)}`);
     if (!existsSync(root)) unpack(image.archive, root);
-    const [command = '', ...before] = entry.command.map((part) => part.replaceAll('{root}', root).replaceAll('{node}', process.execPath));
+    const [command = '', ...before] = entry.command.map((part) =>
+      part.replaceAll('{root}', root).replaceAll('{node}', process.execPath),
+    );
     const tool = TOOL_TABLE[entry.tool]!;
     const program: Program = {
-      tool: entry.tool, version: entry.version, slow: entry.command[0] === '{node}',
+      tool: entry.tool,
+      version: entry.version,
+      slow: entry.command[0] === '{node}',
       async run(file) {
         // Paths are read as they are; over HTTP the answers were the same.
-        const args = [...before, ...tool.args({}, file)].flatMap((arg, index, all) => (arg === '-protocol_whitelist' ? [] : all[index - 1] === '-protocol_whitelist' ? [] : [arg]));
+        const args = [...before, ...tool.args({}, file)].flatMap((arg, index, all) =>
+          arg === '-protocol_whitelist' ? [] : all[index - 1] === '-protocol_whitelist' ? [] : [arg],
+        );
         const env = { LC_ALL: 'C.UTF-8', HOME: '/tmp' };
-        const printed = await exec(command, args, { maxBuffer: 64 << 20, env, timeout: 30_000 }).then(({ stdout, stderr }) => ({ code: 0 as number | null, stdout, stderr }), (error: { code?: unknown; stdout?: string; stderr?: string }) => ({ code: typeof error.code === 'number' ? error.code : null, stdout: error.stdout ?? '', stderr: error.stderr ?? '' }));
+        const printed = await exec(command, args, { maxBuffer: 64 << 20, env, timeout: 30_000 }).then(
+          ({ stdout, stderr }) => ({ code: 0 as number | null, stdout, stderr }),
+          (error: { code?: unknown; stdout?: string; stderr?: string }) => ({
+            code: typeof error.code === 'number' ? error.code : null,
+            stdout: error.stdout ?? '',
+            stderr: error.stderr ?? '',
+          }),
+        );
         return { output: printed.stdout, failed: tool.failure({ ...printed, format: 'json' }) !== undefined };
       },
     };
-    const said = await exec(command, [...before, entry.tool === 'ffprobe' ? '-version' : '--Version'], { env: { LC_ALL: 'C.UTF-8' } }).then(() => true, (error: { code?: unknown }) => typeof error.code === 'number');
+    const said = await exec(command, [...before, entry.tool === 'ffprobe' ? '-version' : '--Version'], {
+      env: { LC_ALL: 'C.UTF-8' },
+    }).then(
+      () => true,
+      (error: { code?: unknown }) => typeof error.code === 'number',
+    );
     if (said) found.push(program);
   }
   return found;

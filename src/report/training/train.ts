@@ -1,4 +1,7 @@
-/** Learns the weights from the files in the cache, and writes them with some of the trainer's own answers beside, for the test that compares. */
+/**
+ * Learns the weights from the files in the cache, and writes them with some of the trainer's own answers beside, for
+ * the test that compares.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NUMBERS } from '../features.ts';
@@ -23,27 +26,61 @@ export function vocabulary(rows: readonly LabelledRow[]): string[] {
       files.set(word, had.add(row.file));
     }
   }
-  return [...files].filter(([, had]) => had.size >= FEWEST_FILES).map(([word]) => word).sort();
+  return [...files]
+    .filter(([, had]) => had.size >= FEWEST_FILES)
+    .map(([word]) => word)
+    .sort();
 }
 
-export function learn(rows: readonly LabelledRow[]): { weights: Weights; answers: { of: keyof Weights['ensembles']; features: LabelledRow['features']; probability: number }[] } {
+export function learn(rows: readonly LabelledRow[]): {
+  weights: Weights;
+  answers: { of: keyof Weights['ensembles']; features: LabelledRow['features']; probability: number }[];
+} {
   const words = vocabulary(rows.filter(({ file }) => splitOf(file) === 'train'));
-  const weights: Weights = { words, numbers: NUMBERS, ensembles: { ffprobe: flat(0), mediainfo: flat(0), single: flat(0), agreed: flat(0) } };
+  const weights: Weights = {
+    words,
+    numbers: NUMBERS,
+    ensembles: { ffprobe: flat(0), mediainfo: flat(0), single: flat(0), agreed: flat(0) },
+  };
   const reader = new Model(weights);
   const answers: ReturnType<typeof learn>['answers'] = [];
   const plans: [keyof Weights['ensembles'], LabelledRow['agreement'], (row: LabelledRow) => boolean][] = [
-    ['ffprobe', 'disputed', ({ right }) => right.ffprobe], ['mediainfo', 'disputed', ({ right }) => right.mediainfo],
-    ['single', 'single', ({ right }) => right.ffprobe || right.mediainfo], ['agreed', 'agreed', ({ right }) => right.ffprobe || right.mediainfo],
+    ['ffprobe', 'disputed', ({ right }) => right.ffprobe],
+    ['mediainfo', 'disputed', ({ right }) => right.mediainfo],
+    ['single', 'single', ({ right }) => right.ffprobe || right.mediainfo],
+    ['agreed', 'agreed', ({ right }) => right.ffprobe || right.mediainfo],
   ];
   for (const [of, agreement, label] of plans) {
     const chosen = rows.filter((row) => row.agreement === agreement);
     const every = Math.ceil(chosen.length / MOST_UNDISPUTED);
-    const samples = (split: string) => chosen.filter(({ file }, index) => splitOf(file) === split && index % every === 0).map((row): Sample & { from: LabelledRow } => ({ row: reader.row(row.features), label: label(row), weight: row.weight, from: row }));
+    const samples = (split: string) =>
+      chosen
+        .filter(({ file }, index) => splitOf(file) === split && index % every === 0)
+        .map((row): Sample & { from: LabelledRow } => ({
+          row: reader.row(row.features),
+          label: label(row),
+          weight: row.weight,
+          from: row,
+        }));
     const learned = samples('train');
-    const { ensemble, sums } = train(learned, samples('validation'), words.length, NUMBERS.length, agreement === 'disputed' ? DISPUTED : UNDISPUTED);
+    const { ensemble, sums } = train(
+      learned,
+      samples('validation'),
+      words.length,
+      NUMBERS.length,
+      agreement === 'disputed' ? DISPUTED : UNDISPUTED,
+    );
     weights.ensembles[of] = ensemble;
-    for (let index = 0; index < learned.length && answers.filter((answer) => answer.of === of).length < ANSWERS / 4; index += Math.ceil(learned.length / (ANSWERS / 4))) {
-      answers.push({ of, features: learned[index]!.from.features, probability: 1 / (1 + Math.exp(-sums[index]! / ensemble.temperature)) });
+    for (
+      let index = 0;
+      index < learned.length && answers.filter((answer) => answer.of === of).length < ANSWERS / 4;
+      index += Math.ceil(learned.length / (ANSWERS / 4))
+    ) {
+      answers.push({
+        of,
+        features: learned[index]!.from.features,
+        probability: 1 / (1 + Math.exp(-sums[index]! / ensemble.temperature)),
+      });
     }
     console.log(`${of}: ${learned.length} rows, ${ensemble.trees.length} trees, temperature ${ensemble.temperature}`);
   }
@@ -55,17 +92,29 @@ if (import.meta.main) {
   const { weights, answers } = learn(rows);
   const used = compact(weights);
   writeFileSync(join(import.meta.dirname, '..', 'weights.json'), JSON.stringify(used));
-  writeFileSync(join(import.meta.dirname, '..', '..', '..', 'test', 'report', 'trained_answers.json'), JSON.stringify(answers));
+  writeFileSync(
+    join(import.meta.dirname, '..', '..', '..', 'test', 'report', 'trained_answers.json'),
+    JSON.stringify(answers),
+  );
 }
 
 /** Only the words that a tree asks for. */
 export function compact(weights: Weights): Weights {
   const asked = new Set<number>();
-  for (const { trees } of Object.values(weights.ensembles)) for (const tree of trees) for (const node of tree) if (node.length > 1 && node[0] >= 0) asked.add(node[0]);
+  for (const { trees } of Object.values(weights.ensembles))
+    for (const tree of trees) for (const node of tree) if (node.length > 1 && node[0] >= 0) asked.add(node[0]);
   const kept = [...asked].sort((a, b) => a - b);
   const place = new Map(kept.map((word, index) => [word, index]));
-  const ensembles = Object.fromEntries(Object.entries(weights.ensembles).map(([name, ensemble]) => [name, {
-    ...ensemble, trees: ensemble.trees.map((tree) => tree.map((node) => (node.length > 1 && node[0] >= 0 ? [place.get(node[0])!, 0, node[2], node[3]] : node))),
-  }])) as unknown as Weights['ensembles'];
+  const ensembles = Object.fromEntries(
+    Object.entries(weights.ensembles).map(([name, ensemble]) => [
+      name,
+      {
+        ...ensemble,
+        trees: ensemble.trees.map((tree) =>
+          tree.map((node) => (node.length > 1 && node[0] >= 0 ? [place.get(node[0])!, 0, node[2], node[3]] : node)),
+        ),
+      },
+    ]),
+  ) as unknown as Weights['ensembles'];
   return { words: kept.map((word) => weights.words[word]!), numbers: weights.numbers, ensembles };
 }

@@ -1,8 +1,13 @@
-/** What is true of a file because it was made so. Only what is certain stands here: a field that is not is not judged. */
+/**
+ * What is true of a file because it was made so. Only what is certain stands here: a field that is not is not judged.
+ */
 
 /** A range where the truth has width: sound's padding may be counted or not. */
 export type True = string | number | boolean | { min: number; max: number };
-export interface TrueStream { type: 'video' | 'audio' | 'subtitle'; values: Record<string, True> }
+export interface TrueStream {
+  type: 'video' | 'audio' | 'subtitle';
+  values: Record<string, True>;
+}
 export interface Truth {
   number: number;
   damage: string;

@@ -1,22 +1,43 @@
-/** From a recipe and the packets that its muxer wrote, to what is true of the file, whatever was done to it afterwards. */
+/**
+ * From a recipe and the packets that its muxer wrote, to what is true of the file, whatever was done to it afterwards.
+ */
 import type { AudioPart, Recipe, VideoPart } from './recipe.ts';
 import type { True, Truth, TrueStream } from './truth.ts';
 
-export interface Packet { codec_type?: string; stream_index?: number; pts_time?: string; dts_time?: string; duration_time?: string; size?: string; pos?: string }
+export interface Packet {
+  codec_type?: string;
+  stream_index?: number;
+  pts_time?: string;
+  dts_time?: string;
+  duration_time?: string;
+  size?: string;
+  pos?: string;
+}
 
-interface Measured { frames: number; bytes: number; start: number | undefined; span: number; lost: boolean }
+interface Measured {
+  frames: number;
+  bytes: number;
+  start: number | undefined;
+  span: number;
+  lost: boolean;
+}
 
 /** The packets that lie wholly in what is left of the file: so is known what a cut took. */
 function measure(packets: readonly Packet[], index: number, left: number): Measured {
   const all = packets.filter((packet) => packet.stream_index === index);
   const there = all.filter(({ pos, size }) => pos === undefined || Number(pos) + Number(size ?? 0) <= left);
   const times = there.map(({ pts_time, dts_time }) => Number(pts_time ?? dts_time)).filter(Number.isFinite);
-  const ends = there.map(({ pts_time, dts_time, duration_time }) => Number(pts_time ?? dts_time) + Number(duration_time ?? 0)).filter(Number.isFinite);
+  const ends = there
+    .map(({ pts_time, dts_time, duration_time }) => Number(pts_time ?? dts_time) + Number(duration_time ?? 0))
+    .filter(Number.isFinite);
   const low = times.reduce((a, b) => Math.min(a, b), Infinity);
   const high = ends.reduce((a, b) => Math.max(a, b), -Infinity);
   return {
-    frames: there.length, bytes: there.reduce((sum, { size }) => sum + Number(size ?? 0), 0), lost: there.length < all.length,
-    start: times.length > 0 ? low : undefined, span: times.length > 0 ? high - low : 0,
+    frames: there.length,
+    bytes: there.reduce((sum, { size }) => sum + Number(size ?? 0), 0),
+    lost: there.length < all.length,
+    start: times.length > 0 ? low : undefined,
+    span: times.length > 0 ? high - low : 0,
   };
 }
 
@@ -26,13 +47,21 @@ const ratio = (text: string): number => {
   return top / bottom;
 };
 
-/** Headers that some containers put before each packet count as the stream's bytes for one tool and not for the other. */
+/**
+ * Headers that some containers put before each packet count as the stream's bytes for one tool and not for the other.
+ */
 const FRAMING = 16;
 const bitRate = ({ bytes, frames }: Measured, short: number, long: number): True | undefined =>
-  (short > 0.05 ? { min: (bytes * 8 * 0.99) / long, max: ((bytes + FRAMING * frames) * 8 * 1.01) / short } : undefined);
+  short > 0.05 ? { min: (bytes * 8 * 0.99) / long, max: ((bytes + FRAMING * frames) * 8 * 1.01) / short } : undefined;
 
 const PROFILES: Readonly<Record<string, Record<string, string>>> = {
-  h264: { yuv420p: 'high', yuv420p10le: 'high 10', yuv422p: 'high 4:2:2', yuv422p10le: 'high 4:2:2', yuv444p: 'high 4:4:4 predictive' },
+  h264: {
+    yuv420p: 'high',
+    yuv420p10le: 'high 10',
+    yuv422p: 'high 4:2:2',
+    yuv422p10le: 'high 4:2:2',
+    yuv444p: 'high 4:4:4 predictive',
+  },
   hevc: { yuv420p: 'main', yuv420p10le: 'main 10', yuv422p10le: 'rext', yuv444p: 'rext' },
 };
 
@@ -42,7 +71,8 @@ function videoValues(video: VideoPart, recipe: Recipe, measured: Measured): Reco
   const whole = video.variable ? measured.span : video.frames / rate;
   const span = measured.lost ? measured.frames / rate : whole;
   const aspect = ratio(sar);
-  const aspectKnown = sar === '1/1' ? !['dvvideo', 'h263'].includes(codec.name) : !['mpeg2video', 'mpeg1video'].includes(codec.name);
+  const aspectKnown =
+    sar === '1/1' ? !['dvvideo', 'h263'].includes(codec.name) : !['mpeg2video', 'mpeg1video'].includes(codec.name);
   const colour = (recipe.remux === undefined ? recipe.relabel : undefined) ?? video.colour;
   const turned = recipe.rotation;
   const full = pixelFormat.startsWith('yuvj');
@@ -53,13 +83,18 @@ function videoValues(video: VideoPart, recipe: Recipe, measured: Measured): Reco
     'size.height': height,
     'size.sample_aspect_ratio': aspectKnown ? aspect : undefined,
     'size.display_aspect_ratio': aspectKnown ? (width / height) * aspect : undefined,
-    frame_rate: video.variable ? (measured.lost ? undefined : range(((measured.frames - 1) / span) * 0.99, (measured.frames / Math.max(0.01, span - 2 / rate)) * 1.01)) : rate,
+    frame_rate: video.variable
+      ? measured.lost
+        ? undefined
+        : range(((measured.frames - 1) / span) * 0.99, (measured.frames / Math.max(0.01, span - 2 / rate)) * 1.01)
+      : rate,
     frame_rate_mode: video.variable ? 'variable' : 'constant',
     scan_type: video.scan === 'progressive' ? 'progressive' : 'interlaced',
     scan_order: video.scan === 'progressive' || codec.name === 'dvvideo' ? undefined : video.scan,
     'pixel_format.color_model': 'yuv',
     'pixel_format.chroma_subsampling': /4(?:20|22|44)/.exec(pixelFormat)?.[0].split('').join(':'),
-    'pixel_format.bit_depth': codec.name === 'prores' && pixelFormat.includes('444') ? undefined : pixelFormat.includes('10') ? 10 : 8,
+    'pixel_format.bit_depth':
+      codec.name === 'prores' && pixelFormat.includes('444') ? undefined : pixelFormat.includes('10') ? 10 : 8,
     'color.primaries': colour?.primaries,
     'color.transfer': colour?.transfer,
     'color.matrix': colour?.matrix,
@@ -84,14 +119,21 @@ function audioValues(audio: AudioPart, measured: Measured): Record<string, True 
     bit_depth: codec.depth ?? (format === undefined ? undefined : format.startsWith('s16') ? 16 : 24),
     duration: measured.lost ? range(span, span) : range(audio.seconds, span),
     start_time: measured.lost || measured.start === undefined ? undefined : measured.start,
-    'bitrate.average': measured.lost ? bitRate(measured, span, span) : bitRate(measured, Math.min(audio.seconds, span), Math.max(audio.seconds, span)),
+    'bitrate.average': measured.lost
+      ? bitRate(measured, span, span)
+      : bitRate(measured, Math.min(audio.seconds, span), Math.max(audio.seconds, span)),
     language: audio.language,
   };
 }
 
-const known = (values: Record<string, True | undefined>): Record<string, True> => Object.fromEntries(Object.entries(values).filter((entry): entry is [string, True] => entry[1] !== undefined));
+const known = (values: Record<string, True | undefined>): Record<string, True> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, True] => entry[1] !== undefined));
 
-export function truthOf(recipe: Recipe, packets: readonly Packet[], { whole, size }: { whole: number; size: number }): Truth {
+export function truthOf(
+  recipe: Recipe,
+  packets: readonly Packet[],
+  { whole, size }: { whole: number; size: number },
+): Truth {
   const left = recipe.damage === 'cut' ? size : whole;
   const streams: TrueStream[] = [];
   const measures: Measured[] = [];
@@ -104,7 +146,13 @@ export function truthOf(recipe: Recipe, packets: readonly Packet[], { whole, siz
   for (const audio of recipe.audio) streams.push({ type: 'audio', values: known(audioValues(audio, measured())) });
   // The GStreamer pipelines carry one picture and one sound.
   if (recipe.subtitle && (recipe.remux === undefined || recipe.remux === 'mkvmerge')) {
-    streams.push({ type: 'subtitle', values: known({ 'codec.name': { mov_text: 'mov_text', srt: 'subrip', webvtt: 'webvtt' }[recipe.container.subtitles ?? ''], language: recipe.subtitle.language }) });
+    streams.push({
+      type: 'subtitle',
+      values: known({
+        'codec.name': { mov_text: 'mov_text', srt: 'subrip', webvtt: 'webvtt' }[recipe.container.subtitles ?? ''],
+        language: recipe.subtitle.language,
+      }),
+    });
   }
   const starts = measures.map(({ start }) => start).filter((start) => start !== undefined);
   const spans = streams.map(({ values }) => values['duration']).filter((value) => typeof value === 'object');
@@ -115,8 +163,14 @@ export function truthOf(recipe: Recipe, packets: readonly Packet[], { whole, siz
     number: recipe.number,
     damage: recipe.damage,
     container: {
-      format: recipe.container.format, size,
-      ...(longest > 0 ? { duration: range(least, longest + spread + recipe.offset), 'bitrate.average': range((size * 8 * 0.99) / (longest + spread + recipe.offset), (size * 8 * 1.01) / least) } : {}),
+      format: recipe.container.format,
+      size,
+      ...(longest > 0
+        ? {
+            duration: range(least, longest + spread + recipe.offset),
+            'bitrate.average': range((size * 8 * 0.99) / (longest + spread + recipe.offset), (size * 8 * 1.01) / least),
+          }
+        : {}),
       'streams.video': streams.filter(({ type }) => type === 'video').length,
       'streams.audio': streams.filter(({ type }) => type === 'audio').length,
       'streams.subtitle': streams.filter(({ type }) => type === 'subtitle').length,

@@ -2,7 +2,10 @@ import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../tools/ffprobe.ts';
 import { readOptions } from '../../tools/option.ts';
 import { lastLine, type Tool } from './tool.ts';
 
-/** Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow the next argument. */
+/**
+ * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow
+ * the next argument.
+ */
 const LIBRARY_BOOLEANS = new Set(['skip_estimate_duration_from_pts']);
 
 /** What a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */

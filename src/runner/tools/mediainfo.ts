@@ -23,8 +23,12 @@ export const mediainfo: Tool = {
   },
 };
 
-/** Every format has its own way to say nothing; where one prints a frame with nothing known in it, stderr and the source proxy tell. */
-const NOTHING = /^(?:\s*|\s*\{\s*(?:"creatingLibrary"[^{}]*\{[^{}]*\},\s*)?"media": ?null\s*\}\s*|[\s\S]{0,600}<media\s*\/>\s*<\/MediaInfo>\s*|\s*<html>[\s\S]{0,400}<body>\s*<\/body>\s*<\/html>\s*)$/;
+/**
+ * Every format has its own way to say nothing; where one prints a frame with nothing known in it, stderr and the source
+ * proxy tell.
+ */
+const NOTHING =
+  /^(?:\s*|\s*\{\s*(?:"creatingLibrary"[^{}]*\{[^{}]*\},\s*)?"media": ?null\s*\}\s*|[\s\S]{0,600}<media\s*\/>\s*<\/MediaInfo>\s*|\s*<html>[\s\S]{0,400}<body>\s*<\/body>\s*<\/html>\s*)$/;
 
 const isEmpty = (stdout: string): boolean => stdout.length < 4096 && NOTHING.test(stdout);
 

@@ -85,8 +85,9 @@ export class FtpControl {
   }
 
   /**
-   * A connection for a file's bytes. The server only says which port: never another host, so that it cannot send us elsewhere. The port
-   * meets the same rules as any other: an exception for the port of the commands opens no other port of a private host.
+   * A connection for a file's bytes. The server only says which port: never another host, so that it cannot send us
+   * elsewhere. The port meets the same rules as any other: an exception for the port of the commands opens no other
+   * port of a private host.
    */
   async passive(): Promise<Socket> {
     const { host } = placeOf(this.#context.source.url);
@@ -99,10 +100,15 @@ export class FtpControl {
       const [, high, low] = /\d+,\d+,\d+,\d+,(\d{1,3}),(\d{1,3})/.exec(said.text) ?? [];
       port = Number(high) * 256 + Number(low);
     }
-    if (!(port >= 1 && port <= 65535)) throw new SourceError('origin-unreachable', 'The FTP server names no port for the file.', { reason: 'protocol' });
+    if (!(port >= 1 && port <= 65535))
+      throw new SourceError('origin-unreachable', 'The FTP server names no port for the file.', { reason: 'protocol' });
     return this.#context.dial(host, port, { secure: false, address: this.#address }).catch((error: unknown) => {
       const refused = isSourceError(error) && error.code === 'refused';
-      throw refused ? new SourceError('refused', `the FTP server names data port ${port}, which is not allowed on this host`, { cause: error }) : error;
+      throw refused
+        ? new SourceError('refused', `the FTP server names data port ${port}, which is not allowed on this host`, {
+            cause: error,
+          })
+        : error;
     });
   }
 
@@ -134,10 +140,18 @@ export class FtpControl {
 
 const replyPattern = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
 
-const lost = (): SourceError => new SourceError('origin-unreachable', 'The host closed the connection without an answer.', { reason: 'connect' });
+const lost = (): SourceError =>
+  new SourceError('origin-unreachable', 'The host closed the connection without an answer.', { reason: 'connect' });
 
 /** FTP's answers in the numbers of HTTP, which is what failures are kept in. */
 export function refusedBy(code: number): SourceError {
-  const status = code === 550 || code === 553 || code === 551 ? 404 : code === 530 || code === 332 || code === 430 ? 401 : code === 421 || code === 450 || code === 451 || code === 425 ? 503 : 502;
+  const status =
+    code === 550 || code === 553 || code === 551
+      ? 404
+      : code === 530 || code === 332 || code === 430
+        ? 401
+        : code === 421 || code === 450 || code === 451 || code === 425
+          ? 503
+          : 502;
   return new SourceError('origin-unreachable', `The FTP server answered ${code}.`, { reason: 'status', status });
 }

@@ -85,7 +85,11 @@ export function ftpTransport(context: RelayContext): Transport {
         data.pause();
         if (at > 0) {
           const { code } = await control.command(`REST ${at}`);
-          if (code !== 350) throw new SourceError('cut', 'The FTP server cannot send parts of the file.', { reason: 'protocol', detail: String(code) });
+          if (code !== 350)
+            throw new SourceError('cut', 'The FTP server cannot send parts of the file.', {
+              reason: 'protocol',
+              detail: String(code),
+            });
         }
         const { code } = await control.command(`RETR ${path}`);
         if (code !== 150 && code !== 125) throw refusedBy(code);
@@ -119,19 +123,28 @@ export function ftpTransport(context: RelayContext): Transport {
       data.pause();
       data.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
       if (done === 'parked' && parked === undefined && !data.destroyed) {
-        parked = { control, data, at, limit: setTimeout(() => {
-          const old = unpark();
-          if (old) void leave(old.control, old.data);
-        }, context.idleMs / 2).unref() };
+        parked = {
+          control,
+          data,
+          at,
+          limit: setTimeout(() => {
+            const old = unpark();
+            if (old) void leave(old.control, old.data);
+          }, context.idleMs / 2).unref(),
+        };
         waiting.shift()?.();
       } else void leave(control, data);
     };
     const partial = from > 0 || (to !== Infinity && size !== undefined);
-    const answer = new RelayedAnswer(partial ? 206 : 200, {
-      ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
-      ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size ?? '*'}` } : {}),
-      ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
-    }, { resume: () => !over && data.resume(), gone: () => settle('left') });
+    const answer = new RelayedAnswer(
+      partial ? 206 : 200,
+      {
+        ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
+        ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size ?? '*'}` } : {}),
+        ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
+      },
+      { resume: () => !over && data.resume(), gone: () => settle('left') },
+    );
     data.on('data', (chunk: Buffer) => {
       const part = at + chunk.length > end ? chunk.subarray(0, end - at) : chunk;
       at += part.length;
@@ -154,12 +167,16 @@ export function ftpTransport(context: RelayContext): Transport {
     return answer;
   };
 
-  context.signal.addEventListener('abort', () => {
-    const left = unpark();
-    left?.data.destroy();
-    left?.control.close();
-    for (const control of idle.splice(0)) control.close();
-  }, { once: true });
+  context.signal.addEventListener(
+    'abort',
+    () => {
+      const left = unpark();
+      left?.data.destroy();
+      left?.control.close();
+      for (const control of idle.splice(0)) control.close();
+    },
+    { once: true },
+  );
 
   return {
     url,
@@ -194,14 +211,32 @@ async function factsOf(control: FtpControl, path: string): Promise<Facts> {
   const size = await control.command(`SIZE ${path}`);
   const modified = await control.command(`MDTM ${path}`);
   const time = /^213 (\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/.exec(modified.text);
-  const at = time === null ? NaN : Date.UTC(Number(time[1]), Number(time[2]) - 1, Number(time[3]), Number(time[4]), Number(time[5]), Number(time[6]));
+  const at =
+    time === null
+      ? NaN
+      : Date.UTC(
+          Number(time[1]),
+          Number(time[2]) - 1,
+          Number(time[3]),
+          Number(time[4]),
+          Number(time[5]),
+          Number(time[6]),
+        );
   const bytes = size.code === 213 ? Number(/^213 (\d{1,15})\s*$/.exec(size.text)?.[1] ?? NaN) : NaN;
-  return { size: Number.isNaN(bytes) ? undefined : bytes, modified: Number.isNaN(at) ? undefined : new Date(at).toUTCString() };
+  return {
+    size: Number.isNaN(bytes) ? undefined : bytes,
+    modified: Number.isNaN(at) ? undefined : new Date(at).toUTCString(),
+  };
 }
 
 /** Relative to where the login leads; `%2F` at the beginning is the root of the server. */
 export function ftpPath(encoded: string): string {
-  const path = decodeLoosely(encoded.split(/[?#]/)[0]!.replace(/^\//, '').replace(/;type=[aid]$/i, ''));
+  const path = decodeLoosely(
+    encoded
+      .split(/[?#]/)[0]!
+      .replace(/^\//, '')
+      .replace(/;type=[aid]$/i, ''),
+  );
   if (path === '' || path.endsWith('/')) throw new SourceError('source-invalid', 'The address names no file.');
   if (/[\r\n\0]/.test(path)) throw new SourceError('source-invalid', 'The address cannot be read.');
   return path;

@@ -3,7 +3,10 @@ import type { Source } from '../source.ts';
 
 export type RtmpAddress = { host: string; port: number; secure: boolean; app: string; playpath: string; tcUrl: string };
 
-/** Which part of the path is the application and which the stream: two segments are application and stream, of three the second is its instance. */
+/**
+ * Which part of the path is the application and which the stream: two segments are application and stream, of three the
+ * second is its instance.
+ */
 export function rtmpAddress({ url, scheme }: Pick<Source, 'url' | 'scheme'>): RtmpAddress {
   const place = placeOf(url);
   const path = place.path.replace(/^\//, '');

@@ -21,7 +21,11 @@ function encodeValue(value: Amf): Buffer {
     head.writeUInt32BE(value.length, 1);
     return Buffer.concat([head, ...value.map(encodeValue)]);
   }
-  return Buffer.concat([Buffer.from([3]), ...Object.entries(value).flatMap(([key, inner]) => [text(key, false), encodeValue(inner)]), Buffer.from([0, 0, 9])]);
+  return Buffer.concat([
+    Buffer.from([3]),
+    ...Object.entries(value).flatMap(([key, inner]) => [text(key, false), encodeValue(inner)]),
+    Buffer.from([0, 0, 9]),
+  ]);
 }
 
 function text(value: string, marked: boolean): Buffer {

@@ -4,7 +4,15 @@ import { Backlog } from '../backlog.ts';
 
 export type Message = { type: number; stream: number; timestamp: number; body: Buffer };
 
-type Channel = { timestamp: number; delta: number; length: number; type: number; stream: number; extended: boolean; body: Backlog };
+type Channel = {
+  timestamp: number;
+  delta: number;
+  length: number;
+  type: number;
+  stream: number;
+  extended: boolean;
+  body: Backlog;
+};
 
 const mostChannels = 64;
 const longestMessage = 8 << 20;
@@ -38,11 +46,14 @@ export class ChunkReader {
     }
   }
 
-  /** The messages that are whole with these bytes; each is used before the next is looked for, because it may change the chunk size. */
+  /**
+   * The messages that are whole with these bytes; each is used before the next is looked for, because it may change the
+   * chunk size.
+   */
   *read(piece: Buffer): Generator<Message> {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     this.#rest = Buffer.alloc(0);
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       if (this.#open === undefined) {
         const header = this.#header(bytes, at);
         if (header === 0) {
@@ -85,7 +96,15 @@ export class ChunkReader {
     if (bytes.length < at + head) return 0;
     const known = this.#channels.get(id);
     if (known === undefined && format !== 0 && format !== 1) throw new RtmpProtocolError('a chunk without a beginning');
-    const channel: Channel = known ?? { timestamp: 0, delta: 0, length: 0, type: 0, stream: 0, extended: false, body: new Backlog() };
+    const channel: Channel = known ?? {
+      timestamp: 0,
+      delta: 0,
+      length: 0,
+      type: 0,
+      stream: 0,
+      extended: false,
+      body: new Backlog(),
+    };
     let time = format < 3 ? bytes.readUIntBE(at, 3) : undefined;
     const extended = time === undefined ? channel.extended : time === 0xffffff;
     const length = format < 2 ? bytes.readUIntBE(at + 3, 3) : channel.length;

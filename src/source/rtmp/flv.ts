@@ -17,9 +17,12 @@ export function flvTag(type: number, timestamp: number, body: Buffer): Buffer {
 }
 
 /** The tags of an aggregate message, moved to the message's own time. */
-export function* aggregated(body: Buffer, timestamp: number): Generator<{ type: number; timestamp: number; body: Buffer }> {
+export function* aggregated(
+  body: Buffer,
+  timestamp: number,
+): Generator<{ type: number; timestamp: number; body: Buffer }> {
   let first: number | undefined;
-  for (let at = 0; at + 11 <= body.length; ) {
+  for (let at = 0; at + 11 <= body.length;) {
     const type = body[at]!;
     const length = body.readUIntBE(at + 1, 3);
     const time = body.readUIntBE(at + 4, 3) | (body[at + 7]! << 24);

@@ -13,7 +13,10 @@ const handshakeBytes = 1536;
 const mostUnread = 64 << 10;
 const [audioType, videoType, scriptType] = [8, 9, 18];
 
-/** Plays a stream, and gives it out as FLV. A tool that spoke RTMP itself would hold the stream's key, and not every one can. */
+/**
+ * Plays a stream, and gives it out as FLV. A tool that spoke RTMP itself would hold the stream's key, and not every one
+ * can.
+ */
 export async function openRtmp(context: RelayContext, sink: Sink): Promise<Session> {
   const address = rtmpAddress(context.source);
   const socket = await context.dial(address.host, address.port, { secure: address.secure });
@@ -45,13 +48,20 @@ class Player implements Session {
   }
 
   start(): void {
-    const closed = (): void => (this.#begun ? this.#end() : this.#fail(unreachable('The host closed the connection without an answer.', { reason: 'connect' })));
+    const closed = (): void =>
+      this.#begun
+        ? this.#end()
+        : this.#fail(unreachable('The host closed the connection without an answer.', { reason: 'connect' }));
     this.#socket.on('data', (chunk: Buffer) => {
       try {
         this.#count.bytes(chunk.length);
         this.#take(chunk);
       } catch (cause) {
-        this.#fail(cause instanceof SourceError ? cause : unreachable('The host does not answer with RTMP.', { reason: 'protocol', cause }));
+        this.#fail(
+          cause instanceof SourceError
+            ? cause
+            : unreachable('The host does not answer with RTMP.', { reason: 'protocol', cause }),
+        );
       }
     });
     this.#socket.on('error', closed).on('close', closed);
@@ -110,7 +120,15 @@ class Player implements Session {
   #connect(): void {
     const { app, tcUrl } = this.#address;
     this.#command(3, 0, 'connect', 1, {
-      app, type: 'nonprivate', flashVer: 'LNX 9,0,124,2', tcUrl, fpad: false, capabilities: 15, audioCodecs: 4071, videoCodecs: 252, videoFunction: 1,
+      app,
+      type: 'nonprivate',
+      flashVer: 'LNX 9,0,124,2',
+      tcUrl,
+      fpad: false,
+      capabilities: 15,
+      audioCodecs: 4071,
+      videoCodecs: 252,
+      videoFunction: 1,
       fourCcList: ['av01', 'vp09', 'hvc1'],
     });
   }
@@ -137,7 +155,8 @@ class Player implements Session {
         this.#media(type, timestamp, body);
         break;
       case 22:
-        for (const part of aggregated(body, timestamp)) if (part.type === audioType || part.type === videoType) this.#media(part.type, part.timestamp, part.body);
+        for (const part of aggregated(body, timestamp))
+          if (part.type === audioType || part.type === videoType) this.#media(part.type, part.timestamp, part.body);
         break;
       case 15:
       case scriptType:
@@ -243,9 +262,16 @@ class Player implements Session {
   }
 }
 
-const unreachable = (message: string, options: { reason: 'connect' | 'protocol' | 'status'; status?: number; cause?: unknown; detail?: string }): SourceError => new SourceError('origin-unreachable', message, options);
+const unreachable = (
+  message: string,
+  options: { reason: 'connect' | 'protocol' | 'status'; status?: number; cause?: unknown; detail?: string },
+): SourceError => new SourceError('origin-unreachable', message, options);
 
 function refusedBy(code: string): SourceError {
   const missing = /NotFound/.test(code);
-  return unreachable(missing ? 'The host has no such stream.' : 'The host refused to play the stream.', { reason: 'status', status: missing ? 404 : 403, detail: code.slice(0, 100) });
+  return unreachable(missing ? 'The host has no such stream.' : 'The host refused to play the stream.', {
+    reason: 'status',
+    status: missing ? 404 : 403,
+    detail: code.slice(0, 100),
+  });
 }

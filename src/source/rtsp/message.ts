@@ -2,8 +2,18 @@ import { Backlog } from '../backlog.ts';
 
 /** RTSP on the wire: messages as in HTTP, and between them frames of media, marked with a dollar sign. */
 
-export type RtspMessage = { kind: 'message'; /** the first line */ start: string; headers: [name: string, value: string][]; body: Buffer };
-export type RtspFrame = { kind: 'frame'; channel: number; payload: Buffer; /** with its mark and length */ raw: Buffer };
+export type RtspMessage = {
+  kind: 'message';
+  /** the first line */ start: string;
+  headers: [name: string, value: string][];
+  body: Buffer;
+};
+export type RtspFrame = {
+  kind: 'frame';
+  channel: number;
+  payload: Buffer;
+  /** with its mark and length */ raw: Buffer;
+};
 
 const longestHead = 65536;
 const longestBody = 1 << 20;
@@ -49,7 +59,8 @@ export class RtspReader {
   #head(bytes: Buffer): boolean {
     const end = headEnd(bytes.subarray(0, longestHead), this.#searched);
     if (end === undefined) {
-      if (bytes.length >= longestHead || (bytes.length > 0 && !/^[A-Z_]/.test(bytes.toString('latin1', 0, 1)))) throw new RangeError('no RTSP');
+      if (bytes.length >= longestHead || (bytes.length > 0 && !/^[A-Z_]/.test(bytes.toString('latin1', 0, 1))))
+        throw new RangeError('no RTSP');
       // What ends a head begins with a line end, and another follows within two bytes.
       this.#searched = Math.max(0, bytes.length - 2);
       return false;
@@ -94,5 +105,11 @@ export function headerOf(headers: RtspMessage['headers'], name: string): string 
 export function encodeRtsp(start: string, headers: RtspMessage['headers'], body: Buffer = Buffer.alloc(0)): Buffer {
   const own = headers.filter(([name]) => name.toLowerCase() !== 'content-length');
   if (body.length > 0) own.push(['Content-Length', String(body.length)]);
-  return Buffer.concat([Buffer.from(`${start}\r\n${own.map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, ' ')}\r\n`).join('')}\r\n`, 'latin1'), body]);
+  return Buffer.concat([
+    Buffer.from(
+      `${start}\r\n${own.map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, ' ')}\r\n`).join('')}\r\n`,
+      'latin1',
+    ),
+    body,
+  ]);
 }

@@ -1,4 +1,7 @@
-/** How a server's addresses are spelled for a tool, and back: it never sees where the stream lies, nor what its query holds. */
+/**
+ * How a server's addresses are spelled for a tool, and back: it never sees where the stream lies, nor what its query
+ * holds.
+ */
 
 export type Names = {
   /** Of the server, for an address that the tool uses; undefined for one that it was not given. */
@@ -17,7 +20,8 @@ export function rtspNames(local: string, base: () => string): Names {
   const down = (found: string): string => {
     const url = found.replace(/^(rtsps?:\/\/)[^/?#@]*@/i, '$1');
     const own = base();
-    if (url === own || (url.startsWith(own) && /^[/?]/.test(url.slice(own.length)))) return local + url.slice(own.length);
+    if (url === own || (url.startsWith(own) && /^[/?]/.test(url.slice(own.length))))
+      return local + url.slice(own.length);
     let at = others.indexOf(url);
     if (at === -1 && others.length < most) at = others.push(url) - 1;
     return at === -1 ? `${folder}/refused` : `${folder}/u${at}`;

@@ -6,11 +6,20 @@ import { rtspNames, type Names } from './names.ts';
 import { refusedRtsp, RtspUpstream, type RtspResponse } from './upstream.ts';
 
 /**
- * RTSP for tools that speak it: their connection ends here, and another leads to the server. Addresses are exchanged, the login is
- * ours, and media comes over the same connection, so that a tool never opens one elsewhere.
+ * RTSP for tools that speak it: their connection ends here, and another leads to the server. Addresses are exchanged,
+ * the login is ours, and media comes over the same connection, so that a tool never opens one elsewhere.
  */
 
-const methods: ReadonlySet<string> = new Set(['OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'TEARDOWN', 'GET_PARAMETER', 'SET_PARAMETER']);
+const methods: ReadonlySet<string> = new Set([
+  'OPTIONS',
+  'DESCRIBE',
+  'SETUP',
+  'PLAY',
+  'PAUSE',
+  'TEARDOWN',
+  'GET_PARAMETER',
+  'SET_PARAMETER',
+]);
 
 /** Requests that wait for their turn. A tool in good order has one or two. */
 const mostWaiting = 32;
@@ -63,7 +72,8 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
   const open = (uri: string): Connection | undefined => {
     const match = new RegExp(`^rtsp://127\\.0\\.0\\.1:${port}/([0-9a-f]{32})/([A-Za-z0-9_-]{1,64})/`).exec(uri);
     const login = match === null ? undefined : loginOf(match[1]!);
-    if (match === null || login === undefined || login.tool !== match[2] || !login.job.source.scheme.startsWith('rtsp')) return undefined;
+    if (match === null || login === undefined || login.tool !== match[2] || !login.job.source.scheme.startsWith('rtsp'))
+      return undefined;
     const { job, tool } = login;
     const upstream = new RtspUpstream(
       job.relay(job.verifies(tool)),
@@ -78,7 +88,11 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
   };
 
   const answer = (request: RtspMessage, status: string, headers: RtspMessage['headers'] = [], body?: Buffer): void => {
-    const bytes = encodeRtsp(`RTSP/1.0 ${status}`, [['CSeq', headerOf(request.headers, 'cseq') ?? '0'], ...headers], body);
+    const bytes = encodeRtsp(
+      `RTSP/1.0 ${status}`,
+      [['CSeq', headerOf(request.headers, 'cseq') ?? '0'], ...headers],
+      body,
+    );
     // A tool that does not read its answers asks for no more.
     if (!socket.write(bytes)) socket.pause();
   };
@@ -95,16 +109,35 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
     const target = names.up(uri);
     if (!methods.has(method)) answer(request, '405 Method Not Allowed');
     else if (target === undefined) answer(request, '404 Not Found');
-    else if (method === 'SETUP' && !overTcp(headerOf(request.headers, 'transport'))) answer(request, '461 Unsupported Transport');
+    else if (method === 'SETUP' && !overTcp(headerOf(request.headers, 'transport')))
+      answer(request, '461 Unsupported Transport');
     else {
-      const response = await upstream.request(method, target, request.headers.filter(([name]) => name.toLowerCase() !== 'host'), request.body);
+      const response = await upstream.request(
+        method,
+        target,
+        request.headers.filter(([name]) => name.toLowerCase() !== 'host'),
+        request.body,
+      );
       if (socket.destroyed) return;
-      if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY')) job.failed(refusedRtsp(response.status), job.main, tool);
-      if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport'))) throw new SourceError('origin-unreachable', 'The host sends the stream over UDP only.', { reason: 'protocol' });
+      if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY'))
+        job.failed(refusedRtsp(response.status), job.main, tool);
+      if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
+        throw new SourceError('origin-unreachable', 'The host sends the stream over UDP only.', { reason: 'protocol' });
       if (method === 'PLAY' && response.status === 200) {
-        silence ??= setTimeout(() => failed(new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', { reason: 'timeout', status: 404 })), job.relay(true).offlineMs);
+        silence ??= setTimeout(
+          () =>
+            failed(
+              new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', {
+                reason: 'timeout',
+                status: 404,
+              }),
+            ),
+          job.relay(true).offlineMs,
+        );
       }
-      const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '') ? Buffer.from(names.down(response.body.toString('latin1')), 'latin1') : response.body;
+      const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '')
+        ? Buffer.from(names.down(response.body.toString('latin1')), 'latin1')
+        : response.body;
       answer(request, `${response.status} ${response.reason}`, headersFor(response, names), body);
     }
   };
@@ -121,7 +154,10 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
           return;
         } else {
           waiting++;
-          last = last.then(() => handle(item)).catch(refuse).finally(() => waiting--);
+          last = last
+            .then(() => handle(item))
+            .catch(refuse)
+            .finally(() => waiting--);
         }
       }
     } catch {
@@ -137,7 +173,8 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
   };
 }
 
-const overTcp = (transport: string | undefined): boolean => transport !== undefined && transport.split(',').every((one) => /interleaved\s*=|\/TCP\b/i.test(one));
+const overTcp = (transport: string | undefined): boolean =>
+  transport !== undefined && transport.split(',').every((one) => /interleaved\s*=|\/TCP\b/i.test(one));
 
 const dropped: ReadonlySet<string> = new Set(['cseq', 'www-authenticate', 'location', 'content-length']);
 const addressed: ReadonlySet<string> = new Set(['content-base', 'content-location']);

@@ -1,7 +1,10 @@
 import { createCipheriv, createDecipheriv, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** The keys of an encrypted SRT stream: made by the caller, wrapped with what the passphrase gives, renewed by the sender. */
+/**
+ * The keys of an encrypted SRT stream: made by the caller, wrapped with what the passphrase gives, renewed by the
+ * sender.
+ */
 
 const derive = promisify(pbkdf2);
 const wrapIv = Buffer.from('a6a6a6a6a6a6a6a6', 'hex');
@@ -17,7 +20,10 @@ const mostSalts = 8;
 /** The key that wraps the others; undefined where a session has used too many. */
 export type KeyOfSalt = (salt: Buffer, length: number) => Promise<Buffer> | undefined;
 
-/** For one session. A derivation takes 2048 rounds, and a host can ask for one with each packet: it is done once for each salt. */
+/**
+ * For one session. A derivation takes 2048 rounds, and a host can ask for one with each packet: it is done once for
+ * each salt.
+ */
 export function keysOf(passphrase: string): KeyOfSalt {
   const known = new Map<string, Promise<Buffer>>();
   return (salt, length) => {
@@ -43,7 +49,13 @@ export async function makeKeys(keyOf: KeyOfSalt, length: 16 | 24 | 32): Promise<
 
 /** The keys in the other side's message; undefined where it cannot be read or the passphrase does not open it. */
 export async function openKeys(keyOf: KeyOfSalt, message: Buffer): Promise<Keys | undefined> {
-  if (message.length < fixed + saltBytes + 24 || message[0] !== 0x12 || message[8] !== 2 || message[14] !== saltBytes / 4) return undefined;
+  if (
+    message.length < fixed + saltBytes + 24 ||
+    message[0] !== 0x12 ||
+    message[8] !== 2 ||
+    message[14] !== saltBytes / 4
+  )
+    return undefined;
   const flags = message[3]! & 3;
   const length = message[15]! * 4;
   if (![16, 24, 32].includes(length)) return undefined;

@@ -60,10 +60,16 @@ export class PacketOrder<T> {
     return [...ready, ...this.#take()];
   }
 
-  /** In order. A sender can name a number far away again and again, so what is looked at is the smaller of the gap and of what is held. */
+  /**
+   * In order. A sender can name a number far away again and again, so what is looked at is the smaller of the gap and
+   * of what is held.
+   */
   #heldUpTo(to: number): number[] {
     const distance = seqDistance(to, this.next) + 1;
-    const numbers = distance < this.#held.size ? Array.from({ length: distance }, (_, i) => (this.next + i) & 0x7fffffff) : [...this.#held.keys()];
+    const numbers =
+      distance < this.#held.size
+        ? Array.from({ length: distance }, (_, i) => (this.next + i) & 0x7fffffff)
+        : [...this.#held.keys()];
     return numbers.filter((seq) => this.#held.has(seq) && seqDistance(seq, to) <= 0).sort(seqDistance);
   }
 

@@ -1,24 +1,65 @@
 /** SRT's packets: what stands in which of their bytes. */
 
 const headerBytes = 16;
-export const control = { handshake: 0, keepAlive: 1, ack: 2, nak: 3, congestion: 4, shutdown: 5, ackAck: 6, dropRequest: 7, user: 0x7fff } as const;
+export const control = {
+  handshake: 0,
+  keepAlive: 1,
+  ack: 2,
+  nak: 3,
+  congestion: 4,
+  shutdown: 5,
+  ackAck: 6,
+  dropRequest: 7,
+  user: 0x7fff,
+} as const;
 export const handshakeType = { induction: 1, conclusion: 0xffffffff } as const;
 export const extension = { request: 1, response: 2, keyRequest: 3, keyResponse: 4, streamId: 5 } as const;
 
-export type Data = { kind: 'data'; seq: number; /** 0 none, 1 even, 2 odd */ key: number; header: Buffer; payload: Buffer };
+export type Data = {
+  kind: 'data';
+  seq: number;
+  /** 0 none, 1 even, 2 odd */ key: number;
+  header: Buffer;
+  payload: Buffer;
+};
 export type Control = { kind: 'control'; type: number; subtype: number; info: number; body: Buffer };
 
-/** SRT's own limit is 1456 bytes of payload. A datagram may hold 64 kB, and thousands are kept until the missing ones come. */
+/**
+ * SRT's own limit is 1456 bytes of payload. A datagram may hold 64 kB, and thousands are kept until the missing ones
+ * come.
+ */
 const longest = 2048;
 
 export function readPacket(bytes: Buffer): Data | Control | undefined {
   if (bytes.length < headerBytes || bytes.length > longest) return undefined;
   const first = bytes.readUInt32BE(0);
-  if (first < 0x80000000) return { kind: 'data', seq: first, key: (bytes[4]! >> 3) & 3, header: bytes.subarray(0, headerBytes), payload: bytes.subarray(headerBytes) };
-  return { kind: 'control', type: (first >>> 16) & 0x7fff, subtype: first & 0xffff, info: bytes.readUInt32BE(4), body: bytes.subarray(headerBytes) };
+  if (first < 0x80000000)
+    return {
+      kind: 'data',
+      seq: first,
+      key: (bytes[4]! >> 3) & 3,
+      header: bytes.subarray(0, headerBytes),
+      payload: bytes.subarray(headerBytes),
+    };
+  return {
+    kind: 'control',
+    type: (first >>> 16) & 0x7fff,
+    subtype: first & 0xffff,
+    info: bytes.readUInt32BE(4),
+    body: bytes.subarray(headerBytes),
+  };
 }
 
-export function controlPacket(type: number, { subtype = 0, info = 0, time, peer, body = Buffer.alloc(0) }: { subtype?: number; info?: number; time: number; peer: number; body?: Buffer }): Buffer {
+export function controlPacket(
+  type: number,
+  {
+    subtype = 0,
+    info = 0,
+    time,
+    peer,
+    body = Buffer.alloc(0),
+  }: { subtype?: number; info?: number; time: number; peer: number; body?: Buffer },
+): Buffer {
   const head = Buffer.alloc(headerBytes);
   head.writeUInt32BE((0x80000000 + type * 0x10000 + subtype) >>> 0, 0);
   head.writeUInt32BE(info >>> 0, 4);
@@ -27,7 +68,18 @@ export function controlPacket(type: number, { subtype = 0, info = 0, time, peer,
   return Buffer.concat([head, body]);
 }
 
-export type Handshake = { version: number; encryption: number; extensionField: number; seq: number; mtu: number; window: number; type: number; socket: number; cookie: number; extensions: { type: number; body: Buffer }[] };
+export type Handshake = {
+  version: number;
+  encryption: number;
+  extensionField: number;
+  seq: number;
+  mtu: number;
+  window: number;
+  type: number;
+  socket: number;
+  cookie: number;
+  extensions: { type: number; body: Buffer }[];
+};
 
 const fixed = 48;
 
@@ -36,7 +88,9 @@ export function encodeHandshake(shake: Handshake): Buffer {
   bytes.writeUInt32BE(shake.version, 0);
   bytes.writeUInt16BE(shake.encryption, 4);
   bytes.writeUInt16BE(shake.extensionField, 6);
-  [shake.seq, shake.mtu, shake.window, shake.type, shake.socket, shake.cookie].forEach((value, i) => bytes.writeUInt32BE(value >>> 0, 8 + 4 * i));
+  [shake.seq, shake.mtu, shake.window, shake.type, shake.socket, shake.cookie].forEach((value, i) =>
+    bytes.writeUInt32BE(value >>> 0, 8 + 4 * i),
+  );
   const parts = shake.extensions.map(({ type, body }) => {
     const head = Buffer.alloc(4);
     head.writeUInt16BE(type, 0);
@@ -50,14 +104,22 @@ export function readHandshake(bytes: Buffer): Handshake | undefined {
   if (bytes.length < fixed) return undefined;
   const at = (offset: number): number => bytes.readUInt32BE(offset);
   const extensions: Handshake['extensions'] = [];
-  for (let from = fixed; from + 4 <= bytes.length; ) {
+  for (let from = fixed; from + 4 <= bytes.length;) {
     const length = bytes.readUInt16BE(from + 2) * 4;
     extensions.push({ type: bytes.readUInt16BE(from), body: bytes.subarray(from + 4, from + 4 + length) });
     from += 4 + length;
   }
   return {
-    version: at(0), encryption: bytes.readUInt16BE(4), extensionField: bytes.readUInt16BE(6),
-    seq: at(8), mtu: at(12), window: at(16), type: at(20), socket: at(24), cookie: at(28), extensions,
+    version: at(0),
+    encryption: bytes.readUInt16BE(4),
+    extensionField: bytes.readUInt16BE(6),
+    seq: at(8),
+    mtu: at(12),
+    window: at(16),
+    type: at(20),
+    socket: at(24),
+    cookie: at(28),
+    extensions,
   };
 }
 

@@ -14,10 +14,16 @@ const keepAliveMs = 1000;
 const callWithinMs = 5000;
 const windowPackets = 8192;
 
-/** Calls a stream and gives out what comes, in order. The passphrase stays here: a tool that spoke SRT itself would have to hold it. */
+/**
+ * Calls a stream and gives out what comes, in order. The passphrase stays here: a tool that spoke SRT itself would have
+ * to hold it.
+ */
 export async function openSrt(context: RelayContext, sink: Sink): Promise<Session> {
   const { host, port } = placeOf(context.source.url);
-  if (context.throughEgress(host)) throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation.', { reason: 'connect' });
+  if (context.throughEgress(host))
+    throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation.', {
+      reason: 'connect',
+    });
   const [address] = await context.guard.resolveAndCheck(host, port);
   const socket = createSocket({ type: address!.family === 6 ? 'udp6' : 'udp4', recvBufferSize: 4 << 20 });
   // A refusal can come while nothing waits for an answer.
@@ -75,7 +81,10 @@ class Receiver implements Session {
     this.#order = new PacketOrder(call.seq);
     socket.on('message', (bytes) => this.#take(bytes));
     socket.on('error', (error) => (error instanceof SourceError ? this.#fail(error) : this.#end()));
-    this.#timers = [setInterval(() => this.#tick(), ackMs), setInterval(() => this.#send(control.keepAlive, {}), keepAliveMs)];
+    this.#timers = [
+      setInterval(() => this.#tick(), ackMs),
+      setInterval(() => this.#send(control.keepAlive, {}), keepAliveMs),
+    ];
   }
 
   resume(): void {
@@ -109,7 +118,11 @@ class Receiver implements Session {
       this.#control(packet);
       return;
     }
-    const { ready, lost } = this.#order.add(packet.seq, { seq: packet.seq, key: packet.key, bytes: Buffer.from(packet.payload) });
+    const { ready, lost } = this.#order.add(packet.seq, {
+      seq: packet.seq,
+      key: packet.key,
+      bytes: Buffer.from(packet.payload),
+    });
     if (lost) this.#tell(lost);
     this.#give(ready);
   }
@@ -120,7 +133,8 @@ class Receiver implements Session {
       const sent = this.#ackSentAt.get(info);
       this.#ackSentAt.delete(info);
       if (sent !== undefined) this.#rtt = Math.round((this.#rtt * 7 + (this.#clock() - sent)) / 8);
-    } else if (type === control.dropRequest && body.length >= 8) this.#give(this.#order.skip(body.readUInt32BE(4) & 0x7fffffff));
+    } else if (type === control.dropRequest && body.length >= 8)
+      this.#give(this.#order.skip(body.readUInt32BE(4) & 0x7fffffff));
     else if (type === control.user && subtype === extension.keyRequest && this.#call.keyOf !== undefined) {
       const message = Buffer.from(body);
       void openKeys(this.#call.keyOf, message).then((keys) => {
@@ -151,7 +165,13 @@ class Receiver implements Session {
 
   #undecipherable(): void {
     if (this.#begun) return;
-    this.#fail(new SourceError('origin-unreachable', 'The stream is encrypted, and the address holds no passphrase that opens it.', { reason: 'status', status: 401 }));
+    this.#fail(
+      new SourceError(
+        'origin-unreachable',
+        'The stream is encrypted, and the address holds no passphrase that opens it.',
+        { reason: 'status', status: 401 },
+      ),
+    );
   }
 
   #tick(): void {
@@ -176,7 +196,9 @@ class Receiver implements Session {
     this.#ackSentAt.set(this.#ackNumber, now);
     if (this.#ackSentAt.size > 256) this.#ackSentAt.delete(this.#ackSentAt.keys().next().value!);
     const body = Buffer.alloc(28);
-    [this.#acked, this.#rtt, this.#rtt >> 1, windowPackets, 0, 0, 0].forEach((value, i) => body.writeUInt32BE(value >>> 0, 4 * i));
+    [this.#acked, this.#rtt, this.#rtt >> 1, windowPackets, 0, 0, 0].forEach((value, i) =>
+      body.writeUInt32BE(value >>> 0, 4 * i),
+    );
     this.#send(control.ack, { info: this.#ackNumber, body });
   }
 

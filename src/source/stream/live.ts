@@ -20,13 +20,17 @@ export function liveTransport(context: RelayContext, type: string, open: OpenStr
   const ask = async (): Promise<{ response: RelayedAnswer; url: string }> => {
     let session: Session | undefined;
     let gone = false;
-    const answer = new RelayedAnswer(200, { 'content-type': type }, {
-      resume: () => session?.resume(),
-      gone() {
-        gone = true;
-        session?.close();
+    const answer = new RelayedAnswer(
+      200,
+      { 'content-type': type },
+      {
+        resume: () => session?.resume(),
+        gone() {
+          gone = true;
+          session?.close();
+        },
       },
-    });
+    );
     answer.on('error', () => {});
     const first = Promise.withResolvers<void>();
     let begun = false;
@@ -67,4 +71,8 @@ export function liveTransport(context: RelayContext, type: string, open: OpenStr
   return { url, ask, forget: () => false, warm() {}, ready: () => 1 };
 }
 
-const offline = (): SourceError => new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', { reason: 'timeout', status: 404 });
+const offline = (): SourceError =>
+  new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', {
+    reason: 'timeout',
+    status: 404,
+  });

@@ -16,7 +16,9 @@ export function recordingTransport(live: OriginFile, limits = { ms: recordingMs,
       const [, from = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
       const part = body.subarray(Number(from), last === '' ? body.length : Number(last) + 1);
       const answer = new RelayedAnswer(206, {
-        'content-type': type, 'content-length': String(part.length), 'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${body.length}`,
+        'content-type': type,
+        'content-length': String(part.length),
+        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${body.length}`,
       });
       answer.give(part);
       answer.finish();
@@ -28,7 +30,10 @@ export function recordingTransport(live: OriginFile, limits = { ms: recordingMs,
   };
 }
 
-async function record(live: OriginFile, { ms, bytes }: { ms: number; bytes: number }): Promise<{ body: Buffer; type: string }> {
+async function record(
+  live: OriginFile,
+  { ms, bytes }: { ms: number; bytes: number },
+): Promise<{ body: Buffer; type: string }> {
   const { type } = await live.open();
   const reader = await live.read(0);
   const parts: Buffer[] = [];
@@ -52,4 +57,5 @@ async function record(live: OriginFile, { ms, bytes }: { ms: number; bytes: numb
   return { body: Buffer.concat(parts), type };
 }
 
-const nextOf = (reader: Reader, end: Promise<undefined>): Promise<Buffer | undefined> => Promise.race([reader.next(), end]);
+const nextOf = (reader: Reader, end: Promise<undefined>): Promise<Buffer | undefined> =>
+  Promise.race([reader.next(), end]);

@@ -7,18 +7,26 @@ import { startManagement, type Management } from '../management/fixture.ts';
 describe('/docs', function () {
   this.timeout(120_000);
   let m: Management;
-  before(async () => { m = await startManagement(); });
+  before(async () => {
+    m = await startManagement();
+  });
   after(() => m.stop());
 
   it('gives its files to anybody, packed where that is taken, and once only', async () => {
-    for (const [path, type] of [['/docs', 'text/html'], ['/docs/page.css', 'text/css'], ['/docs/rapidoc.js', 'text/javascript']] as const) {
+    for (const [path, type] of [
+      ['/docs', 'text/html'],
+      ['/docs/page.css', 'text/css'],
+      ['/docs/rapidoc.js', 'text/javascript'],
+    ] as const) {
       const response = await fetch(`${m.replicas[0].url}${path}`);
       assert.deepEqual([response.status, response.headers.get('content-type')], [200, `${type}; charset=utf-8`]);
       assert.match(response.headers.get('content-security-policy')!, /^default-src 'none'; script-src 'self'; /);
       const text = await response.text();
       const plain = await fetch(`${m.replicas[0].url}${path}`, { headers: { 'Accept-Encoding': 'identity' } });
       assert.deepEqual([plain.headers.get('content-encoding'), await plain.text()], [null, text]);
-      const again = await fetch(`${m.replicas[0].url}${path}`, { headers: { 'If-None-Match': response.headers.get('etag')!, 'Cache-Control': 'max-age=0' } });
+      const again = await fetch(`${m.replicas[0].url}${path}`, {
+        headers: { 'If-None-Match': response.headers.get('etag')!, 'Cache-Control': 'max-age=0' },
+      });
       assert.equal(again.status, 304);
       assert.equal((await fetch(`${m.replicas[0].url}${path}`, { method: 'POST' })).status, 405);
     }
@@ -34,7 +42,9 @@ describe('/docs', function () {
       console.log('      skipped: there is no chromium in the cache (make browser)');
       this.skip();
     });
-    after(async () => { await browser?.close(); });
+    after(async () => {
+      await browser?.close();
+    });
 
     it('shows every operation, asks no other address, breaks no policy, and sends a request', async () => {
       const { url } = m.replicas[0];
@@ -43,30 +53,40 @@ describe('/docs', function () {
       const asked: string[] = [];
       const said: string[] = [];
       page.on('request', (request) => asked.push(request.url()));
-      page.on('console', (message) => { if (message.type() === 'error') said.push(message.text()); });
+      page.on('console', (message) => {
+        if (message.type() === 'error') said.push(message.text());
+      });
       page.on('pageerror', (error) => said.push(error.message));
       await page.goto(`${url}/docs`);
       await page.getByText('Sign up', { exact: false }).first().waitFor();
 
-      const { paths } = await (await fetch(`${url}/openapi.json`)).json() as { paths: Record<string, Record<string, { summary: string }>> };
-      const text = await page.evaluate(`(() => {
+      const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, { summary: string }>>;
+      };
+      const text = (await page.evaluate(`(() => {
         const walk = (node) => (node.shadowRoot ? walk(node.shadowRoot) : '') + [...node.childNodes].map((child) => child.nodeType === 3 ? child.data : walk(child)).join(' ');
         return walk(document.body);
-      })()`) as string;
-      for (const [path, methods] of Object.entries(paths)) for (const { summary } of Object.values(methods)) assert.ok(text.includes(summary), `${path}: ${summary}`);
+      })()`)) as string;
+      for (const [path, methods] of Object.entries(paths))
+        for (const { summary } of Object.values(methods)) assert.ok(text.includes(summary), `${path}: ${summary}`);
 
       // The token goes into the page's own field, and the request from its own button.
       await page.evaluate(`document.querySelector('rapi-doc').setApiKey('apiTokenQuery', '${ann.token}')`);
       await page.evaluate(`document.querySelector('rapi-doc').scrollToPath('get-/frontend/api/v1/user/current')`);
-      const answered = page.waitForResponse((response) => response.url().includes('/frontend/api/v1/user/current'), { timeout: 60_000 });
+      const answered = page.waitForResponse((response) => response.url().includes('/frontend/api/v1/user/current'), {
+        timeout: 60_000,
+      });
       const section = page.locator('[id="get-/frontend/api/v1/user/current"]').last();
       await section.getByRole('button', { name: 'TRY', exact: false }).first().click();
       const response = await answered;
       assert.equal(response.status(), 200);
-      assert.equal((await response.json() as { email: string }).email, 'ann@example.org');
+      assert.equal(((await response.json()) as { email: string }).email, 'ann@example.org');
       await page.getByText('ann@example.org').first().waitFor();
 
-      assert.deepEqual(asked.filter((address) => !address.startsWith(url) && !/^(data|blob):/.test(address)), []);
+      assert.deepEqual(
+        asked.filter((address) => !address.startsWith(url) && !/^(data|blob):/.test(address)),
+        [],
+      );
       assert.deepEqual(said, []);
     });
   });

@@ -16,9 +16,13 @@ describe('names that stand twice', () => {
     ['{"a":{"a":{"a":1}}}', undefined],
     ['{"a":"a","b":["a","a"],"c":"\\\\\\"a\\":"}', undefined],
     ['[{"a":1},{"a":1}]', undefined],
-    ['"a"', undefined], ['[]', undefined], ['{}', undefined], ['1', undefined],
+    ['"a"', undefined],
+    ['[]', undefined],
+    ['{}', undefined],
+    ['1', undefined],
   ] as const) {
-    it(`in ${text}: ${expected === undefined ? 'none' : JSON.stringify(expected)}`, () => assert.equal(duplicateIn(text), expected));
+    it(`in ${text}: ${expected === undefined ? 'none' : JSON.stringify(expected)}`, () =>
+      assert.equal(duplicateIn(text), expected));
   }
 
   it('are never found in what JSON.stringify made: 2,000 values, seed 7', () => {

@@ -1,4 +1,7 @@
-/** Whatever is sent is either read or refused with a 400 and a text; nothing else is ever thrown. Seeded: a failure comes back. */
+/**
+ * Whatever is sent is either read or refused with a 400 and a text; nothing else is ever thrown. Seeded: a failure
+ * comes back.
+ */
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../../src/api/catalog.ts';
 import type { Input } from '../../../src/api/context.ts';
@@ -14,11 +17,79 @@ import { aTool } from '../a_tool.ts';
 const SEED = 20_261_121;
 const CASES = 2_000;
 const WORDS = [
-  'url', 'ffprobe', 'mediainfo', 'probe_report', 'c2pa', 'only', 'timeout', 'enabled', 'version', 'show_frames', 'select_streams', 'parse_speed', '__proto__', 'constructor',
-  '[', ']', '[]', '[a]', '=', '&', '%', '%00', '%e9', '%F0%9F%98%80', '+', ' ', 'true', 'FALSE', '0', '-1', '1e999', '99999999999999', 'null', '{}', '{"a":1}', 'latest', '3.3',
-  'http://', 'https://u:p@h/', 's3://K:S@b/', '//', 'file:///etc/passwd', '127.0.0.1', '[::1]', '@', ':', '?', '#', '\\', '\u0000', '\ud800', 'é', '-i', '--', 'x'.repeat(9000),
+  'url',
+  'ffprobe',
+  'mediainfo',
+  'probe_report',
+  'c2pa',
+  'only',
+  'timeout',
+  'enabled',
+  'version',
+  'show_frames',
+  'select_streams',
+  'parse_speed',
+  '__proto__',
+  'constructor',
+  '[',
+  ']',
+  '[]',
+  '[a]',
+  '=',
+  '&',
+  '%',
+  '%00',
+  '%e9',
+  '%F0%9F%98%80',
+  '+',
+  ' ',
+  'true',
+  'FALSE',
+  '0',
+  '-1',
+  '1e999',
+  '99999999999999',
+  'null',
+  '{}',
+  '{"a":1}',
+  'latest',
+  '3.3',
+  'http://',
+  'https://u:p@h/',
+  's3://K:S@b/',
+  '//',
+  'file:///etc/passwd',
+  '127.0.0.1',
+  '[::1]',
+  '@',
+  ':',
+  '?',
+  '#',
+  '\\',
+  '\u0000',
+  '\ud800',
+  'é',
+  '-i',
+  '--',
+  'x'.repeat(9000),
 ];
-const VALUES: unknown[] = [null, true, false, 0, -1, 1.5, 1e308, '', 'a', [], {}, [[]], { a: { b: {} } }, 'latest', 'http://example.org/a'];
+const VALUES: unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  1e308,
+  '',
+  'a',
+  [],
+  {},
+  [[]],
+  { a: { b: {} } },
+  'latest',
+  'http://example.org/a',
+];
 
 describe('what is sent to the gateway', function () {
   this.timeout(30_000);
@@ -28,12 +99,20 @@ describe('what is sent to the gateway', function () {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
   const text = (): string => Array.from({ length: Math.floor(next() * 12) }, () => pick(WORDS)).join('');
   const object = (depth: number): Record<string, unknown> =>
-    Object.fromEntries(Array.from({ length: Math.floor(next() * 6) }, () => [pick(WORDS), depth > 0 && next() < 0.5 ? object(depth - 1) : next() < 0.5 ? pick(VALUES) : text()]));
+    Object.fromEntries(
+      Array.from({ length: Math.floor(next() * 6) }, () => [
+        pick(WORDS),
+        depth > 0 && next() < 0.5 ? object(depth - 1) : next() < 0.5 ? pick(VALUES) : text(),
+      ]),
+    );
 
   const make: Record<string, () => Input> = {
     query: () => ({ form: 'query', pairs: parsePairs(text(), 'query') }),
     form: () => ({ form: 'form', pairs: parsePairs(text(), 'body') }),
-    json: () => ({ form: 'json', value: JSON.parse(JSON.stringify(next() < 0.1 ? pick(VALUES) : { url: text(), ...object(3) })) as unknown }),
+    json: () => ({
+      form: 'json',
+      value: JSON.parse(JSON.stringify(next() < 0.1 ? pick(VALUES) : { url: text(), ...object(3) })) as unknown,
+    }),
   };
   for (const [form, made] of Object.entries(make)) {
     it(`as ${form} is read or refused with a reason: ${CASES} cases, seed ${SEED}`, () => {

@@ -4,8 +4,12 @@ import { distance, nearest } from '../../../src/api/input/nearest.ts';
 describe('the nearest known name', () => {
   const known = ['show_format', 'show_streams', 'show_frames', 'probesize', 'max_ts_probe'];
   for (const [name, expected] of [
-    ['show_stream', 'show_streams'], ['showStreams', 'show_streams'], ['SHOW-FRAMES', 'show_frames'], ['shwo_format', 'show_format'],
-    ['probe_size', 'probesize'], ['', 'probesize'],
+    ['show_stream', 'show_streams'],
+    ['showStreams', 'show_streams'],
+    ['SHOW-FRAMES', 'show_frames'],
+    ['shwo_format', 'show_format'],
+    ['probe_size', 'probesize'],
+    ['', 'probesize'],
   ] as const) {
     it(`of "${name}" is ${expected}`, () => assert.equal(nearest(name, known), expected));
   }
@@ -16,7 +20,13 @@ describe('the nearest known name', () => {
     assert.ok(performance.now() - began < 2_000, 'its square would take hours');
   });
 
-  for (const [a, b, apart] of [['', '', 0], ['a', '', 1], ['ab', 'ba', 1], ['kitten', 'sitting', 3], ['same', 'same', 0]] as const) {
+  for (const [a, b, apart] of [
+    ['', '', 0],
+    ['a', '', 1],
+    ['ab', 'ba', 1],
+    ['kitten', 'sitting', 3],
+    ['same', 'same', 0],
+  ] as const) {
     it(`is ${apart} apart: "${a}" and "${b}"`, () => assert.equal(distance(a, b), apart));
   }
 });

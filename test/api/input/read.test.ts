@@ -16,28 +16,63 @@ describe('the fields of a probe request', () => {
   it('have the defaults of the interface', () => {
     const { ffprobe, mediainfo, ...rest } = get(json({ url: 'u' }));
     assert.deepEqual(rest, {
-      url: 'u', timeout: 65_000, queue_timeout: 60_000, only: null, output: 'json', inject_json: false, webhook_url: null,
-      probe_report: { enabled: true, diff: true, prefer: null }, c2pa: { enabled: false },
+      url: 'u',
+      timeout: 65_000,
+      queue_timeout: 60_000,
+      only: null,
+      output: 'json',
+      inject_json: false,
+      webhook_url: null,
+      probe_report: { enabled: true, diff: true, prefer: null },
+      c2pa: { enabled: false },
     });
     const { enabled, version, timeout, ...options } = ffprobe;
-    assert.deepEqual([enabled, version, timeout, mediainfo['parse_speed'], mediainfo['output'], mediainfo['language']], [true, 'latest', 60_000, 0.5, 'JSON', 'raw']);
+    assert.deepEqual(
+      [enabled, version, timeout, mediainfo['parse_speed'], mediainfo['output'], mediainfo['language']],
+      [true, 'latest', 60_000, 0.5, 'JSON', 'raw'],
+    );
     assert.deepEqual(options, Object.fromEntries(TOOL_OPTIONS.ffprobe.map((option) => [option.name, option.default])));
     const trueOnes = Object.keys(options).filter((name) => options[name] === true);
     assert.deepEqual(trueOnes, ['show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error']);
   });
 
   it('are the same for a query without values and a JSON body without members', () => {
-    assert.deepEqual(JSON.parse(JSON.stringify(get(query('url=u&timeout=&ffprobe[version]=&only=&ffprobe=')))), JSON.parse(JSON.stringify(get(json({ url: 'u' })))));
+    assert.deepEqual(
+      JSON.parse(JSON.stringify(get(query('url=u&timeout=&ffprobe[version]=&only=&ffprobe=')))),
+      JSON.parse(JSON.stringify(get(json({ url: 'u' })))),
+    );
   });
 
-  for (const [text, expected] of [['true', true], ['TRUE', true], ['t', true], ['T', true], ['1', true], ['false', false], ['False', false], ['f', false], ['0', false]] as const) {
-    it(`as text: ${text} is ${expected}`, () => assert.equal(get(query(`url=u&inject_json=${text}`))['inject_json'], expected));
+  for (const [text, expected] of [
+    ['true', true],
+    ['TRUE', true],
+    ['t', true],
+    ['T', true],
+    ['1', true],
+    ['false', false],
+    ['False', false],
+    ['f', false],
+    ['0', false],
+  ] as const) {
+    it(`as text: ${text} is ${expected}`, () =>
+      assert.equal(get(query(`url=u&inject_json=${text}`))['inject_json'], expected));
   }
 
   it('as text: numbers, enums and strings', () => {
-    const got = get(query('url=http%3A%2F%2Fa%2F%3Fx%3D1%2B2&timeout=%2B1500&ffprobe%5Bprobesize%5D=5000000&mediainfo[parse_speed]=.25&ffprobe[show_log]=trace&ffprobe[select_streams]=v:0'));
+    const got = get(
+      query(
+        'url=http%3A%2F%2Fa%2F%3Fx%3D1%2B2&timeout=%2B1500&ffprobe%5Bprobesize%5D=5000000&mediainfo[parse_speed]=.25&ffprobe[show_log]=trace&ffprobe[select_streams]=v:0',
+      ),
+    );
     assert.deepEqual(
-      [got['url'], got['timeout'], got.ffprobe['probesize'], got.mediainfo['parse_speed'], got.ffprobe['show_log'], got.ffprobe['select_streams']],
+      [
+        got['url'],
+        got['timeout'],
+        got.ffprobe['probesize'],
+        got.mediainfo['parse_speed'],
+        got.ffprobe['show_log'],
+        got.ffprobe['select_streams'],
+      ],
       ['http://a/?x=1+2', 1500, 5_000_000, 0.25, 'trace', 'v:0'],
     );
   });
@@ -52,7 +87,15 @@ describe('the fields of a probe request', () => {
   });
 
   it('accept null where null is the default', () => {
-    const got = get(json({ url: 'u', only: null, webhook_url: null, ffprobe: { show_entries: null, show_log: null, skip_frame: null }, probe_report: { prefer: null } }));
+    const got = get(
+      json({
+        url: 'u',
+        only: null,
+        webhook_url: null,
+        ffprobe: { show_entries: null, show_log: null, skip_frame: null },
+        probe_report: { prefer: null },
+      }),
+    );
     assert.equal(got.ffprobe['show_log'], null);
   });
 
@@ -83,7 +126,10 @@ describe('the fields of a probe request', () => {
     [query('url=u&output=xml'), 'output: must be one of json'],
     [query('url=u&tiemout=1'), 'tiemout: is unknown; the nearest known name is timeout'],
     [query('url=u&show_frames=1'), 'show_frames: is unknown; the nearest known name is ffprobe.show_frames'],
-    [json({ url: 'u', ffprobe: { showFrame: true } }), 'ffprobe.showFrame: is unknown; the nearest known name is show_frames'],
+    [
+      json({ url: 'u', ffprobe: { showFrame: true } }),
+      'ffprobe.showFrame: is unknown; the nearest known name is show_frames',
+    ],
     [json({ url: 'u', ffprobe: true }), 'ffprobe: must be an object'],
     [json({ url: 'u', ffprobe: null }), 'ffprobe: must be an object'],
     [query('url=u&ffprobe=true'), 'ffprobe: must be an object'],
@@ -99,21 +145,36 @@ describe('the fields of a probe request', () => {
     [query('url=u&=1'), '"": is no field name; write name=value or name[option]=value'],
     [query('url=u&__proto__=1'), '__proto__: is unknown; the nearest known name is url'],
     [query('url=u&constructor[prototype]=1'), 'constructor: is unknown; the nearest known name is output'],
-    [json(JSON.parse('{"url":"u","__proto__":{"only":"c2pa"}}')), '__proto__: is unknown; the nearest known name is url'],
+    [
+      json(JSON.parse('{"url":"u","__proto__":{"only":"c2pa"}}')),
+      '__proto__: is unknown; the nearest known name is url',
+    ],
     [query('url=u&mediainfo[parse_speed]=1.5'), 'mediainfo.parse_speed: must be at most 1'],
-    [query('url=u&mediainfo[language]=file:///etc/passwd'), 'mediainfo.language: is not of the right form, or holds control characters'],
-    [json({ url: 'u', ffprobe: { select_streams: 'a\u0000b' } }), 'ffprobe.select_streams: must not contain U+0000 or an unpaired surrogate'],
-    [json({ url: 'u', ffprobe: { select_streams: 'a\ud800' } }), 'ffprobe.select_streams: must not contain U+0000 or an unpaired surrogate'],
+    [
+      query('url=u&mediainfo[language]=file:///etc/passwd'),
+      'mediainfo.language: is not of the right form, or holds control characters',
+    ],
+    [
+      json({ url: 'u', ffprobe: { select_streams: 'a\u0000b' } }),
+      'ffprobe.select_streams: must not contain U+0000 or an unpaired surrogate',
+    ],
+    [
+      json({ url: 'u', ffprobe: { select_streams: 'a\ud800' } }),
+      'ffprobe.select_streams: must not contain U+0000 or an unpaired surrogate',
+    ],
     [json({ url: 'u', ffprobe: { version: 7 } }), 'ffprobe.version: must be a string'],
     [json({ url: 'u', mediastreamvalidator: true }), 'mediastreamvalidator: must be an object'],
   ];
   for (const [input, message] of REFUSED) {
     const sent = JSON.stringify(input.form === 'json' ? input.value : input.pairs).slice(0, 90);
     it(`are refused: ${input.form} ${sent}`, () => {
-      assert.throws(() => read(input), (error: { status?: number; message?: string; name?: string }) => {
-        assert.deepEqual([error.name, error.status, error.message], ['GatewayError', 400, message]);
-        return true;
-      });
+      assert.throws(
+        () => read(input),
+        (error: { status?: number; message?: string; name?: string }) => {
+          assert.deepEqual([error.name, error.status, error.message], ['GatewayError', 400, message]);
+          return true;
+        },
+      );
     });
   }
 
@@ -124,11 +185,16 @@ describe('the fields of a probe request', () => {
     [`${'a=1&'.repeat(300)}`, 'query: has more than 256 fields'],
     [`${'n'.repeat(300)}=1`, `query: the name "${'n'.repeat(64)}…" is too long`],
   ] as const) {
-    it(`are refused where the query is not well made: ${text.slice(0, 20)}`, () => assert.throws(() => parsePairs(text, 'query'), { status: 400, message }));
+    it(`are refused where the query is not well made: ${text.slice(0, 20)}`, () =>
+      assert.throws(() => parsePairs(text, 'query'), { status: 400, message }));
   }
 
   it('leave Object.prototype alone, whatever is sent', () => {
-    for (const input of [query('__proto__[polluted]=1'), query('constructor[prototype]=1'), json(JSON.parse('{"url":"u","ffprobe":{"__proto__":{"polluted":1}}}'))]) {
+    for (const input of [
+      query('__proto__[polluted]=1'),
+      query('constructor[prototype]=1'),
+      json(JSON.parse('{"url":"u","ffprobe":{"__proto__":{"polluted":1}}}')),
+    ]) {
       assert.throws(() => read(input), { status: 400 });
     }
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);

@@ -7,41 +7,75 @@ import { unstorableIn } from '../../../src/api/input/texts.ts';
 import { MANAGEMENT } from '../../../src/api/management/endpoints.ts';
 import { startManagement, type Management } from '../management/fixture.ts';
 
-const BAD: [string, string][] = [['U+0000', 'a\0b'], ['a high surrogate', 'a\ud800b'], ['a low surrogate', '\udc00']];
+const BAD: [string, string][] = [
+  ['U+0000', 'a\0b'],
+  ['a high surrogate', 'a\ud800b'],
+  ['a low surrogate', '\udc00'],
+];
 
-interface Schema { type?: string | string[]; properties?: Record<string, Schema>; items?: Schema }
+interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+}
 const has = ({ type }: Schema, name: string) => [type].flat().includes(name);
 
 /** Every place of a schema that takes a text, as the body that puts `text` there and the name of the field. */
 function placesOf(schema: Schema, text: string): { field: string; body: unknown }[] {
-  if (has(schema, 'array') && schema.items) return placesOf(schema.items, text).map(({ field, body }) => ({ field: field === '' ? '0' : `0.${field}`, body: [body] }));
+  if (has(schema, 'array') && schema.items)
+    return placesOf(schema.items, text).map(({ field, body }) => ({
+      field: field === '' ? '0' : `0.${field}`,
+      body: [body],
+    }));
   const inner = Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
-    placesOf(field, text).map((place) => ({ field: place.field === '' ? name : `${name}.${place.field}`, body: { [name]: place.body } })));
+    placesOf(field, text).map((place) => ({
+      field: place.field === '' ? name : `${name}.${place.field}`,
+      body: { [name]: place.body },
+    })),
+  );
   return has(schema, 'string') ? [{ field: '', body: text }, ...inner] : inner;
 }
 
 describe('texts that cannot be kept', () => {
   it('are found wherever they stand', () => {
     for (const [input, path] of [
-      ['a\0', []], [{ a: 'b\0' }, ['a']], [{ a: { b: ['c', 'd\ud800'] } }, ['a', 'b', '1']], [{ 'a\0': 1 }, ['a\0']], [{ a: [{ '\udfff': null }] }, ['a', '0', '\udfff']],
-    ] as const) assert.deepEqual(unstorableIn(input), path, JSON.stringify(input));
-    for (const input of ['', 'a', '\ud83d\ude00', '\u{10ffff}', null, 1, true, [], {}, { a: ['\u0001'] }]) assert.equal(unstorableIn(input), undefined);
+      ['a\0', []],
+      [{ a: 'b\0' }, ['a']],
+      [{ a: { b: ['c', 'd\ud800'] } }, ['a', 'b', '1']],
+      [{ 'a\0': 1 }, ['a\0']],
+      [{ a: [{ '\udfff': null }] }, ['a', '0', '\udfff']],
+    ] as const)
+      assert.deepEqual(unstorableIn(input), path, JSON.stringify(input));
+    for (const input of ['', 'a', '\ud83d\ude00', '\u{10ffff}', null, 1, true, [], {}, { a: ['\u0001'] }])
+      assert.equal(unstorableIn(input), undefined);
   });
 
   it('a body nested as deep as a body may be is searched to its end', function () {
     this.timeout(60_000);
     const deep = (text: string) => JSON.parse(`${'['.repeat(400_000)}"${text}"${']'.repeat(400_000)}`) as unknown;
     assert.equal(unstorableIn(deep('a')), undefined);
-    assert.deepEqual(unstorableIn(deep('\\u0000')), Array.from({ length: 8 }, () => '0'));
+    assert.deepEqual(
+      unstorableIn(deep('\\u0000')),
+      Array.from({ length: 8 }, () => '0'),
+    );
   });
 
-  for (const [name, schema] of [['probe/file', ProbeFileSchema], ['probe/mediastreamvalidator', ProbeMsvSchema], ['probe/c2pa', ProbeC2paSchema]] as const) {
+  for (const [name, schema] of [
+    ['probe/file', ProbeFileSchema],
+    ['probe/mediastreamvalidator', ProbeMsvSchema],
+    ['probe/c2pa', ProbeC2paSchema],
+  ] as const) {
     it(`${name}: every text field refuses them and is named`, () => {
       const read = makeReader<unknown>(schema);
       for (const [what, text] of BAD) {
         const places = placesOf(schema as Schema, text);
         assert.ok(places.length >= 2, name);
-        for (const { field, body } of places) assert.throws(() => read({ form: 'json', value: body }), { status: 400, field, message: `${field}: must not contain U+0000 or an unpaired surrogate` }, `${what} in ${field}`);
+        for (const { field, body } of places)
+          assert.throws(
+            () => read({ form: 'json', value: body }),
+            { status: 400, field, message: `${field}: must not contain U+0000 or an unpaired surrogate` },
+            `${what} in ${field}`,
+          );
       }
     });
   }
@@ -49,11 +83,18 @@ describe('texts that cannot be kept', () => {
   describe('management', function () {
     this.timeout(60_000);
     let m: Management;
-    before(async () => { m = await startManagement(); });
+    before(async () => {
+      m = await startManagement();
+    });
     after(() => m.stop());
 
     for (const { operation } of MANAGEMENT) {
-      const [path] = [operation.path.replaceAll(/\{(\w+)\}|:(\w+)/g, operation.path.includes('session') || operation.path.includes('media') ? randomUUID() : '1')];
+      const [path] = [
+        operation.path.replaceAll(
+          /\{(\w+)\}|:(\w+)/g,
+          operation.path.includes('session') || operation.path.includes('media') ? randomUUID() : '1',
+        ),
+      ];
       const method = operation.method.toUpperCase();
       it(`${method} ${operation.path}: no text field makes it fail`, async () => {
         const token = m.root.token;
@@ -61,7 +102,11 @@ describe('texts that cannot be kept', () => {
           for (const [what, text] of BAD) {
             for (const { field, body } of placesOf(operation.body.schema as Schema, text)) {
               const { status, json } = await m.call(method, path, { token, body });
-              assert.deepEqual([status, json['context']], [400, { field }], `${what} in ${field}: ${JSON.stringify(json)}`);
+              assert.deepEqual(
+                [status, json['context']],
+                [400, { field }],
+                `${what} in ${field}: ${JSON.stringify(json)}`,
+              );
             }
           }
           const form = await m.call(method, path, { token, form: 'x%00=1' });
@@ -75,7 +120,10 @@ describe('texts that cannot be kept', () => {
         }
         for (const text of ['a%00b', '%00', '%ED%A0%80', '%']) {
           if (!/[{:]/.test(operation.path)) continue;
-          const { status } = await m.call(method, operation.path.replaceAll(/\{(\w+)\}|:(\w+)/g, text), { token, ...(operation.body ? { body: {} } : {}) });
+          const { status } = await m.call(method, operation.path.replaceAll(/\{(\w+)\}|:(\w+)/g, text), {
+            token,
+            ...(operation.body ? { body: {} } : {}),
+          });
           assert.ok([400, 404].includes(status), `${text}: ${status}`);
         }
       });

@@ -5,11 +5,15 @@ import { startManagement, type Management, type Person } from './fixture.ts';
 describe('management: bounds of an account', function () {
   this.timeout(60_000);
   let m: Management;
-  before(async () => { m = await startManagement({ mostSubUsers: 3, mostTokens: 6 }); });
+  before(async () => {
+    m = await startManagement({ mostSubUsers: 3, mostTokens: 6 });
+  });
   after(() => m.stop());
 
-  const makeUser = (by: Person, email: string, at = m.replicas[0]) => m.call('POST', 'user/current', { token: by.token, at, body: { email } });
-  const makeToken = (by: Person, at = m.replicas[0]) => m.call('POST', 'auth/api-token', { token: by.token, at, body: { name: 'x' } });
+  const makeUser = (by: Person, email: string, at = m.replicas[0]) =>
+    m.call('POST', 'user/current', { token: by.token, at, body: { email } });
+  const makeToken = (by: Person, at = m.replicas[0]) =>
+    m.call('POST', 'auth/api-token', { token: by.token, at, body: { name: 'x' } });
   const TOO_MANY_USERS = 'the account has as many sub-users as it may, 3';
   const TOO_MANY_TOKENS = 'the account has as many API tokens as it may over all its users, 6';
 
@@ -20,7 +24,11 @@ describe('management: bounds of an account', function () {
     assert.equal((await makeUser(ann, 'ann-3@example.org')).status, 201);
     for (const by of [ann, sub]) {
       const refused = await makeUser(by, 'ann-4@example.org');
-      assert.deepEqual([refused.status, refused.json['code'], refused.json['error']], [409, 40900, TOO_MANY_USERS], refused.text);
+      assert.deepEqual(
+        [refused.status, refused.json['code'], refused.json['error']],
+        [409, 40900, TOO_MANY_USERS],
+        refused.text,
+      );
     }
     // Of another account it says nothing.
     assert.equal((await makeUser(await m.person('bea'), 'bea-2@example.org')).status, 201);
@@ -47,8 +55,15 @@ describe('management: bounds of an account', function () {
   it('of many made at once on two replicas, no more than allowed are made', async () => {
     const dan = await m.person('dan');
     const [one, two] = m.replicas;
-    const users = await Promise.all(Array.from({ length: 10 }, (_, i) => makeUser(dan, `dan-${i}@example.org`, i % 2 === 0 ? one : two)));
-    assert.deepEqual(users.map(({ status }) => status).sort(), [201, 201, 201, ...Array.from({ length: 7 }, () => 409)]);
+    const users = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => makeUser(dan, `dan-${i}@example.org`, i % 2 === 0 ? one : two)),
+    );
+    assert.deepEqual(users.map(({ status }) => status).sort(), [
+      201,
+      201,
+      201,
+      ...Array.from({ length: 7 }, () => 409),
+    ]);
     // Four so far: Dan's, and one of each sub-user.
     const tokens = await Promise.all(Array.from({ length: 10 }, (_, i) => makeToken(dan, i % 2 === 0 ? one : two)));
     assert.deepEqual(tokens.map(({ status }) => status).sort(), [201, 201, ...Array.from({ length: 8 }, () => 409)]);

@@ -5,11 +5,16 @@ import { PASSWORD, startManagement, startMailBox, startReplica, box, NO_LIMITS, 
 describe('management: accounts by mail', function () {
   this.timeout(60_000);
   let m: Management;
-  before(async () => { m = await startManagement(); });
+  before(async () => {
+    m = await startManagement();
+  });
   after(() => m.stop());
-  const signUp = (email: string, password = PASSWORD, more: object = {}) => m.call('POST', 'auth/sign-up', { body: { email, password, 'first-name': 'Ada', 'last-name': 'L', ...more } });
-  const signIn = (email: string, password = PASSWORD, more: object = {}) => m.call('POST', 'auth/sign-in', { body: { email, password, ...more } });
-  const verify = (code: string) => m.call('POST', 'auth/verify', { body: { 'verify-token': code }, headers: { 'X-Recaptcha-Token': 'ignored' } });
+  const signUp = (email: string, password = PASSWORD, more: object = {}) =>
+    m.call('POST', 'auth/sign-up', { body: { email, password, 'first-name': 'Ada', 'last-name': 'L', ...more } });
+  const signIn = (email: string, password = PASSWORD, more: object = {}) =>
+    m.call('POST', 'auth/sign-in', { body: { email, password, ...more } });
+  const verify = (code: string) =>
+    m.call('POST', 'auth/verify', { body: { 'verify-token': code }, headers: { 'X-Recaptcha-Token': 'ignored' } });
 
   it('from sign-up over the mail to the first token; before it, 403', async () => {
     const made = await signUp('ada@example.org');
@@ -18,14 +23,35 @@ describe('management: accounts by mail', function () {
     assert.deepEqual([early.status, early.json['code'], early.json['error']], [403, 40301, 'the account is pending']);
     const mail = await m.box.next('ada@example.org');
     assert.match(mail.raw, /^Subject: Please confirm your address\r$/m);
-    assert.deepEqual(await verify(mail.code).then(({ status, json }) => [status, json]), [200, { success: true, email: 'ada@example.org', status: 'active' }]);
+    assert.deepEqual(await verify(mail.code).then(({ status, json }) => [status, json]), [
+      200,
+      { success: true, email: 'ada@example.org', status: 'active' },
+    ]);
     const signedIn = await signIn('ada@example.org', PASSWORD, { 'current-user': true, 'ret-url': '/log' });
-    assert.deepEqual([signedIn.status, signedIn.json['email'], signedIn.json['status'], signedIn.json['oauth-provider-tokens'], signedIn.json['ret-url']], [200, 'ada@example.org', 'active', [], '/log']);
-    assert.deepEqual([signedIn.json['current-user']['first-name'], signedIn.json['current-user'].role], ['Ada', 'user']);
+    assert.deepEqual(
+      [
+        signedIn.status,
+        signedIn.json['email'],
+        signedIn.json['status'],
+        signedIn.json['oauth-provider-tokens'],
+        signedIn.json['ret-url'],
+      ],
+      [200, 'ada@example.org', 'active', [], '/log'],
+    );
+    assert.deepEqual(
+      [signedIn.json['current-user']['first-name'], signedIn.json['current-user'].role],
+      ['Ada', 'user'],
+    );
     assert.match(signedIn.json['api-token'], /^[A-Za-z0-9]{64}$/);
-    assert.equal((await m.call('GET', 'user/current', { token: signedIn.json['api-token'] })).json['id'], signedIn.json['user-id']);
+    assert.equal(
+      (await m.call('GET', 'user/current', { token: signedIn.json['api-token'] })).json['id'],
+      signedIn.json['user-id'],
+    );
     const twice = await verify(mail.code);
-    assert.deepEqual([twice.status, twice.json['code'], twice.json['context']], [400, 40000, { field: 'verify-token' }]);
+    assert.deepEqual(
+      [twice.status, twice.json['code'], twice.json['context']],
+      [400, 40000, { field: 'verify-token' }],
+    );
     assert.equal((await m.stored.sql('select 1 from mails')).length, 0, 'what is sent is gone');
   });
 
@@ -56,12 +82,22 @@ describe('management: accounts by mail', function () {
       const { code } = await m.box.next(email);
       const [user] = await m.stored.sql<{ id: string }>('select id from users where email = $1', [email]);
       // An account that was active and is pending again has some.
-      const session = await m.replicas[0].deps.accounts.openSession({ userId: Number(user!.id), long: true, remoteIp: '', userAgent: '' });
+      const session = await m.replicas[0].deps.accounts.openSession({
+        userId: Number(user!.id),
+        long: true,
+        remoteIp: '',
+        userAgent: '',
+      });
       assert.ok(typeof session === 'object');
-      const verified = await m.call('POST', 'auth/verify', { body: { 'verify-token': code, ...(password === undefined ? {} : { password }) } });
+      const verified = await m.call('POST', 'auth/verify', {
+        body: { 'verify-token': code, ...(password === undefined ? {} : { password }) },
+      });
       assert.deepEqual([verified.status, verified.json['status']], [200, 'active']);
       assert.equal((await m.call('GET', 'user/current', { jwt: session.token })).status, 401);
-      assert.deepEqual([(await signIn(email, 'of the intruder')).status, (await signIn(email, 'of the owner')).status], password === undefined ? [200, 401] : [401, 200]);
+      assert.deepEqual(
+        [(await signIn(email, 'of the intruder')).status, (await signIn(email, 'of the owner')).status],
+        password === undefined ? [200, 401] : [401, 200],
+      );
     }
   });
 
@@ -77,27 +113,48 @@ describe('management: accounts by mail', function () {
     const person = await m.person('mirzakhani');
     const { json } = await signIn(person.email);
     const jwts = [json['jwt-token'].token as string];
-    for (const by of [{ jwt: jwts[0]! }, { token: person.token }]) jwts.push((await m.call('POST', 'auth/jwt', { ...by, body: {} })).json['token'] as string);
+    for (const by of [{ jwt: jwts[0]! }, { token: person.token }])
+      jwts.push((await m.call('POST', 'auth/jwt', { ...by, body: {} })).json['token'] as string);
     for (const jwt of jwts) assert.equal((await m.call('GET', 'user/current', { jwt })).status, 200);
     await m.call('POST', 'auth/reset', { body: { email: person.email } });
     const { code } = await m.box.next(person.email);
-    assert.equal((await m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': code, 'new-password': 'brand new' } })).status, 200);
+    assert.equal(
+      (await m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': code, 'new-password': 'brand new' } }))
+        .status,
+      200,
+    );
     for (const jwt of jwts) assert.equal((await m.call('GET', 'user/current', { jwt })).status, 401);
   });
 
   it('a forgotten password: a mail, a new one, and the end of every session; the code counts once and for nothing else', async () => {
     const { json } = await signIn('ada@example.org');
     const jwt = json['jwt-token'].token as string;
-    assert.deepEqual(await m.call('POST', 'auth/reset', { body: { email: 'ada@example.org' } }).then((answer) => [answer.status, answer.json]), [200, { success: true }]);
+    assert.deepEqual(
+      await m
+        .call('POST', 'auth/reset', { body: { email: 'ada@example.org' } })
+        .then((answer) => [answer.status, answer.json]),
+      [200, { success: true }],
+    );
     const { code } = await m.box.next('ada@example.org');
     assert.equal((await verify(code)).status, 400);
     assert.equal((await m.call('GET', 'user/current', { jwt: code })).status, 401, 'a code is no session');
-    assert.equal((await m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': jwt, 'new-password': 'stolen' } })).status, 400, 'a session is no code');
-    const confirm = (password: string) => m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': code, 'new-password': password } });
-    assert.deepEqual(await confirm('brand new').then((answer) => [answer.status, answer.json]), [200, { success: true, email: 'ada@example.org', status: 'active' }]);
+    assert.equal(
+      (await m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': jwt, 'new-password': 'stolen' } })).status,
+      400,
+      'a session is no code',
+    );
+    const confirm = (password: string) =>
+      m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': code, 'new-password': password } });
+    assert.deepEqual(await confirm('brand new').then((answer) => [answer.status, answer.json]), [
+      200,
+      { success: true, email: 'ada@example.org', status: 'active' },
+    ]);
     assert.equal((await m.call('GET', 'user/current', { jwt })).status, 401);
     assert.equal((await confirm('once more')).status, 400);
-    assert.deepEqual([(await signIn('ada@example.org', PASSWORD)).status, (await signIn('ada@example.org', 'brand new')).status], [401, 200]);
+    assert.deepEqual(
+      [(await signIn('ada@example.org', PASSWORD)).status, (await signIn('ada@example.org', 'brand new')).status],
+      [401, 200],
+    );
   });
 
   it('where there is no account, a reset answers the same and writes as much; nobody gets a mail', async () => {
@@ -111,16 +168,38 @@ describe('management: accounts by mail', function () {
 
   it('an invited sub-user chooses a password by mail and is active then', async () => {
     const owner = await m.person('owner');
-    const made = await m.call('POST', 'user/current', { token: owner.token, body: { email: 'invited@example.org', 'first-name': 'In', permissions: ['read:media', 'write:media'] } });
-    assert.deepEqual([made.status, made.json['user'].status, made.json['user'].role, made.json['user'].parent.id], [201, 'pending', 'sub', owner.id]);
+    const made = await m.call('POST', 'user/current', {
+      token: owner.token,
+      body: { email: 'invited@example.org', 'first-name': 'In', permissions: ['read:media', 'write:media'] },
+    });
+    assert.deepEqual(
+      [made.status, made.json['user'].status, made.json['user'].role, made.json['user'].parent.id],
+      [201, 'pending', 'sub', owner.id],
+    );
     assert.deepEqual(made.json['user'].permissions, { media: { name: 'media', scopes: ['read', 'write'] } });
     const mail = await m.box.next('invited@example.org');
     assert.ok(mail.text.includes('owner@example.org made an account'));
-    assert.equal((await m.call('POST', 'auth/reset/confirm', { body: { 'reset-token': mail.code, 'new-password': 'invited too' } })).json['status'], 'active');
+    assert.equal(
+      (
+        await m.call('POST', 'auth/reset/confirm', {
+          body: { 'reset-token': mail.code, 'new-password': 'invited too' },
+        })
+      ).json['status'],
+      'active',
+    );
     assert.equal((await signIn('invited@example.org', 'invited too')).status, 200);
-    assert.deepEqual(await m.call('POST', 'user/current', { token: owner.token, body: { email: 'Invited@example.org' } }).then(({ status, json }) => [status, json['code'], json['context']]), [409, 40900, { field: 'email' }]);
+    assert.deepEqual(
+      await m
+        .call('POST', 'user/current', { token: owner.token, body: { email: 'Invited@example.org' } })
+        .then(({ status, json }) => [status, json['code'], json['context']]),
+      [409, 40900, { field: 'email' }],
+    );
     for (const permissions of [['read:admin'], ['write:admin', 'read:media']]) {
-      assert.equal((await m.call('POST', 'user/current', { token: owner.token, body: { email: 'x@example.org', permissions } })).status, 403);
+      assert.equal(
+        (await m.call('POST', 'user/current', { token: owner.token, body: { email: 'x@example.org', permissions } }))
+          .status,
+        403,
+      );
     }
   });
 
@@ -129,7 +208,10 @@ describe('management: accounts by mail', function () {
     await signUp('later@example.org');
     await m.stored.sql(`update mails set next_at = now() where recipient = 'later@example.org'`);
     const nudge = setInterval(() => {
-      void m.stored.sql('update mails set next_at = now() where attempts > 0').then(() => m.replicas[0].deps.accounts.mailsWait(), () => {});
+      void m.stored.sql('update mails set next_at = now() where attempts > 0').then(
+        () => m.replicas[0].deps.accounts.mailsWait(),
+        () => {},
+      );
     }, 100);
     try {
       await m.box.next('later@example.org');
@@ -141,11 +223,26 @@ describe('management: accounts by mail', function () {
 
   it('addresses and names with line breaks and worse reach neither mail nor record', async () => {
     for (const body of [
-      { email: 'a@example.org\r\nBcc: b@example.org' }, { email: 'a@example.org, b@example.org' }, { email: '"<x>" a@example.org' }, { email: 'a@b' }, { email: `${'a'.repeat(250)}@example.org` },
-      { email: 'a@example.org\0' }, { 'first-name': 'x\r\nBcc: y' }, { 'last-name': 'a\0' }, { password: 'short' }, { password: 'x'.repeat(73) }, { role: 'root' }, { status: 'active' }, { 'first-name': '\ud800' },
+      { email: 'a@example.org\r\nBcc: b@example.org' },
+      { email: 'a@example.org, b@example.org' },
+      { email: '"<x>" a@example.org' },
+      { email: 'a@b' },
+      { email: `${'a'.repeat(250)}@example.org` },
+      { email: 'a@example.org\0' },
+      { 'first-name': 'x\r\nBcc: y' },
+      { 'last-name': 'a\0' },
+      { password: 'short' },
+      { password: 'x'.repeat(73) },
+      { role: 'root' },
+      { status: 'active' },
+      { 'first-name': '\ud800' },
     ]) {
       const answer = await signUp('fine@example.org', PASSWORD, body);
-      assert.deepEqual([answer.status, answer.json['code'], Object.keys(body)[0]], [400, 40000, answer.json['context'].field], JSON.stringify(body));
+      assert.deepEqual(
+        [answer.status, answer.json['code'], Object.keys(body)[0]],
+        [400, 40000, answer.json['context'].field],
+        JSON.stringify(body),
+      );
     }
     assert.deepEqual(await m.stored.sql(`select 1 from users where email = 'fine@example.org'`), []);
   });
@@ -154,19 +251,35 @@ describe('management: accounts by mail', function () {
 describe('management: accounts without mail, and attempts', function () {
   this.timeout(60_000);
   let m: Management;
-  before(async () => { m = await startManagement({ mail: null, attempts: { ...NO_LIMITS, 'password:network': { burst: 3, everyMs: 60_000 } } }); });
+  before(async () => {
+    m = await startManagement({
+      mail: null,
+      attempts: { ...NO_LIMITS, 'password:network': { burst: 3, everyMs: 60_000 } },
+    });
+  });
   after(() => m.stop());
 
   it('nobody can sign up or get a new password, and is told why; sub-users are active at once', async () => {
-    assert.deepEqual(await m.call('POST', 'auth/sign-up', { body: { email: 'a@example.org', password: PASSWORD } }).then(({ status, json }) => [status, json['error']]),
-      [403, 'nobody can sign up here, because no mail is sent: ask an administrator for an account']);
+    assert.deepEqual(
+      await m
+        .call('POST', 'auth/sign-up', { body: { email: 'a@example.org', password: PASSWORD } })
+        .then(({ status, json }) => [status, json['error']]),
+      [403, 'nobody can sign up here, because no mail is sent: ask an administrator for an account'],
+    );
     assert.equal((await m.call('POST', 'auth/reset', { body: { email: 'a@example.org' } })).status, 403);
     const owner = await m.person('owner');
     const { json } = await m.call('POST', 'user/current', { token: owner.token, body: { email: 'sub@example.org' } });
     assert.equal(json['user'].status, 'active');
-    const set = (old: string) => m.call('PUT', `auth/${json['user'].id}/password`, { token: owner.token, body: { 'old-password': old, 'new-password': 'a new one' } });
+    const set = (old: string) =>
+      m.call('PUT', `auth/${json['user'].id}/password`, {
+        token: owner.token,
+        body: { 'old-password': old, 'new-password': 'a new one' },
+      });
     assert.deepEqual([(await set('wrong')).status, (await set(PASSWORD)).status], [400, 204]);
-    assert.equal((await m.call('POST', 'auth/sign-in', { body: { email: 'sub@example.org', password: 'a new one' } })).status, 200);
+    assert.equal(
+      (await m.call('POST', 'auth/sign-in', { body: { email: 'sub@example.org', password: 'a new one' } })).status,
+      200,
+    );
   });
 
   it('too many wrong passwords must wait, of an account and of an address that has none alike, on every replica', async () => {
@@ -174,7 +287,10 @@ describe('management: accounts without mail, and attempts', function () {
     for (const email of [ann.email, 'unknown@example.org']) {
       const seen: [number, string][] = [];
       for (let attempt = 0; attempt < 4; attempt++) {
-        const { status, json } = await m.call('POST', 'auth/sign-in', { body: { email, password: 'wrong' }, at: m.replicas[attempt % 2]! });
+        const { status, json } = await m.call('POST', 'auth/sign-in', {
+          body: { email, password: 'wrong' },
+          at: m.replicas[attempt % 2]!,
+        });
         seen.push([status, json['error']]);
       }
       const WRONG: [number, string] = [401, 'the e-mail address or the password is wrong'];
@@ -185,7 +301,12 @@ describe('management: accounts without mail, and attempts', function () {
     const wait = Number(right.headers.get('retry-after'));
     assert.ok(wait > 50 && wait <= 60, String(wait));
     await m.person('ben');
-    for (let attempt = 0; attempt < 6; attempt++) assert.equal((await m.call('POST', 'auth/sign-in', { body: { email: 'ben@example.org', password: PASSWORD } })).status, 200, 'right ones do not add up');
+    for (let attempt = 0; attempt < 6; attempt++)
+      assert.equal(
+        (await m.call('POST', 'auth/sign-in', { body: { email: 'ben@example.org', password: PASSWORD } })).status,
+        200,
+        'right ones do not add up',
+      );
   });
 });
 

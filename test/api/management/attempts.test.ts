@@ -10,12 +10,20 @@ const HOUR_MS = 3_600_000;
 describe('attempts', function () {
   this.timeout(60_000);
   let stored: StoreFixture;
-  before(async () => { stored = await startStore(); });
+  before(async () => {
+    stored = await startStore();
+  });
   after(() => stored.close());
 
   it('two addresses of one /64 share a limit, in every scope that goes by the address', async () => {
     const once = { burst: 1, everyMs: HOUR_MS };
-    const attempts = makeAttempts(stored.store, { ...ATTEMPT_LIMITS, 'password:address': once, 'mail:address': once, 'code:address': once, 'password:network': once });
+    const attempts = makeAttempts(stored.store, {
+      ...ATTEMPT_LIMITS,
+      'password:address': once,
+      'mail:address': once,
+      'code:address': once,
+      'password:network': once,
+    });
     for (const scope of ['password:address', 'mail:address', 'code:address'] as const) {
       await attempts.take(scope, { address: '2001:db8:0:1::1' });
       for (const address of ['2001:db8:0:1::1', '2001:db8::1:ffff:0:0:2', '[2001:db8:0:1::3]:443']) {
@@ -24,13 +32,18 @@ describe('attempts', function () {
       await attempts.take(scope, { address: '2001:db8:0:2::1' });
     }
     await attempts.take('password:network', { account: 1, network: '192.0.2.1' });
-    await assert.rejects(attempts.take('password:network', { account: 1, network: '192.0.2.254' }), { code: 'too-many-attempts' });
+    await assert.rejects(attempts.take('password:network', { account: 1, network: '192.0.2.254' }), {
+      code: 'too-many-attempts',
+    });
     await attempts.take('password:network', { account: 1, network: '192.0.3.1' });
     await attempts.take('password:network', { account: 2, network: '192.0.2.1' });
   });
 
   it('one that is given back does not count', async () => {
-    const attempts = makeAttempts(stored.store, { ...ATTEMPT_LIMITS, 'password:account': { burst: 2, everyMs: HOUR_MS } });
+    const attempts = makeAttempts(stored.store, {
+      ...ATTEMPT_LIMITS,
+      'password:account': { burst: 2, everyMs: HOUR_MS },
+    });
     for (let round = 0; round < 5; round++) {
       await attempts.take('password:account', { account: 7 });
       await attempts.giveBack('password:account', { account: 7 });
@@ -46,19 +59,28 @@ describe('management: attempts to sign in', function () {
   before(async () => {
     m = await startManagement({
       trustedHops: 1,
-      attempts: { ...NO_LIMITS, 'password:network': { burst: 3, everyMs: HOUR_MS }, 'password:account': { burst: 6, everyMs: HOUR_MS }, 'password:browser': { burst: 3, everyMs: HOUR_MS } },
+      attempts: {
+        ...NO_LIMITS,
+        'password:network': { burst: 3, everyMs: HOUR_MS },
+        'password:account': { burst: 6, everyMs: HOUR_MS },
+        'password:browser': { burst: 3, everyMs: HOUR_MS },
+      },
     });
   });
   after(() => m.stop());
 
   const signIn = (email: string, password: string, from: string, mark?: string) =>
-    m.call('POST', 'auth/sign-in', { body: { email, password }, headers: { 'X-Forwarded-For': from, ...(mark === undefined ? {} : { Cookie: `known-browser=${mark}` }) } });
+    m.call('POST', 'auth/sign-in', {
+      body: { email, password },
+      headers: { 'X-Forwarded-For': from, ...(mark === undefined ? {} : { Cookie: `known-browser=${mark}` }) },
+    });
   const statuses = async (times: number, ...args: Parameters<typeof signIn>) => {
     const seen: number[] = [];
     for (let time = 0; time < times; time++) seen.push((await signIn(...args)).status);
     return seen;
   };
-  const markOf = (headers: Headers) => /^known-browser=([^;]+)/.exec(headers.getSetCookie().find((one) => one.startsWith('known-browser=')) ?? '')?.[1];
+  const markOf = (headers: Headers) =>
+    /^known-browser=([^;]+)/.exec(headers.getSetCookie().find((one) => one.startsWith('known-browser=')) ?? '')?.[1];
   const known = async ({ email }: Person, from: string) => markOf((await signIn(email, PASSWORD, from)).headers)!;
 
   it('wrong passwords from one network leave the account open to others', async () => {
@@ -66,13 +88,18 @@ describe('management: attempts to sign in', function () {
     assert.deepEqual(await statuses(4, email, 'wrong', '192.0.2.1'), [401, 401, 401, 429]);
     assert.equal((await signIn(email, PASSWORD, '192.0.2.200')).status, 429, 'of the same /24');
     assert.equal((await signIn(email, PASSWORD, '198.51.100.1')).status, 200);
-    assert.deepEqual(await statuses(8, email, PASSWORD, '198.51.100.1'), Array.from({ length: 8 }, () => 200), 'right ones do not add up');
+    assert.deepEqual(
+      await statuses(8, email, PASSWORD, '198.51.100.1'),
+      Array.from({ length: 8 }, () => 200),
+      'right ones do not add up',
+    );
   });
 
   it('wrong passwords from many networks do not lock out a browser that the account has signed in with', async () => {
     const ben = await m.person('ben');
     const mark = await known(ben, '198.51.100.1');
-    for (let network = 0; network < 6; network++) assert.equal((await signIn(ben.email, 'wrong', `192.0.${network}.1`)).status, 401);
+    for (let network = 0; network < 6; network++)
+      assert.equal((await signIn(ben.email, 'wrong', `192.0.${network}.1`)).status, 401);
     assert.equal((await signIn(ben.email, PASSWORD, '203.0.113.1')).status, 429, 'a browser that is not known');
     assert.equal((await signIn(ben.email, PASSWORD, '203.0.113.1', mark)).status, 200);
   });
@@ -90,7 +117,13 @@ describe('management: attempts to sign in', function () {
     for (let network = 0; network < 6; network++) await signIn(dan.email, 'wrong', `192.0.${network}.1`);
     const jwt = (await signIn(eve.email, PASSWORD, '198.51.100.1')).json['jwt-token'].token as string;
     const changed = `${ofDan.slice(0, -8)}${ofDan.at(-8) === 'A' ? 'B' : 'A'}${ofDan.slice(-7)}`;
-    for (const [what, mark] of [['another account', ofEve], ['changed', changed], ['a JWT', jwt], ['nothing', ''], ['long', 'x'.repeat(5_000)]] as const) {
+    for (const [what, mark] of [
+      ['another account', ofEve],
+      ['changed', changed],
+      ['a JWT', jwt],
+      ['nothing', ''],
+      ['long', 'x'.repeat(5_000)],
+    ] as const) {
       assert.equal((await signIn(dan.email, PASSWORD, '203.0.113.1', mark)).status, 429, what);
     }
     const store = m.replicas[0].deps.store;
@@ -101,7 +134,8 @@ describe('management: attempts to sign in', function () {
   it('an account has one limit, however its e-mail address is written', async () => {
     const fay = await m.person('fay');
     const seen: number[] = [];
-    for (const email of ['FAY@example.org', 'fay@Example.org', 'faY@example.org']) seen.push((await signIn(email, 'wrong', '192.0.2.77')).status);
+    for (const email of ['FAY@example.org', 'fay@Example.org', 'faY@example.org'])
+      seen.push((await signIn(email, 'wrong', '192.0.2.77')).status);
     // Where a database folds letters that JavaScript does not, one user has many spellings: the limit is the user's.
     await m.stored.sql(`update users set email = 'fay.o@example.org' where id = $1`, [fay.id]);
     seen.push((await signIn('fay.o@example.org', 'wrong', '192.0.2.77')).status);
@@ -112,30 +146,49 @@ describe('management: attempts to sign in', function () {
     const gus = await m.person('gus');
     const { headers } = await signIn(gus.email, PASSWORD, '198.51.100.1');
     const cookie = headers.getSetCookie().find((one) => one.startsWith('known-browser='))!;
-    assert.match(cookie, /^known-browser=[\w.-]{50,1000}; Path=\/frontend\/api\/v1\/auth; Max-Age=15552000; HttpOnly; SameSite=Strict$/);
+    assert.match(
+      cookie,
+      /^known-browser=[\w.-]{50,1000}; Path=\/frontend\/api\/v1\/auth; Max-Age=15552000; HttpOnly; SameSite=Strict$/,
+    );
     const mark = markOf(headers)!;
     await signIn(gus.email, 'wrong', '198.51.100.1', mark);
-    assert.ok(!m.replicas.flatMap(({ log }) => log).join('').includes(mark.slice(-40)));
+    assert.ok(
+      !m.replicas
+        .flatMap(({ log }) => log)
+        .join('')
+        .includes(mark.slice(-40)),
+    );
   });
 });
 
 describe('attempts to guess an API token', function () {
   this.timeout(60_000);
   let m: Management;
-  before(async () => { m = await startManagement({ trustedHops: 1 }); });
+  before(async () => {
+    m = await startManagement({ trustedHops: 1 });
+  });
   after(() => m.stop());
 
   const sides: [name: string, path: string, bodies: Record<number, object>][] = [
-    ['the gateway', `/v1/probe/${randomUUID()}`, { 401: { error: 'the API token is not valid' }, 429: { error: 'too many attempts; try again later' } }],
-    ['the management side', 'user/current', {
-      401: { code: 40101, context: {}, error: 'the credential is not valid or has expired', status: 'Unauthorized' },
-      429: { code: 42900, context: {}, error: 'too many attempts; try again later', status: 'Too Many Requests' },
-    }],
+    [
+      'the gateway',
+      `/v1/probe/${randomUUID()}`,
+      { 401: { error: 'the API token is not valid' }, 429: { error: 'too many attempts; try again later' } },
+    ],
+    [
+      'the management side',
+      'user/current',
+      {
+        401: { code: 40101, context: {}, error: 'the credential is not valid or has expired', status: 'Unauthorized' },
+        429: { code: 42900, context: {}, error: 'too many attempts; try again later', status: 'Too Many Requests' },
+      },
+    ],
   ];
   for (const [side, [name, path, bodies]] of sides.entries()) {
     it(`unknown tokens at ${name}: an address has a limit, which stops neither known tokens nor others`, async () => {
       const { token } = await m.person(`guess-${side}`);
-      const call = (from: string, credential: string) => m.call('GET', path, { token: credential, headers: { 'X-Forwarded-For': from } });
+      const call = (from: string, credential: string) =>
+        m.call('GET', path, { token: credential, headers: { 'X-Forwarded-For': from } });
       const good = (await call(`192.0.2.${side}`, token)).status;
       assert.notEqual(good, 401);
       const guess = (n: number): string => `${side}${n}`.padStart(64, 'G');

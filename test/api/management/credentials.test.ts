@@ -17,13 +17,23 @@ describe('management: credentials', function () {
   });
   after(() => m.stop());
 
-  const signIn = async (more: object = {}): Promise<string> => (await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD, ...more } })).json['jwt-token'].token as string;
-  const refused = ({ status, json, headers }: Answer, code = 40101) => assert.deepEqual([status, json['code'], json['status'], headers.get('www-authenticate')], [401, code, 'Unauthorized', 'Bearer']);
+  const signIn = async (more: object = {}): Promise<string> =>
+    (await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD, ...more } })).json[
+      'jwt-token'
+    ].token as string;
+  const refused = ({ status, json, headers }: Answer, code = 40101) =>
+    assert.deepEqual(
+      [status, json['code'], json['status'], headers.get('www-authenticate')],
+      [401, code, 'Unauthorized', 'Bearer'],
+    );
 
   it('all five ways', async () => {
     for (const [what, call, query] of [
-      ['token in the header', { token: ann.token }, ''], ['token in the query', {}, `?token=${ann.token}`], ['JWT in the header', { jwt }, ''],
-      ['JWT in the query', {}, `?jwt=${jwt}`], ['JWT in the cookie', { cookie: jwt }, ''],
+      ['token in the header', { token: ann.token }, ''],
+      ['token in the query', {}, `?token=${ann.token}`],
+      ['JWT in the header', { jwt }, ''],
+      ['JWT in the query', {}, `?jwt=${jwt}`],
+      ['JWT in the cookie', { cookie: jwt }, ''],
     ] as const) {
       const answer = await m.call('GET', `user/current${query}`, call);
       assert.deepEqual([answer.status, answer.json['id']], [200, ann.id], what);
@@ -33,33 +43,57 @@ describe('management: credentials', function () {
 
   it('the first present decides, and a bad one never falls through', async () => {
     const other = await m.person('other');
-    const first = await m.call('GET', `user/current?token=${other.token}&jwt=${jwt}`, { token: ann.token, cookie: jwt });
+    const first = await m.call('GET', `user/current?token=${other.token}&jwt=${jwt}`, {
+      token: ann.token,
+      cookie: jwt,
+    });
     assert.equal(first.json['id'], ann.id);
-    assert.equal((await m.call('GET', `user/current?token=${other.token}&jwt=${jwt}`, { cookie: jwt })).json['id'], other.id);
+    assert.equal(
+      (await m.call('GET', `user/current?token=${other.token}&jwt=${jwt}`, { cookie: jwt })).json['id'],
+      other.id,
+    );
     for (const [headers, query] of [
-      [{ Authorization: 'Bearer bad' }, `?token=${ann.token}`], [{ Authorization: `Basic ${ann.token}` }, `?jwt=${jwt}`], [{ Authorization: 'Bearer ' }, `?jwt=${jwt}`],
-      [{}, `?token=bad&jwt=${jwt}`], [{}, `?token=&jwt=${jwt}`], [{}, `?token=${ann.token}&token=${ann.token}`], [{}, `?token=${jwt}`], [{}, `?jwt=${ann.token}`], [{}, '?jwt=x.y.z'], [{}, '?jwt'],
-    ] as [Record<string, string>, string][]) refused(await m.call('GET', `user/current${query}`, { headers, cookie: jwt }));
+      [{ Authorization: 'Bearer bad' }, `?token=${ann.token}`],
+      [{ Authorization: `Basic ${ann.token}` }, `?jwt=${jwt}`],
+      [{ Authorization: 'Bearer ' }, `?jwt=${jwt}`],
+      [{}, `?token=bad&jwt=${jwt}`],
+      [{}, `?token=&jwt=${jwt}`],
+      [{}, `?token=${ann.token}&token=${ann.token}`],
+      [{}, `?token=${jwt}`],
+      [{}, `?jwt=${ann.token}`],
+      [{}, '?jwt=x.y.z'],
+      [{}, '?jwt'],
+    ] as [Record<string, string>, string][])
+      refused(await m.call('GET', `user/current${query}`, { headers, cookie: jwt }));
     refused(await m.call('GET', 'user/current', { cookie: 'bad' }));
     refused(await m.call('GET', 'user/current', {}), 40100);
   });
 
   it('the gateway takes no JWT', async () => {
     for (const answer of [
-      await m.call('GET', '/v1/probe/file?url=x', { jwt }), await m.call('GET', `/v1/probe/file?url=x&jwt=${jwt}`), await m.call('GET', `/v1/probe/file?url=x&token=${jwt}`),
-      await m.call('GET', '/v1/probe/file?url=x', { cookie: jwt }), await m.call('GET', `/v1/probe/${randomUUID()}`, { cookie: jwt }),
-    ]) assert.equal(answer.status, 401, answer.text);
+      await m.call('GET', '/v1/probe/file?url=x', { jwt }),
+      await m.call('GET', `/v1/probe/file?url=x&jwt=${jwt}`),
+      await m.call('GET', `/v1/probe/file?url=x&token=${jwt}`),
+      await m.call('GET', '/v1/probe/file?url=x', { cookie: jwt }),
+      await m.call('GET', `/v1/probe/${randomUUID()}`, { cookie: jwt }),
+    ])
+      assert.equal(answer.status, 401, answer.text);
   });
 
   describe('JWTs that are not ours', () => {
-    const payload = () => JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
-    const header = () => JSON.parse(Buffer.from(jwt.split('.')[0]!, 'base64url').toString()) as { alg: string; kid: string };
+    const payload = () =>
+      JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
+    const header = () =>
+      JSON.parse(Buffer.from(jwt.split('.')[0]!, 'base64url').toString()) as { alg: string; kid: string };
     const text = (value: unknown) => base64url.encode(JSON.stringify(value));
     const ownKey = async (): Promise<JWK> => {
-      const [row] = await m.stored.sql<{ sealed: Buffer }>('select sealed from signing_keys where kid = $1', [header().kid]);
+      const [row] = await m.stored.sql<{ sealed: Buffer }>('select sealed from signing_keys where kid = $1', [
+        header().kid,
+      ]);
       return JSON.parse(await m.replicas[0].deps.accounts.box.open(row!.sealed, 'signing-key', header().kid)) as JWK;
     };
-    const bySameKey = async (change: Record<string, unknown>, head: object = {}) => new SignJWT({ ...payload(), ...change }).setProtectedHeader({ ...header(), ...head }).sign(await ownKey());
+    const bySameKey = async (change: Record<string, unknown>, head: object = {}) =>
+      new SignJWT({ ...payload(), ...change }).setProtectedHeader({ ...header(), ...head }).sign(await ownKey());
     const byOther = async (head: object = {}) => {
       const { privateKey } = await generateKeyPair('ES256');
       return new SignJWT(payload()).setProtectedHeader({ ...header(), ...head }).sign(privateKey);
@@ -69,21 +103,42 @@ describe('management: credentials', function () {
 
     const cases: [string, () => string | Promise<string>][] = [
       ['none-algorithm', () => new UnsecuredJWT(payload()).encode()],
-      ['none-algorithm with a signature', () => `${text({ alg: 'none', kid: header().kid })}.${parts()[1]}.${parts()[2]}`],
-      ['signed with the public key as a secret (HS256)', async () => new SignJWT(payload()).setProtectedHeader({ alg: 'HS256', kid: header().kid }).sign(new TextEncoder().encode(JSON.stringify((await m.stored.sql<{ public: object }>('select public from signing_keys'))[0]!.public)))],
+      [
+        'none-algorithm with a signature',
+        () => `${text({ alg: 'none', kid: header().kid })}.${parts()[1]}.${parts()[2]}`,
+      ],
+      [
+        'signed with the public key as a secret (HS256)',
+        async () =>
+          new SignJWT(payload())
+            .setProtectedHeader({ alg: 'HS256', kid: header().kid })
+            .sign(
+              new TextEncoder().encode(
+                JSON.stringify((await m.stored.sql<{ public: object }>('select public from signing_keys'))[0]!.public),
+              ),
+            ),
+      ],
       ['signed by another key under our key id', () => byOther()],
       ['signed by another key under its own id', () => byOther({ kid: 'theirs' })],
       ['without a key id', () => byOther({ kid: undefined })],
-      ['with its own key in the header', async () => {
-        const { publicKey, privateKey } = await generateKeyPair('ES256');
-        return new SignJWT(payload()).setProtectedHeader({ alg: 'ES256', jwk: await exportJWK(publicKey) }).sign(privateKey);
-      }],
+      [
+        'with its own key in the header',
+        async () => {
+          const { publicKey, privateKey } = await generateKeyPair('ES256');
+          return new SignJWT(payload())
+            .setProtectedHeader({ alg: 'ES256', jwk: await exportJWK(publicKey) })
+            .sign(privateKey);
+        },
+      ],
       ['with a key id that is a path or SQL', () => byOther({ kid: "../../x' or 1=1 --" })],
-      ['RS256', () => {
-        const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-        const signed = `${text({ alg: 'RS256', kid: header().kid })}.${parts()[1]}`;
-        return `${signed}.${createSign('sha256').update(signed).sign(privateKey).toString('base64url')}`;
-      }],
+      [
+        'RS256',
+        () => {
+          const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+          const signed = `${text({ alg: 'RS256', kid: header().kid })}.${parts()[1]}`;
+          return `${signed}.${createSign('sha256').update(signed).sign(privateKey).toString('base64url')}`;
+        },
+      ],
       ['a changed payload', () => `${parts()[0]}.${text({ ...payload(), sub: String(m.root.id) })}.${parts()[2]}`],
       ['a changed signature', () => `${parts()[0]}.${parts()[1]}.${flip(parts()[2])}`],
       ['an empty signature of zeros', () => `${parts()[0]}.${parts()[1]}.${base64url.encode(new Uint8Array(64))}`],
@@ -96,7 +151,13 @@ describe('management: credentials', function () {
       ['of a session that never was', () => bySameKey({ jti: randomUUID() })],
       ['of another user in a session of ours', () => bySameKey({ sub: String(m.root.id) })],
       ['of nobody', () => bySameKey({ sub: '0' })],
-      ['critical headers that nobody knows', () => bySameKey({}, { crit: ['x'], x: 1 }).catch(() => `${text({ ...header(), crit: ['x'], x: 1 })}.${parts()[1]}.${parts()[2]}`)],
+      [
+        'critical headers that nobody knows',
+        () =>
+          bySameKey({}, { crit: ['x'], x: 1 }).catch(
+            () => `${text({ ...header(), crit: ['x'], x: 1 })}.${parts()[1]}.${parts()[2]}`,
+          ),
+      ],
     ];
     for (const [what, make] of cases) {
       it(what, async () => {
@@ -113,13 +174,20 @@ describe('management: credentials', function () {
 
   it('a new signing key is known to the other replica at once, and what the old one signed counts on', async () => {
     await m.stored.sql('update signing_keys set signs_until = now()');
-    const fresh = await m.call('POST', 'auth/sign-in', { at: m.replicas[1], body: { email: ann.email, password: PASSWORD } });
+    const fresh = await m.call('POST', 'auth/sign-in', {
+      at: m.replicas[1],
+      body: { email: ann.email, password: PASSWORD },
+    });
     const signed = fresh.json['jwt-token'].token as string;
-    await until('the first replica signs with it, too', async () => {
-      // The first one had it in memory until its end: it looks again when it meets one that it does not know.
-      const answer = await m.call('GET', 'user/current', { jwt: signed, at: m.replicas[0] });
-      return answer.status === 200;
-    }, 5_000);
+    await until(
+      'the first replica signs with it, too',
+      async () => {
+        // The first one had it in memory until its end: it looks again when it meets one that it does not know.
+        const answer = await m.call('GET', 'user/current', { jwt: signed, at: m.replicas[0] });
+        return answer.status === 200;
+      },
+      5_000,
+    );
     assert.equal((await m.stored.sql('select 1 from signing_keys')).length, 2);
     assert.equal((await m.call('GET', 'user/current', { jwt })).status, 200);
   });
@@ -128,9 +196,19 @@ describe('management: credentials', function () {
     await m.call('DELETE', 'auth/session', { token: ann.token });
     const [one, two, three] = [await signIn(), await signIn({ 'long-term-token': false }), await signIn()];
     const list = await m.call('GET', 'auth/session', { jwt: one, headers: { 'User-Agent': 'x' } });
-    const sessions = list.json['sessions'] as { id: string; created: string; expire: string; 'remote-ip': string; 'ua-type': string; 'user-agent': string }[];
+    const sessions = list.json['sessions'] as {
+      id: string;
+      created: string;
+      expire: string;
+      'remote-ip': string;
+      'ua-type': string;
+      'user-agent': string;
+    }[];
     assert.equal(sessions.length, 3);
-    assert.deepEqual(sessions.map((session) => Math.round((Date.parse(session.expire) - Date.parse(session.created)) / 3_600_000)), [336, 3, 336]);
+    assert.deepEqual(
+      sessions.map((session) => Math.round((Date.parse(session.expire) - Date.parse(session.created)) / 3_600_000)),
+      [336, 3, 336],
+    );
     assert.deepEqual([sessions[0]!['remote-ip'], sessions[0]!['ua-type']], ['127.0.0.1', 'cli']);
     assert.equal((await m.call('DELETE', `auth/session/${sessions[1]!.id}`, { jwt: one })).status, 204);
     assert.equal((await m.call('DELETE', `auth/session/${sessions[1]!.id}`, { jwt: one })).status, 404);
@@ -142,7 +220,10 @@ describe('management: credentials', function () {
     assert.deepEqual([out.status, out.json], [200, { success: true, 'ret-url': null }]);
     assert.match(out.headers.get('set-cookie')!, /^jwt=; Path=\/; Expires=Thu, 01 Jan 1970/);
     refused(await m.call('GET', 'user/current', { jwt: four }));
-    assert.equal((await m.call('GET', 'auth/session?include-expired=true', { token: ann.token })).json['sessions'].length >= 4, true);
+    assert.equal(
+      (await m.call('GET', 'auth/session?include-expired=true', { token: ann.token })).json['sessions'].length >= 4,
+      true,
+    );
     jwt = await signIn();
     await m.call('DELETE', 'auth/sign-out?logout-all=true', { token: ann.token });
     refused(await m.call('GET', 'user/current', { jwt }));
@@ -151,23 +232,39 @@ describe('management: credentials', function () {
 
   it('a changed password needs the old one, and logs out everywhere where that is asked for', async () => {
     const change = (body: object) => m.call('PUT', 'auth/current/password', { jwt, body });
-    assert.deepEqual(await change({ 'old-password': 'wrong', 'new-password': 'next one' }).then(({ status, json }) => [status, json['context']]), [400, { field: 'old-password' }]);
+    assert.deepEqual(
+      await change({ 'old-password': 'wrong', 'new-password': 'next one' }).then(({ status, json }) => [
+        status,
+        json['context'],
+      ]),
+      [400, { field: 'old-password' }],
+    );
     assert.equal((await change({ 'old-password': PASSWORD, 'new-password': PASSWORD })).status, 204);
     assert.equal((await m.call('GET', 'user/current', { jwt })).status, 200);
-    assert.equal((await change({ 'old-password': PASSWORD, 'new-password': PASSWORD, 'logout-all': true })).status, 204);
+    assert.equal(
+      (await change({ 'old-password': PASSWORD, 'new-password': PASSWORD, 'logout-all': true })).status,
+      204,
+    );
     refused(await m.call('GET', 'user/current', { jwt }));
     jwt = await signIn();
   });
 
   it('the cookie: out of reach of scripts, Lax, and Secure behind TLS', async () => {
-    const cookie = async (headers: Record<string, string>) => (await m.call('POST', 'auth/sign-in', { headers, body: { email: ann.email, password: PASSWORD } })).headers.getSetCookie().find((one) => one.startsWith('jwt='))!;
+    const cookie = async (headers: Record<string, string>) =>
+      (await m.call('POST', 'auth/sign-in', { headers, body: { email: ann.email, password: PASSWORD } })).headers
+        .getSetCookie()
+        .find((one) => one.startsWith('jwt='))!;
     assert.match(await cookie({}), /^jwt=[\w.-]+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
     assert.match(await cookie({ 'X-Forwarded-Proto': 'https' }), /; HttpOnly; SameSite=Lax; Secure$/);
   });
 
   it('the cookie __Host-jwt: set and cleared beside jwt, behind TLS alone', async () => {
     const TLS = { 'X-Forwarded-Proto': 'https' };
-    const names = (headers: Headers) => headers.getSetCookie().map((one) => one.split('=')[0]).filter((name) => name?.endsWith('jwt'));
+    const names = (headers: Headers) =>
+      headers
+        .getSetCookie()
+        .map((one) => one.split('=')[0])
+        .filter((name) => name?.endsWith('jwt'));
     const body = { email: ann.email, password: PASSWORD };
     const secure = await m.call('POST', 'auth/sign-in', { headers: TLS, body });
     assert.deepEqual(names(secure.headers), ['jwt', '__Host-jwt']);
@@ -177,46 +274,121 @@ describe('management: credentials', function () {
     assert.ok(cookie.startsWith(`__Host-jwt=${made};`));
     assert.deepEqual(names((await m.call('POST', 'auth/sign-in', { body })).headers), ['jwt']);
     const out = await m.call('DELETE', 'auth/sign-out', { headers: { ...TLS, Cookie: `__Host-jwt=${made}` } });
-    assert.deepEqual(out.headers.getSetCookie().map((one) => one.replace(/; Expires=Thu, 01 Jan 1970.*/, '')), ['jwt=; Path=/', '__Host-jwt=; Path=/']);
+    assert.deepEqual(
+      out.headers.getSetCookie().map((one) => one.replace(/; Expires=Thu, 01 Jan 1970.*/, '')),
+      ['jwt=; Path=/', '__Host-jwt=; Path=/'],
+    );
     refused(await m.call('GET', 'user/current', { jwt: made }));
   });
 
   it('a planted cookie jwt does not win over __Host-jwt, and two of one name are refused', async () => {
     const ben = await m.person('cookie-ben');
-    const planted = (await m.call('POST', 'auth/sign-in', { body: { email: ben.email, password: PASSWORD } })).json['jwt-token'].token as string;
+    const planted = (await m.call('POST', 'auth/sign-in', { body: { email: ben.email, password: PASSWORD } })).json[
+      'jwt-token'
+    ].token as string;
     const by = (cookie: string) => m.call('GET', 'user/current', { headers: { Cookie: cookie } });
-    for (const cookie of [`jwt=${planted}; __Host-jwt=${jwt}`, `__Host-jwt=${jwt}; jwt=${planted}; jwt=${jwt}`, `jwt=${jwt}`, `a=b; jwt=${jwt}; c=jwt=x`]) {
+    for (const cookie of [
+      `jwt=${planted}; __Host-jwt=${jwt}`,
+      `__Host-jwt=${jwt}; jwt=${planted}; jwt=${jwt}`,
+      `jwt=${jwt}`,
+      `a=b; jwt=${jwt}; c=jwt=x`,
+    ]) {
       assert.equal((await by(cookie)).json['id'], ann.id, cookie);
     }
-    for (const cookie of [`jwt=${planted}; jwt=${jwt}`, `__Host-jwt=bad; jwt=${jwt}`, `__Host-jwt=${planted}; __Host-jwt=${jwt}`]) refused(await by(cookie));
-    const change = { headers: { Cookie: `__Host-jwt=${jwt}`, Origin: 'https://evil.test' }, body: { 'first-name': 'Ann' } };
-    assert.equal((await m.call('PUT', 'user/current', change)).status, 403, 'another site changes nothing with this cookie, either');
+    for (const cookie of [
+      `jwt=${planted}; jwt=${jwt}`,
+      `__Host-jwt=bad; jwt=${jwt}`,
+      `__Host-jwt=${planted}; __Host-jwt=${jwt}`,
+    ])
+      refused(await by(cookie));
+    const change = {
+      headers: { Cookie: `__Host-jwt=${jwt}`, Origin: 'https://evil.test' },
+      body: { 'first-name': 'Ann' },
+    };
+    assert.equal(
+      (await m.call('PUT', 'user/current', change)).status,
+      403,
+      'another site changes nothing with this cookie, either',
+    );
   });
 
   it('changes with the cookie from another site are refused; reads, own pages and other credentials are not', async () => {
     const own = new URL(m.replicas[0].url).host;
-    const change = (headers: Record<string, string>, credential: object = { cookie: jwt }) => m.call('PUT', 'user/current', { ...credential, headers, body: { 'first-name': 'Ann' } });
+    const change = (headers: Record<string, string>, credential: object = { cookie: jwt }) =>
+      m.call('PUT', 'user/current', { ...credential, headers, body: { 'first-name': 'Ann' } });
     for (const headers of [
-      { Origin: 'https://evil.test' }, { Origin: 'null' }, { Origin: `http://${own}.evil.test` }, { Origin: `http://evil.test#${own}` }, { Origin: 'http://127.0.0.1:1' }, { 'Sec-Fetch-Site': 'cross-site' }, { 'Sec-Fetch-Site': 'same-site' },
-    ] as Record<string, string>[]) assert.deepEqual(await change(headers).then(({ status, json }) => [status, json['code']]), [403, 40300], JSON.stringify(headers));
-    for (const headers of [{}, { Origin: `http://${own}` }, { 'Sec-Fetch-Site': 'same-origin' }, { 'Sec-Fetch-Site': 'none' }] as Record<string, string>[]) assert.equal((await change(headers)).status, 200, JSON.stringify(headers));
-    assert.equal((await change({ Origin: 'https://evil.test' }, { jwt })).status, 200, 'a header is sent by nobody but who knows it');
-    assert.equal((await m.call('GET', 'user/current', { cookie: jwt, headers: { Origin: 'https://evil.test' } })).status, 200);
-    const form = await m.call('POST', 'auth/sign-in', { headers: { Origin: 'https://evil.test' }, form: `email=${ann.email}&password=${encodeURIComponent(PASSWORD)}` });
-    assert.deepEqual([form.status, form.headers.get('set-cookie')], [403, null], 'nobody is signed in to another\'s account by a page of his');
-    assert.equal((await m.call('GET', 'user/current', { cookie: jwt, headers: { Origin: 'https://evil.test' } })).headers.get('access-control-allow-origin'), null);
+      { Origin: 'https://evil.test' },
+      { Origin: 'null' },
+      { Origin: `http://${own}.evil.test` },
+      { Origin: `http://evil.test#${own}` },
+      { Origin: 'http://127.0.0.1:1' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site' },
+    ] as Record<string, string>[])
+      assert.deepEqual(
+        await change(headers).then(({ status, json }) => [status, json['code']]),
+        [403, 40300],
+        JSON.stringify(headers),
+      );
+    for (const headers of [
+      {},
+      { Origin: `http://${own}` },
+      { 'Sec-Fetch-Site': 'same-origin' },
+      { 'Sec-Fetch-Site': 'none' },
+    ] as Record<string, string>[])
+      assert.equal((await change(headers)).status, 200, JSON.stringify(headers));
+    assert.equal(
+      (await change({ Origin: 'https://evil.test' }, { jwt })).status,
+      200,
+      'a header is sent by nobody but who knows it',
+    );
+    assert.equal(
+      (await m.call('GET', 'user/current', { cookie: jwt, headers: { Origin: 'https://evil.test' } })).status,
+      200,
+    );
+    const form = await m.call('POST', 'auth/sign-in', {
+      headers: { Origin: 'https://evil.test' },
+      form: `email=${ann.email}&password=${encodeURIComponent(PASSWORD)}`,
+    });
+    assert.deepEqual(
+      [form.status, form.headers.get('set-cookie')],
+      [403, null],
+      "nobody is signed in to another's account by a page of his",
+    );
+    assert.equal(
+      (await m.call('GET', 'user/current', { cookie: jwt, headers: { Origin: 'https://evil.test' } })).headers.get(
+        'access-control-allow-origin',
+      ),
+      null,
+    );
   });
 
   it('a JWT for who is known already: no more and no longer than the token that asked, and gone with it', async () => {
-    const narrow = (await m.call('POST', 'auth/api-token', { token: ann.token, body: { permissions: ['read:profile', 'write:user'], ttl: 3_600_000 } })).json;
+    const narrow = (
+      await m.call('POST', 'auth/api-token', {
+        token: ann.token,
+        body: { permissions: ['read:profile', 'write:user'], ttl: 3_600_000 },
+      })
+    ).json;
     const made = await m.call('POST', 'auth/jwt', { token: narrow['token'] });
     assert.ok(Date.parse(made.json['expire']) <= Date.parse(narrow['expires']));
     const asked = (path: string) => m.call('GET', path, { jwt: made.json['token'] });
     assert.equal((await asked('user/current')).status, 200);
     assert.equal((await asked('media/log')).status, 403);
-    const wider = await m.call('POST', 'auth/api-token', { jwt: made.json['token'], body: { permissions: ['write:media'] } });
+    const wider = await m.call('POST', 'auth/api-token', {
+      jwt: made.json['token'],
+      body: { permissions: ['write:media'] },
+    });
     assert.equal(wider.status, 403);
-    assert.deepEqual([...(await m.call('POST', 'auth/api-token', { jwt: made.json['token'], body: { ttl: 60_000 } })).json['permissions']].sort(), ['read:profile', 'write:user'], 'all that there is to give');
+    assert.deepEqual(
+      [
+        ...(await m.call('POST', 'auth/api-token', { jwt: made.json['token'], body: { ttl: 60_000 } })).json[
+          'permissions'
+        ],
+      ].sort(),
+      ['read:profile', 'write:user'],
+      'all that there is to give',
+    );
     await m.call('DELETE', `auth/api-token/${narrow['id']}`, { token: ann.token });
     refused(await asked('user/current'));
   });

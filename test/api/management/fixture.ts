@@ -1,4 +1,7 @@
-/** The management side on a real Postgres, as two replicas, with a mail server that keeps what it gets. Nothing here needs a cluster. */
+/**
+ * The management side on a real Postgres, as two replicas, with a mail server that keeps what it gets. Nothing here
+ * needs a cluster.
+ */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
@@ -17,17 +20,37 @@ import { openStore } from '../../../src/store/store.ts';
 import { ADMIN, startStore, type StoreFixture } from '../../store/fixture.ts';
 import { until } from '../../until.ts';
 
-export interface Mail { to: string; raw: string; text: string; code: string }
+export interface Mail {
+  to: string;
+  raw: string;
+  text: string;
+  code: string;
+}
 
-export interface MailBox { settings: MailSettings; mails: Mail[]; next(to: string): Promise<Mail>; refuse(times: number): void; stop(): Promise<void> }
+export interface MailBox {
+  settings: MailSettings;
+  mails: Mail[];
+  next(to: string): Promise<Mail>;
+  refuse(times: number): void;
+  stop(): Promise<void>;
+}
 
-const decoded = (text: string): string => text.replaceAll(/=\r?\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+const decoded = (text: string): string =>
+  text
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-export async function startMailBox(options: SMTPServerOptions = {}, change: Partial<MailSettings> = {}, at = { host: '127.0.0.1', port: 0 }): Promise<MailBox> {
+export async function startMailBox(
+  options: SMTPServerOptions = {},
+  change: Partial<MailSettings> = {},
+  at = { host: '127.0.0.1', port: 0 },
+): Promise<MailBox> {
   const mails: Mail[] = [];
   let refusals = 0;
   const server = new SMTPServer({
-    authOptional: true, disabledCommands: ['STARTTLS'], ...options,
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    ...options,
     onData(stream, session, done) {
       const parts: Buffer[] = [];
       stream.on('data', (part: Buffer) => parts.push(part));
@@ -38,52 +61,105 @@ export async function startMailBox(options: SMTPServerOptions = {}, change: Part
         }
         const raw = Buffer.concat(parts).toString('utf8');
         const body = raw.slice(raw.indexOf('\r\n\r\n') + 4);
-        const text = /^content-transfer-encoding: quoted-printable/im.test(raw) ? decoded(body) : /^content-transfer-encoding: base64/im.test(raw) ? Buffer.from(body, 'base64').toString() : body;
-        mails.push({ to: session.envelope.rcptTo.map(({ address }) => address).join(), raw, text, code: /^ey[\w-]+\.[\w-]+\.[\w-]+$/m.exec(text.replaceAll('\r', ''))?.[0] ?? '' });
+        const text = /^content-transfer-encoding: quoted-printable/im.test(raw)
+          ? decoded(body)
+          : /^content-transfer-encoding: base64/im.test(raw)
+            ? Buffer.from(body, 'base64').toString()
+            : body;
+        mails.push({
+          to: session.envelope.rcptTo.map(({ address }) => address).join(),
+          raw,
+          text,
+          code: /^ey[\w-]+\.[\w-]+\.[\w-]+$/m.exec(text.replaceAll('\r', ''))?.[0] ?? '',
+        });
         done();
       });
     },
   });
   server.on('error', () => {});
-  await new Promise<void>((resolve) => { server.listen(at.port, at.host, resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(at.port, at.host, resolve);
+  });
   const { port } = server.server.address() as { port: number };
   const seen = new Set<Mail>();
   return {
     settings: { host: at.host, port, tls: 'none', user: '', password: '', from: 'probeyard@example.org', ...change },
     mails,
-    next: (to) => until(`a mail to ${to}`, () => {
-      const mail = mails.find((one) => one.to === to && !seen.has(one));
-      if (mail) seen.add(mail);
-      return mail;
-    }),
-    refuse(times) { refusals = times; },
-    stop: () => new Promise((resolve) => { server.close(() => resolve()); }),
+    next: (to) =>
+      until(`a mail to ${to}`, () => {
+        const mail = mails.find((one) => one.to === to && !seen.has(one));
+        if (mail) seen.add(mail);
+        return mail;
+      }),
+    refuse(times) {
+      refusals = times;
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+      }),
   };
 }
 
 export const box = (change: Partial<AccountSettings> = {}): AccountSettings => {
   const keys = { keys: [{ kty: 'oct', kid: 'box', k: randomBytes(32).toString('base64url') }] };
-  return { boxKeys: () => keys, publicUrl: '', mail: null, tokensViewable: true, signUp: true, mostSubUsers: 1_000, mostTokens: 2_000, trustedHops: 0, ...change };
+  return {
+    boxKeys: () => keys,
+    publicUrl: '',
+    mail: null,
+    tokensViewable: true,
+    signUp: true,
+    mostSubUsers: 1_000,
+    mostTokens: 2_000,
+    trustedHops: 0,
+    ...change,
+  };
 };
 
-export interface Replica { url: string; deps: Deps; log: string[]; stop(): Promise<void> }
+export interface Replica {
+  url: string;
+  deps: Deps;
+  log: string[];
+  stop(): Promise<void>;
+}
 
 /** The whole app; what it would need of Kubernetes and NATS is not there. */
 export async function startReplica(stored: StoreFixture, settings: AccountSettings): Promise<Replica> {
   const store = await openStore({ url: stored.server.url, poolSize: 4 });
   const log: string[] = [];
-  const logger = pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } });
+  const logger = pino(
+    { level: 'trace' },
+    {
+      write: (line: string) => {
+        log.push(line);
+      },
+    },
+  );
   const accounts = makeAccounts({ store, log: logger, settings });
   const tokens = makeTokenCache({ find: store.findToken, listening: () => listener.listening() });
   const listener = store.listenTokens(tokens.changed);
   await until('changes are heard of', () => listener.listening());
   const deps = {
-    store, accounts, tokens, log: logger, drain: makeDrain(), metrics: makeMetrics(() => 0), catalog: () => [], tellEarly: () => {}, memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
+    store,
+    accounts,
+    tokens,
+    log: logger,
+    drain: makeDrain(),
+    metrics: makeMetrics(() => 0),
+    catalog: () => [],
+    tellEarly: () => {},
+    memory: makeMemoryBudget({ totalBytes: DEFAULTS.memoryBudgetBytes, wholeBytes: WHOLE }),
     settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [] },
   } as unknown as Deps;
-  const server = await listen(makeApp(deps, {}).callback(), { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
+  const server = await listen(
+    makeApp(deps, {}).callback(),
+    { host: '127.0.0.1', port: 0 },
+    () => store.newRequest().id,
+  );
   return {
-    url: `http://127.0.0.1:${server.port}`, deps, log,
+    url: `http://127.0.0.1:${server.port}`,
+    deps,
+    log,
     async stop() {
       await server.close(1_000);
       await accounts.stop();
@@ -92,11 +168,29 @@ export async function startReplica(stored: StoreFixture, settings: AccountSettin
   };
 }
 
-export interface Answer<T = Record<string, any>> { status: number; headers: Headers; text: string; json: T }
-export interface Call { token?: string | undefined; jwt?: string | undefined; cookie?: string | undefined; headers?: Record<string, string>; body?: unknown; form?: string; at?: Replica }
+export interface Answer<T = Record<string, any>> {
+  status: number;
+  headers: Headers;
+  text: string;
+  json: T;
+}
+export interface Call {
+  token?: string | undefined;
+  jwt?: string | undefined;
+  cookie?: string | undefined;
+  headers?: Record<string, string>;
+  body?: unknown;
+  form?: string;
+  at?: Replica;
+}
 
 /** Whoever has a name here has an active account, a password and a token. */
-export interface Person { id: number; email: string; token: string; tokenId: number }
+export interface Person {
+  id: number;
+  email: string;
+  token: string;
+  tokenId: number;
+}
 export const PASSWORD = 'correct horse';
 
 export interface Management {
@@ -107,12 +201,25 @@ export interface Management {
   root: Person;
   call(method: string, path: string, call?: Call): Promise<Answer>;
   /** By SQL and the product's own way to make tokens. */
-  person(name: string, how?: { role?: string; parent?: Person; permissions?: string[]; status?: string }): Promise<Person>;
+  person(
+    name: string,
+    how?: { role?: string; parent?: Person; permissions?: string[]; status?: string },
+  ): Promise<Person>;
   stop(): Promise<void>;
 }
 
 const MANY = { burst: 10_000, everyMs: 1 };
-export const NO_LIMITS = { 'password:account': MANY, 'password:network': MANY, 'password:browser': MANY, 'password:caller': MANY, 'password:address': MANY, 'mail:account': MANY, 'mail:address': MANY, 'code:address': MANY, 'invite:account': MANY };
+export const NO_LIMITS = {
+  'password:account': MANY,
+  'password:network': MANY,
+  'password:browser': MANY,
+  'password:caller': MANY,
+  'password:address': MANY,
+  'mail:account': MANY,
+  'mail:address': MANY,
+  'code:address': MANY,
+  'invite:account': MANY,
+};
 
 export async function startManagement(change: Partial<AccountSettings> = {}): Promise<Management> {
   const [stored, mailBox] = await Promise.all([startStore(), startMailBox()]);
@@ -120,18 +227,27 @@ export async function startManagement(change: Partial<AccountSettings> = {}): Pr
   const replicas = await Promise.all([startReplica(stored, settings), startReplica(stored, settings)]);
   const [first] = replicas;
   const hash = await first.deps.accounts.passwords.hash(PASSWORD);
-  const permissions = (await stored.sql<{ permissions: string[] }>('select permissions from users where id = $1', [stored.admin.userId]))[0]!.permissions;
+  const permissions = (
+    await stored.sql<{ permissions: string[] }>('select permissions from users where id = $1', [stored.admin.userId])
+  )[0]!.permissions;
 
   return {
-    stored, settings, replicas, box: mailBox,
+    stored,
+    settings,
+    replicas,
+    box: mailBox,
     root: { id: stored.admin.userId, email: ADMIN.email, token: ADMIN.token, tokenId: stored.admin.tokenId },
     async call(method, path, { token, jwt, cookie, headers = {}, body, form, at = first } = {}) {
       const credential = token ?? jwt;
       const response = await fetch(`${at.url}${path.startsWith('/') ? path : `/frontend/api/v1/${path}`}`, {
-        method, redirect: 'manual',
+        method,
+        redirect: 'manual',
         headers: {
-          ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }), ...(cookie === undefined ? {} : { Cookie: `jwt=${cookie}` }),
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...(form === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }), ...headers,
+          ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }),
+          ...(cookie === undefined ? {} : { Cookie: `jwt=${cookie}` }),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...(form === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }),
+          ...headers,
         },
         ...(body === undefined ? (form === undefined ? {} : { body: form }) : { body: JSON.stringify(body) }),
       });
@@ -146,7 +262,10 @@ export async function startManagement(change: Partial<AccountSettings> = {}): Pr
         [email, name, hash, parent ? 'sub' : role, status, parent?.id ?? null, may],
       );
       const id = Number(row!.id);
-      const made = await makeApiToken({ store: first.deps.store, box: first.deps.accounts.box, settings }, { userId: id, name: 'first' });
+      const made = await makeApiToken(
+        { store: first.deps.store, box: first.deps.accounts.box, settings },
+        { userId: id, name: 'first' },
+      );
       if (typeof made === 'string') throw new Error(made);
       return { id, email, token: made.token, tokenId: made.id };
     },

@@ -23,15 +23,34 @@ describe('management: the log', function () {
   /** Ids by what the tests call them. */
   const ids: Record<string, string> = {};
 
-  async function ended(name: string, who: typeof owner, ago: number, open: Partial<OpenInput> = {}, close: Partial<CloseInput> = {}): Promise<void> {
+  async function ended(
+    name: string,
+    who: typeof owner,
+    ago: number,
+    open: Partial<OpenInput> = {},
+    close: Partial<CloseInput> = {},
+  ): Promise<void> {
     const time = now - ago;
-    const opened = anOpenInput(fixture.stored.store, { id: uuidv7(time), submittedAt: new Date(time), userId: who.userId, tokenId: who.tokenId, ...open });
+    const opened = anOpenInput(fixture.stored.store, {
+      id: uuidv7(time),
+      submittedAt: new Date(time),
+      userId: who.userId,
+      tokenId: who.tokenId,
+      ...open,
+    });
     await fixture.stored.store.openRequest(opened);
     await fixture.stored.store.closeRequest(aCloseInput(opened, { body: null, ...close }));
     ids[name] = opened.id;
   }
-  const tool = (name: 'ffprobe' | 'mediainfo', success: boolean) => ({ name, version: '1', success, durationMs: 1, usageMs: 1 });
-  const names = (body: { log: { id: string }[] }) => body.log.map(({ id }) => Object.entries(ids).find(([, known]) => known === id)?.[0]);
+  const tool = (name: 'ffprobe' | 'mediainfo', success: boolean) => ({
+    name,
+    version: '1',
+    success,
+    durationMs: 1,
+    usageMs: 1,
+  });
+  const names = (body: { log: { id: string }[] }) =>
+    body.log.map(({ id }) => Object.entries(ids).find(([, known]) => known === id)?.[0]);
   const list = async (query: string, who = owner) => {
     const { status, body } = await fixture.get(`media/log?${query}`, who.token);
     assert.equal(status, 200, JSON.stringify(body));
@@ -45,14 +64,40 @@ describe('management: the log', function () {
     stranger = await fixture.newUser();
     admin = await fixture.newUser({ role: 'admin' });
     now = Math.floor(fixture.stored.store.clock.now());
-    await ended('a', owner, 1 * MINUTE, { display: 'https://x.example.org/Alpha_100%.mp4' }, { tools: [tool('ffprobe', true), tool('mediainfo', true)] });
-    await ended('b', owner, 2 * MINUTE, { display: 'https://x.example.org/beta.mp4' }, { state: 'with-errors', tools: [tool('ffprobe', true), tool('mediainfo', false)] });
-    await ended('c', sub, 3 * MINUTE, { display: 'https://x.example.org/gamma.mp4', kind: 'msv' }, { state: 'error', status: 404, tools: [] });
-    await ended('d', owner, 4 * MINUTE, { display: 'https://x.example.org/alpha1000.mp4', kind: 'c2pa' }, { tools: [] });
+    await ended(
+      'a',
+      owner,
+      1 * MINUTE,
+      { display: 'https://x.example.org/Alpha_100%.mp4' },
+      { tools: [tool('ffprobe', true), tool('mediainfo', true)] },
+    );
+    await ended(
+      'b',
+      owner,
+      2 * MINUTE,
+      { display: 'https://x.example.org/beta.mp4' },
+      { state: 'with-errors', tools: [tool('ffprobe', true), tool('mediainfo', false)] },
+    );
+    await ended(
+      'c',
+      sub,
+      3 * MINUTE,
+      { display: 'https://x.example.org/gamma.mp4', kind: 'msv' },
+      { state: 'error', status: 404, tools: [] },
+    );
+    await ended(
+      'd',
+      owner,
+      4 * MINUTE,
+      { display: 'https://x.example.org/alpha1000.mp4', kind: 'c2pa' },
+      { tools: [] },
+    );
     await ended('old', owner, 3 * DAY, {}, { tools: [tool('ffprobe', false)], state: 'error' });
     await ended('other', stranger, 5 * MINUTE);
     // Runs still: it has no place in the log.
-    await fixture.stored.store.openRequest(anOpenInput(fixture.stored.store, { userId: owner.userId, tokenId: owner.tokenId }));
+    await fixture.stored.store.openRequest(
+      anOpenInput(fixture.stored.store, { userId: owner.userId, tokenId: owner.tokenId }),
+    );
   });
   after(() => fixture.stop());
 
@@ -62,20 +107,44 @@ describe('management: the log', function () {
     assert.deepEqual(body.pagination, { count: 4, limit: 10, page: 1, total: 4 });
     assert.deepEqual(body.sort, { field: 'send', order: 'desc' });
     assert.deepEqual(body.log[1], {
-      id: ids['b'], send: new Date(now - 2 * MINUTE).toISOString(), type: 'file', status: 'with-errors', 'status-ffprobe': 'success', 'status-mediainfo': 'error',
-      'status-probe-report': 'skipped', url: 'https://x.example.org/beta.mp4', 'user-id': owner.userId, 'token-id': owner.tokenId,
+      id: ids['b'],
+      send: new Date(now - 2 * MINUTE).toISOString(),
+      type: 'file',
+      status: 'with-errors',
+      'status-ffprobe': 'success',
+      'status-mediainfo': 'error',
+      'status-probe-report': 'skipped',
+      url: 'https://x.example.org/beta.mp4',
+      'user-id': owner.userId,
+      'token-id': owner.tokenId,
     });
     assert.equal(Date.parse(body.filter.created.to) - Date.parse(body.filter.created.from), DAY);
   });
 
   for (const [query, expected] of [
-    ['type=msv', ['c']], ['type=msv&type=c2pa', ['c', 'd']], ['status=error', ['c']], ['status=success&status=with-errors', ['a', 'b', 'd']], ['type=c2pa&status=error', []],
-    ['status-ffprobe=success', ['a', 'b']], ['status-ffprobe=skipped', ['c', 'd']], ['status-mediainfo=error', ['b']], ['status-probe-report=skipped&type=file', ['a', 'b']],
+    ['type=msv', ['c']],
+    ['type=msv&type=c2pa', ['c', 'd']],
+    ['status=error', ['c']],
+    ['status=success&status=with-errors', ['a', 'b', 'd']],
+    ['type=c2pa&status=error', []],
+    ['status-ffprobe=success', ['a', 'b']],
+    ['status-ffprobe=skipped', ['c', 'd']],
+    ['status-mediainfo=error', ['b']],
+    ['status-probe-report=skipped&type=file', ['a', 'b']],
     ['status-ffprobe=success&status-mediainfo=success', ['a']],
-    ['url=ALPHA', ['a', 'd']], ['url=alpha_100%25', ['a']], ['url=%25', ['a']], ['url=_', ['a']], [String.raw`url=%5C`, []], ['url=.mp4&type=file', ['a', 'b']],
+    ['url=ALPHA', ['a', 'd']],
+    ['url=alpha_100%25', ['a']],
+    ['url=%25', ['a']],
+    ['url=_', ['a']],
+    [String.raw`url=%5C`, []],
+    ['url=.mp4&type=file', ['a', 'b']],
     [`send[from]=1999-01-01`, ['a', 'b', 'c', 'd', 'old']],
-    ['sort[order]=asc', ['d', 'c', 'b', 'a']], ['sort[field]=url&sort[order]=asc', ['a', 'd', 'b', 'c']], ['sort[field]=status&sort[order]=asc', ['c', 'a', 'd', 'b']],
-    ['sort[field]=status-ffprobe&sort[order]=desc', ['a', 'b', 'c', 'd']], ['sort[field]=status-mediainfo&sort[order]=asc', ['b', 'c', 'd', 'a']], ['sort[field]=user-id&sort[order]=desc', ['c', 'a', 'b', 'd']],
+    ['sort[order]=asc', ['d', 'c', 'b', 'a']],
+    ['sort[field]=url&sort[order]=asc', ['a', 'd', 'b', 'c']],
+    ['sort[field]=status&sort[order]=asc', ['c', 'a', 'd', 'b']],
+    ['sort[field]=status-ffprobe&sort[order]=desc', ['a', 'b', 'c', 'd']],
+    ['sort[field]=status-mediainfo&sort[order]=asc', ['b', 'c', 'd', 'a']],
+    ['sort[field]=user-id&sort[order]=desc', ['c', 'a', 'b', 'd']],
     ['sort[field]=status-probe-report', ['a', 'b', 'c', 'd']],
   ] as const) {
     it(`filters and sorts: ${query}`, async () => {
@@ -90,7 +159,10 @@ describe('management: the log', function () {
     assert.deepEqual(names(await list(`send[from]=${at(3 * MINUTE)}&send[to]=${at(MINUTE)}`)), ['b', 'c']);
     assert.deepEqual(names(await list(`send[from]=${at(3 * MINUTE + 1)}&send[to]=${at(MINUTE - 1)}`)), ['a', 'b', 'c']);
     // Another zone, its plus not encoded.
-    assert.deepEqual(names(await list(`send[to]=${new Date(now - 2 * MINUTE + 2 * 3_600_000).toISOString().replace('Z', '+02:00')}`)), ['c', 'd']);
+    assert.deepEqual(
+      names(await list(`send[to]=${new Date(now - 2 * MINUTE + 2 * 3_600_000).toISOString().replace('Z', '+02:00')}`)),
+      ['c', 'd'],
+    );
   });
 
   it('filters by user, token and id, and pages through', async () => {
@@ -111,17 +183,51 @@ describe('management: the log', function () {
     assert.deepEqual(names(await list(`user-id=${stranger.userId}`, admin)), ['other']);
     assert.deepEqual(names(await list(`token-id=${stranger.tokenId}`, admin)), ['other']);
     assert.deepEqual(names(await list('', sub)), ['c']);
-    for (const [who, filter] of [[owner, `user-id=${stranger.userId}`], [owner, `token-id=${stranger.tokenId}`], [sub, `user-id=${owner.userId}`], [owner, 'user-id=999999'], [admin, 'user-id=999999'], [admin, 'token-id=999999'], [owner, `user-id=${owner.userId}&user-id=${stranger.userId}`]] as const) {
-      assert.deepEqual(await fixture.get(`media/log?${filter}`, who.token), { status: 404, body: { code: 40400, context: {}, error: 'there is nothing here', status: 'Not Found' } });
+    for (const [who, filter] of [
+      [owner, `user-id=${stranger.userId}`],
+      [owner, `token-id=${stranger.tokenId}`],
+      [sub, `user-id=${owner.userId}`],
+      [owner, 'user-id=999999'],
+      [admin, 'user-id=999999'],
+      [admin, 'token-id=999999'],
+      [owner, `user-id=${owner.userId}&user-id=${stranger.userId}`],
+    ] as const) {
+      assert.deepEqual(await fixture.get(`media/log?${filter}`, who.token), {
+        status: 404,
+        body: { code: 40400, context: {}, error: 'there is nothing here', status: 'Not Found' },
+      });
     }
-    for (const [who, name] of [[owner, 'other'], [sub, 'a'], [stranger, 'a']] as const) assert.equal((await fixture.get(`media/log/${ids[name]}`, who.token)).status, 404);
-    for (const [who, name] of [[owner, 'c'], [admin, 'other'], [sub, 'c']] as const) assert.equal((await fixture.get(`media/log/${ids[name]}`, who.token)).status, 200);
+    for (const [who, name] of [
+      [owner, 'other'],
+      [sub, 'a'],
+      [stranger, 'a'],
+    ] as const)
+      assert.equal((await fixture.get(`media/log/${ids[name]}`, who.token)).status, 404);
+    for (const [who, name] of [
+      [owner, 'c'],
+      [admin, 'other'],
+      [sub, 'c'],
+    ] as const)
+      assert.equal((await fixture.get(`media/log/${ids[name]}`, who.token)).status, 200);
   });
 
   for (const [query, field] of [
-    ['type=video', 'type'], ['status=open', 'status'], ['status-ffprobe=ok', 'status-ffprobe'], ['send[from]=yesterday', 'send.from'], ['send[from]=2026-02-30', 'send.from'], ['send[to]=2026-01-01T25:00:00Z', 'send.to'],
-    ['send[from]=2026-02-02&send[to]=2026-02-01', 'send.from'], ['user-id=me', 'user-id'], ['user-id=0', 'user-id'], ['token-id=1.5', 'token-id'], ['request=1', 'request'], ['pagination[page]=0', 'pagination.page'],
-    ['pagination[limit]=0', 'pagination.limit'], ['sort[field]=id', 'sort.field'], ['sort[order]=up', 'sort.order'], ['urls=x', 'urls'],
+    ['type=video', 'type'],
+    ['status=open', 'status'],
+    ['status-ffprobe=ok', 'status-ffprobe'],
+    ['send[from]=yesterday', 'send.from'],
+    ['send[from]=2026-02-30', 'send.from'],
+    ['send[to]=2026-01-01T25:00:00Z', 'send.to'],
+    ['send[from]=2026-02-02&send[to]=2026-02-01', 'send.from'],
+    ['user-id=me', 'user-id'],
+    ['user-id=0', 'user-id'],
+    ['token-id=1.5', 'token-id'],
+    ['request=1', 'request'],
+    ['pagination[page]=0', 'pagination.page'],
+    ['pagination[limit]=0', 'pagination.limit'],
+    ['sort[field]=id', 'sort.field'],
+    ['sort[order]=up', 'sort.order'],
+    ['urls=x', 'urls'],
   ] as const) {
     it(`refuses ${query}`, async () => {
       const { status, body } = await fixture.get(`media/log?${query}`, owner.token);
@@ -132,7 +238,16 @@ describe('management: the log', function () {
   }
 
   it('quotes, wildcards and NULs in a filter find nothing and break nothing', async () => {
-    for (const text of [`'; drop table requests; --`, `' or '1'='1`, '%27', '"', String.raw`\'`, '$1', 'x'.repeat(8192)]) assert.deepEqual((await list(`url=${encodeURIComponent(text)}`)).log, []);
+    for (const text of [
+      `'; drop table requests; --`,
+      `' or '1'='1`,
+      '%27',
+      '"',
+      String.raw`\'`,
+      '$1',
+      'x'.repeat(8192),
+    ])
+      assert.deepEqual((await list(`url=${encodeURIComponent(text)}`)).log, []);
     assert.equal((await fixture.get(`media/log?url=a%00b`, owner.token)).status, 400);
   });
 
@@ -140,19 +255,65 @@ describe('management: the log', function () {
     const output = '{"streams": []}\n';
     const result: ResultBody = {
       tools: [
-        { name: 'ffprobe', version: '7.0', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'json', output },
-        { name: 'mediainfo', version: '24.06', success: true, durationMs: 1, usageMs: 1, exitCode: 0, signal: null, format: 'text', output: '<x/>' },
+        {
+          name: 'ffprobe',
+          version: '7.0',
+          success: true,
+          durationMs: 1,
+          usageMs: 1,
+          exitCode: 0,
+          signal: null,
+          format: 'json',
+          output,
+        },
+        {
+          name: 'mediainfo',
+          version: '24.06',
+          success: true,
+          durationMs: 1,
+          usageMs: 1,
+          exitCode: 0,
+          signal: null,
+          format: 'text',
+          output: '<x/>',
+        },
       ],
       ioUsage: 1,
     };
 
     it('with what was asked and what each tool said, byte for byte', async () => {
-      await ended('whole', owner, 10 * DAY, { request: { inject_json: false, mediainfo: { output: 'XML' }, asked: [{ name: 'ffprobe' }], shown: ['ffprobe'] } }, { body: zstdCompressSync(JSON.stringify(result)) });
+      await ended(
+        'whole',
+        owner,
+        10 * DAY,
+        {
+          request: {
+            inject_json: false,
+            mediainfo: { output: 'XML' },
+            asked: [{ name: 'ffprobe' }],
+            shown: ['ffprobe'],
+          },
+        },
+        { body: zstdCompressSync(JSON.stringify(result)) },
+      );
       const { status, body } = await fixture.get(`media/log/${ids['whole']}`, owner.token);
       assert.equal(status, 200);
-      assert.deepEqual(JSON.parse(body.request), { url: 'https://example.org/a.mp4', inject_json: false, mediainfo: { output: 'XML' } });
+      assert.deepEqual(JSON.parse(body.request), {
+        url: 'https://example.org/a.mp4',
+        inject_json: false,
+        mediainfo: { output: 'XML' },
+      });
       assert.deepEqual(
-        [body['ffprobe-response'], body['ffprobe-response-type'], body['mediainfo-response'], body['mediainfo-response-type'], body['probe-report-response'], body['probe-report-response-type'], body['c2pa-response'], body['msv-response']],
+        [
+          body['ffprobe-response'],
+          body['ffprobe-response-type'],
+          body['mediainfo-response'],
+          body['mediainfo-response-type'],
+          body['probe-report-response'],
+          body['probe-report-response-type'],
+          body['c2pa-response'],
+          body['msv-response'],
+        ],
         [output, 'json', '<x/>', 'XML', null, null, null, null],
       );
       assert.equal(body.id, ids['whole']);
@@ -169,12 +330,15 @@ describe('management: the log', function () {
     it('that is unknown, runs still or has no id: 404', async () => {
       const open = anOpenInput(fixture.stored.store, { userId: owner.userId });
       await fixture.stored.store.openRequest(open);
-      for (const id of [randomUUID(), open.id, 'x', '%00', `${ids['a']}'`]) assert.equal((await fixture.get(`media/log/${id}`, owner.token)).status, 404, id);
+      for (const id of [randomUUID(), open.id, 'x', '%00', `${ids['a']}'`])
+        assert.equal((await fixture.get(`media/log/${id}`, owner.token)).status, 404, id);
     });
 
     it('made by hand, whose id has no time in it', async () => {
       await ended('hand', owner, MINUTE, { id: randomUUID() });
-      const [row] = await fixture.stored.sql<{ id: string }>(`select id from requests where substr(id::text, 15, 1) = '4'`);
+      const [row] = await fixture.stored.sql<{ id: string }>(
+        `select id from requests where substr(id::text, 15, 1) = '4'`,
+      );
       assert.equal((await fixture.get(`media/log/${String(row?.id).toUpperCase()}`, owner.token)).status, 200);
     });
   });

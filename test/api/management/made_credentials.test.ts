@@ -1,4 +1,6 @@
-/** What a credential makes ends with it: JWTs of tokens and of JWTs, tokens of tokens, whatever the order of the calls. */
+/**
+ * What a credential makes ends with it: JWTs of tokens and of JWTs, tokens of tokens, whatever the order of the calls.
+ */
 import assert from 'node:assert/strict';
 import { until } from '../../until.ts';
 import { PASSWORD, startManagement, type Management, type Person } from './fixture.ts';
@@ -18,19 +20,29 @@ describe('management: credentials that a credential made', function () {
   const tokenBy = async (by: Credential, body: object = {}) => {
     const made = await m.call('POST', 'auth/api-token', { ...by, body });
     assert.equal(made.status, 201, made.text);
-    return { id: made.json['id'] as number, token: made.json['token'] as string, expires: made.json['expires'] as string | null };
+    return {
+      id: made.json['id'] as number,
+      token: made.json['token'] as string,
+      expires: made.json['expires'] as string | null,
+    };
   };
   const jwtBy = async (by: Credential, body: object = {}) => {
     const made = await m.call('POST', 'auth/jwt', { ...by, body });
     assert.equal(made.status, 200, made.text);
     return { jwt: made.json['token'] as string, expire: made.json['expire'] as string };
   };
-  const signIn = async () => ({ jwt: (await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD } })).json['jwt-token'].token as string });
-  const status = async (by: Credential, at = m.replicas[0]) => (await m.call('GET', 'user/current', { ...by, at })).status;
+  const signIn = async () => ({
+    jwt: (await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD } })).json['jwt-token']
+      .token as string,
+  });
+  const status = async (by: Credential, at = m.replicas[0]) =>
+    (await m.call('GET', 'user/current', { ...by, at })).status;
   const endsEverywhere = async (what: string, by: Credential) => {
-    for (const at of m.replicas) await until(`${what} is refused on ${at.url}`, async () => (await status(by, at)) === 401, 2_000);
+    for (const at of m.replicas)
+      await until(`${what} is refused on ${at.url}`, async () => (await status(by, at)) === 401, 2_000);
   };
-  const sessionOf = (jwt: string) => (JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as { jti: string }).jti;
+  const sessionOf = (jwt: string) =>
+    (JSON.parse(Buffer.from(jwt.split('.')[1]!, 'base64url').toString()) as { jti: string }).jti;
 
   /** Token A makes J1, J1 makes J2, J2 makes token B, B makes J3, A makes token C. */
   async function family(ttl: number | null = 3_600_000) {
@@ -40,7 +52,13 @@ describe('management: credentials that a credential made', function () {
     const b = await tokenBy(j2, { ttl: 60_000 });
     const j3 = await jwtBy({ token: b.token });
     const c = await tokenBy({ token: a.token }, { ttl: 120_000 });
-    const all: [string, Credential][] = [['J1', j1], ['J2', j2], ['B', { token: b.token }], ['J3', j3], ['C', { token: c.token }]];
+    const all: [string, Credential][] = [
+      ['J1', j1],
+      ['J2', j2],
+      ['B', { token: b.token }],
+      ['J3', j3],
+      ['C', { token: c.token }],
+    ];
     for (const [what, one] of all) for (const at of m.replicas) assert.equal(await status(one, at), 200, what);
     return { a, j1, j2, b, j3, c, all };
   }
@@ -54,7 +72,10 @@ describe('management: credentials that a credential made', function () {
   const ends: [string, (a: { id: number; token: string }) => Promise<unknown>][] = [
     ['revoked', (a) => m.call('DELETE', `auth/api-token/${a.id}`, { token: ann.token })],
     ['rotated', (a) => m.call('PUT', `auth/api-token/${a.id}`, { token: ann.token, body: { rotate: true } })],
-    ['given an end that comes soon', (a) => m.call('PUT', `auth/api-token/${a.id}`, { token: ann.token, body: { ttl: 1_000 } })],
+    [
+      'given an end that comes soon',
+      (a) => m.call('PUT', `auth/api-token/${a.id}`, { token: ann.token, body: { ttl: 1_000 } }),
+    ],
   ];
   for (const [how, end] of ends) {
     for (const ttl of [3_600_000, null]) {
@@ -71,7 +92,11 @@ describe('management: credentials that a credential made', function () {
     const a = await tokenBy({ token: ann.token }, { ttl: 2_000 });
     const j1 = await jwtBy(a);
     const j2 = await jwtBy(j1);
-    for (const [what, one] of [['J1', j1], ['J2', j2]] as const) await until(`${what} has ended`, async () => (await status(one)) === 401, 5_000);
+    for (const [what, one] of [
+      ['J1', j1],
+      ['J2', j2],
+    ] as const)
+      await until(`${what} has ended`, async () => (await status(one)) === 401, 5_000);
   });
 
   it('a session that is ended takes along what its JWT made, and leaves the session that made it', async () => {
@@ -79,11 +104,19 @@ describe('management: credentials that a credential made', function () {
     const [j1, other] = [await jwtBy(s), await jwtBy(s)];
     const [j2, b] = [await jwtBy(j1), await tokenBy(j1, { ttl: 60_000 })];
     assert.equal((await m.call('DELETE', `auth/session/${sessionOf(j1.jwt)}`, s)).status, 204);
-    for (const [what, one] of [['J1', j1], ['J2', j2], ['B', { token: b.token }]] as [string, Credential][]) await endsEverywhere(what, one);
+    for (const [what, one] of [
+      ['J1', j1],
+      ['J2', j2],
+      ['B', { token: b.token }],
+    ] as [string, Credential][])
+      await endsEverywhere(what, one);
     assert.deepEqual([await status(s), await status(other)], [200, 200]);
     const { json } = await m.call('GET', 'auth/session', s);
     const listed = (json['sessions'] as { id: string }[]).map(({ id }) => id);
-    assert.deepEqual([sessionOf(j1.jwt), sessionOf(j2.jwt), sessionOf(other.jwt)].map((id) => listed.includes(id)), [false, false, true]);
+    assert.deepEqual(
+      [sessionOf(j1.jwt), sessionOf(j2.jwt), sessionOf(other.jwt)].map((id) => listed.includes(id)),
+      [false, false, true],
+    );
   });
 
   it('a sign-out ends the JWTs that its session made; the API tokens that the person made stay', async () => {
@@ -92,7 +125,11 @@ describe('management: credentials that a credential made', function () {
     const b = await tokenBy(j1, { ttl: 60_000 });
     assert.equal(own.expires, null);
     assert.equal((await m.call('DELETE', 'auth/sign-out', s)).status, 200);
-    for (const [what, one] of [['J1', j1], ['B', { token: b.token }]] as [string, Credential][]) await endsEverywhere(what, one);
+    for (const [what, one] of [
+      ['J1', j1],
+      ['B', { token: b.token }],
+    ] as [string, Credential][])
+      await endsEverywhere(what, one);
     for (const at of m.replicas) assert.equal(await status({ token: own.token }, at), 200);
   });
 
@@ -100,7 +137,13 @@ describe('management: credentials that a credential made', function () {
     const a = await tokenBy({ token: ann.token }, { ttl: 3_600_000 });
     const j1 = await jwtBy(a);
     const ofSignIn = await jwtBy(await signIn());
-    for (const [what, by] of [['a token', a], ['its JWT', j1], ['the JWT of the JWT', await jwtBy(j1)], ['the JWT of a permanent token', await jwtBy({ token: ann.token })], ['the JWT of a session', ofSignIn]] as [string, Credential][]) {
+    for (const [what, by] of [
+      ['a token', a],
+      ['its JWT', j1],
+      ['the JWT of the JWT', await jwtBy(j1)],
+      ['the JWT of a permanent token', await jwtBy({ token: ann.token })],
+      ['the JWT of a session', ofSignIn],
+    ] as [string, Credential][]) {
       for (const ttl of [null, 15 * 86_400_000]) {
         const answer = await m.call('POST', 'auth/api-token', { ...by, body: { ttl } });
         assert.deepEqual([answer.status, answer.json['context']], [400, { field: 'ttl' }], `${what}: ${answer.text}`);
@@ -112,32 +155,47 @@ describe('management: credentials that a credential made', function () {
 
   it('a credential that ends is shown and rotates no token that ends later', async () => {
     const a = await tokenBy({ token: ann.token }, { ttl: 3_600_000 });
-    for (const [what, by] of [['a token', a], ['its JWT', await jwtBy(a)], ['the JWT of a permanent token', await jwtBy({ token: ann.token })]] as [string, Credential][]) {
+    for (const [what, by] of [
+      ['a token', a],
+      ['its JWT', await jwtBy(a)],
+      ['the JWT of a permanent token', await jwtBy({ token: ann.token })],
+    ] as [string, Credential][]) {
       const seen = await m.call('GET', `auth/api-token/${ann.tokenId}`, by);
       assert.deepEqual([seen.status, seen.json['token'], seen.json['webhook-secret']], [200, null, null], what);
       for (const body of [{ rotate: true }, { 'rotate-webhook-secret': true }, { permissions: null }]) {
-        assert.equal((await m.call('PUT', `auth/api-token/${ann.tokenId}`, { ...by, body })).status, 403, `${what} ${JSON.stringify(body)}`);
+        assert.equal(
+          (await m.call('PUT', `auth/api-token/${ann.tokenId}`, { ...by, body })).status,
+          403,
+          `${what} ${JSON.stringify(body)}`,
+        );
       }
     }
     assert.equal(await status({ token: ann.token }), 200);
     assert.equal((await m.call('GET', `auth/api-token/${a.id}`, a)).json['token'], a.token, 'itself is shown to it');
-    assert.equal((await m.call('GET', `auth/api-token/${ann.tokenId}`, await signIn())).json['token'], ann.token, 'a person who signed in sees their own');
+    assert.equal(
+      (await m.call('GET', `auth/api-token/${ann.tokenId}`, await signIn())).json['token'],
+      ann.token,
+      'a person who signed in sees their own',
+    );
   });
 
   it('a token and a JWT that are made while their maker is revoked end with it', async () => {
     for (let round = 0; round < 10; round++) {
       const a = await tokenBy({ token: ann.token }, { ttl: 3_600_000 });
       const j1 = await jwtBy(a);
-      const making = [0, 1, 2, 3].map((n) => (n % 2 === 0
-        ? m.call('POST', 'auth/api-token', { token: a.token, at: m.replicas[1], body: { ttl: 60_000 } })
-        : m.call('POST', 'auth/jwt', { jwt: j1.jwt, at: m.replicas[0], body: {} })));
+      const making = [0, 1, 2, 3].map((n) =>
+        n % 2 === 0
+          ? m.call('POST', 'auth/api-token', { token: a.token, at: m.replicas[1], body: { ttl: 60_000 } })
+          : m.call('POST', 'auth/jwt', { jwt: j1.jwt, at: m.replicas[0], body: {} }),
+      );
       const revoked = m.call('DELETE', `auth/api-token/${a.id}`, { token: ann.token });
       const made = await Promise.all(making);
       assert.equal((await revoked).status, 204);
       for (const answer of made) {
         assert.ok([200, 201, 401].includes(answer.status), answer.text);
         const token = answer.json['token'] as string | undefined;
-        if (token !== undefined) await endsEverywhere('what was made meanwhile', token.includes('.') ? { jwt: token } : { token });
+        if (token !== undefined)
+          await endsEverywhere('what was made meanwhile', token.includes('.') ? { jwt: token } : { token });
       }
     }
   });
@@ -160,7 +218,10 @@ describe('management: credentials that a credential made', function () {
       [sessionOf(s.jwt), ann.id],
     );
     assert.equal((await m.call('DELETE', 'auth/sign-out', s)).status, 200);
-    assert.deepEqual(await m.stored.sql('select 1 from sessions where parent_id = $1 and ended_at is null', [sessionOf(s.jwt)]), []);
+    assert.deepEqual(
+      await m.stored.sql('select 1 from sessions where parent_id = $1 and ended_at is null', [sessionOf(s.jwt)]),
+      [],
+    );
   });
 
   it('a JWT that the version before made with a JWT makes nothing that outlives it', async () => {

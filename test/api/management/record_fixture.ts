@@ -19,7 +19,10 @@ export interface RecordFixture {
   /** Every line that was logged, as text. */
   log: string[];
   /** A user, and a token of his that may do everything he may. */
-  newUser(change?: { role?: 'user' | 'sub' | 'admin'; parent?: number }): Promise<{ userId: number; tokenId: number; token: string }>;
+  newUser(change?: {
+    role?: 'user' | 'sub' | 'admin';
+    parent?: number;
+  }): Promise<{ userId: number; tokenId: number; token: string }>;
   newToken(userId: number): Promise<{ tokenId: number; token: string }>;
   get(path: string, token: string): Promise<{ status: number; body: any }>;
   stop(): Promise<void>;
@@ -30,15 +33,34 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
   const log: string[] = [];
   const app = new Koa<State>();
   const router = new Router<State>();
-  const deps = { store: stored.store, tokens: { get: (hash: Buffer) => stored.store.findToken(hash) }, accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } }, memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }) } as unknown as Deps;
+  const deps = {
+    store: stored.store,
+    tokens: { get: (hash: Buffer) => stored.store.findToken(hash) },
+    accounts: { ownHosts: [], settings: { trustedHops: 0, publicUrl: '' } },
+    memory: makeMemoryBudget({ totalBytes: 160_000_000, wholeBytes: WHOLE }),
+  } as unknown as Deps;
   app.use(requestId(() => stored.store.newRequest().id));
-  app.use(errorHandler(pino({ level: 'trace' }, { write: (line: string) => { log.push(line); } })));
+  app.use(
+    errorHandler(
+      pino(
+        { level: 'trace' },
+        {
+          write: (line: string) => {
+            log.push(line);
+          },
+        },
+      ),
+    ),
+  );
   mountManagement(router, deps, endpoints);
   app.use(router.routes());
   const server = await listen(app.callback(), { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
   const newToken = async (userId: number) => {
     const token = randomBytes(32).toString('hex');
-    const [row] = await stored.sql<{ id: string }>('insert into tokens (user_id, name, sha256) values ($1, $2, $3) returning id', [userId, 'test', sha256(token)]);
+    const [row] = await stored.sql<{ id: string }>(
+      'insert into tokens (user_id, name, sha256) values ($1, $2, $3) returning id',
+      [userId, 'test', sha256(token)],
+    );
     return { token, tokenId: Number(row?.id) };
   };
   return {
@@ -48,13 +70,20 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
     async newUser({ role = 'user', parent } = {}) {
       const [row] = await stored.sql<{ id: string }>(
         `insert into users (email, status, role, parent_id, root_id, permissions, requests_per_minute) values ($1, 'active', $2, $3, (select coalesce(root_id, id) from users where id = $3), $4, 1000000) returning id`,
-        [`${randomBytes(6).toString('hex')}@example.org`, role, parent ?? null, role === 'admin' ? [...PERMISSIONS] : ['read:media', 'read:statistics', 'write:media']],
+        [
+          `${randomBytes(6).toString('hex')}@example.org`,
+          role,
+          parent ?? null,
+          role === 'admin' ? [...PERMISSIONS] : ['read:media', 'read:statistics', 'write:media'],
+        ],
       );
       const userId = Number(row?.id);
       return { userId, ...(await newToken(userId)) };
     },
     async get(path, token) {
-      const response = await fetch(`http://127.0.0.1:${server.port}/frontend/api/v1/${path}`, { headers: { Authorization: `Bearer ${token}` } });
+      const response = await fetch(`http://127.0.0.1:${server.port}/frontend/api/v1/${path}`, {
+        headers: { Authorization: `Bearer ${token}` },
+      });
       return { status: response.status, body: await response.json() };
     },
     async stop() {

@@ -1,4 +1,6 @@
-/** Every endpoint as every role, from the one table; and every path that names something, with what belongs to another. */
+/**
+ * Every endpoint as every role, from the one table; and every path that names something, with what belongs to another.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +20,11 @@ describe('the table of who may call what', () => {
 
   it('stands in docs/permissions.md', () => {
     if (process.env['UPDATE_DOCS'] === '1') writeFileSync(DOC, roleTable());
-    assert.equal(readFileSync(DOC, 'utf8'), roleTable(), 'run: UPDATE_DOCS=1 npm exec -- mocha test/api/management/roles.test.ts');
+    assert.equal(
+      readFileSync(DOC, 'utf8'),
+      roleTable(),
+      'run: UPDATE_DOCS=1 npm exec -- mocha test/api/management/roles.test.ts',
+    );
   });
 });
 
@@ -34,32 +40,78 @@ describe('management: roles', function () {
     const alice = await m.person('alice');
     const sam = await m.person('sam', { parent: alice });
     people = {
-      root: m.root, admin: await m.person('admin2', { role: 'admin' }), alice, sam, kim: await m.person('kim', { parent: sam }), bob: await m.person('bob'),
-      narrow: { ...alice, token: (await m.call('POST', 'auth/api-token', { token: alice.token, body: { name: 'narrow', permissions: ['read:media'] } })).json['token'] as string },
+      root: m.root,
+      admin: await m.person('admin2', { role: 'admin' }),
+      alice,
+      sam,
+      kim: await m.person('kim', { parent: sam }),
+      bob: await m.person('bob'),
+      narrow: {
+        ...alice,
+        token: (
+          await m.call('POST', 'auth/api-token', {
+            token: alice.token,
+            body: { name: 'narrow', permissions: ['read:media'] },
+          })
+        ).json['token'] as string,
+      },
       limited: await m.person('limited', { permissions: ['read:profile'] }),
     };
     const { store } = m.replicas[0].deps;
-    const open = anOpenInput(store, { tokenId: alice.tokenId, userId: alice.id, display: 'https://alice.test/secret-place.mp4', webhookUrl: 'https://alice.test/hook' });
+    const open = anOpenInput(store, {
+      tokenId: alice.tokenId,
+      userId: alice.id,
+      display: 'https://alice.test/secret-place.mp4',
+      webhookUrl: 'https://alice.test/hook',
+    });
     await store.openRequest(open);
     await store.closeRequest(aCloseInput(open, { body: null }));
     await m.call('POST', 'auth/jwt', { token: alice.token });
     const [session] = await m.stored.sql<{ id: string }>('select id from sessions where user_id = $1', [alice.id]);
-    const [webhook] = await m.stored.sql<{ id: string }>('select id from webhook_outbox where request_id = $1', [open.id]);
-    alices = { user: String(alice.id), token: String(alice.tokenId), tokenText: alice.token, session: session!.id, request: open.id, webhook: webhook!.id };
+    const [webhook] = await m.stored.sql<{ id: string }>('select id from webhook_outbox where request_id = $1', [
+      open.id,
+    ]);
+    alices = {
+      user: String(alice.id),
+      token: String(alice.tokenId),
+      tokenText: alice.token,
+      session: session!.id,
+      request: open.id,
+      webhook: webhook!.id,
+    };
   });
   after(() => m.stop());
 
   const NONE = { user: '999999', token: '999999', session: randomUUID(), request: randomUUID(), webhook: randomUUID() };
   const named = (name: string): keyof typeof NONE =>
-    name.includes('api-token') ? 'token' : name.includes('session') ? 'session' : name.includes('log') ? 'request' : name.includes('webhook') ? 'webhook' : 'user';
+    name.includes('api-token')
+      ? 'token'
+      : name.includes('session')
+        ? 'session'
+        : name.includes('log')
+          ? 'request'
+          : name.includes('webhook')
+            ? 'webhook'
+            : 'user';
   const BODIES: Record<string, object> = {
-    'POST auth/api-token': { name: 'x' }, 'PUT auth/:id/password': { 'old-password': 'wrong', 'new-password': 'another one' }, 'PUT auth/current/password': { 'old-password': 'wrong', 'new-password': 'another one' },
-    'PUT user/:id/status': { status: 'suspended' }, 'PUT user/:id': { 'first-name': 'Mallory' }, 'PUT user/current': { 'first-name': 'Own' }, 'PUT user/:id/limits': { concurrency: 1 }, 'PUT auth/api-token/:id': { name: 'mine now' },
+    'POST auth/api-token': { name: 'x' },
+    'PUT auth/:id/password': { 'old-password': 'wrong', 'new-password': 'another one' },
+    'PUT auth/current/password': { 'old-password': 'wrong', 'new-password': 'another one' },
+    'PUT user/:id/status': { status: 'suspended' },
+    'PUT user/:id': { 'first-name': 'Mallory' },
+    'PUT user/current': { 'first-name': 'Own' },
+    'PUT user/:id/limits': { concurrency: 1 },
+    'PUT auth/api-token/:id': { name: 'mine now' },
   };
   const ask = (name: string, token: string | undefined, id: string) => {
     const [method, path] = name.split(' ') as [string, string];
     const makes = name === 'POST user/current' || name === 'POST user/:id';
-    return m.call(method, path.replace(':id', id), { token, ...(method === 'POST' || method === 'PUT' ? { body: BODIES[name] ?? (makes ? { email: `x-${randomUUID()}@example.org` } : {}) } : {}) });
+    return m.call(method, path.replace(':id', id), {
+      token,
+      ...(method === 'POST' || method === 'PUT'
+        ? { body: BODIES[name] ?? (makes ? { email: `x-${randomUUID()}@example.org` } : {}) }
+        : {}),
+    });
   };
 
   const ROLES: Record<string, { who: keyof typeof people; admin: boolean; permissions: readonly string[] }> = {
@@ -74,9 +126,15 @@ describe('management: roles', function () {
     it(`${title} is let in where the table says so, and only there`, async () => {
       for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
         if (access.who === 'anyone') continue;
-        const allowed = (access.who !== 'admin' || admin) && (access.permission === undefined || permissions.includes(access.permission));
+        const allowed =
+          (access.who !== 'admin' || admin) &&
+          (access.permission === undefined || permissions.includes(access.permission));
         const answer = await ask(name, people[who].token, NONE[named(name)]);
-        if (allowed) assert.ok(![401, 403, 405].includes(answer.status) && answer.status < 500, `${name}: ${answer.status} ${answer.text}`);
+        if (allowed)
+          assert.ok(
+            ![401, 403, 405].includes(answer.status) && answer.status < 500,
+            `${name}: ${answer.status} ${answer.text}`,
+          );
         else assert.deepEqual([answer.status, answer.json['code']], [403, 40300], `${name}: ${answer.text}`);
       }
     });
@@ -86,7 +144,12 @@ describe('management: roles', function () {
     for (const [name, access] of Object.entries(ACCESS as Record<string, Access>)) {
       const answer = await ask(name, undefined, alices[named(name)]);
       if (access.who === 'anyone') assert.equal(answer.status, 400, name);
-      else assert.deepEqual([answer.status, answer.json['code'], answer.headers.get('www-authenticate')], [401, 40100, 'Bearer'], name);
+      else
+        assert.deepEqual(
+          [answer.status, answer.json['code'], answer.headers.get('www-authenticate')],
+          [401, 40100, 'Bearer'],
+          name,
+        );
     }
   });
 
@@ -103,15 +166,16 @@ describe('management: roles', function () {
   });
 
   /** All that could be changed of alice's. */
-  const state = () => m.stored.sql(
-    `select (select json_agg(u order by id) from (select id, email, first_name, role, status, password_hash, permissions, restrictions, concurrency from users where id = any($1)) u) users,
+  const state = () =>
+    m.stored.sql(
+      `select (select json_agg(u order by id) from (select id, email, first_name, role, status, password_hash, permissions, restrictions, concurrency from users where id = any($1)) u) users,
        (select json_agg(t order by id) from (select id, name, sha256, revoked_at, permissions from tokens where user_id = any($1)) t) tokens,
        (select json_agg(s order by id) from (select id, ended_at from sessions where user_id = any($1)) s) sessions,
        (select json_agg(w order by id) from (select id, state, attempts from webhook_outbox where user_id = any($1)) w) webhooks`,
-    [[people.alice.id]],
-  );
+      [[people.alice.id]],
+    );
 
-  it('what is another\'s is not there: to a stranger, to a sub-user, to a sub-user\'s sub-user; and nothing of it changes', async () => {
+  it("what is another's is not there: to a stranger, to a sub-user, to a sub-user's sub-user; and nothing of it changes", async () => {
     const before = await state();
     for (const who of ['bob', 'sam', 'kim'] as const) {
       for (const { name } of MANAGEMENT.filter(({ operation }) => operation.path.includes(':'))) {
@@ -126,56 +190,124 @@ describe('management: roles', function () {
     assert.deepEqual(await state(), before);
   });
 
-  it('lists and figures hold nothing of another\'s, and filters by what is another\'s answer 404', async () => {
+  it("lists and figures hold nothing of another's, and filters by what is another's answer 404", async () => {
     for (const who of ['bob', 'sam', 'kim', 'limited', 'narrow'] as const) {
-      for (const { name } of MANAGEMENT.filter(({ operation }) => operation.method === 'get' && !operation.path.includes(':'))) {
+      for (const { name } of MANAGEMENT.filter(
+        ({ operation }) => operation.method === 'get' && !operation.path.includes(':'),
+      )) {
         const answer = await ask(name, people[who].token, '');
         if (answer.status === 403) continue;
         assert.equal(answer.status, 200, name);
-        if (who !== 'narrow' && !(who === 'sam' && name === 'GET user/current') && !(who === 'kim' && name === 'GET user/current')) {
-          assert.ok(!answer.text.includes('alice') && !answer.text.includes(`"user-id":${people.alice.id},`) && !answer.text.includes(alices.request), `${who} ${name}: ${answer.text}`);
+        if (
+          who !== 'narrow' &&
+          !(who === 'sam' && name === 'GET user/current') &&
+          !(who === 'kim' && name === 'GET user/current')
+        ) {
+          assert.ok(
+            !answer.text.includes('alice') &&
+              !answer.text.includes(`"user-id":${people.alice.id},`) &&
+              !answer.text.includes(alices.request),
+            `${who} ${name}: ${answer.text}`,
+          );
         }
       }
     }
-    for (const path of ['media/log', 'statistics/usage', 'statistics/queue', 'statistics/requests', 'statistics/sources', 'auth/api-token']) {
+    for (const path of [
+      'media/log',
+      'statistics/usage',
+      'statistics/queue',
+      'statistics/requests',
+      'statistics/sources',
+      'auth/api-token',
+    ]) {
       for (const who of ['bob', 'sam'] as const) {
-        assert.equal((await m.call('GET', `${path}?user-id=${people.alice.id}`, { token: people[who].token })).status, 404, `${who} ${path}`);
-        if (path !== 'auth/api-token') assert.equal((await m.call('GET', `${path}?token-id=${people.alice.tokenId}`, { token: people[who].token })).status, 404, `${who} ${path}`);
+        assert.equal(
+          (await m.call('GET', `${path}?user-id=${people.alice.id}`, { token: people[who].token })).status,
+          404,
+          `${who} ${path}`,
+        );
+        if (path !== 'auth/api-token')
+          assert.equal(
+            (await m.call('GET', `${path}?token-id=${people.alice.tokenId}`, { token: people[who].token })).status,
+            404,
+            `${who} ${path}`,
+          );
       }
     }
   });
 
   it('a user sees who stands under him, however deep; an administrator everyone', async () => {
-    const seen = async (who: keyof typeof people) => ((await m.call('GET', 'user?pagination[limit]=1000', { token: people[who].token })).json['users'] as { id: number }[]).map(({ id }) => id);
+    const seen = async (who: keyof typeof people) =>
+      (
+        (await m.call('GET', 'user?pagination[limit]=1000', { token: people[who].token })).json['users'] as {
+          id: number;
+        }[]
+      ).map(({ id }) => id);
     const under = await seen('alice');
-    assert.ok(under.includes(people.sam.id) && under.includes(people.kim.id) && !under.includes(people.alice.id) && !under.includes(people.bob.id));
+    assert.ok(
+      under.includes(people.sam.id) &&
+        under.includes(people.kim.id) &&
+        !under.includes(people.alice.id) &&
+        !under.includes(people.bob.id),
+    );
     assert.ok(!(await seen('sam')).includes(people.alice.id));
     const all = await seen('admin');
     for (const { id } of Object.values(people)) assert.ok(all.includes(id));
     const kim = await m.call('GET', `user/${people.kim.id}`, { token: people.alice.token });
-    assert.deepEqual([kim.json['parent-user-ids'], kim.json['root-user-id'], kim.json['parent'].id], [[people.alice.id, people.sam.id], people.alice.id, people.sam.id]);
-    for (const path of [`user/${people.alice.id}`, `user/${people.alice.id}/limits`, `auth/api-token/${alices.token}`, `media/log/${alices.request}`]) {
+    assert.deepEqual(
+      [kim.json['parent-user-ids'], kim.json['root-user-id'], kim.json['parent'].id],
+      [[people.alice.id, people.sam.id], people.alice.id, people.sam.id],
+    );
+    for (const path of [
+      `user/${people.alice.id}`,
+      `user/${people.alice.id}/limits`,
+      `auth/api-token/${alices.token}`,
+      `media/log/${alices.request}`,
+    ]) {
       assert.equal((await m.call('GET', path, { token: people.admin.token })).status, 200, path);
     }
     const token = await m.call('GET', `auth/api-token/${alices.token}`, { token: people.root.token });
-    assert.deepEqual([token.json['token'], token.json['webhook-secret']], [null, null], 'the token itself is its owner\'s');
+    assert.deepEqual(
+      [token.json['token'], token.json['webhook-secret']],
+      [null, null],
+      "the token itself is its owner's",
+    );
   });
 
   it('an administrator by a token without the permissions of one is a user', async () => {
-    const made = await m.call('POST', 'auth/api-token', { token: people.admin.token, body: { permissions: [...USER_PERMISSIONS] } });
+    const made = await m.call('POST', 'auth/api-token', {
+      token: people.admin.token,
+      body: { permissions: [...USER_PERMISSIONS] },
+    });
     const token = made.json['token'] as string;
     assert.equal((await m.call('GET', `user/${people.alice.id}`, { token })).status, 404);
     const seen = (await m.call('GET', 'user?pagination[limit]=1000', { token })).json['users'] as { role: string }[];
-    assert.ok(seen.every(({ role }) => role === 'sub'), 'his own sub-users');
-    assert.equal((await m.call('PUT', `user/${people.alice.id}/status`, { token, body: { status: 'suspended' } })).status, 403);
+    assert.ok(
+      seen.every(({ role }) => role === 'sub'),
+      'his own sub-users',
+    );
+    assert.equal(
+      (await m.call('PUT', `user/${people.alice.id}/status`, { token, body: { status: 'suspended' } })).status,
+      403,
+    );
   });
 
-  it('limits: an administrator sets those of users below administrators, the root user everyone\'s', async () => {
+  it("limits: an administrator sets those of users below administrators, the root user everyone's", async () => {
     const other = await m.person('admin4', { role: 'admin' });
     const RULES: [by: keyof typeof people, of: { id: number }, status: number][] = [
-      ['admin', people.root, 403], ['admin', other, 403], ['admin', people.admin, 403], ['admin', people.bob, 200], ['admin', people.sam, 200],
-      ['root', people.root, 200], ['root', other, 200], ['root', people.bob, 200], ['root', people.kim, 200],
-      ['bob', people.bob, 403], ['bob', people.alice, 403], ['alice', people.sam, 403], ['sam', people.alice, 403],
+      ['admin', people.root, 403],
+      ['admin', other, 403],
+      ['admin', people.admin, 403],
+      ['admin', people.bob, 200],
+      ['admin', people.sam, 200],
+      ['root', people.root, 200],
+      ['root', other, 200],
+      ['root', people.bob, 200],
+      ['root', people.kim, 200],
+      ['bob', people.bob, 403],
+      ['bob', people.alice, 403],
+      ['alice', people.sam, 403],
+      ['sam', people.alice, 403],
     ];
     for (const [by, of, status] of RULES) {
       const before = await m.replicas[0].deps.store.userLimits(of.id);
@@ -187,41 +319,96 @@ describe('management: roles', function () {
     }
   });
 
-  it('limits: account-concurrency is the root user\'s, bounds every token below, and is shown as what is in force', async () => {
+  it("limits: account-concurrency is the root user's, bounds every token below, and is shown as what is in force", async () => {
     const { token } = people.root;
     const limits = (of: { id: number }) => `user/${of.id}/limits`;
-    const inForce = async (of: { id: number }) => (await m.call('GET', limits(of), { token })).json['in-force'] as Record<string, number | null>;
-    const ofToken = async (id: number) => (await m.call('GET', `auth/api-token/${id}`, { token })).json as { limits: Record<string, unknown>; 'limits-in-force': Record<string, unknown> };
+    const inForce = async (of: { id: number }) =>
+      (await m.call('GET', limits(of), { token })).json['in-force'] as Record<string, number | null>;
+    const ofToken = async (id: number) =>
+      (await m.call('GET', `auth/api-token/${id}`, { token })).json as {
+        limits: Record<string, unknown>;
+        'limits-in-force': Record<string, unknown>;
+      };
     const put = (of: { id: number }, body: object) => m.call('PUT', limits(of), { token, body });
-    assert.deepEqual([(await inForce(people.alice))['account-concurrency'], (await inForce(people.kim))['account-concurrency']], [40, 40]);
+    assert.deepEqual(
+      [(await inForce(people.alice))['account-concurrency'], (await inForce(people.kim))['account-concurrency']],
+      [40, 40],
+    );
     const set = await put(people.alice, { 'account-concurrency': 6, concurrency: 20 });
-    assert.deepEqual([set.status, set.json['account-concurrency'], set.json['concurrency'], set.json['in-force']], [200, 6, 20, {
-      'requests-per-minute': 100, concurrency: 6, 'queue-timeout': 60_000, 'file-size': 10_000_000_000, 'account-concurrency': 6,
-    }]);
-    assert.deepEqual([(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']], [6, 6]);
-    await m.call('PUT', `auth/api-token/${people.kim.tokenId}`, { token: people.kim.token, body: { limits: { concurrency: 9 } } });
+    assert.deepEqual(
+      [set.status, set.json['account-concurrency'], set.json['concurrency'], set.json['in-force']],
+      [
+        200,
+        6,
+        20,
+        {
+          'requests-per-minute': 100,
+          concurrency: 6,
+          'queue-timeout': 60_000,
+          'file-size': 10_000_000_000,
+          'account-concurrency': 6,
+        },
+      ],
+    );
+    assert.deepEqual(
+      [(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']],
+      [6, 6],
+    );
+    await m.call('PUT', `auth/api-token/${people.kim.tokenId}`, {
+      token: people.kim.token,
+      body: { limits: { concurrency: 9 } },
+    });
     const shown = await ofToken(people.kim.tokenId);
-    assert.deepEqual([shown.limits['concurrency'], shown['limits-in-force']['concurrency']], [9, 6], 'given, and in force');
-    const list = (await m.call('GET', 'auth/api-token', { token: people.kim.token })).json['api-tokens'] as { 'limits-in-force': Record<string, unknown> }[];
+    assert.deepEqual(
+      [shown.limits['concurrency'], shown['limits-in-force']['concurrency']],
+      [9, 6],
+      'given, and in force',
+    );
+    const list = (await m.call('GET', 'auth/api-token', { token: people.kim.token })).json['api-tokens'] as {
+      'limits-in-force': Record<string, unknown>;
+    }[];
     assert.equal(list[0]?.['limits-in-force']['concurrency'], 6);
     assert.equal((await put(people.alice, { 'account-concurrency': 0 })).json['account-concurrency'], 0);
-    assert.deepEqual([(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']], [20, null], 'no bound');
+    assert.deepEqual(
+      [(await inForce(people.kim)).concurrency, (await inForce(people.kim))['account-concurrency']],
+      [20, null],
+      'no bound',
+    );
     const back = await put(people.alice, { 'account-concurrency': null, concurrency: null });
-    assert.deepEqual([back.json['account-concurrency'], (back.json['in-force'] as Record<string, unknown>)['account-concurrency']], [null, 40], 'the default again');
+    assert.deepEqual(
+      [back.json['account-concurrency'], (back.json['in-force'] as Record<string, unknown>)['account-concurrency']],
+      [null, 40],
+      'the default again',
+    );
     const refused = await put(people.kim, { 'account-concurrency': 5 });
-    assert.deepEqual([refused.status, refused.json['error']], [400, `account-concurrency: is set on the root user of the account, user ${people.alice.id}`]);
-    for (const wrong of [-1, 1.5, 'many', 1_000_001]) assert.equal((await put(people.alice, { 'account-concurrency': wrong })).status, 400, String(wrong));
-    const onToken = await m.call('PUT', `auth/api-token/${people.kim.tokenId}`, { token: people.kim.token, body: { limits: { 'account-concurrency': 1 } } });
+    assert.deepEqual(
+      [refused.status, refused.json['error']],
+      [400, `account-concurrency: is set on the root user of the account, user ${people.alice.id}`],
+    );
+    for (const wrong of [-1, 1.5, 'many', 1_000_001])
+      assert.equal((await put(people.alice, { 'account-concurrency': wrong })).status, 400, String(wrong));
+    const onToken = await m.call('PUT', `auth/api-token/${people.kim.tokenId}`, {
+      token: people.kim.token,
+      body: { limits: { 'account-concurrency': 1 } },
+    });
     assert.equal(onToken.status, 400, 'a token has none');
   });
 
   it('only the root user changes administrators and roles; nobody what he himself may', async () => {
     const [admin, other] = [people.admin, await m.person('admin3', { role: 'admin' })];
-    const refused = async (token: string, method: string, path: string, body: object) => assert.equal((await m.call(method, path, { token, body })).status, 403, `${method} ${path} ${JSON.stringify(body)}`);
+    const refused = async (token: string, method: string, path: string, body: object) =>
+      assert.equal(
+        (await m.call(method, path, { token, body })).status,
+        403,
+        `${method} ${path} ${JSON.stringify(body)}`,
+      );
     for (const target of [people.root, other]) {
       await refused(admin.token, 'PUT', `user/${target.id}`, { 'first-name': 'x' });
       await refused(admin.token, 'PUT', `user/${target.id}/status`, { status: 'suspended' });
-      await refused(admin.token, 'PUT', `auth/${target.id}/password`, { 'old-password': 'correct horse', 'new-password': 'mine now' });
+      await refused(admin.token, 'PUT', `auth/${target.id}/password`, {
+        'old-password': 'correct horse',
+        'new-password': 'mine now',
+      });
       await refused(admin.token, 'DELETE', `user/${target.id}`, {});
       await refused(admin.token, 'DELETE', `auth/api-token/${target.tokenId}`, {});
     }
@@ -231,7 +418,10 @@ describe('management: roles', function () {
     await refused(people.root.token, 'PUT', `user/${people.root.id}/status`, { status: 'suspended' });
     await refused(people.root.token, 'DELETE', `user/${people.root.id}`, {});
     const promoted = await m.call('PUT', `user/${other.id}`, { token: people.root.token, body: { role: 'user' } });
-    assert.deepEqual([promoted.status, promoted.json['role'], 'admin' in (promoted.json['permissions'] as object)], [200, 'user', false]);
+    assert.deepEqual(
+      [promoted.status, promoted.json['role'], 'admin' in (promoted.json['permissions'] as object)],
+      [200, 'user', false],
+    );
     assert.equal((await m.call('GET', `user/${people.alice.id}`, { token: other.token })).status, 404);
   });
 });

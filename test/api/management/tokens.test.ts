@@ -13,31 +13,70 @@ describe('management: API tokens', function () {
     ann = await m.person('ann');
   });
   after(() => m.stop());
-  const make = async (body: object = {}, token = ann.token) => (await m.call('POST', 'auth/api-token', { token, body })).json;
-  const works = async (token: string, at = m.replicas[0]) => (await m.call('GET', 'user/current', { token, at })).status;
+  const make = async (body: object = {}, token = ann.token) =>
+    (await m.call('POST', 'auth/api-token', { token, body })).json;
+  const works = async (token: string, at = m.replicas[0]) =>
+    (await m.call('GET', 'user/current', { token, at })).status;
 
   it('made with a name, an end, permissions and limits; listed without itself; read by id and by itself', async () => {
-    const made = await m.call('POST', 'auth/api-token', { token: ann.token, body: { name: 'ci', ttl: 60_000, permissions: ['read:profile'], limits: { concurrency: 2, 'queue-timeout': 90_000, 'monthly-quota': { 'request-count': 10 } } } });
+    const made = await m.call('POST', 'auth/api-token', {
+      token: ann.token,
+      body: {
+        name: 'ci',
+        ttl: 60_000,
+        permissions: ['read:profile'],
+        limits: { concurrency: 2, 'queue-timeout': 90_000, 'monthly-quota': { 'request-count': 10 } },
+      },
+    });
     assert.equal(made.status, 201);
     const token = made.json;
     assert.match(token['token'], /^[A-Za-z0-9]{64}$/);
     assert.match(token['webhook-secret'], /^whsec_[A-Za-z0-9+/]{43}=$/);
-    assert.deepEqual(token['limits'], { 'requests-per-minute': null, concurrency: 2, 'queue-timeout': 60_000, 'file-size': null, 'monthly-quota': { 'request-count': 10, 'processing-time': null, 'data-processed': null } });
+    assert.deepEqual(token['limits'], {
+      'requests-per-minute': null,
+      concurrency: 2,
+      'queue-timeout': 60_000,
+      'file-size': null,
+      'monthly-quota': { 'request-count': 10, 'processing-time': null, 'data-processed': null },
+    });
     assert.ok(Math.abs(Date.parse(token['expires']) - Date.parse(token['created']) - 60_000) < 5_000);
-    for (const id of [token['id'], token['token']]) assert.deepEqual((await m.call('GET', `auth/api-token/${id}`, { token: ann.token })).json, token);
-    const list = await m.call('GET', 'auth/api-token?sort[field]=created&sort[order]=desc&pagination[limit]=1', { token: ann.token });
-    assert.deepEqual([list.json['api-tokens'].length, list.json['api-tokens'][0].id, list.json['pagination'], list.json['sort']], [1, token['id'], { count: 1, limit: 1, page: 1, total: 2 }, { field: 'created', order: 'desc' }]);
+    for (const id of [token['id'], token['token']])
+      assert.deepEqual((await m.call('GET', `auth/api-token/${id}`, { token: ann.token })).json, token);
+    const list = await m.call('GET', 'auth/api-token?sort[field]=created&sort[order]=desc&pagination[limit]=1', {
+      token: ann.token,
+    });
+    assert.deepEqual(
+      [list.json['api-tokens'].length, list.json['api-tokens'][0].id, list.json['pagination'], list.json['sort']],
+      [1, token['id'], { count: 1, limit: 1, page: 1, total: 2 }, { field: 'created', order: 'desc' }],
+    );
     assert.ok(!list.text.includes(token['token']) && !list.text.includes('whsec_'));
     const { webhookSecret } = (await m.replicas[1].deps.store.readToken({ id: token['id'] as number }))!;
-    assert.deepEqual((await m.replicas[1].deps.accounts.openWebhookSecret(webhookSecret!, token['id'] as number)).toString('base64'), token['webhook-secret'].slice(6));
-    assert.ok(!(await m.stored.sql<{ text: string }>('select t::text text from tokens t where id = $1', [token['id']]))[0]!.text.includes(token['token']), 'kept sealed');
+    assert.deepEqual(
+      (await m.replicas[1].deps.accounts.openWebhookSecret(webhookSecret!, token['id'] as number)).toString('base64'),
+      token['webhook-secret'].slice(6),
+    );
+    assert.ok(
+      !(
+        await m.stored.sql<{ text: string }>('select t::text text from tokens t where id = $1', [token['id']])
+      )[0]!.text.includes(token['token']),
+      'kept sealed',
+    );
   });
 
   it('what is left out of a change stays; a form does, too', async () => {
     const { id } = await make({ name: 'before', limits: { concurrency: 2 } });
-    const changed = await m.call('PUT', `auth/api-token/${id}`, { token: ann.token, form: 'permissions[]=read:media&permissions[]=write:media' });
-    assert.deepEqual([changed.json['name'], changed.json['permissions'], changed.json['limits'].concurrency], ['before', ['read:media', 'write:media'], 2]);
-    const again = await m.call('PUT', `auth/api-token/${id}`, { token: ann.token, body: { permissions: null, limits: { concurrency: null } } });
+    const changed = await m.call('PUT', `auth/api-token/${id}`, {
+      token: ann.token,
+      form: 'permissions[]=read:media&permissions[]=write:media',
+    });
+    assert.deepEqual(
+      [changed.json['name'], changed.json['permissions'], changed.json['limits'].concurrency],
+      ['before', ['read:media', 'write:media'], 2],
+    );
+    const again = await m.call('PUT', `auth/api-token/${id}`, {
+      token: ann.token,
+      body: { permissions: null, limits: { concurrency: null } },
+    });
     assert.deepEqual([again.json['permissions'], again.json['limits'].concurrency], [null, null]);
   });
 
@@ -45,7 +84,11 @@ describe('management: API tokens', function () {
     const ways: [string, (id: number) => Promise<unknown>, number][] = [
       ['revoked', (id) => m.call('DELETE', `auth/api-token/${id}`, { token: ann.token }), 401],
       ['rotated', (id) => m.call('PUT', `auth/api-token/${id}`, { token: ann.token, body: { rotate: true } }), 401],
-      ['left without its permission', (id) => m.call('PUT', `auth/api-token/${id}`, { token: ann.token, body: { permissions: ['read:media'] } }), 403],
+      [
+        'left without its permission',
+        (id) => m.call('PUT', `auth/api-token/${id}`, { token: ann.token, body: { permissions: ['read:media'] } }),
+        403,
+      ],
       ['given an end', (id) => m.call('PUT', `auth/api-token/${id}`, { token: ann.token, body: { ttl: 1_000 } }), 401],
     ];
     for (const [what, end, status] of ways) {
@@ -53,10 +96,18 @@ describe('management: API tokens', function () {
       for (const at of m.replicas) assert.equal(await works(token, at), 200);
       await end(id as number);
       const ended = performance.now();
-      for (const at of m.replicas) await until(`${what} on ${at.url}`, async () => (await works(token, at)) === status, what === 'given an end' ? 2_500 : 1_000);
+      for (const at of m.replicas)
+        await until(
+          `${what} on ${at.url}`,
+          async () => (await works(token, at)) === status,
+          what === 'given an end' ? 2_500 : 1_000,
+        );
       assert.ok(performance.now() - ended < 10_000);
     }
-    const { json } = await m.call('PUT', `auth/api-token/${(await make())['id']}`, { token: ann.token, body: { rotate: true, 'rotate-webhook-secret': true } });
+    const { json } = await m.call('PUT', `auth/api-token/${(await make())['id']}`, {
+      token: ann.token,
+      body: { rotate: true, 'rotate-webhook-secret': true },
+    });
     for (const at of m.replicas) assert.equal(await works(json['token'], at), 200, 'the new one works at once');
     const dan = await m.person('dan');
     for (const at of m.replicas) assert.equal(await works(dan.token, at), 200);
@@ -70,16 +121,30 @@ describe('management: API tokens', function () {
     const { token: narrow, id } = await make({ permissions: ['read:profile', 'write:user'] });
     const seen = await m.call('GET', `auth/api-token/${ann.tokenId}`, { token: narrow });
     assert.deepEqual([seen.status, seen.json['token'], seen.json['webhook-secret']], [200, null, null]);
-    assert.equal((await m.call('PUT', `auth/api-token/${ann.tokenId}`, { token: narrow, body: { rotate: true } })).status, 403);
-    for (const body of [{ permissions: null }, { permissions: ['write:media'] }]) assert.equal((await m.call('PUT', `auth/api-token/${id}`, { token: narrow, body })).status, 403);
-    assert.equal((await m.call('POST', 'auth/api-token', { token: narrow, body: { permissions: ['write:media'] } })).status, 403);
+    assert.equal(
+      (await m.call('PUT', `auth/api-token/${ann.tokenId}`, { token: narrow, body: { rotate: true } })).status,
+      403,
+    );
+    for (const body of [{ permissions: null }, { permissions: ['write:media'] }])
+      assert.equal((await m.call('PUT', `auth/api-token/${id}`, { token: narrow, body })).status, 403);
+    assert.equal(
+      (await m.call('POST', 'auth/api-token', { token: narrow, body: { permissions: ['write:media'] } })).status,
+      403,
+    );
     const { token: short } = await make({ ttl: 60_000 });
-    assert.equal((await m.call('POST', 'auth/api-token', { token: short, body: {} })).status, 400, 'nor one that lasts longer');
+    assert.equal(
+      (await m.call('POST', 'auth/api-token', { token: short, body: {} })).status,
+      400,
+      'nor one that lasts longer',
+    );
   });
 
   it('as many as a user may have, and no more; the one of kubectl stays', async () => {
     const eve = await m.person('eve');
-    await m.stored.sql(`insert into tokens (user_id, name, sha256) select $1, 'x', decode(md5(n::text) || md5(n::text), 'hex') from generate_series(1, 99) n`, [eve.id]);
+    await m.stored.sql(
+      `insert into tokens (user_id, name, sha256) select $1, 'x', decode(md5(n::text) || md5(n::text), 'hex') from generate_series(1, 99) n`,
+      [eve.id],
+    );
     const over = await m.call('POST', 'auth/api-token', { token: eve.token, body: {} });
     assert.deepEqual([over.status, over.json['code']], [409, 40900]);
     const [byKubectl] = await m.stored.sql<{ id: string }>('select id from tokens where is_default');
@@ -88,20 +153,51 @@ describe('management: API tokens', function () {
 
   it('limits: of a user by an administrator, in part, taken away by null, narrowed by his token', async () => {
     const set = (body: object) => m.call('PUT', `user/${ann.id}/limits`, { token: m.root.token, body });
-    const defaults = { 'requests-per-minute': 100, concurrency: 10, 'queue-timeout': 60_000, 'file-size': 10_000_000_000, 'account-concurrency': 40 };
+    const defaults = {
+      'requests-per-minute': 100,
+      concurrency: 10,
+      'queue-timeout': 60_000,
+      'file-size': 10_000_000_000,
+      'account-concurrency': 40,
+    };
     assert.deepEqual((await set({ concurrency: 4, 'monthly-quota': { 'request-count': 3 } })).json, {
-      'requests-per-minute': null, concurrency: 4, 'queue-timeout': null, 'file-size': null, 'monthly-quota': { 'request-count': 3, 'processing-time': null, 'data-processed': null },
-      'account-concurrency': null, 'in-force': { ...defaults, concurrency: 4, 'account-concurrency': 16 },
+      'requests-per-minute': null,
+      concurrency: 4,
+      'queue-timeout': null,
+      'file-size': null,
+      'monthly-quota': { 'request-count': 3, 'processing-time': null, 'data-processed': null },
+      'account-concurrency': null,
+      'in-force': { ...defaults, concurrency: 4, 'account-concurrency': 16 },
     });
     assert.equal((await set({ 'requests-per-minute': 7 })).json['concurrency'], 4);
-    assert.deepEqual((await m.call('GET', `user/${ann.id}/limits`, { token: m.root.token })).json['requests-per-minute'], 7);
+    assert.deepEqual(
+      (await m.call('GET', `user/${ann.id}/limits`, { token: m.root.token })).json['requests-per-minute'],
+      7,
+    );
     const [wide, narrow] = [await make({ limits: { concurrency: 99 } }), await make({ limits: { concurrency: 2 } })];
     const found = await m.replicas[0].deps.store.tokenLimits([wide['id'], narrow['id']] as number[]);
-    assert.deepEqual([...found.values()].map(({ limits }) => [limits.concurrency, limits.requestsPerMinute]).sort(), [[2, 7], [4, 7]]);
+    assert.deepEqual([...found.values()].map(({ limits }) => [limits.concurrency, limits.requestsPerMinute]).sort(), [
+      [2, 7],
+      [4, 7],
+    ]);
     assert.deepEqual((await set({ concurrency: null, 'requests-per-minute': null, 'monthly-quota': null })).json, {
-      'requests-per-minute': null, concurrency: null, 'queue-timeout': null, 'file-size': null, 'monthly-quota': null, 'account-concurrency': null, 'in-force': defaults,
+      'requests-per-minute': null,
+      concurrency: null,
+      'queue-timeout': null,
+      'file-size': null,
+      'monthly-quota': null,
+      'account-concurrency': null,
+      'in-force': defaults,
     });
-    for (const body of [{ concurrency: 0 }, { concurrency: -1 }, { concurrency: 1.5 }, { concurrency: '3' }, { concurrenzy: 3 }, { 'monthly-quota': { requests: 3 } }, { 'file-size': 1e300 }]) {
+    for (const body of [
+      { concurrency: 0 },
+      { concurrency: -1 },
+      { concurrency: 1.5 },
+      { concurrency: '3' },
+      { concurrenzy: 3 },
+      { 'monthly-quota': { requests: 3 } },
+      { 'file-size': 1e300 },
+    ]) {
       const answer = await set(body);
       assert.deepEqual([answer.status, answer.json['code']], [400, 40000], JSON.stringify(body));
       assert.ok(answer.json['context'].field.startsWith(Object.keys(body)[0]), answer.text);
@@ -109,28 +205,52 @@ describe('management: API tokens', function () {
   });
 
   it('where the operator forbids it, a token is seen once', async () => {
-    const replica = await startReplica(m.stored, box({ boxKeys: m.settings.boxKeys, tokensViewable: false, attempts: NO_LIMITS }));
+    const replica = await startReplica(
+      m.stored,
+      box({ boxKeys: m.settings.boxKeys, tokensViewable: false, attempts: NO_LIMITS }),
+    );
     try {
       const made = await m.call('POST', 'auth/api-token', { at: replica, token: ann.token, body: {} });
       assert.match(made.json['token'], /^[A-Za-z0-9]{64}$/);
-      assert.equal((await m.call('GET', `auth/api-token/${made.json['id']}`, { at: replica, token: ann.token })).json['token'], null);
-      assert.equal((await m.call('GET', `auth/api-token/${made.json['id']}`, { token: ann.token })).json['token'], null, 'no copy was kept');
-      assert.equal((await m.call('POST', 'auth/sign-in', { at: replica, body: { email: ann.email, password: PASSWORD } })).json['api-token'], null);
+      assert.equal(
+        (await m.call('GET', `auth/api-token/${made.json['id']}`, { at: replica, token: ann.token })).json['token'],
+        null,
+      );
+      assert.equal(
+        (await m.call('GET', `auth/api-token/${made.json['id']}`, { token: ann.token })).json['token'],
+        null,
+        'no copy was kept',
+      );
+      assert.equal(
+        (await m.call('POST', 'auth/sign-in', { at: replica, body: { email: ann.email, password: PASSWORD } })).json[
+          'api-token'
+        ],
+        null,
+      );
     } finally {
       await replica.stop();
     }
   });
 
-  it('tokens of before, the first administrator\'s too, are given a webhook secret', async () => {
-    await until('a secret for each', async () => (await m.stored.sql('select 1 from tokens where webhook_secret is null and user_id = $1', [m.root.id])).length === 0);
+  it("tokens of before, the first administrator's too, are given a webhook secret", async () => {
+    await until(
+      'a secret for each',
+      async () =>
+        (await m.stored.sql('select 1 from tokens where webhook_secret is null and user_id = $1', [m.root.id]))
+          .length === 0,
+    );
   });
 
   it('more than 600 calls a minute of a user must wait, over all his tokens and replicas', async () => {
     const fay = await m.person('fay');
-    await m.stored.sql(`insert into rate_limits (scope, id, tat) values ('user', $1, clock_timestamp() + interval '59.95 seconds')`, [fay.id]);
+    await m.stored.sql(
+      `insert into rate_limits (scope, id, tat) values ('user', $1, clock_timestamp() + interval '59.95 seconds')`,
+      [fay.id],
+    );
     const other = (await make({}, fay.token))['token'] as string | undefined;
     const statuses: number[] = [];
-    for (let call = 0; call < 6; call++) statuses.push((await m.call('GET', 'user/current', { token: fay.token, at: m.replicas[call % 2]! })).status);
+    for (let call = 0; call < 6; call++)
+      statuses.push((await m.call('GET', 'user/current', { token: fay.token, at: m.replicas[call % 2]! })).status);
     assert.ok(statuses.includes(429), `${statuses.join()} ${other}`);
     const over = await until('one over', async () => {
       const answer = await m.call('GET', 'user/current', { token: fay.token });
@@ -151,42 +271,95 @@ describe('management: hostile input', function () {
   });
   after(() => m.stop());
 
-  const SQL = ["' or 1=1 --", '1; drop table users', "x'); delete from users; --", '1 union select password_hash from users', '\\', '-1', '９', '$1', '../..', '%00', 'a'.repeat(5_000)];
+  const SQL = [
+    "' or 1=1 --",
+    '1; drop table users',
+    "x'); delete from users; --",
+    '1 union select password_hash from users',
+    '\\',
+    '-1',
+    '９',
+    '$1',
+    '../..',
+    '%00',
+    'a'.repeat(5_000),
+  ];
   it('SQL in every place where something is named changes and shows nothing', async () => {
     const before = await m.stored.sql('select count(*) from users');
     for (const text of SQL) {
       const encoded = encodeURIComponent(text);
-      for (const path of ['user/ID', 'user/ID/limits', 'auth/api-token/ID', 'auth/session/ID', 'media/log/ID'].map((one) => one.replace('ID', encoded))) {
+      for (const path of ['user/ID', 'user/ID/limits', 'auth/api-token/ID', 'auth/session/ID', 'media/log/ID'].map(
+        (one) => one.replace('ID', encoded),
+      )) {
         for (const method of ['GET', 'DELETE', 'PUT']) {
           const answer = await m.call(method, path, { token: m.root.token, ...(method === 'PUT' ? { body: {} } : {}) });
           assert.ok([400, 404, 405].includes(answer.status), `${method} ${path}: ${answer.status} ${answer.text}`);
         }
       }
-      for (const query of [`user?sort[field]=${encoded}`, `user?status=${encoded}`, `user?pagination[page]=${encoded}`, `user?${encoded}=1`, `auth/api-token?sort[order]=${encoded}`, `auth/session?include-expired=${encoded}`, `auth/api-token?user-id=${encoded}`]) {
+      for (const query of [
+        `user?sort[field]=${encoded}`,
+        `user?status=${encoded}`,
+        `user?pagination[page]=${encoded}`,
+        `user?${encoded}=1`,
+        `auth/api-token?sort[order]=${encoded}`,
+        `auth/session?include-expired=${encoded}`,
+        `auth/api-token?user-id=${encoded}`,
+      ]) {
         const answer = await m.call('GET', query, { token: m.root.token });
-        assert.ok(answer.status === 400 || (answer.status === 404 && query.includes('user-id')), `${query}: ${answer.status} ${answer.text}`);
+        assert.ok(
+          answer.status === 400 || (answer.status === 404 && query.includes('user-id')),
+          `${query}: ${answer.status} ${answer.text}`,
+        );
       }
       if (text.length < 20) {
         const signIn = await m.call('POST', 'auth/sign-in', { body: { email: text, password: text } });
         assert.equal(signIn.status, 401, signIn.text);
       }
-      const named = await m.call('PUT', 'user/current', { token: ann.token, body: { 'first-name': text.slice(0, 100) } });
+      const named = await m.call('PUT', 'user/current', {
+        token: ann.token,
+        body: { 'first-name': text.slice(0, 100) },
+      });
       assert.deepEqual([named.status, named.json['first-name']], [200, text.slice(0, 100)], 'a name is a text');
     }
     assert.deepEqual(await m.stored.sql('select count(*) from users'), before);
   });
 
   it('headers that are set from input hold no second header', async () => {
-    const answer = await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD, 'ret-url': '/x\r\nSet-Cookie: a=b' } });
+    const answer = await m.call('POST', 'auth/sign-in', {
+      body: { email: ann.email, password: PASSWORD, 'ret-url': '/x\r\nSet-Cookie: a=b' },
+    });
     assert.equal(answer.status, 400);
     for (const url of ['https://evil.test/', '//evil.test', '/\\evil.test', 'javascript:alert(1)', '\\\\evil.test']) {
-      assert.equal((await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD, 'ret-url': url } })).json['ret-url'], null, url);
+      assert.equal(
+        (await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD, 'ret-url': url } })).json[
+          'ret-url'
+        ],
+        null,
+        url,
+      );
     }
   });
 
   it('bodies that are none, too long, of another type, or with prototypes', async () => {
-    const post = (body: string | undefined, type?: string) => m.call('POST', 'auth/sign-in', { headers: type === undefined ? {} : { 'Content-Type': type }, ...(body === undefined ? {} : { form: body }) });
-    for (const [body, type] of [[undefined, undefined], ['{', 'application/json'], ['[]', 'application/json'], ['"x"', 'application/json'], ['x', 'text/plain'], ['x'.repeat(1_100_000), 'application/json'], ['{"__proto__":{"role":"root"}}', 'application/json'], ['{"constructor":1}', 'application/json'], ['a[b][c]=1', undefined], ['%', undefined], ['__proto__[x]=1', undefined], [`{"email":{"$ne":1},"password":{"$ne":1}}`, 'application/json']] as const) {
+    const post = (body: string | undefined, type?: string) =>
+      m.call('POST', 'auth/sign-in', {
+        headers: type === undefined ? {} : { 'Content-Type': type },
+        ...(body === undefined ? {} : { form: body }),
+      });
+    for (const [body, type] of [
+      [undefined, undefined],
+      ['{', 'application/json'],
+      ['[]', 'application/json'],
+      ['"x"', 'application/json'],
+      ['x', 'text/plain'],
+      ['x'.repeat(1_100_000), 'application/json'],
+      ['{"__proto__":{"role":"root"}}', 'application/json'],
+      ['{"constructor":1}', 'application/json'],
+      ['a[b][c]=1', undefined],
+      ['%', undefined],
+      ['__proto__[x]=1', undefined],
+      [`{"email":{"$ne":1},"password":{"$ne":1}}`, 'application/json'],
+    ] as const) {
       const answer = await post(body, type);
       assert.deepEqual([answer.status, answer.json['code']], [400, 40000], `${body?.slice(0, 50)}: ${answer.text}`);
     }
@@ -195,8 +368,15 @@ describe('management: hostile input', function () {
   it('other methods are 405 with Allow, other paths 404, each in the form of this side', async () => {
     const patch = await m.call('PATCH', 'user/current', { token: ann.token });
     assert.deepEqual([patch.status, patch.json['code'], patch.headers.get('allow')], [405, 40500, 'GET, PUT, POST']);
-    for (const method of ['HEAD', 'OPTIONS']) assert.equal((await fetch(`${m.replicas[0].url}/frontend/api/v1/user/current`, { method })).status, 405);
-    for (const path of ['nothing', 'auth/oauth-sign-in', 'billing', 'auth', '']) assert.deepEqual((await m.call('GET', path, { token: ann.token })).json, { code: 40400, context: {}, error: 'there is nothing here', status: 'Not Found' });
+    for (const method of ['HEAD', 'OPTIONS'])
+      assert.equal((await fetch(`${m.replicas[0].url}/frontend/api/v1/user/current`, { method })).status, 405);
+    for (const path of ['nothing', 'auth/oauth-sign-in', 'billing', 'auth', ''])
+      assert.deepEqual((await m.call('GET', path, { token: ann.token })).json, {
+        code: 40400,
+        context: {},
+        error: 'there is nothing here',
+        status: 'Not Found',
+      });
   });
 
   it('secrets stand in no line of any log: in paths, queries, headers, cookies, bodies, with good calls and bad', async () => {
@@ -205,7 +385,11 @@ describe('management: hostile input', function () {
     const unknown = 'Z'.repeat(64);
     const secrets = [ann.token, jwt, unknown, PASSWORD, 'another secret', json['api-token']];
     for (const token of [ann.token, unknown]) {
-      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) await m.call(method, `auth/api-token/${token === ann.token && method === 'DELETE' ? unknown : token}`, { token: ann.token, ...(method === 'PUT' ? { body: {} } : {}) });
+      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH'])
+        await m.call(method, `auth/api-token/${token === ann.token && method === 'DELETE' ? unknown : token}`, {
+          token: ann.token,
+          ...(method === 'PUT' ? { body: {} } : {}),
+        });
       for (const path of ['user/current', 'nothing', 'user/%', '/v1/probe/file', `/v1/probe/${randomUUID()}`]) {
         await m.call('GET', `${path}?token=${token}`);
         await m.call('GET', `${path}?jwt=${jwt}&token=${token}&%=1`);
@@ -216,12 +400,18 @@ describe('management: hostile input', function () {
     }
     await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: 'another secret', jwt } });
     await m.call('POST', 'auth/verify', { body: { 'verify-token': jwt } });
-    await m.call('PUT', 'auth/current/password', { jwt, body: { 'old-password': 'another secret', 'new-password': PASSWORD } });
+    await m.call('PUT', 'auth/current/password', {
+      jwt,
+      body: { 'old-password': 'another secret', 'new-password': PASSWORD },
+    });
     // What goes wrong inside, too.
     await m.stored.sql('alter table sessions rename to sessions_away');
     try {
       const broken = await m.call('GET', 'user/current', { jwt });
-      assert.deepEqual([broken.status, broken.json['code'], broken.json['error'], broken.json['context']['request-id']], [500, 50000, 'something went wrong on our side', broken.headers.get('x-request-id')]);
+      assert.deepEqual(
+        [broken.status, broken.json['code'], broken.json['error'], broken.json['context']['request-id']],
+        [500, 50000, 'something went wrong on our side', broken.headers.get('x-request-id')],
+      );
       await m.call('POST', 'auth/sign-in', { body: { email: ann.email, password: PASSWORD } });
     } finally {
       await m.stored.sql('alter table sessions_away rename to sessions');

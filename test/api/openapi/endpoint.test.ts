@@ -17,15 +17,19 @@ describe('the endpoint of the OpenAPI description', () => {
     app.use(errorHandler(log));
     for (const step of openapi(OPERATIONS)) app.use(step);
     server = createServer(app.callback());
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/openapi.json`;
   });
-  after(() => { server.close(); });
+  after(() => {
+    server.close();
+  });
 
   it('gives it without authentication, and nothing but its tag where the caller has it', async () => {
     const response = await fetch(url);
     assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'application/json; charset=utf-8']);
-    assert.equal((await response.json() as { openapi: string }).openapi, '3.1.1');
+    assert.equal(((await response.json()) as { openapi: string }).openapi, '3.1.1');
     const again = await fetch(url, { headers: { 'If-None-Match': response.headers.get('etag')! } });
     assert.deepEqual([again.status, await again.text()], [304, '']);
     assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);

@@ -1,4 +1,7 @@
-/** Every example request of the description, sent to the API in every form that its operation takes: none is refused, each answer is a described one. */
+/**
+ * Every example request of the description, sent to the API in every form that its operation takes: none is refused,
+ * each answer is a described one.
+ */
 import assert from 'node:assert/strict';
 import { openapiDocument } from '../../../src/api/openapi/document.ts';
 import { OPERATIONS } from '../../../src/api/openapi/operations.ts';
@@ -15,18 +18,29 @@ interface Described {
 }
 
 /** The examples' own versions are not those of the fixture. */
-const VERSIONS = [['ffprobe', '4.3'], ['mediainfo', '23.11']] as const;
+const VERSIONS = [
+  ['ffprobe', '4.3'],
+  ['mediainfo', '23.11'],
+] as const;
 
 function pairsOf(value: Record<string, unknown>): [string, string][] {
   return Object.entries(value).flatMap(([name, member]): [string, string][] =>
-    (typeof member === 'object' && member !== null ? Object.entries(member).map(([inner, text]): [string, string] => [`${name}[${inner}]`, String(text)]) : [[name, String(member)]]));
+    typeof member === 'object' && member !== null
+      ? Object.entries(member).map(([inner, text]): [string, string] => [`${name}[${inner}]`, String(text)])
+      : [[name, String(member)]],
+  );
 }
 
-function bodyOf(type: string, value: Record<string, unknown>): { body: string | FormData; headers: Record<string, string> } {
+function bodyOf(
+  type: string,
+  value: Record<string, unknown>,
+): { body: string | FormData; headers: Record<string, string> } {
   if (type === 'application/json') return { body: JSON.stringify(value), headers: { 'Content-Type': type } };
-  if (type === 'application/x-www-form-urlencoded') return { body: new URLSearchParams(pairsOf(value)).toString(), headers: { 'Content-Type': type } };
+  if (type === 'application/x-www-form-urlencoded')
+    return { body: new URLSearchParams(pairsOf(value)).toString(), headers: { 'Content-Type': type } };
   const form = new FormData();
-  for (const [name, member] of Object.entries(value)) form.set(name, typeof member === 'object' ? JSON.stringify(member) : String(member));
+  for (const [name, member] of Object.entries(value))
+    form.set(name, typeof member === 'object' ? JSON.stringify(member) : String(member));
   return { body: form, headers: {} };
 }
 
@@ -37,18 +51,31 @@ describe('the examples of the description', function () {
   before(async () => {
     rig = await startFuzzRig();
     for (const [name, version] of VERSIONS) {
-      const object = { ...aTool(name, version, { options: [['show_frames', 'select_streams', 'of', 'Output=XML', 'Output=JSON']] }), metadata: { name: `${name}-${version}`, namespace: rig.api.namespace } };
+      const object = {
+        ...aTool(name, version, { options: [['show_frames', 'select_streams', 'of', 'Output=XML', 'Output=JSON']] }),
+        metadata: { name: `${name}-${version}`, namespace: rig.api.namespace },
+      };
       await rig.api.kube.create(PROBE_TOOLS, object);
-      await rig.api.kube.mergePatchStatus(PROBE_TOOLS, object.metadata.name, object.status!, { namespace: rig.api.namespace });
+      await rig.api.kube.mergePatchStatus(PROBE_TOOLS, object.metadata.name, object.status!, {
+        namespace: rig.api.namespace,
+      });
     }
-    await until('the versions are known', () => VERSIONS.every(([name, version]) => rig.api.wired.deps.catalog().versions(name).includes(version)));
+    await until('the versions are known', () =>
+      VERSIONS.every(([name, version]) => rig.api.wired.deps.catalog().versions(name).includes(version)),
+    );
   });
   after(() => rig.stop());
 
   async function check(operation: Described, path: string, init: RequestInit): Promise<void> {
-    const response = await fetch(`${rig.api.url}${path}`, { ...init, headers: { Authorization: `Bearer ${rig.api.token}`, ...(init.headers as Record<string, string>) } });
+    const response = await fetch(`${rig.api.url}${path}`, {
+      ...init,
+      headers: { Authorization: `Bearer ${rig.api.token}`, ...(init.headers as Record<string, string>) },
+    });
     const text = await response.text();
-    assert.ok(response.status !== 400 && response.status < 500 && response.status in operation.responses, `${response.status} ${text.slice(0, 300)}`);
+    assert.ok(
+      response.status !== 400 && response.status < 500 && response.status in operation.responses,
+      `${response.status} ${text.slice(0, 300)}`,
+    );
   }
 
   let count = 0;
@@ -58,14 +85,19 @@ describe('the examples of the description', function () {
       for (const name of names) {
         count++;
         it(`${method} ${path}: ${name}`, () => {
-          const value = Object.fromEntries(operation.parameters!.flatMap((parameter) => (parameter.examples?.[name] ? [[parameter.name, parameter.examples[name].value]] : [])));
+          const value = Object.fromEntries(
+            operation.parameters!.flatMap((parameter) =>
+              parameter.examples?.[name] ? [[parameter.name, parameter.examples[name].value]] : [],
+            ),
+          );
           return check(operation, `${path}?${new URLSearchParams(pairsOf(value)).toString()}`, {});
         });
       }
       for (const [type, { examples = {} }] of Object.entries(operation.requestBody?.content ?? {})) {
         for (const [name, { value }] of Object.entries(examples)) {
           count++;
-          it(`${method} ${path} as ${type}: ${name}`, () => check(operation, path, { method: 'POST', ...bodyOf(type, value) }));
+          it(`${method} ${path} as ${type}: ${name}`, () =>
+            check(operation, path, { method: 'POST', ...bodyOf(type, value) }));
         }
       }
     }

@@ -12,7 +12,13 @@ import { accountSettings, startApi, tool, type ApiFixture } from '../fixture.ts'
 const result = { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 1 };
 const asked = [{ name: 'ffprobe' as const }];
 
-interface Call { query?: string; method?: string; body?: string; headers?: Record<string, string>; signal?: AbortSignal }
+interface Call {
+  query?: string;
+  method?: string;
+  body?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
 
 describe('two replicas of the API', function () {
   this.timeout(60_000);
@@ -25,9 +31,21 @@ describe('two replicas of the API', function () {
     api = await startApi({ maxQueued: 5 });
     store = await openStore({ url: api.stored.server.url });
     const { settings, log, sealKeys } = api.wired.deps;
-    wired = wire({ store, bus: api.bus, kube: api.kube, sealKeys, log, accounts: accountSettings(), settings: { ...settings, replica: 'api-second' } });
+    wired = wire({
+      store,
+      bus: api.bus,
+      kube: api.kube,
+      sealKeys,
+      log,
+      accounts: accountSettings(),
+      settings: { ...settings, replica: 'api-second' },
+    });
     await wired.toolsRead;
-    server = await listen(makeApp(wired.deps, wired.checks).callback(), { host: '127.0.0.1', port: 0 }, () => store.newRequest().id);
+    server = await listen(
+      makeApp(wired.deps, wired.checks).callback(),
+      { host: '127.0.0.1', port: 0 },
+      () => store.newRequest().id,
+    );
     urls = [api.url, `http://127.0.0.1:${server.port}`];
   });
   after(async () => {
@@ -38,12 +56,21 @@ describe('two replicas of the API', function () {
   });
 
   const file = (replica: number, token: string, init: Call = {}) =>
-    fetch(`${urls[replica % 2]}/v1/probe/file${init.query ?? ''}`, { ...init, headers: { Authorization: `Bearer ${token}`, ...init.headers } });
+    fetch(`${urls[replica % 2]}/v1/probe/file${init.query ?? ''}`, {
+      ...init,
+      headers: { Authorization: `Bearer ${token}`, ...init.headers },
+    });
 
   it('count one rate: refused calls of every kind take from it, and each answer says what is left', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 6 });
     const left: string[] = [];
-    const calls: Call[] = [{ query: '?url=file:///x' }, { query: '?nonsense=1' }, { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } }, { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }, { query: '?url=https://a.test/&webhook_url=https://b.test/' }];
+    const calls: Call[] = [
+      { query: '?url=file:///x' },
+      { query: '?nonsense=1' },
+      { method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } },
+      { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } },
+      { query: '?url=https://a.test/&webhook_url=https://b.test/' },
+    ];
     for (const [index, call] of calls.entries()) {
       const response = await file(index, token, call);
       assert.equal(response.status, 400, JSON.stringify(call));
@@ -51,10 +78,15 @@ describe('two replicas of the API', function () {
       left.push(/^"default";r=(\d+);t=\d+$/.exec(response.headers.get('ratelimit') ?? '')?.[1] ?? '');
     }
     assert.deepEqual(left, ['5', '4', '3', '2', '1']);
-    await api.stored.sql(`update tokens set permissions = '{read:media}' where name = $1`, [`test ${token.slice(0, 8)}`]);
+    await api.stored.sql(`update tokens set permissions = '{read:media}' where name = $1`, [
+      `test ${token.slice(0, 8)}`,
+    ]);
     // A call that came before would be a request like any other, and wait for its answer.
     const sha256 = createHash('sha256').update(token).digest();
-    await until('the change is heard of', async () => (await wired.deps.tokens.get(sha256, '127.0.0.1'))?.permissions?.length === 1);
+    await until(
+      'the change is heard of',
+      async () => (await wired.deps.tokens.get(sha256, '127.0.0.1'))?.permissions?.length === 1,
+    );
     const forbidden = await file(1, token, { query: '?url=https://a.test/' });
     assert.equal(forbidden.status, 403);
     assert.match(forbidden.headers.get('ratelimit') ?? '', /^"default";r=0;/);
@@ -68,7 +100,11 @@ describe('two replicas of the API', function () {
 
   it('do not count who is not known, nor another method', async () => {
     const { token } = await api.newToken({ requestsPerMinute: 2 });
-    for (const response of [await file(0, 'x'), await fetch(`${urls[1]}/v1/probe/file`), await file(0, token, { method: 'DELETE' })]) {
+    for (const response of [
+      await file(0, 'x'),
+      await fetch(`${urls[1]}/v1/probe/file`),
+      await file(0, token, { method: 'DELETE' }),
+    ]) {
       assert.ok([401, 405].includes(response.status));
       assert.equal(response.headers.has('ratelimit'), false);
     }
@@ -76,7 +112,12 @@ describe('two replicas of the API', function () {
   });
 
   it('make one request of one Idempotency-Key: what the second is asked waits for the job of the first', async () => {
-    const post = (replica: number) => file(replica, api.token, { method: 'POST', body: JSON.stringify({ url: 'https://pair.test/a.mp4', only: 'ffprobe' }), headers: { 'content-type': 'application/json', 'Idempotency-Key': 'pair' } });
+    const post = (replica: number) =>
+      file(replica, api.token, {
+        method: 'POST',
+        body: JSON.stringify({ url: 'https://pair.test/a.mp4', only: 'ffprobe' }),
+        headers: { 'content-type': 'application/json', 'Idempotency-Key': 'pair' },
+      });
     const first = post(0);
     const job = await api.job('pair.test');
     const second = post(1);
@@ -89,7 +130,11 @@ describe('two replicas of the API', function () {
 
   it('run a repeat anew where the first caller hung up, whichever replica he was at', async () => {
     const caller = new AbortController();
-    const body = { method: 'POST', body: JSON.stringify({ url: 'https://cut.test/a.mp4', only: 'ffprobe' }), headers: { 'content-type': 'application/json', 'Idempotency-Key': 'cut' } };
+    const body = {
+      method: 'POST',
+      body: JSON.stringify({ url: 'https://cut.test/a.mp4', only: 'ffprobe' }),
+      headers: { 'content-type': 'application/json', 'Idempotency-Key': 'cut' },
+    };
     const first = file(0, api.token, { ...body, signal: caller.signal });
     const job = await api.job('cut.test');
     const second = file(1, api.token, body);
@@ -97,9 +142,12 @@ describe('two replicas of the API', function () {
     caller.abort();
     await assert.rejects(first, { name: 'AbortError' });
     // As the leader does where a job is deleted.
-    await api.end(job.metadata.name, { close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' }, tell: false });
+    await api.end(job.metadata.name, {
+      close: { status: 499, reason: 'Cancelled', error: 'the request was cancelled' },
+      tell: false,
+    });
     const again = await api.job('cut.test');
-    await api.stored.store.closeRequest({ ...await closeOf(again.metadata.name), body: packed() });
+    await api.stored.store.closeRequest({ ...(await closeOf(again.metadata.name)), body: packed() });
     const answer = await second;
     assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [200, again.metadata.name]);
   });
@@ -110,8 +158,20 @@ describe('two replicas of the API', function () {
     const open = Array.from({ length: 7 }, () => store.newRequest());
     for (const one of open) {
       await store.openRequest({
-        ...one, tokenId: id, userId: api.userId, kind: 'file', display: 'https://full.test/a', scheme: 'https', request: {}, tools: [], queueTimeoutMs: 60_000, timeoutMs: 1, waiter: null, webhookUrl: null,
-        idempotency: null, requestsPerMinute: 0,
+        ...one,
+        tokenId: id,
+        userId: api.userId,
+        kind: 'file',
+        display: 'https://full.test/a',
+        scheme: 'https',
+        request: {},
+        tools: [],
+        queueTimeoutMs: 60_000,
+        timeoutMs: 1,
+        waiter: null,
+        webhookUrl: null,
+        idempotency: null,
+        requestsPerMinute: 0,
       });
     }
     assert.equal(await store.waitingRequests(), 5, 'seven are open, two may run');
@@ -119,19 +179,43 @@ describe('two replicas of the API', function () {
       const full = await until('it is full', async () => {
         // Bad ones are told what is bad, whatever the queue.
         assert.equal((await file(replica, token, { query: '?url=file:///x' })).status, 400);
-        const response = await file(replica, token, { query: '?url=https://none.test/a', signal: AbortSignal.timeout(200) }).catch(() => null);
+        const response = await file(replica, token, {
+          query: '?url=https://none.test/a',
+          signal: AbortSignal.timeout(200),
+        }).catch(() => null);
         return response?.status === 429 ? response : null;
       });
-      assert.deepEqual([full.headers.get('retry-after'), await full.json()], ['10', { error: 'too many requests are waiting in the whole installation: try again later' }]);
+      assert.deepEqual(
+        [full.headers.get('retry-after'), await full.json()],
+        ['10', { error: 'too many requests are waiting in the whole installation: try again later' }],
+      );
       assert.ok(full.headers.has('ratelimit'));
     }
     await api.stored.sql(`update requests set state = 'error' where state = 'open'`);
-    await until('there is room again', async () => (await file(1, token, { query: '?url=https://room.test/a', signal: AbortSignal.timeout(200) }).then(({ status }) => status, () => 0)) === 0);
+    await until(
+      'there is room again',
+      async () =>
+        (await file(1, token, { query: '?url=https://room.test/a', signal: AbortSignal.timeout(200) }).then(
+          ({ status }) => status,
+          () => 0,
+        )) === 0,
+    );
   });
 
   const closeOf = async (id: string) => {
     const record = (await store.readRequest(id))!;
-    return { id, submittedAt: record.submittedAt, state: 'success' as const, status: 200, reason: 'Completed' as const, error: null, attempt: 1, startedAt: record.submittedAt, tools: [], ioBytes: 1 };
+    return {
+      id,
+      submittedAt: record.submittedAt,
+      state: 'success' as const,
+      status: 200,
+      reason: 'Completed' as const,
+      error: null,
+      attempt: 1,
+      startedAt: record.submittedAt,
+      tools: [],
+      ioBytes: 1,
+    };
   };
   const packed = () => zstdCompressSync(JSON.stringify(result));
 });

@@ -6,7 +6,14 @@ import { buildKey, type SourceFile, type Toolchain } from '../build_key.ts';
 import { run } from '../command.ts';
 import type { Part } from '../parts.ts';
 
-const part: Part = { name: 'runc', version: '1', programs: [{ name: 'runc', source: './cmd' }], tags: 'seccomp', ldflags: '-X a=b', coldSeconds: 1 };
+const part: Part = {
+  name: 'runc',
+  version: '1',
+  programs: [{ name: 'runc', source: './cmd' }],
+  tags: 'seccomp',
+  ldflags: '-X a=b',
+  coldSeconds: 1,
+};
 const toolchain: Toolchain = { go: 'go1.26.8', cc: '12.2.0', arch: 'amd64' };
 const files: SourceFile[] = [
   { path: 'go.mod', content: 'module x' },
@@ -26,7 +33,13 @@ describe('the key of a build', () => {
   for (const [what, other] of [
     ['a pin', buildKey(part, toolchain, [files[0]!, { path: 'go.sum', content: 'sum2' }])],
     ['a source file', buildKey(part, toolchain, [...files, { path: 'main.go', content: 'package main' }])],
-    ['where one file ends and the next begins', buildKey(part, toolchain, [{ path: 'go.mod', content: 'module xsum' }, { path: 'go.sum', content: '' }])],
+    [
+      'where one file ends and the next begins',
+      buildKey(part, toolchain, [
+        { path: 'go.mod', content: 'module xsum' },
+        { path: 'go.sum', content: '' },
+      ]),
+    ],
     ['a build tag', buildKey({ ...part, tags: 'none' }, toolchain, files)],
     ['a linker flag', buildKey({ ...part, ldflags: '' }, toolchain, files)],
     ['cgo', buildKey({ ...part, cgo: true }, toolchain, files)],

@@ -3,8 +3,19 @@ import { chartValues } from '../chart.ts';
 import type { BuiltImage } from '../product_images.ts';
 import { nameIn } from '../registry.ts';
 
-const image = (kind: string, name: string, more: Partial<BuiltImage> = {}): BuiltImage => ({ ref: `localhost/probeyard/${name}:1`, name, archive: '/x.tar', digest: `sha256:${name}`, kind, ...more });
-const images = [image('product', 'probeyard'), image('nats', 'nats'), image('tool', 'tool-ffprobe', { tool: 'ffprobe', version: '9.0' })];
+const image = (kind: string, name: string, more: Partial<BuiltImage> = {}): BuiltImage => ({
+  ref: `localhost/probeyard/${name}:1`,
+  name,
+  archive: '/x.tar',
+  digest: `sha256:${name}`,
+  kind,
+  ...more,
+});
+const images = [
+  image('product', 'probeyard'),
+  image('nats', 'nats'),
+  image('tool', 'tool-ffprobe', { tool: 'ffprobe', version: '9.0' }),
+];
 const catalog = [
   { tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'] },
   { tool: 'ffprobe', version: '3.3', command: ['{root}/bin/ffprobe'] },
@@ -14,16 +25,25 @@ describe('the values of the local release', () => {
   it('name images by digest and only the tools that were built', () => {
     const values = chartValues({ images }, catalog);
     assert.deepEqual(values['image'], { digest: 'sha256:probeyard' });
-    assert.deepEqual(values['tools'], { catalog: [{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'], digest: 'sha256:tool-ffprobe' }] });
+    assert.deepEqual(values['tools'], {
+      catalog: [{ tool: 'ffprobe', version: '9.0', command: ['{root}/bin/ffprobe'], digest: 'sha256:tool-ffprobe' }],
+    });
   });
 
-  it('let sources lie at one private address, the host\'s', () => {
-    assert.deepEqual(chartValues({ images, hostIp: '10.188.0.1' }, catalog)['sources'], { allow: [{ cidr: '10.188.0.1/32' }] });
+  it("let sources lie at one private address, the host's", () => {
+    assert.deepEqual(chartValues({ images, hostIp: '10.188.0.1' }, catalog)['sources'], {
+      allow: [{ cidr: '10.188.0.1/32' }],
+    });
     assert.equal(chartValues({ images }, catalog)['sources'], undefined);
   });
 
   it('take every image from the registry that was named', () => {
-    assert.deepEqual(chartValues({ images, registry: 'registry.example.com/media' }, catalog)['global'], { imageRegistry: 'registry.example.com/media' });
-    assert.equal(nameIn('registry.example.com/media/', 'localhost/probeyard/nats:1'), 'registry.example.com/media/probeyard/nats:1');
+    assert.deepEqual(chartValues({ images, registry: 'registry.example.com/media' }, catalog)['global'], {
+      imageRegistry: 'registry.example.com/media',
+    });
+    assert.equal(
+      nameIn('registry.example.com/media/', 'localhost/probeyard/nats:1'),
+      'registry.example.com/media/probeyard/nats:1',
+    );
   });
 });

@@ -27,7 +27,12 @@ describe('the life of the node, on a machine of its own', function () {
   let boot = randomUUID();
 
   before(async function () {
-    const reason = process.getuid?.() === 0 ? readHierarchies()?.version === 1 ? undefined : 'the machine within the machine is written for cgroup v1' : 'needs root';
+    const reason =
+      process.getuid?.() === 0
+        ? readHierarchies()?.version === 1
+          ? undefined
+          : 'the machine within the machine is written for cgroup v1'
+        : 'needs root';
     if (reason !== undefined) {
       console.log(`    skipped: ${reason}`);
       this.skip();
@@ -42,10 +47,14 @@ describe('the life of the node, on a machine of its own', function () {
 
   /** What a script prints on the machine. Its end turns the machine off, and everything that runs on it. */
   async function on(script: string): Promise<string> {
-    const result = await attempt('bash', [join(import.meta.dirname, 'machine.sh'), disk, name, boot, 'bash', '-c', WORDS + script], {
-      env: { LOCAL: localDir },
-      timeoutMs: 240_000,
-    });
+    const result = await attempt(
+      'bash',
+      [join(import.meta.dirname, 'machine.sh'), disk, name, boot, 'bash', '-c', WORDS + script],
+      {
+        env: { LOCAL: localDir },
+        timeoutMs: 240_000,
+      },
+    );
     await removeCgroup(name);
     return result.stdout + result.stderr;
   }

@@ -35,7 +35,12 @@ describe('the local node', function () {
 
   after(() => kubectl('delete', 'namespace', namespace, '--wait=false'));
 
-  const apply = (object: object) => run(program({ built }, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfigOf(NODE, 'admin'), '-n', namespace, 'apply', '-f', '-'], { input: JSON.stringify(object) });
+  const apply = (object: object) =>
+    run(
+      program({ built }, 'kubernetes', 'kubectl'),
+      ['--kubeconfig', kubeconfigOf(NODE, 'admin'), '-n', namespace, 'apply', '-f', '-'],
+      { input: JSON.stringify(object) },
+    );
 
   /** A pod under Pod Security "restricted" that waits, with `more` in its spec. */
   async function startPod(name: string, more: object = {}, container: object = {}): Promise<void> {
@@ -53,7 +58,11 @@ describe('the local node', function () {
             imagePullPolicy: 'Never',
             args: ['wait', name],
             resources: { requests: { cpu: '10m' } },
-            securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ['ALL'] },
+            },
             ...container,
           },
         ],
@@ -66,12 +75,18 @@ describe('the local node', function () {
   const exec = (pod: string, ...command: string[]) => kubectl('-n', namespace, 'exec', pod, '--', ...command);
 
   it('is Ready', async () => {
-    assert.equal(await kubectl('get', 'node', NODE_NAME, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'), 'True');
+    assert.equal(
+      await kubectl('get', 'node', NODE_NAME, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'),
+      'True',
+    );
   });
 
   it('runs a hardened pod, shows its log and executes in it', async () => {
     await startPod('plain');
-    await until({ what: 'the log', timeoutMs: 10_000 }, async () => (await kubectl('-n', namespace, 'logs', 'plain')) === 'waiting plain\n');
+    await until(
+      { what: 'the log', timeoutMs: 10_000 },
+      async () => (await kubectl('-n', namespace, 'logs', 'plain')) === 'waiting plain\n',
+    );
     assert.equal(await exec('plain', '/bin/podcheck', 'say', 'hello', 'there'), 'hello there\n');
   });
 
@@ -79,12 +94,24 @@ describe('the local node', function () {
     await startPod('caller');
     const { serviceAddress } = (await readSettings(NODE))!;
     assert.equal(await exec('caller', '/bin/podcheck', 'lookup', 'kubernetes.default'), `${serviceAddress}\n`);
-    const pod = await kubectl('-n', 'kube-system', 'get', 'pods', '-l', 'k8s-app=kube-dns', '-o', 'jsonpath={.items[0].status.podIP}');
+    const pod = await kubectl(
+      '-n',
+      'kube-system',
+      'get',
+      'pods',
+      '-l',
+      'k8s-app=kube-dns',
+      '-o',
+      'jsonpath={.items[0].status.podIP}',
+    );
     assert.match(await exec('caller', '/bin/podcheck', 'get', `http://${pod}:8181/ready`), /^200 OK/);
   });
 
-  it('refuses a pod that breaks the namespace\'s Pod Security level', async () => {
-    await assert.rejects(startPod('privileged', {}, { securityContext: { privileged: true } }), /violates PodSecurity "restricted/);
+  it("refuses a pod that breaks the namespace's Pod Security level", async () => {
+    await assert.rejects(
+      startPod('privileged', {}, { securityContext: { privileged: true } }),
+      /violates PodSecurity "restricted/,
+    );
   });
 
   it('refuses callers without a name', async () => {
@@ -96,7 +123,8 @@ describe('the local node', function () {
   });
 
   it('keeps the kubelet to its own node', async () => {
-    const asKubelet = (...args: string[]) => attempt(program({ built }, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfigOf(NODE, 'kubelet'), ...args]);
+    const asKubelet = (...args: string[]) =>
+      attempt(program({ built }, 'kubernetes', 'kubectl'), ['--kubeconfig', kubeconfigOf(NODE, 'kubelet'), ...args]);
     const own = await asKubelet('get', 'node', NODE_NAME, '-o', 'name');
     assert.equal(own.stdout, `node/${NODE_NAME}\n`);
     const label = await asKubelet('label', 'node', NODE_NAME, 'node-restriction.kubernetes.io/x=y');
@@ -112,20 +140,40 @@ describe('the local node', function () {
       { volumeMounts: [{ name: 'tool', mountPath: '/tools/podcheck/1', readOnly: true }] },
     );
     assert.equal(await exec('mounted', '/tools/podcheck/1/bin/podcheck', 'say', 'mounted'), 'mounted\n');
-    const [inside, outside] = (await exec('mounted', '/tools/podcheck/1/bin/podcheck', 'uidmap')).trim().split(/\s+/).map(Number);
+    const [inside, outside] = (await exec('mounted', '/tools/podcheck/1/bin/podcheck', 'uidmap'))
+      .trim()
+      .split(/\s+/)
+      .map(Number);
     assert.equal(inside, 0);
     assert.ok(outside! >= 65536, `root in the pod is ${outside} on the node`);
   });
 
   it('takes an image by its digest', async () => {
-    const digest = await kubectl('-n', namespace, 'get', 'pod', 'plain', '-o', 'jsonpath={.status.containerStatuses[0].imageID}');
+    const digest = await kubectl(
+      '-n',
+      namespace,
+      'get',
+      'pod',
+      'plain',
+      '-o',
+      'jsonpath={.status.containerStatuses[0].imageID}',
+    );
     assert.match(digest, /sha256:/);
     await startPod('pinned', {}, { image: `${podcheck.split(':')[0]}@${digest.slice(digest.indexOf('sha256:'))}` });
   });
 
   it('gives a claim a volume that a plain user can write', async () => {
-    await apply({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } });
-    await startPod('claims', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] }, { volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+    await apply({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'data' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    });
+    await startPod(
+      'claims',
+      { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
+      { volumeMounts: [{ name: 'data', mountPath: '/data' }] },
+    );
     assert.equal(await kubectl('-n', namespace, 'get', 'pvc', 'data', '-o', 'jsonpath={.status.phase}'), 'Bound');
   });
 
@@ -144,7 +192,9 @@ describe('the local node', function () {
   it('listens on the pod bridge and on loopback only', async () => {
     const { hostIp } = await localCluster();
     const ports = Object.values(NODE.ports);
-    const open = (await readListeners()).filter(({ port, address }) => ports.includes(port) && address !== hostIp && address !== '127.0.0.1');
+    const open = (await readListeners()).filter(
+      ({ port, address }) => ports.includes(port) && address !== hostIp && address !== '127.0.0.1',
+    );
     assert.deepEqual(open, []);
   });
 

@@ -29,8 +29,10 @@ describe('processes of the node', function () {
     return stat === undefined || stat.state === 'Z';
   };
 
-  const start = (...script: string[]) => startProcess({ program: '/bin/sh', args: ['-c', ...script], hash: 'h1', record, log });
-  const started = () => until({ what: 'the process is recorded', timeoutMs: 5_000, everyMs: 10 }, () => readRunning(record));
+  const start = (...script: string[]) =>
+    startProcess({ program: '/bin/sh', args: ['-c', ...script], hash: 'h1', record, log });
+  const started = () =>
+    until({ what: 'the process is recorded', timeoutMs: 5_000, everyMs: 10 }, () => readRunning(record));
 
   it('are found again by their record', async () => {
     start('sleep 1000');
@@ -59,25 +61,46 @@ describe('processes of the node', function () {
 
   it('are killed when they do not want to go', async () => {
     start('trap "" TERM; echo up; while :; do sleep 1; done');
-    await until({ what: 'it ignores the signal', timeoutMs: 5_000, everyMs: 10 }, () => readFileSync(log, 'utf8').includes('up'));
+    await until({ what: 'it ignores the signal', timeoutMs: 5_000, everyMs: 10 }, () =>
+      readFileSync(log, 'utf8').includes('up'),
+    );
     const { pid } = await started();
     await stopProcess(record, 200);
     assert.ok(ended(pid));
   });
 
-  const waiter = (args: string[]): Daemon => ({ name: 'waiter', program: '/bin/sleep', args, files: { [join(folder, 'conf')]: 'x' }, ready: () => Promise.resolve(true), readyWithinMs: 5_000 });
+  const waiter = (args: string[]): Daemon => ({
+    name: 'waiter',
+    program: '/bin/sleep',
+    args,
+    files: { [join(folder, 'conf')]: 'x' },
+    ready: () => Promise.resolve(true),
+    readyWithinMs: 5_000,
+  });
 
   it('are left alone as long as they are started the same way', async () => {
     assert.equal(await ensureDaemon(layout, waiter(['1000'])), 'started');
     assert.equal(await ensureDaemon(layout, waiter(['1000'])), 'kept');
     assert.equal(await ensureDaemon(layout, waiter(['1001'])), 'restarted');
-    assert.equal(await ensureDaemon(layout, { ...waiter(['1001']), files: { [join(folder, 'conf')]: 'y' } }), 'restarted');
+    assert.equal(
+      await ensureDaemon(layout, { ...waiter(['1001']), files: { [join(folder, 'conf')]: 'y' } }),
+      'restarted',
+    );
     assert.equal(readFileSync(join(folder, 'conf'), 'utf8'), 'y');
   });
 
   it('that end at once are told with the end of their log', async () => {
-    const broken: Daemon = { ...waiter([]), name: 'broken', program: '/bin/sh', args: ['-c', 'echo the reason; exit 3'], ready: () => Promise.resolve(false) };
-    await assert.rejects(ensureDaemon(layout, broken), (error: ClusterError) => error.code === 'DAEMON_NOT_READY' && error.message.includes('the reason'));
+    const broken: Daemon = {
+      ...waiter([]),
+      name: 'broken',
+      program: '/bin/sh',
+      args: ['-c', 'echo the reason; exit 3'],
+      ready: () => Promise.resolve(false),
+    };
+    await assert.rejects(
+      ensureDaemon(layout, broken),
+      (error: ClusterError) => error.code === 'DAEMON_NOT_READY' && error.message.includes('the reason'),
+    );
   });
 });
 
@@ -88,7 +111,10 @@ describe('the lock', () => {
 
   it('lets one in at a time', async () => {
     await locked(file, async () => {
-      await assert.rejects(locked(file, () => Promise.resolve()), { code: 'LOCKED' });
+      await assert.rejects(
+        locked(file, () => Promise.resolve()),
+        { code: 'LOCKED' },
+      );
     });
     assert.equal(await locked(file, () => Promise.resolve('again')), 'again');
   });

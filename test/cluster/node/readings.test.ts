@@ -13,17 +13,33 @@ import { addressIn, chooseSubnet } from '../subnets.ts';
 
 describe('what the node reads of a machine', () => {
   it('tells cgroup v1, v2 and both side by side apart', () => {
-    const v1 = '30 20 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 20 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n';
+    const v1 =
+      '30 20 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 20 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n';
     const unified = '32 20 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n';
-    assert.deepEqual(hierarchies(v1), { version: 1, roots: ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids'], all: ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids'] });
-    assert.deepEqual(hierarchies(v1 + unified)?.all, ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids', '/sys/fs/cgroup/unified']);
+    assert.deepEqual(hierarchies(v1), {
+      version: 1,
+      roots: ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids'],
+      all: ['/sys/fs/cgroup/memory', '/sys/fs/cgroup/pids'],
+    });
+    assert.deepEqual(hierarchies(v1 + unified)?.all, [
+      '/sys/fs/cgroup/memory',
+      '/sys/fs/cgroup/pids',
+      '/sys/fs/cgroup/unified',
+    ]);
     assert.equal(hierarchies(v1 + unified)?.version, 1);
-    assert.deepEqual(hierarchies('32 20 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n'), { version: 2, roots: ['/sys/fs/cgroup'], all: ['/sys/fs/cgroup'] });
+    assert.deepEqual(hierarchies('32 20 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n'), {
+      version: 2,
+      roots: ['/sys/fs/cgroup'],
+      all: ['/sys/fs/cgroup'],
+    });
     assert.equal(hierarchies('1 0 8:1 / / rw - ext4 /dev/vda rw\n'), undefined);
   });
 
   it('reads mount points, also those with a space', () => {
-    assert.deepEqual(mountPoints('1 0 8:1 / / rw - ext4 a rw\n2 1 0:3 / /mnt/my\\040disk rw - ext4 b rw\n'), ['/', '/mnt/my disk']);
+    assert.deepEqual(mountPoints('1 0 8:1 / / rw - ext4 a rw\n2 1 0:3 / /mnt/my\\040disk rw - ext4 b rw\n'), [
+      '/',
+      '/mnt/my disk',
+    ]);
     assert.ok(isBelow('/var/lib/a/b', ['/var/lib/a']));
     assert.ok(!isBelow('/var/lib/ab', ['/var/lib/a']));
   });
@@ -31,7 +47,10 @@ describe('what the node reads of a machine', () => {
   it('reads a process whose name holds brackets and spaces', () => {
     const tail = `S 1 ${Array.from({ length: 17 }, (_, index) => index).join(' ')} 4711 99`;
     assert.deepEqual(parseStat(`12 (a) b (c) ${tail}`), { pid: 12, name: 'a) b (c', state: 'S', startTicks: '4711' });
-    assert.deepEqual(parseRecord(`boot-1 hash-1 12 (sh) ${tail}\n`), { boot: 'boot-1', running: { pid: 12, startTicks: '4711', hash: 'hash-1' } });
+    assert.deepEqual(parseRecord(`boot-1 hash-1 12 (sh) ${tail}\n`), {
+      boot: 'boot-1',
+      running: { pid: 12, startTicks: '4711', hash: 'hash-1' },
+    });
   });
 
   for (const text of ['', 'boot', 'boot hash', 'boot hash 12 (sh) S 1 2']) {
@@ -47,7 +66,10 @@ describe('what the node reads of a machine', () => {
       '   3: 0200A8C0:192B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 444 1',
       '   4: 0000000000000000FFFF00000100007F:192B 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 555 1',
     ].join('\n');
-    assert.deepEqual(conflicts(listeners(text), [6443, 10250], ['127.0.0.1']).map(({ inode }) => inode), ['111', '222', '555']);
+    assert.deepEqual(
+      conflicts(listeners(text), [6443, 10250], ['127.0.0.1']).map(({ inode }) => inode),
+      ['111', '222', '555'],
+    );
   });
 
   it('reads capabilities', () => {
@@ -100,7 +122,7 @@ COMMIT
 `;
 
 describe('iptables', () => {
-  it('loses our rules and chains, and nobody else\'s', () => {
+  it("loses our rules and chains, and nobody else's", () => {
     assert.equal(
       removalOf(SAVED),
       `*nat
@@ -115,17 +137,30 @@ COMMIT
     );
   });
 
-  it('is left alone where nothing is ours', () => assert.equal(removalOf('*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j ACCEPT\nCOMMIT\n'), ''));
+  it('is left alone where nothing is ours', () =>
+    assert.equal(removalOf('*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j ACCEPT\nCOMMIT\n'), ''));
 
   it('compares by what the rules do: empty built-in chains and counters do not count', () => {
     assert.deepEqual(comparableRules('*filter\n:INPUT ACCEPT [1:2]\nCOMMIT\n'), []);
-    assert.deepEqual(comparableRules('*filter\n:FORWARD DROP [1:2]\n:MINE - [0:0]\n-A INPUT -j MINE\nCOMMIT\n'), ['filter -A INPUT -j MINE', 'filter FORWARD DROP', 'filter MINE -']);
+    assert.deepEqual(comparableRules('*filter\n:FORWARD DROP [1:2]\n:MINE - [0:0]\n-A INPUT -j MINE\nCOMMIT\n'), [
+      'filter -A INPUT -j MINE',
+      'filter FORWARD DROP',
+      'filter MINE -',
+    ]);
   });
 });
 
 describe('images on the node', () => {
   const there = listedImages(
-    ['REF TYPE DIGEST SIZE PLATFORMS LABELS', 'localhost/a:1  application/x  sha256:new  1 MiB linux/amd64 -', 'localhost/a@sha256:new application/x sha256:new 1 MiB - -', 'localhost/a@sha256:old application/x sha256:old 1 MiB - -', 'sha256:config-new application/x sha256:new 1 - -', 'sha256:config-old application/x sha256:old 1 - -', 'localhost/ab@sha256:old2 application/x sha256:old2 1 - -'].join('\n'),
+    [
+      'REF TYPE DIGEST SIZE PLATFORMS LABELS',
+      'localhost/a:1  application/x  sha256:new  1 MiB linux/amd64 -',
+      'localhost/a@sha256:new application/x sha256:new 1 MiB - -',
+      'localhost/a@sha256:old application/x sha256:old 1 MiB - -',
+      'sha256:config-new application/x sha256:new 1 - -',
+      'sha256:config-old application/x sha256:old 1 - -',
+      'localhost/ab@sha256:old2 application/x sha256:old2 1 - -',
+    ].join('\n'),
   );
 
   it('are known by name and digest', () => {
@@ -134,21 +169,33 @@ describe('images on the node', () => {
     assert.equal(pinned('localhost:5000/a', 'sha256:new'), 'localhost:5000/a@sha256:new');
   });
 
-  it('go when no name means them any more, others\' never', () => assert.deepEqual(outdated(there, 'localhost/a:1'), ['localhost/a@sha256:old', 'sha256:config-old']));
+  it("go when no name means them any more, others' never", () =>
+    assert.deepEqual(outdated(there, 'localhost/a:1'), ['localhost/a@sha256:old', 'sha256:config-old']));
 });
 
 describe('.local/env', () => {
   it('gives back what was written', () => {
-    assert.deepEqual(parseEnvironment(`export A='it'\\''s'\nexport PATH='/x/bin':"$PATH"\n`), { A: "it's", PATH: '/x/bin:$PATH' });
+    assert.deepEqual(parseEnvironment(`export A='it'\\''s'\nexport PATH='/x/bin':"$PATH"\n`), {
+      A: "it's",
+      PATH: '/x/bin:$PATH',
+    });
   });
 });
 
 describe('the comparison of a machine before and after', () => {
-  const empty: Snapshot = { boot: 'b', lists: { links: [], mounts: [], namespaces: [], rules: [], rules6: [], routes: [], cgroups: [], folders: [] }, sysctls: { 'net/ipv4/ip_forward': '0' } };
+  const empty: Snapshot = {
+    boot: 'b',
+    lists: { links: [], mounts: [], namespaces: [], rules: [], rules6: [], routes: [], cgroups: [], folders: [] },
+    sysctls: { 'net/ipv4/ip_forward': '0' },
+  };
 
   it('tells what came and what went, and counts doubles', () => {
     const before = { ...empty, lists: { ...empty.lists, mounts: ['/', '/dev/pts'], links: ['lo', 'eth1'] } };
-    const after = { ...empty, lists: { ...empty.lists, mounts: ['/', '/dev/pts', '/dev/pts'], links: ['lo'] }, sysctls: { 'net/ipv4/ip_forward': '1' } };
+    const after = {
+      ...empty,
+      lists: { ...empty.lists, mounts: ['/', '/dev/pts', '/dev/pts'], links: ['lo'] },
+      sysctls: { 'net/ipv4/ip_forward': '1' },
+    };
     assert.deepEqual(differences(before, after), [
       { list: 'links', added: [], removed: ['eth1'] },
       { list: 'mounts', added: ['/dev/pts'], removed: [] },

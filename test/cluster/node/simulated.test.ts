@@ -29,16 +29,27 @@ describe('the control plane with simulated nodes', function () {
 
   it('schedules pods on them and lets them run and end', async () => {
     await kubectl('create', 'deployment', 'many', '--image=localhost/none:1', '--replicas=100');
-    await until({ what: '100 pods are ready', timeoutMs: 60_000 }, async () => (await kubectl('get', 'deployment', 'many', '-o', 'jsonpath={.status.readyReplicas}')) === '100');
-    const used = new Set((await kubectl('get', 'pods', '-o', 'jsonpath={range .items[*]}{.spec.nodeName}{"\\n"}{end}')).trim().split('\n'));
+    await until(
+      { what: '100 pods are ready', timeoutMs: 60_000 },
+      async () => (await kubectl('get', 'deployment', 'many', '-o', 'jsonpath={.status.readyReplicas}')) === '100',
+    );
+    const used = new Set(
+      (await kubectl('get', 'pods', '-o', 'jsonpath={range .items[*]}{.spec.nodeName}{"\\n"}{end}')).trim().split('\n'),
+    );
     assert.equal(used.size, 20);
     await kubectl('delete', 'deployment', 'many');
-    await until({ what: 'the pods are gone', timeoutMs: 60_000 }, async () => (await kubectl('get', 'pods', '-o', 'name')) === '');
+    await until(
+      { what: 'the pods are gone', timeoutMs: 60_000 },
+      async () => (await kubectl('get', 'pods', '-o', 'name')) === '',
+    );
   });
 
   it('leaves no process, cgroup or folder behind', async () => {
     await simulatedDown();
     assert.deepEqual(await cgroupFolders(SIMULATED.name), []);
-    assert.deepEqual([SIMULATED.stateDir, SIMULATED.runDir].filter((folder) => existsSync(folder)), []);
+    assert.deepEqual(
+      [SIMULATED.stateDir, SIMULATED.runDir].filter((folder) => existsSync(folder)),
+      [],
+    );
   });
 });

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { grown, soakPage, type Round } from './page.ts';
 
 const round = (api: number, change: Partial<Round> = {}): Round => ({
-  faults: ['leaderKilled', 'natsWiped'], requests: 200, statuses: { 200: 200 }, most: 4, longestGapMs: 1_000,
-  memory: { api, controller: 300, nats: 50, postgres: 200, runner: 120 }, ...change,
+  faults: ['leaderKilled', 'natsWiped'],
+  requests: 200,
+  statuses: { 200: 200 },
+  most: 4,
+  longestGapMs: 1_000,
+  memory: { api, controller: 300, nats: 50, postgres: 200, runner: 120 },
+  ...change,
 });
 
 describe('the page of a soak', () => {
@@ -12,10 +17,32 @@ describe('the page of a soak', () => {
     ['memory that goes up and down has not', [300, 390, 310, 380, 300, 370, 320, 390, 310], []],
     ['a little more of a little is no growth', [30, 30, 30, 36, 36, 36, 40, 40, 40], []],
     ['some rounds tell nothing', [100, 200, 300, 400, 500], []],
-  ] as const) it(what, () => assert.deepEqual(grown(memories.map((api) => round(api))), expected));
+  ] as const)
+    it(what, () => assert.deepEqual(grown(memories.map((api) => round(api))), expected));
 
   it('adds up what callers were told, and names the worst', () => {
-    const page = soakPage([round(300), round(310, { requests: 210, statuses: { 200: 205, 500: 4, 0: 1 }, longestGapMs: 20_500, faults: ['postgresRefuses', 'natsWiped'] })], { seed: 7, minutes: 60, date: '2026-01-01' });
-    for (const part of ['2 rounds', '410 requests', '200 405 times', '500 4 times', 'a broken connection 1 times', '20.5 s (postgresRefuses and natsWiped)', 'leaderKilled 1, natsWiped 2, postgresRefuses 1', '| both API replicas | 300 MB |']) assert.ok(page.includes(part), `${part}\n${page}`);
+    const page = soakPage(
+      [
+        round(300),
+        round(310, {
+          requests: 210,
+          statuses: { 200: 205, 500: 4, 0: 1 },
+          longestGapMs: 20_500,
+          faults: ['postgresRefuses', 'natsWiped'],
+        }),
+      ],
+      { seed: 7, minutes: 60, date: '2026-01-01' },
+    );
+    for (const part of [
+      '2 rounds',
+      '410 requests',
+      '200 405 times',
+      '500 4 times',
+      'a broken connection 1 times',
+      '20.5 s (postgresRefuses and natsWiped)',
+      'leaderKilled 1, natsWiped 2, postgresRefuses 1',
+      '| both API replicas | 300 MB |',
+    ])
+      assert.ok(page.includes(part), `${part}\n${page}`);
   });
 });

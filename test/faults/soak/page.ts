@@ -12,15 +12,27 @@ export interface Round {
   memory: Record<Part, number>;
 }
 
-const NAME: Record<Part, string> = { api: 'both API replicas', controller: 'both controllers', nats: 'NATS', postgres: 'Postgres', runner: 'the largest runner pod' };
+const NAME: Record<Part, string> = {
+  api: 'both API replicas',
+  controller: 'both controllers',
+  nats: 'NATS',
+  postgres: 'Postgres',
+  runner: 'the largest runner pod',
+};
 
 /** The median of the last third beside that of the first; a part that was restarted meanwhile begins anew. */
 const thirds = (values: readonly number[]): { first: number; middle: number; last: number } => {
   const third = Math.max(1, Math.floor(values.length / 3));
-  return { first: median(values.slice(0, third)), middle: median(values.slice(third, -third)), last: median(values.slice(-third)) };
+  return {
+    first: median(values.slice(0, third)),
+    middle: median(values.slice(third, -third)),
+    last: median(values.slice(-third)),
+  };
 };
 
-/** A quarter and 20 MB more is growth; less than that is what a garbage collector leaves lying, now more and now less. */
+/**
+ * A quarter and 20 MB more is growth; less than that is what a garbage collector leaves lying, now more and now less.
+ */
 export function grown(rounds: readonly Round[]): Part[] {
   if (rounds.length < 6) return [];
   return PARTS.filter((part) => {
@@ -29,11 +41,17 @@ export function grown(rounds: readonly Round[]): Part[] {
   });
 }
 
-export function soakPage(rounds: readonly Round[], { seed, minutes, date }: { seed: number; minutes: number; date: string }): string {
+export function soakPage(
+  rounds: readonly Round[],
+  { seed, minutes, date }: { seed: number; minutes: number; date: string },
+): string {
   const sum = (of: (round: Round) => number) => rounds.reduce((total, round) => total + of(round), 0);
   const statuses: Record<string, number> = {};
-  for (const round of rounds) for (const [status, count] of Object.entries(round.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
-  const told = Object.entries(statuses).map(([status, count]) => `${status === '0' ? 'a broken connection' : status} ${count} times`).join(', ');
+  for (const round of rounds)
+    for (const [status, count] of Object.entries(round.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
+  const told = Object.entries(statuses)
+    .map(([status, count]) => `${status === '0' ? 'a broken connection' : status} ${count} times`)
+    .join(', ');
   const worst = rounds.toSorted((a, b) => b.longestGapMs - a.longestGapMs)[0];
   const met = new Map<FaultName, number>();
   for (const { faults } of rounds) for (const fault of faults) met.set(fault, (met.get(fault) ?? 0) + 1);
@@ -44,7 +62,10 @@ export function soakPage(rounds: readonly Round[], { seed, minutes, date }: { se
   });
   return `${date}, ${minutes} minutes, seed ${seed}: ${rounds.length} rounds of two faults each, ${sum(({ requests }) => requests)} requests. Callers were told ${told}. Each request has one end, no token had more than ${Math.max(0, ...rounds.map(({ most }) => most))} of its 4 at once.
 The longest time without a 200 was ${((worst?.longestGapMs ?? 0) / 1000).toFixed(1)} s (${worst?.faults.join(' and ')}); its median over the rounds ${(median(rounds.map(({ longestGapMs }) => longestGapMs)) / 1000).toFixed(1)} s.
-Faults: ${[...met].sort(([a], [b]) => a.localeCompare(b)).map(([fault, count]) => `${fault} ${count}`).join(', ')}.
+Faults: ${[...met]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([fault, count]) => `${fault} ${count}`)
+    .join(', ')}.
 
 | memory, median | first third | second | last | lowest and highest after a round |
 |---|---|---|---|---|

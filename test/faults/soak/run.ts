@@ -1,7 +1,7 @@
 /**
- * Random faults, two at a time, for as long as wanted: `node test/faults/soak/run.ts --minutes 60 --seed 7`. Each round has its own load
- * and its own reckoning; the first that does not add up ends the run, and its seed and round repeat it. A run to its end is written
- * to docs/faults.md, and has failed where the memory of a part grew.
+ * Random faults, two at a time, for as long as wanted: `node test/faults/soak/run.ts --minutes 60 --seed 7`. Each round
+ * has its own load and its own reckoning; the first that does not add up ends the run, and its seed and round repeat
+ * it. A run to its end is written to docs/faults.md, and has failed where the memory of a part grew.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,13 @@ import { grown, soakPage, type Round } from './page.ts';
 const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'faults.md');
 const [BEGIN, END] = ['<!-- soak -->', '<!-- /soak -->'];
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 100_000) }, rounds: { type: 'string', default: '1000' } } });
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 100_000) },
+    rounds: { type: 'string', default: '1000' },
+  },
+});
 const seed = Number(values.seed);
 const minutes = Number(values.minutes);
 const started = performance.now();
@@ -33,14 +39,30 @@ try {
     console.log(`round ${round}: ${first}, and ${second} ${afterMs} ms later`);
     const { total, statuses, most, ms, longestGapMs } = await underLoad(c, () => injectPair(c, pair));
     await whole(c);
-    const now: Round = { faults: [first, second], requests: total, statuses, most: Math.max(0, ...Object.values(most)), longestGapMs, memory: memory('Pss') };
+    const now: Round = {
+      faults: [first, second],
+      requests: total,
+      statuses,
+      most: Math.max(0, ...Object.values(most)),
+      longestGapMs,
+      memory: memory('Pss'),
+    };
     rounds.push(now);
-    console.log(`  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`);
+    console.log(
+      `  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`,
+    );
   }
   const pace = { before: paceBefore, after: await paceOf(c) };
   const text = await readFile(DOCUMENT, 'utf8');
-  const page = soakPage(rounds, { seed, minutes: Math.round((performance.now() - started) / 60_000), date: new Date().toISOString().slice(0, 10) });
-  await writeFile(DOCUMENT, `${text.slice(0, text.indexOf(BEGIN) + BEGIN.length)}\n${page}\n${text.slice(text.indexOf(END))}`);
+  const page = soakPage(rounds, {
+    seed,
+    minutes: Math.round((performance.now() - started) / 60_000),
+    date: new Date().toISOString().slice(0, 10),
+  });
+  await writeFile(
+    DOCUMENT,
+    `${text.slice(0, text.indexOf(BEGIN) + BEGIN.length)}\n${page}\n${text.slice(text.indexOf(END))}`,
+  );
   console.log(`\n${page}`);
   const larger = grown(rounds);
   console.log(`pace before and after: ${JSON.stringify(pace)}`);

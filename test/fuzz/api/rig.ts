@@ -9,13 +9,27 @@ import { until } from '../../until.ts';
 import { aTool } from '../../api/a_tool.ts';
 import { startApi, tool, type ApiFixture } from '../../api/fixture.ts';
 
-export interface FuzzRig { api: ApiFixture; ended(): number; stop(): Promise<void> }
+export interface FuzzRig {
+  api: ApiFixture;
+  ended(): number;
+  stop(): Promise<void>;
+}
 
 const OUTPUTS = [
   tool('ffprobe', '{"streams":[],"format":{}}'),
   tool('ffprobe', 'streams,0', { format: 'text' }),
-  tool('ffprobe', '', { success: false, output: null, failure: 'timeout', error: 'ffprobe did not finish (exit code 137)' }),
-  tool('ffprobe', '', { success: false, output: null, failure: 'origin-unreachable', error: 'Server returned 404 Not Found (exit code 1)' }),
+  tool('ffprobe', '', {
+    success: false,
+    output: null,
+    failure: 'timeout',
+    error: 'ffprobe did not finish (exit code 137)',
+  }),
+  tool('ffprobe', '', {
+    success: false,
+    output: null,
+    failure: 'origin-unreachable',
+    error: 'Server returned 404 Not Found (exit code 1)',
+  }),
 ];
 
 /** Ends come in turn: success, another format, a failed tool, an origin that is not there, no result at all. */
@@ -30,7 +44,8 @@ export async function startFuzzRig(): Promise<FuzzRig> {
   const lookup = () => Promise.reject(Object.assign(new Error('no names here'), { code: 'ENOTFOUND' }));
   const api = await startApi({ graceMs: 5_000 }, { webhooks: { lookup } });
   // Limits have tests of their own; here they would hide everything behind 429.
-  await api.stored.sql(`create or replace function take_rate(p_scope text, p_id bigint, p_per_minute integer, out allowed boolean, out remaining integer, out reset_ms integer, out retry_after_ms integer)
+  await api.stored
+    .sql(`create or replace function take_rate(p_scope text, p_id bigint, p_per_minute integer, out allowed boolean, out remaining integer, out reset_ms integer, out retry_after_ms integer)
     language sql as $$ select true, 1000, 0, 0 $$`);
   const c2pa = { ...aTool('c2pa', '1.0', { latest: true }), metadata: { name: 'c2pa-1.0', namespace: api.namespace } };
   const made = await api.kube.create(PROBE_TOOLS, c2pa);
@@ -40,14 +55,36 @@ export async function startFuzzRig(): Promise<FuzzRig> {
   let ended = 0;
   api.bus.subscribe<Early>(SUBJECT.early, async ({ message: { job, namespace, spec } }) => {
     const asked = spec.tools ?? [];
-    const result = resultOf(ended++, asked.map(({ name }) => name));
-    const judged = result ? outcome(result, asked) : { state: 'error' as const, status: 429, reason: 'QueueTimeout' as const, error: null };
+    const result = resultOf(
+      ended++,
+      asked.map(({ name }) => name),
+    );
+    const judged = result
+      ? outcome(result, asked)
+      : { state: 'error' as const, status: 429, reason: 'QueueTimeout' as const, error: null };
     const body = result ? zstdCompressSync(JSON.stringify(result)) : null;
     try {
       const { queueTimeMs } = await store.closeRequest({
-        id: job, submittedAt: timeOf(job)!, state: judged.state, status: judged.status, reason: judged.reason, error: judged.error ?? null, attempt: 1, startedAt: null, tools: [], ioBytes: 1, body,
+        id: job,
+        submittedAt: timeOf(job)!,
+        state: judged.state,
+        status: judged.status,
+        reason: judged.reason,
+        error: judged.error ?? null,
+        attempt: 1,
+        startedAt: null,
+        tools: [],
+        ioBytes: 1,
+        body,
       });
-      api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), { id: job, status: judged.status, reason: judged.reason, queueTimeMs, hasBody: body !== null, ...(body ? { body: body.toString('base64') } : {}) });
+      api.bus.publish(SUBJECT.ended(api.wired.deps.settings.replica), {
+        id: job,
+        status: judged.status,
+        reason: judged.reason,
+        queueTimeMs,
+        hasBody: body !== null,
+        ...(body ? { body: body.toString('base64') } : {}),
+      });
       await api.kube.delete(PROBE_JOBS, job, { namespace }).catch(() => {});
     } catch (error) {
       // An account that the fuzzer erased takes its open requests with it.

@@ -1,4 +1,7 @@
-/** Made-up requests against every probe endpoint: no 5xx, no answer outside its schema. `make fuzz-api` is the long form, over the whole interface. */
+/**
+ * Made-up requests against every probe endpoint: no 5xx, no answer outside its schema. `make fuzz-api` is the long
+ * form, over the whole interface.
+ */
 import assert from 'node:assert/strict';
 import { startFuzzRig, type FuzzRig } from './rig.ts';
 import { runSchemathesis, schemathesis } from './schemathesis.ts';
@@ -19,7 +22,14 @@ describe('made-up requests', function () {
 
   it(`to every probe endpoint get an answer that is described, none of them 5xx: seed ${SEED}`, async () => {
     const { api } = rig!;
-    const fuzzed = await runSchemathesis(program!, { url: api.url, token: api.token, seed: SEED, examples: EXAMPLES, phases: 'examples,fuzzing', include: ['--include-tag', 'probe'] });
+    const fuzzed = await runSchemathesis(program!, {
+      url: api.url,
+      token: api.token,
+      seed: SEED,
+      examples: EXAMPLES,
+      phases: 'examples,fuzzing',
+      include: ['--include-tag', 'probe'],
+    });
     console.log(`        ${fuzzed.cases} cases, seed ${SEED}, answers by status ${JSON.stringify(fuzzed.statuses)}`);
     assert.ok(fuzzed.ok, fuzzed.text.slice(-6_000));
     assert.ok(fuzzed.cases >= 200, `${fuzzed.cases} cases`);

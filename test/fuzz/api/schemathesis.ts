@@ -5,7 +5,15 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const VERSION = '4.32.5';
-const CHECKS = ['not_a_server_error', 'status_code_conformance', 'content_type_conformance', 'response_headers_conformance', 'response_schema_conformance', 'unsupported_method', 'ignored_auth'];
+const CHECKS = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+  'unsupported_method',
+  'ignored_auth',
+];
 
 /** Where it is; null where it cannot be had, with the reason printed. Takes some 20 s the first time. */
 export function schemathesis(): string | null {
@@ -13,19 +21,42 @@ export function schemathesis(): string | null {
   const program = join(folder, 'bin', 'schemathesis');
   if (existsSync(program) && spawnSync(program, ['--version']).status === 0) return program;
   mkdirSync(folder, { recursive: true });
-  for (const [command, args] of [['python3', ['-m', 'venv', folder]], [join(folder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`]]] as const) {
+  for (const [command, args] of [
+    ['python3', ['-m', 'venv', folder]],
+    [join(folder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', `schemathesis==${VERSION}`]],
+  ] as const) {
     const made = spawnSync(command, args, { encoding: 'utf8' });
     if (made.status === 0) continue;
-    console.log(`        schemathesis ${VERSION} cannot be had: ${command}: ${made.error?.message ?? made.stderr.trim().split('\n').at(-1)}`);
+    console.log(
+      `        schemathesis ${VERSION} cannot be had: ${command}: ${made.error?.message ?? made.stderr.trim().split('\n').at(-1)}`,
+    );
     return null;
   }
   return program;
 }
 
-export interface FuzzSettings { url: string; token: string; seed: number; /** At most, of each operation. */ examples: number; phases: string; include?: string[]; /** One: Python 3.11 cannot parse source in two threads at once, which schemathesis does. */ workers?: number }
-export interface Fuzzed { ok: boolean; cases: number; /** How many there were. */ operations: number; text: string; statuses: Record<string, number> }
+export interface FuzzSettings {
+  url: string;
+  token: string;
+  seed: number;
+  /** At most, of each operation. */ examples: number;
+  phases: string;
+  include?: string[];
+  /** One: Python 3.11 cannot parse source in two threads at once, which schemathesis does. */ workers?: number;
+}
+export interface Fuzzed {
+  ok: boolean;
+  cases: number;
+  /** How many there were. */ operations: number;
+  text: string;
+  statuses: Record<string, number>;
+}
 
-interface Line { ScenarioFinished?: { recorder?: { label?: string; interactions?: Record<string, { response?: { status_code: number } | null }> } } }
+interface Line {
+  ScenarioFinished?: {
+    recorder?: { label?: string; interactions?: Record<string, { response?: { status_code: number } | null }> };
+  };
+}
 
 /** Every answer by its status, from the events of the run. */
 function answersIn(file: string): Pick<Fuzzed, 'statuses' | 'operations'> {
@@ -43,22 +74,68 @@ function answersIn(file: string): Pick<Fuzzed, 'statuses' | 'operations'> {
   return { statuses, operations: operations.size };
 }
 
-export async function runSchemathesis(program: string, { url, token, seed, examples, phases, include = [], workers = 1 }: FuzzSettings, onText: (text: string) => void = () => {}): Promise<Fuzzed> {
+export async function runSchemathesis(
+  program: string,
+  { url, token, seed, examples, phases, include = [], workers = 1 }: FuzzSettings,
+  onText: (text: string) => void = () => {},
+): Promise<Fuzzed> {
   const folder = mkdtempSync(join(tmpdir(), 'probeyard-fuzz-'));
   const report = join(folder, 'events.ndjson');
   try {
     const args = [
-      'run', `${url}/openapi.json`, '--header', `Authorization: Bearer ${token}`, '--checks', CHECKS.join(','), '--phases', phases, '--max-examples', String(examples), '--seed', String(seed),
-      '--workers', String(workers), '--continue-on-failure', '--no-color', '--generation-database', 'none', '--warnings', 'off', '--report', 'ndjson', '--report-ndjson-path', report, '--request-timeout', '30',
-      '--suppress-health-check', 'all', ...include,
+      'run',
+      `${url}/openapi.json`,
+      '--header',
+      `Authorization: Bearer ${token}`,
+      '--checks',
+      CHECKS.join(','),
+      '--phases',
+      phases,
+      '--max-examples',
+      String(examples),
+      '--seed',
+      String(seed),
+      '--workers',
+      String(workers),
+      '--continue-on-failure',
+      '--no-color',
+      '--generation-database',
+      'none',
+      '--warnings',
+      'off',
+      '--report',
+      'ndjson',
+      '--report-ndjson-path',
+      report,
+      '--request-timeout',
+      '30',
+      '--suppress-health-check',
+      'all',
+      ...include,
     ];
-    const child = spawn('nice', ['-n', '19', program, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', COLUMNS: '160' } });
+    const child = spawn('nice', ['-n', '19', program, ...args], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1', COLUMNS: '160' },
+    });
     process.once('exit', () => child.kill('SIGKILL'));
     let text = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (piece: string) => { text += piece; onText(piece); });
-    const code = await new Promise<number | null>((resolve) => { child.once('close', resolve); });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+        onText(piece);
+      });
+    const code = await new Promise<number | null>((resolve) => {
+      child.once('close', resolve);
+    });
     const { statuses, operations } = answersIn(report);
-    return { ok: code === 0, operations, cases: Object.values(statuses).reduce((sum, count) => sum + count, 0), text, statuses };
+    return {
+      ok: code === 0,
+      operations,
+      cases: Object.values(statuses).reduce((sum, count) => sum + count, 0),
+      text,
+      statuses,
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -13,32 +13,67 @@ const largest = 3 << 20;
 const timeoutMs = 15_000;
 const checkEvery = 50;
 
-export interface Summary { seed: number; cases: number; files: number; kinds: string[]; byTool: Map<string, Map<string, number>>; problems: string[]; slowestMs: number }
+export interface Summary {
+  seed: number;
+  cases: number;
+  files: number;
+  kinds: string[];
+  byTool: Map<string, Map<string, number>>;
+  problems: string[];
+  slowestMs: number;
+}
 
 /** The files that damage is done to; one of our own where the corpus is not at hand. */
 function samples(): string[] {
   if (!existsSync(corpus)) return [fixture];
   const names = readdirSync(corpus, { recursive: true }) as string[];
-  return names.map((name) => join(corpus, name)).filter((path) => statSync(path).isFile() && statSync(path).size <= largest && statSync(path).size > 0).sort();
+  return names
+    .map((name) => join(corpus, name))
+    .filter((path) => statSync(path).isFile() && statSync(path).size <= largest && statSync(path).size > 0)
+    .sort();
 }
 
 /** The newest of each tool, and an old one: nine years of parsers. */
-const fuzzed = ({ tool, version, latest }: ToolEntry): boolean => latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
+const fuzzed = ({ tool, version, latest }: ToolEntry): boolean =>
+  latest === true || (tool === 'ffprobe' ? version === '4.0' : version === '20.09');
 
-export async function fuzzMedia({ seed, cases, which = fuzzed, progress = () => {} }: { seed: number; cases: number; which?: (entry: ToolEntry) => boolean; progress?: (done: number) => void }): Promise<Summary> {
+export async function fuzzMedia({
+  seed,
+  cases,
+  which = fuzzed,
+  progress = () => {},
+}: {
+  seed: number;
+  cases: number;
+  which?: (entry: ToolEntry) => boolean;
+  progress?: (done: number) => void;
+}): Promise<Summary> {
   const random = seeded(seed);
   const files = samples();
   const kinds = Object.keys(mutations);
   let body: Buffer = Buffer.alloc(0);
   const origin = await startOrigin((request, response) => sendFile(body, request, response));
   const runner = await startRealRunner(which, { allow: [{ cidr: '127.0.0.1/32', port: origin.port }] });
-  const summary: Summary = { seed, cases: 0, files: new Set(files).size, kinds: [...new Set(files.map((file) => extname(file).slice(1).toLowerCase()))].sort(), byTool: new Map(), problems: [], slowestMs: 0 };
-  const uncaught = (error: unknown): void => { summary.problems.push(`thrown into the air: ${String(error)}`); };
+  const summary: Summary = {
+    seed,
+    cases: 0,
+    files: new Set(files).size,
+    kinds: [...new Set(files.map((file) => extname(file).slice(1).toLowerCase()))].sort(),
+    byTool: new Map(),
+    problems: [],
+    slowestMs: 0,
+  };
+  const uncaught = (error: unknown): void => {
+    summary.problems.push(`thrown into the air: ${String(error)}`);
+  };
   process.on('unhandledRejection', uncaught);
   const healthy = async (): Promise<void> => {
     body = readFileSync(fixture);
     const { tools } = await runner.run(`${origin.url}/tiny.mp4`);
-    if (tools.some(({ success }) => !success)) summary.problems.push(`after ${summary.cases} files a good one fails: ${JSON.stringify(tools.map(({ tool, error }) => [tool, error]))}`);
+    if (tools.some(({ success }) => !success))
+      summary.problems.push(
+        `after ${summary.cases} files a good one fails: ${JSON.stringify(tools.map(({ tool, error }) => [tool, error]))}`,
+      );
   };
   try {
     assert.ok(runner.entries.length > 0, 'no tool image is built here');
@@ -50,7 +85,9 @@ export async function fuzzMedia({ seed, cases, which = fuzzed, progress = () => 
       const begun = performance.now();
       const answered = await Promise.race([
         runner.run(`${origin.url}/${summary.cases}${extname(file)}`, { timeoutMs }),
-        new Promise<undefined>((resolve) => { setTimeout(() => resolve(undefined), timeoutMs * 2).unref(); }),
+        new Promise<undefined>((resolve) => {
+          setTimeout(() => resolve(undefined), timeoutMs * 2).unref();
+        }),
       ]);
       summary.slowestMs = Math.max(summary.slowestMs, Math.round(performance.now() - begun));
       if (answered === undefined) {
@@ -63,9 +100,12 @@ export async function fuzzMedia({ seed, cases, which = fuzzed, progress = () => 
         summary.byTool.set(name, counts);
         const outcome = success ? 'success' : (failure ?? 'no reason');
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-        if (success ? !isObject(output) : !error) summary.problems.push(`${what}, ${name}: ${outcome} with ${success ? 'no JSON' : 'no message'}`);
-        if (!success && ['unavailable', 'no reason'].includes(outcome)) summary.problems.push(`${what}, ${name}: ${outcome}: ${error}`);
-        if (error?.includes('127.0.0.1:') && !error.includes(`127.0.0.1:${origin.port}`)) summary.problems.push(`${what}, ${name}: shows where the proxy listens: ${error}`);
+        if (success ? !isObject(output) : !error)
+          summary.problems.push(`${what}, ${name}: ${outcome} with ${success ? 'no JSON' : 'no message'}`);
+        if (!success && ['unavailable', 'no reason'].includes(outcome))
+          summary.problems.push(`${what}, ${name}: ${outcome}: ${error}`);
+        if (error?.includes('127.0.0.1:') && !error.includes(`127.0.0.1:${origin.port}`))
+          summary.problems.push(`${what}, ${name}: shows where the proxy listens: ${error}`);
       }
       if (summary.cases % checkEvery === checkEvery - 1) {
         await healthy();

@@ -37,7 +37,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     return bytes;
   },
   'lengths made huge': (bytes, random) => {
-    for (let i = 1 + below(random, 4); i > 0; i--) overwrite(bytes, place(random, bytes.length) & ~3, Buffer.from(random() < 0.5 ? 'ffffffff' : '7fffffff', 'hex'));
+    for (let i = 1 + below(random, 4); i > 0; i--)
+      overwrite(bytes, place(random, bytes.length) & ~3, Buffer.from(random() < 0.5 ? 'ffffffff' : '7fffffff', 'hex'));
     return bytes;
   },
   'lengths made zero': (bytes, random) => {
@@ -58,5 +59,6 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     const from = below(random, other.length);
     return overwrite(bytes, place(random, bytes.length), other.subarray(from, from + below(random, 4096)));
   },
-  'another file behind it': (bytes, random, other) => Buffer.concat([bytes.subarray(0, below(random, bytes.length)), other]),
+  'another file behind it': (bytes, random, other) =>
+    Buffer.concat([bytes.subarray(0, below(random, bytes.length)), other]),
 };

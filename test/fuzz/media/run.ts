@@ -8,7 +8,11 @@ const seed = Number(process.env['SEED'] || Math.floor(Math.random() * 2 ** 32));
 if (!existsSync(corpus)) console.log('the corpus is not here: one small file stands for it');
 console.log(`seed ${seed}, ${cases} cases`);
 const begun = performance.now();
-const summary = await fuzzMedia({ seed, cases, progress: (done) => console.log(`${done} done after ${Math.round((performance.now() - begun) / 1000)} s`) });
+const summary = await fuzzMedia({
+  seed,
+  cases,
+  progress: (done) => console.log(`${done} done after ${Math.round((performance.now() - begun) / 1000)} s`),
+});
 const text = render(summary);
 console.log(text);
 writeSummary('fuzz-media', 'test/fuzz/media/run.ts', text);
@@ -17,11 +21,17 @@ process.exitCode = summary.problems.length === 0 ? 0 : 1;
 function render({ seed: used, cases: done, files, kinds, byTool, problems, slowestMs }: Summary): string {
   const outcomes = [...new Set([...byTool.values()].flatMap((counts) => [...counts.keys()]))].sort();
   return [
-    '## Broken media', '',
+    '## Broken media',
+    '',
     `\`make fuzz-media SEED=${used} CASES=${done}\`: ${done} damaged files made of ${files} real ones (${kinds.join(', ')}), each read by every tool below through the launcher and the source proxy.`,
-    'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made huge or zero. Every 50 files a good one is read with the same runner.', '',
-    `| tool | ${outcomes.join(' | ')} |`, `|---|${outcomes.map(() => '---').join('|')}|`,
-    ...[...byTool].map(([name, counts]) => `| ${name} | ${outcomes.map((outcome) => counts.get(outcome) ?? 0).join(' | ')} |`), '',
+    'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made huge or zero. Every 50 files a good one is read with the same runner.',
+    '',
+    `| tool | ${outcomes.join(' | ')} |`,
+    `|---|${outcomes.map(() => '---').join('|')}|`,
+    ...[...byTool].map(
+      ([name, counts]) => `| ${name} | ${outcomes.map((outcome) => counts.get(outcome) ?? 0).join(' | ')} |`,
+    ),
+    '',
     `Without an answer, without a message, or a runner that did not go on: ${problems.length}. The slowest file took ${slowestMs} ms for all tools.`,
     ...problems.slice(0, 20).map((problem) => `- ${problem}`),
   ].join('\n');

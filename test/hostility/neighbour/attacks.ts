@@ -1,4 +1,7 @@
-/** What a greedy or hostile account sends, one request at a time, by the finding that it was first seen in (docs/trust.md). */
+/**
+ * What a greedy or hostile account sends, one request at a time, by the finding that it was first seen in
+ * (docs/trust.md).
+ */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -14,7 +17,11 @@ export interface Attack {
   perSecond: number;
   stop?(): Promise<void>;
 }
-export interface Finding { id: string; title: string; make(c: Cluster, token: string): Promise<Attack> }
+export interface Finding {
+  id: string;
+  title: string;
+  make(c: Cluster, token: string): Promise<Attack>;
+}
 
 /** 100 requests a minute of a token, and 600 of a user for what is read back and managed. */
 const PROBES_PER_SECOND = 1.6;
@@ -22,11 +29,17 @@ const READS_PER_SECOND = 4;
 
 /** An MP3 whose ID3 tag is one frame of so many bytes of text, which ffprobe prints. It packs to next to nothing. */
 function taggedMp3(bytes: number, letter = 'A'): Buffer {
-  const synchsafe = (value: number) => Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);
+  const synchsafe = (value: number) =>
+    Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);
   const text = Buffer.concat([Buffer.from([3]), Buffer.from('k\0'), Buffer.alloc(bytes, letter)]);
   const frame = Buffer.concat([Buffer.from('TXXX'), synchsafe(text.length), Buffer.alloc(2), text]);
   const audio = Buffer.concat([Buffer.from([255, 251, 144, 0]), Buffer.alloc(413)]);
-  return Buffer.concat([Buffer.from('ID3\x04\0\0', 'latin1'), synchsafe(frame.length), frame, ...Array.from({ length: 200 }, () => audio)]);
+  return Buffer.concat([
+    Buffer.from('ID3\x04\0\0', 'latin1'),
+    synchsafe(frame.length),
+    frame,
+    ...Array.from({ length: 200 }, () => audio),
+  ]);
 }
 
 const TAG_BYTES = 50_000_000;
@@ -37,7 +50,11 @@ async function largeResult(c: Cluster, token: string, more: object = {}): Promis
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
     const first = Number(range?.[1] ?? 0);
     const last = range?.[2] ? Math.min(Number(range[2]), file.length - 1) : file.length - 1;
-    response.writeHead(range ? 206 : 200, { 'accept-ranges': 'bytes', 'content-length': last - first + 1, ...(range ? { 'content-range': `bytes ${first}-${last}/${file.length}` } : {}) });
+    response.writeHead(range ? 206 : 200, {
+      'accept-ranges': 'bytes',
+      'content-length': last - first + 1,
+      ...(range ? { 'content-range': `bytes ${first}-${last}/${file.length}` } : {}),
+    });
     response.end(file.subarray(first, last + 1));
   });
   const { status, headers, text } = await c.probe({ url: `${origin.url}/a.mp3`, only: 'ffprobe', ...more }, { token });
@@ -48,8 +65,15 @@ async function largeResult(c: Cluster, token: string, more: object = {}): Promis
 /** Reads nothing of the answer until it is broken off. */
 function readNothing(url: string, token: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const asking = httpRequest(url, { headers: { authorization: `Bearer ${token}` }, signal }, (response) => void response.pause());
-    asking.on('error', () => {}).on('close', resolve).end();
+    const asking = httpRequest(
+      url,
+      { headers: { authorization: `Bearer ${token}` }, signal },
+      (response) => void response.pause(),
+    );
+    asking
+      .on('error', () => {})
+      .on('close', resolve)
+      .end();
   });
 }
 
@@ -61,7 +85,9 @@ async function readBack(c: Cluster, token: string): Promise<Attack> {
     send: (by, index, signal) => {
       const path = paths[index % paths.length]!;
       if (index % 5 === 4) return readNothing(`${c.url}${path}`, by, signal);
-      return fetch(`${c.url}${path}`, { headers: { authorization: `Bearer ${by}` }, signal }).then((response) => response.arrayBuffer());
+      return fetch(`${c.url}${path}`, { headers: { authorization: `Bearer ${by}` }, signal }).then((response) =>
+        response.arrayBuffer(),
+      );
     },
   };
 }
@@ -69,13 +95,18 @@ async function readBack(c: Cluster, token: string): Promise<Attack> {
 async function webhooks(c: Cluster, token: string): Promise<Attack> {
   const receiver = await c.origin((_, response) => void response.writeHead(500).end());
   const ids: string[] = [];
-  for (let index = 0; index < 8; index++) ids.push(await largeResult(c, token, { webhook_url: `${receiver.url}/hook` }));
+  for (let index = 0; index < 8; index++)
+    ids.push(await largeResult(c, token, { webhook_url: `${receiver.url}/hook` }));
   const list = await c.get('/frontend/api/v1/media/webhook?pagination[limit]=100', token);
   const hooks = (JSON.parse(list.text) as { webhooks: { id: string | number }[] }).webhooks.map(({ id }) => id);
   return {
     perSecond: READS_PER_SECOND,
     send: (by, index, signal) =>
-      fetch(`${c.url}/frontend/api/v1/media/webhook/${hooks[index % hooks.length]}/retry`, { method: 'POST', headers: { authorization: `Bearer ${by}` }, signal }).then((response) => response.arrayBuffer()),
+      fetch(`${c.url}/frontend/api/v1/media/webhook/${hooks[index % hooks.length]}/retry`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${by}` },
+        signal,
+      }).then((response) => response.arrayBuffer()),
   };
 }
 
@@ -96,7 +127,12 @@ async function slowSources(c: Cluster): Promise<Attack> {
 
 async function denseManifest(c: Cluster): Promise<Attack> {
   const manifest = Buffer.from(`<MPD ${'<!>'.repeat(2_700_000)}`);
-  const origin = await c.origin((_, response) => void response.writeHead(200, { 'content-type': 'application/dash+xml', 'content-length': manifest.length }).end(manifest));
+  const origin = await c.origin(
+    (_, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/dash+xml', 'content-length': manifest.length })
+        .end(manifest),
+  );
   return probing(c, () => ({ url: `${origin.url}/a.mpd` }));
 }
 
@@ -109,12 +145,22 @@ async function endlessRtsp(c: Cluster): Promise<Attack> {
     let pouring: NodeJS.Timeout | undefined;
     socket.once('close', () => clearInterval(pouring));
     socket.on('data', (data) => {
-      for (const message of data.toString('latin1').split('\r\n\r\n').filter((text) => /^[A-Z_]+ rtsp:/.test(text))) {
+      for (const message of data
+        .toString('latin1')
+        .split('\r\n\r\n')
+        .filter((text) => /^[A-Z_]+ rtsp:/.test(text))) {
         const cseq = /CSeq: *(\d+)/i.exec(message)?.[1] ?? '1';
         const method = message.split(' ')[0];
-        const answer = (headers: string, body = '') => socket.write(`RTSP/1.0 200 OK\r\nCSeq: ${cseq}\r\n${headers}${body === '' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`);
+        const answer = (headers: string, body = '') =>
+          socket.write(
+            `RTSP/1.0 200 OK\r\nCSeq: ${cseq}\r\n${headers}${body === '' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`,
+          );
         if (method === 'OPTIONS') answer('Public: DESCRIBE, SETUP, PLAY\r\n');
-        else if (method === 'DESCRIBE') answer('Content-Type: application/sdp\r\n', 'v=0\r\no=- 0 0 IN IP4 0.0.0.0\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:track1\r\n');
+        else if (method === 'DESCRIBE')
+          answer(
+            'Content-Type: application/sdp\r\n',
+            'v=0\r\no=- 0 0 IN IP4 0.0.0.0\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:track1\r\n',
+          );
         else if (method === 'SETUP') answer('Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\nSession: 1\r\n');
         else {
           answer('Session: 1\r\n');
@@ -160,7 +206,11 @@ async function silentNames(c: Cluster): Promise<Attack> {
   await once(silent, 'listening');
   const origin = await c.origin((request, response) => serveFile(fixtures, request, response));
   return {
-    ...probing(c, (index) => ({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe', webhook_url: `https://n${index}-${Date.now()}.${SILENT_ZONE}/` })),
+    ...probing(c, (index) => ({
+      url: `${origin.url}/tiny.mp4`,
+      only: 'ffprobe',
+      webhook_url: `https://n${index}-${Date.now()}.${SILENT_ZONE}/`,
+    })),
     async stop() {
       silent.close();
       await once(silent, 'close');
@@ -180,5 +230,8 @@ export const FINDINGS: readonly Finding[] = [
 /** The same number of requests that anybody might send: to be compared with. */
 export async function ordinary(c: Cluster, like: Attack): Promise<Attack> {
   const origin = await c.origin(fixtures);
-  return { perSecond: like.perSecond, send: (token, _, signal) => c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token, signal }) };
+  return {
+    perSecond: like.perSecond,
+    send: (token, _, signal) => c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token, signal }),
+  };
 }

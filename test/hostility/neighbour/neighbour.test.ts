@@ -1,4 +1,7 @@
-/** What one account costs another: warm probes of a neighbour while an account attacks, beside the same number of ordinary requests. */
+/**
+ * What one account costs another: warm probes of a neighbour while an account attacks, beside the same number of
+ * ordinary requests.
+ */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { summary } from '../../../bench/statistics.ts';
@@ -9,7 +12,10 @@ import { record } from '../record.ts';
 import { makeAccount, type Account } from './account.ts';
 import { FINDINGS, ordinary, type Attack } from './attacks.ts';
 
-/** Of each kind; times of fewer say nothing, so the short form holds that the neighbour is served and no pod restarts, and prints them. */
+/**
+ * Of each kind; times of fewer say nothing, so the short form holds that the neighbour is served and no pod restarts,
+ * and prints them.
+ */
 const COUNT = inFull() || process.env['PROBEYARD_HOSTILITY_TABLE'] ? 300 : 15;
 const TURNS = 3;
 const PAUSE_MS = 25;
@@ -17,11 +23,20 @@ const PAUSE_MS = 25;
 const IN_FLIGHT = 10;
 const MOST = 2;
 
-interface Restarts { [pod: string]: number }
+interface Restarts {
+  [pod: string]: number;
+}
 
 async function restartsOf(c: Cluster): Promise<Restarts> {
-  const pods = (await Promise.all([NAMESPACE, RUNNERS].map((namespace) => c.kube.listAll(PODS, { namespace })))).flatMap(({ items }) => items);
-  return Object.fromEntries(pods.map(({ metadata, status }) => [metadata.name, (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0)]));
+  const pods = (
+    await Promise.all([NAMESPACE, RUNNERS].map((namespace) => c.kube.listAll(PODS, { namespace })))
+  ).flatMap(({ items }) => items);
+  return Object.fromEntries(
+    pods.map(({ metadata, status }) => [
+      metadata.name,
+      (status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    ]),
+  );
 }
 
 /** Requests at a steady rate by both tokens, whatever becomes of them, until told to stop; all are broken off then. */
@@ -32,7 +47,10 @@ function sending(attack: Attack, account: Account): { sent(): number; stop(): Pr
     const open = new Set<Promise<unknown>>();
     while (!over.signal.aborted) {
       if (open.size < IN_FLIGHT) {
-        const one: Promise<unknown> = attack.send(token, sent++, over.signal).catch(() => {}).finally(() => open.delete(one));
+        const one: Promise<unknown> = attack
+          .send(token, sent++, over.signal)
+          .catch(() => {})
+          .finally(() => open.delete(one));
         open.add(one);
       }
       await delay(1000 / attack.perSecond, undefined, { signal: over.signal }).catch(() => {});
@@ -51,7 +69,9 @@ function sending(attack: Attack, account: Account): { sent(): number; stop(): Pr
 describe('an account that attacks, and its neighbour', function () {
   this.timeout(600_000);
   let c: Cluster;
-  before(async () => { c = await cluster(); });
+  before(async () => {
+    c = await cluster();
+  });
   after(() => c.close());
 
   for (const { id, title, make } of FINDINGS) {
@@ -64,14 +84,20 @@ describe('an account that attacks, and its neighbour', function () {
       const times = { attack: [] as number[], ordinary: [] as number[] };
       const sent = { attack: 0, ordinary: 0 };
       const probe = async (): Promise<number> => {
-        const { status, ms, text } = await c.probe({ url: `${origin.url}/tiny.mp4`, only: 'ffprobe' }, { token: neighbour.token });
+        const { status, ms, text } = await c.probe(
+          { url: `${origin.url}/tiny.mp4`, only: 'ffprobe' },
+          { token: neighbour.token },
+        );
         assert.equal(status, 200, `the neighbour was answered ${status}: ${text.slice(0, 200)}`);
         return ms;
       };
       try {
         for (let index = 0; index < 5; index++) await probe();
         for (let turn = 0; turn < TURNS; turn++) {
-          for (const [kind, of] of [['ordinary', usual], ['attack', attack]] as const) {
+          for (const [kind, of] of [
+            ['ordinary', usual],
+            ['attack', attack],
+          ] as const) {
             const load = sending(of, attacker);
             try {
               for (let index = 0; index < COUNT / TURNS; index++) {
@@ -93,7 +119,12 @@ describe('an account that attacks, and its neighbour', function () {
       const restarted = Object.keys(after).filter((pod) => before[pod] !== undefined && after[pod] !== before[pod]);
       const words = `p50 ${attacked.p50.toFixed(0)} and p99 ${attacked.p99.toFixed(0)} ms beside ${sent.attack} such requests, ${usually.p50.toFixed(0)} and ${usually.p99.toFixed(0)} ms beside ${sent.ordinary} ordinary ones (${COUNT} each); ${restarted.length} pods restarted`;
       console.log(`      ${id}: ${words}`);
-      record({ group: 'neighbour', attempt: `${id}: an account ${title}`, expected: `the neighbour's p99 at most ${MOST} times that beside ordinary requests, no pod restarted`, got: words });
+      record({
+        group: 'neighbour',
+        attempt: `${id}: an account ${title}`,
+        expected: `the neighbour's p99 at most ${MOST} times that beside ordinary requests, no pod restarted`,
+        got: words,
+      });
       assert.deepEqual(restarted, []);
       if (COUNT >= 300) assert.ok(attacked.p99 <= usually.p99 * MOST, words);
     });

@@ -6,12 +6,21 @@ import { endpoint } from '../endpoint.ts';
 import { Uuid } from '../fields.ts';
 import { uuidOf } from '../params.ts';
 
-const endOne = ({ store }: Deps): Handler =>
+const endOne =
+  ({ store }: Deps): Handler =>
   async (ctx) => {
-    if (!await store.endSession(callerOf(ctx).userId, uuidOf(ctx))) throw notFound();
+    if (!(await store.endSession(callerOf(ctx).userId, uuidOf(ctx)))) throw notFound();
     ctx.status = 204;
   };
 
-export const endSession = endpoint('DELETE auth/session/:id', {
-  id: 'endSession', tag: 'auth', summary: 'End a session', params: { id: Uuid }, answer: { description: 'It has ended.' },
-}, (deps) => [endOne(deps)]);
+export const endSession = endpoint(
+  'DELETE auth/session/:id',
+  {
+    id: 'endSession',
+    tag: 'auth',
+    summary: 'End a session',
+    params: { id: Uuid },
+    answer: { description: 'It has ended.' },
+  },
+  (deps) => [endOne(deps)],
+);

@@ -1,4 +1,7 @@
-/** `PUT auth/current/password` and `PUT auth/{id}/password`: always with the caller's own password, so that a session left open is not enough. */
+/**
+ * `PUT auth/current/password` and `PUT auth/{id}/password`: always with the caller's own password, so that a session
+ * left open is not enough.
+ */
 import Type from 'typebox';
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
@@ -12,7 +15,15 @@ import { idOf } from '../params.ts';
 import { remoteIp } from '../../remote.ts';
 
 const Body = Type.Object(
-  { 'old-password': GivenPassword, 'new-password': Password, 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user, and so every JWT. By default they go on: send true where a session may be in the wrong hands.' }) },
+  {
+    'old-password': GivenPassword,
+    'new-password': Password,
+    'logout-all': Type.Boolean({
+      default: false,
+      description:
+        'End every session of the user, and so every JWT. By default they go on: send true where a session may be in the wrong hands.',
+    }),
+  },
   { additionalProperties: false },
 );
 
@@ -21,16 +32,21 @@ async function change({ accounts, store }: Deps, ctx: Context, caller: Caller, u
   const { attempts, passwords, settings } = accounts;
   await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('password:caller', { account: caller.userId });
-  if (!await passwords.verify(old, await store.passwordHash(caller.userId))) throw invalid('old-password', caller.userId === userId ? 'is wrong' : 'is wrong: it is the caller\'s own');
+  if (!(await passwords.verify(old, await store.passwordHash(caller.userId))))
+    throw invalid('old-password', caller.userId === userId ? 'is wrong' : "is wrong: it is the caller's own");
   await attempts.forget('password:caller', { account: caller.userId });
   await store.setPassword(userId, await passwords.hash(wanted));
   if (logoutAll) await store.endSessions(userId);
   ctx.status = 204;
 }
 
-const changeOwn = (deps: Deps): Handler => (ctx) => change(deps, ctx, callerOf(ctx), callerOf(ctx).userId);
+const changeOwn =
+  (deps: Deps): Handler =>
+  (ctx) =>
+    change(deps, ctx, callerOf(ctx), callerOf(ctx).userId);
 
-const changeAnothers = (deps: Deps): Handler =>
+const changeAnothers =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const caller = callerOf(ctx);
     const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
@@ -39,11 +55,29 @@ const changeAnothers = (deps: Deps): Handler =>
     await change(deps, ctx, caller, target.id);
   };
 
-export const ownPassword = endpoint('PUT auth/current/password', {
-  id: 'changeOwnPassword', tag: 'auth', summary: 'Change one\'s password', body: Body, answer: { description: 'It is changed.' },
-}, (deps) => [changeOwn(deps)]);
+export const ownPassword = endpoint(
+  'PUT auth/current/password',
+  {
+    id: 'changeOwnPassword',
+    tag: 'auth',
+    summary: "Change one's password",
+    body: Body,
+    answer: { description: 'It is changed.' },
+  },
+  (deps) => [changeOwn(deps)],
+);
 
-export const anothersPassword = endpoint('PUT auth/:id/password', {
-  id: 'changePassword', tag: 'auth', summary: 'Set a user\'s password', params: { id: Id }, body: Body,
-  description: 'Of a sub-user, or, for an administrator, of anyone but other administrators. `old-password` is the caller\'s own.', answer: { description: 'It is set.' },
-}, (deps) => [changeAnothers(deps)]);
+export const anothersPassword = endpoint(
+  'PUT auth/:id/password',
+  {
+    id: 'changePassword',
+    tag: 'auth',
+    summary: "Set a user's password",
+    params: { id: Id },
+    body: Body,
+    description:
+      "Of a sub-user, or, for an administrator, of anyone but other administrators. `old-password` is the caller's own.",
+    answer: { description: 'It is set.' },
+  },
+  (deps) => [changeAnothers(deps)],
+);

@@ -14,10 +14,12 @@ const Body = Type.Object({ email: Email }, { additionalProperties: false });
 const Answer = Type.Object({ success: Type.Literal(true) }, { additionalProperties: false });
 const CODE_MS = 3_600_000;
 
-const sendCode = ({ accounts, store }: Deps): Handler =>
+const sendCode =
+  ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { settings, attempts, jwts } = accounts;
-    if (!settings.mail) throw forbidden('no-permission', 'no mail is sent here: ask an administrator for a new password');
+    if (!settings.mail)
+      throw forbidden('no-permission', 'no mail is sent here: ask an administrator for a new password');
     const { email } = checkedBy(Body, ctx);
     await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
     await attempts.take('mail:account', { account: email });
@@ -29,7 +31,15 @@ const sendCode = ({ accounts, store }: Deps): Handler =>
     ctx.body = { success: true };
   };
 
-export const reset = endpoint('POST auth/reset', {
-  id: 'askReset', tag: 'auth', summary: 'Forgotten password', body: Body, description: 'Sends a mail with a code for `auth/reset/confirm`, where there is such an account.',
-  answer: { description: 'If there is such an account, a mail is on its way.', schema: Answer },
-}, (deps) => [sendCode(deps)]);
+export const reset = endpoint(
+  'POST auth/reset',
+  {
+    id: 'askReset',
+    tag: 'auth',
+    summary: 'Forgotten password',
+    body: Body,
+    description: 'Sends a mail with a code for `auth/reset/confirm`, where there is such an account.',
+    answer: { description: 'If there is such an account, a mail is on its way.', schema: Answer },
+  },
+  (deps) => [sendCode(deps)],
+);

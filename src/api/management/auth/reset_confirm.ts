@@ -10,9 +10,13 @@ import { remoteIp } from '../../remote.ts';
 import { NOT_VALID } from './verify.ts';
 
 const Body = Type.Object({ 'reset-token': Jwt, 'new-password': Password }, { additionalProperties: false });
-const Answer = Type.Object({ success: Type.Literal(true), email: Type.String(), status: Type.String() }, { additionalProperties: false });
+const Answer = Type.Object(
+  { success: Type.Literal(true), email: Type.String(), status: Type.String() },
+  { additionalProperties: false },
+);
 
-const setNew = ({ accounts, store }: Deps): Handler =>
+const setNew =
+  ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { 'reset-token': code, 'new-password': password } = checkedBy(Body, ctx);
     await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
@@ -24,7 +28,19 @@ const setNew = ({ accounts, store }: Deps): Handler =>
     ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
   };
 
-export const resetConfirm = endpoint('POST auth/reset/confirm', {
-  id: 'confirmReset', tag: 'auth', summary: 'A new password by mail', body: Body, description: 'Takes the code from the mail, which counts once. An invited account becomes active by it.',
-  answer: { description: 'The password is set, and every session has ended, with all JWTs. API tokens go on until they are revoked.', schema: Answer },
-}, (deps) => [setNew(deps)]);
+export const resetConfirm = endpoint(
+  'POST auth/reset/confirm',
+  {
+    id: 'confirmReset',
+    tag: 'auth',
+    summary: 'A new password by mail',
+    body: Body,
+    description: 'Takes the code from the mail, which counts once. An invited account becomes active by it.',
+    answer: {
+      description:
+        'The password is set, and every session has ended, with all JWTs. API tokens go on until they are revoked.',
+      schema: Answer,
+    },
+  },
+  (deps) => [setNew(deps)],
+);

@@ -6,11 +6,18 @@ import { endpoint } from '../endpoint.ts';
 import { checkedBy } from '../input.ts';
 
 const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
-const Query = Type.Object({ 'include-expired': Type.Boolean({ default: false, description: 'Also those that ended, for 30 days.' }) }, { additionalProperties: false });
+const Query = Type.Object(
+  { 'include-expired': Type.Boolean({ default: false, description: 'Also those that ended, for 30 days.' }) },
+  { additionalProperties: false },
+);
 const Session = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }), created: Type.String({ format: 'date-time' }), expire: Type.String({ format: 'date-time' }), 'remote-ip': Type.String(),
-    'ua-type': Type.Unsafe<(typeof UA_TYPES)[number]>({ type: 'string', enum: [...UA_TYPES] }), 'user-agent': Type.String(),
+    id: Type.String({ format: 'uuid' }),
+    created: Type.String({ format: 'date-time' }),
+    expire: Type.String({ format: 'date-time' }),
+    'remote-ip': Type.String(),
+    'ua-type': Type.Unsafe<(typeof UA_TYPES)[number]>({ type: 'string', enum: [...UA_TYPES] }),
+    'user-agent': Type.String(),
   },
   { additionalProperties: false, title: 'Session' },
 );
@@ -22,16 +29,30 @@ function uaType(userAgent: string): (typeof UA_TYPES)[number] {
   return /^(curl|Wget|HTTPie|python|Go-http|node|okhttp|axios)/i.test(userAgent) ? 'cli' : 'other';
 }
 
-const listSessions = ({ store }: Deps): Handler =>
+const listSessions =
+  ({ store }: Deps): Handler =>
   async (ctx) => {
     const found = await store.listSessions(callerOf(ctx).userId, checkedBy(Query, ctx)['include-expired']);
     ctx.body = {
       sessions: found.map(({ id, createdAt, expiresAt, remoteIp, userAgent }) => ({
-        id, created: createdAt.toISOString(), expire: expiresAt.toISOString(), 'remote-ip': remoteIp, 'ua-type': uaType(userAgent), 'user-agent': userAgent,
+        id,
+        created: createdAt.toISOString(),
+        expire: expiresAt.toISOString(),
+        'remote-ip': remoteIp,
+        'ua-type': uaType(userAgent),
+        'user-agent': userAgent,
       })),
     };
   };
 
-export const sessions = endpoint('GET auth/session', {
-  id: 'listSessions', tag: 'auth', summary: 'Where one is signed in', query: Query, answer: { description: 'The latest first.', schema: Answer },
-}, (deps) => [listSessions(deps)]);
+export const sessions = endpoint(
+  'GET auth/session',
+  {
+    id: 'listSessions',
+    tag: 'auth',
+    summary: 'Where one is signed in',
+    query: Query,
+    answer: { description: 'The latest first.', schema: Answer },
+  },
+  (deps) => [listSessions(deps)],
+);

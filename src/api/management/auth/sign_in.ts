@@ -25,17 +25,28 @@ const Body = Type.Object(
   { additionalProperties: false },
 );
 const orNull = (schema: object) => Type.Unsafe<unknown>({ anyOf: [schema, { type: 'null' }] });
-export const JwtToken = Type.Object({ token: Type.String(), expire: Type.String({ format: 'date-time' }) }, { additionalProperties: false });
+export const JwtToken = Type.Object(
+  { token: Type.String(), expire: Type.String({ format: 'date-time' }) },
+  { additionalProperties: false },
+);
 const Answer = Type.Object(
   {
     'api-token': orNull({ type: 'string', description: 'The oldest API token, where it can be shown.' }),
-    'current-user': orNull(ShownUser), email: Type.String(), 'jwt-token': JwtToken, 'oauth-provider-tokens': Type.Array(Type.Unknown()),
-    'ret-url': orNull({ type: 'string' }), status: Type.String(), 'user-id': Type.Integer(),
+    'current-user': orNull(ShownUser),
+    email: Type.String(),
+    'jwt-token': JwtToken,
+    'oauth-provider-tokens': Type.Array(Type.Unknown()),
+    'ret-url': orNull({ type: 'string' }),
+    status: Type.String(),
+    'user-id': Type.Integer(),
   },
   { additionalProperties: false },
 );
 
-/** True: a browser that this account has signed in with before, within its own limit. Its right sign-ins count, too: each costs an Argon2. */
+/**
+ * True: a browser that this account has signed in with before, within its own limit. Its right sign-ins count, too:
+ * each costs an Argon2.
+ */
 async function knownBrowser({ attempts }: Accounts, account: number, browser: string | null): Promise<boolean> {
   if (browser === null) return false;
   try {
@@ -48,7 +59,11 @@ async function knownBrowser({ attempts }: Accounts, account: number, browser: st
 }
 
 /** What is taken is given back by `right`, which a right password calls. */
-async function takeAttempt({ attempts }: Accounts, account: Account, address: string): Promise<{ right(): Promise<void> }> {
+async function takeAttempt(
+  { attempts }: Accounts,
+  account: Account,
+  address: string,
+): Promise<{ right(): Promise<void> }> {
   const [network, everywhere] = [{ account, network: address }, { account }];
   await attempts.take('password:address', { address });
   await attempts.take('password:network', network);
@@ -61,17 +76,24 @@ async function takeAttempt({ attempts }: Accounts, account: Account, address: st
   };
 }
 
-interface SignedIn { user: UserRecord; mark: string }
+interface SignedIn {
+  user: UserRecord;
+  mark: string;
+}
 
 /** Whose password it is, with a mark for the browser. */
 async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, password: string): Promise<SignedIn> {
   const { knownBrowsers, passwords, settings } = accounts;
   const found = await store.findByEmail(email);
-  const owner = found && found.passwordHash !== null ? { userId: found.user.id, passwordHash: found.passwordHash } : null;
-  const browser = owner && await knownBrowsers.read(owner, browserMark(ctx));
-  const known = owner !== null && await knownBrowser(accounts, owner.userId, browser);
-  const attempt = known ? null : await takeAttempt(accounts, found?.user.id ?? email, remoteIp(ctx, settings.trustedHops));
-  if (!await passwords.verify(password, owner?.passwordHash ?? null) || !found || !owner) throw unauthorized('bad-credential', 'the e-mail address or the password is wrong');
+  const owner =
+    found && found.passwordHash !== null ? { userId: found.user.id, passwordHash: found.passwordHash } : null;
+  const browser = owner && (await knownBrowsers.read(owner, browserMark(ctx)));
+  const known = owner !== null && (await knownBrowser(accounts, owner.userId, browser));
+  const attempt = known
+    ? null
+    : await takeAttempt(accounts, found?.user.id ?? email, remoteIp(ctx, settings.trustedHops));
+  if (!(await passwords.verify(password, owner?.passwordHash ?? null)) || !found || !owner)
+    throw unauthorized('bad-credential', 'the e-mail address or the password is wrong');
   await attempt?.right();
   const status = found.user.aboveSuspended ? 'suspended' : found.user.status;
   if (status !== 'active') throw forbidden('account-inactive', `the account is ${status}`);
@@ -84,25 +106,55 @@ async function shownApiToken({ accounts, store }: Deps, userId: number): Promise
   return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
 }
 
-const signInWork = (deps: Deps): Handler =>
+const signInWork =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const { accounts, store } = deps;
     const asked = checkedBy(Body, ctx);
     const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
-    const session = await accounts.openSession({ userId: user.id, long: asked['long-term-token'], remoteIp: remoteIp(ctx, accounts.settings.trustedHops), userAgent: ctx.get('User-Agent') });
+    const session = await accounts.openSession({
+      userId: user.id,
+      long: asked['long-term-token'],
+      remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
+      userAgent: ctx.get('User-Agent'),
+    });
     if (typeof session === 'string') throw inside('a sign-in has no session that it could end with');
     if (asked['logout-other']) await store.endSessions(user.id, session.id);
     setCookie(ctx, deps, session);
     setBrowserMark(ctx, deps, mark);
     ctx.body = {
-      'api-token': await shownApiToken(deps, user.id), 'current-user': asked['current-user'] ? shownUser(user) : null, email: user.email,
-      'jwt-token': { token: session.token, expire: session.expire.toISOString() }, 'oauth-provider-tokens': [], 'ret-url': safeRetUrl(asked['ret-url']), status: user.status, 'user-id': user.id,
+      'api-token': await shownApiToken(deps, user.id),
+      'current-user': asked['current-user'] ? shownUser(user) : null,
+      email: user.email,
+      'jwt-token': { token: session.token, expire: session.expire.toISOString() },
+      'oauth-provider-tokens': [],
+      'ret-url': safeRetUrl(asked['ret-url']),
+      status: user.status,
+      'user-id': user.id,
     };
   };
 
-export const signIn = endpoint('POST auth/sign-in', {
-  id: 'signIn', tag: 'auth', summary: 'Sign in', body: Body, also: [401],
-  description: 'Answers with a JWT and sets it as the cookie `jwt`; behind TLS as `__Host-jwt`, too, which wins where both are sent. '
-    + 'Attempts are limited by address, and wrong ones by account. The cookie `known-browser` keeps wrong attempts from elsewhere from locking this browser out; it signs nobody in.',
-  answer: { description: 'Signed in.', schema: Answer, headers: { 'Set-Cookie': { description: 'The cookies `jwt` (behind TLS `__Host-jwt`, too) and `known-browser`.', schema: Type.String() } } },
-}, (deps) => [signInWork(deps)]);
+export const signIn = endpoint(
+  'POST auth/sign-in',
+  {
+    id: 'signIn',
+    tag: 'auth',
+    summary: 'Sign in',
+    body: Body,
+    also: [401],
+    description:
+      'Answers with a JWT and sets it as the cookie `jwt`; behind TLS as `__Host-jwt`, too, which wins where both are sent. ' +
+      'Attempts are limited by address, and wrong ones by account. The cookie `known-browser` keeps wrong attempts from elsewhere from locking this browser out; it signs nobody in.',
+    answer: {
+      description: 'Signed in.',
+      schema: Answer,
+      headers: {
+        'Set-Cookie': {
+          description: 'The cookies `jwt` (behind TLS `__Host-jwt`, too) and `known-browser`.',
+          schema: Type.String(),
+        },
+      },
+    },
+  },
+  (deps) => [signInWork(deps)],
+);

@@ -7,10 +7,17 @@ import { RetUrl, safeRetUrl } from '../fields.ts';
 import { checkedBy } from '../input.ts';
 import { clearCookie } from '../cookie.ts';
 
-const Query = Type.Object({ 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user.' }), 'ret-url': RetUrl }, { additionalProperties: false });
-const Answer = Type.Object({ success: Type.Literal(true), 'ret-url': Type.Unsafe<string | null>({ type: ['string', 'null'] }) }, { additionalProperties: false });
+const Query = Type.Object(
+  { 'logout-all': Type.Boolean({ default: false, description: 'End every session of the user.' }), 'ret-url': RetUrl },
+  { additionalProperties: false },
+);
+const Answer = Type.Object(
+  { success: Type.Literal(true), 'ret-url': Type.Unsafe<string | null>({ type: ['string', 'null'] }) },
+  { additionalProperties: false },
+);
 
-const signOutWork = (deps: Deps): Handler =>
+const signOutWork =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const { userId, sessionId } = callerOf(ctx);
     const asked = checkedBy(Query, ctx);
@@ -20,7 +27,15 @@ const signOutWork = (deps: Deps): Handler =>
     ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
   };
 
-export const signOut = endpoint('DELETE auth/sign-out', {
-  id: 'signOut', tag: 'auth', summary: 'Sign out', query: Query, description: 'An API token has no session: it ends none, unless `logout-all` says so.',
-  answer: { description: 'Signed out.', schema: Answer },
-}, (deps) => [signOutWork(deps)]);
+export const signOut = endpoint(
+  'DELETE auth/sign-out',
+  {
+    id: 'signOut',
+    tag: 'auth',
+    summary: 'Sign out',
+    query: Query,
+    description: 'An API token has no session: it ends none, unless `logout-all` says so.',
+    answer: { description: 'Signed out.', schema: Answer },
+  },
+  (deps) => [signOutWork(deps)],
+);

@@ -1,4 +1,7 @@
-/** `POST auth/sign-up`: an account of one's own, once the mail has been answered. Says and takes the same whether or not there is one already. */
+/**
+ * `POST auth/sign-up`: an account of one's own, once the mail has been answered. Says and takes the same whether or not
+ * there is one already.
+ */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';
@@ -21,12 +24,18 @@ const CODE_MS = 86_400_000;
 
 const offered = ({ accounts: { settings } }: Deps): Handler =>
   function offered_(_ctx, next) {
-    if (!settings.signUp) throw forbidden('no-permission', 'nobody can sign up here: ask an administrator for an account');
-    if (!settings.mail) throw forbidden('no-permission', 'nobody can sign up here, because no mail is sent: ask an administrator for an account');
+    if (!settings.signUp)
+      throw forbidden('no-permission', 'nobody can sign up here: ask an administrator for an account');
+    if (!settings.mail)
+      throw forbidden(
+        'no-permission',
+        'nobody can sign up here, because no mail is sent: ask an administrator for an account',
+      );
     return next();
   };
 
-const signUpWork = ({ accounts, store }: Deps): Handler =>
+const signUpWork =
+  ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(Body, ctx);
     const { settings, attempts, jwts, passwords } = accounts;
@@ -34,15 +43,37 @@ const signUpWork = ({ accounts, store }: Deps): Handler =>
     await attempts.take('mail:account', { account: email });
     const codeId = randomUUID();
     const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
-    const [passwordHash, verify, known] = [await passwords.hash(password), await accounts.sealMail(verifyMail(settings.publicUrl, code)), await accounts.sealMail(knownMail(settings.publicUrl))];
-    await store.signUp({ email, passwordHash, firstName, lastName, permissions: USER_PERMISSIONS, codeId, codeMs: CODE_MS, verifyMail: { ...verify, recipient: email }, knownMail: { ...known, recipient: email } });
+    const [passwordHash, verify, known] = [
+      await passwords.hash(password),
+      await accounts.sealMail(verifyMail(settings.publicUrl, code)),
+      await accounts.sealMail(knownMail(settings.publicUrl)),
+    ];
+    await store.signUp({
+      email,
+      passwordHash,
+      firstName,
+      lastName,
+      permissions: USER_PERMISSIONS,
+      codeId,
+      codeMs: CODE_MS,
+      verifyMail: { ...verify, recipient: email },
+      knownMail: { ...known, recipient: email },
+    });
     accounts.mailsWait();
     ctx.status = 201;
     ctx.body = { email, status: 'pending' };
   };
 
-export const signUp = endpoint('POST auth/sign-up', {
-  id: 'signUp', tag: 'auth', summary: 'Sign up', body: Body,
-  description: 'Makes a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an address that has an account. Refused (403) where the operator does not offer it or sends no mail.',
-  answer: { status: 201, description: 'A mail is on its way.', schema: Answer },
-}, (deps) => [offered(deps), signUpWork(deps)]);
+export const signUp = endpoint(
+  'POST auth/sign-up',
+  {
+    id: 'signUp',
+    tag: 'auth',
+    summary: 'Sign up',
+    body: Body,
+    description:
+      'Makes a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an address that has an account. Refused (403) where the operator does not offer it or sends no mail.',
+    answer: { status: 201, description: 'A mail is on its way.', schema: Answer },
+  },
+  (deps) => [offered(deps), signUpWork(deps)],
+);

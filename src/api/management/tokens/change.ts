@@ -18,24 +18,43 @@ import { TokenParam } from './read.ts';
 const Body = Type.Object(
   {
     ...TokenFields,
-    rotate: Type.Boolean({ default: false, description: 'Put a new token in its place: the old one stops working at once, and with it the JWTs and the tokens that it made. Its owner only.' }),
-    'rotate-webhook-secret': Type.Boolean({ default: false, description: 'Put a new secret in its place. Its owner only.' }),
+    rotate: Type.Boolean({
+      default: false,
+      description:
+        'Put a new token in its place: the old one stops working at once, and with it the JWTs and the tokens that it made. Its owner only.',
+    }),
+    'rotate-webhook-secret': Type.Boolean({
+      default: false,
+      description: 'Put a new secret in its place. Its owner only.',
+    }),
   },
   { additionalProperties: false },
 );
 
-const changeWork = (deps: Deps): Handler =>
+const changeWork =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const { accounts, store } = deps;
     const caller = callerOf(ctx);
     const { token, owner, own, reachable } = await findToken(deps, ctx, caller);
-    if (own ? !reachable : !mayChange(caller, owner)) throw forbidden('no-permission', own ? 'this token has more permissions than the calling credential, or ends later' : 'this token is not yours to change');
+    if (own ? !reachable : !mayChange(caller, owner))
+      throw forbidden(
+        'no-permission',
+        own
+          ? 'this token has more permissions than the calling credential, or ends later'
+          : 'this token is not yours to change',
+      );
     const asked = checkedBy(Body, ctx);
-    if ((asked.rotate || asked['rotate-webhook-secret']) && !own) throw forbidden('no-permission', 'only the owner rotates a token');
+    if ((asked.rotate || asked['rotate-webhook-secret']) && !own)
+      throw forbidden('no-permission', 'only the owner rotates a token');
     if (own) {
       checkGiven(caller, asked.permissions);
       // All that the user may: more than a narrowed credential has to give.
-      if (asked.permissions === null) checkGiven(caller, owner.permissions.filter((name) => !owner.restrictions.includes(name)));
+      if (asked.permissions === null)
+        checkGiven(
+          caller,
+          owner.permissions.filter((name) => !owner.restrictions.includes(name)),
+        );
     }
     const expiresAt = expiryOf(caller, asked.ttl, store.clock.now());
     const fresh = asked.rotate ? newTokenText() : undefined;
@@ -45,7 +64,9 @@ const changeWork = (deps: Deps): Handler =>
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(asked.limits === undefined ? {} : changedLimits(asked.limits, token)),
       ...(fresh === undefined ? {} : await keptToken(accounts, token.id, fresh)),
-      ...(asked['rotate-webhook-secret'] ? { webhookSecret: await accounts.box.seal(newWebhookSecret(), 'webhook', token.id) } : {}),
+      ...(asked['rotate-webhook-secret']
+        ? { webhookSecret: await accounts.box.seal(newWebhookSecret(), 'webhook', token.id) }
+        : {}),
     };
     const changed = await store.changeToken(token.id, change);
     if (!changed) throw notFound();
@@ -54,7 +75,16 @@ const changeWork = (deps: Deps): Handler =>
     ctx.body = shown;
   };
 
-export const changeToken = endpoint('PUT auth/api-token/:id', {
-  id: 'changeApiToken', tag: 'auth', summary: 'Change or rotate an API token', params: { id: TokenParam }, body: Body, description: 'What is left out stays as it is.',
-  answer: { description: 'The token as it is now.', schema: ShownToken },
-}, (deps) => [changeWork(deps)]);
+export const changeToken = endpoint(
+  'PUT auth/api-token/:id',
+  {
+    id: 'changeApiToken',
+    tag: 'auth',
+    summary: 'Change or rotate an API token',
+    params: { id: TokenParam },
+    body: Body,
+    description: 'What is left out stays as it is.',
+    answer: { description: 'The token as it is now.', schema: ShownToken },
+  },
+  (deps) => [changeWork(deps)],
+);

@@ -10,22 +10,48 @@ const MAX_TTL_MS = 3_155_760_000_000;
 
 export const TokenFields = {
   name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'What it is for.' })),
-  ttl: Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1000, maximum: MAX_TTL_MS, description: 'Milliseconds from now on that it is good for; null: until it is revoked.' })),
-  permissions: Type.Optional(Type.Unsafe<Static<typeof Permissions> | null>({ ...Permissions, type: ['array', 'null'], description: 'It may these only, of what its user may; null: all of them.' })),
-  limits: Type.Optional(Type.Object(AskedLimits, { additionalProperties: false, description: 'Narrower than the user\'s; wider ones have no effect.' })),
+  ttl: Type.Optional(
+    Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1000,
+      maximum: MAX_TTL_MS,
+      description: 'Milliseconds from now on that it is good for; null: until it is revoked.',
+    }),
+  ),
+  permissions: Type.Optional(
+    Type.Unsafe<Static<typeof Permissions> | null>({
+      ...Permissions,
+      type: ['array', 'null'],
+      description: 'It may these only, of what its user may; null: all of them.',
+    }),
+  ),
+  limits: Type.Optional(
+    Type.Object(AskedLimits, {
+      additionalProperties: false,
+      description: "Narrower than the user's; wider ones have no effect.",
+    }),
+  ),
 };
 
 /** Nobody makes a token that may more than what he calls with. */
-export function checkGiven(caller: Pick<Caller, 'permissions'>, permissions: readonly string[] | null | undefined): void {
+export function checkGiven(
+  caller: Pick<Caller, 'permissions'>,
+  permissions: readonly string[] | null | undefined,
+): void {
   const beyond = permissions?.find((name) => !caller.permissions.includes(name));
   if (beyond !== undefined) throw forbidden('no-permission', `permissions: the caller has no ${beyond} to give`);
 }
 
 /** When it ends: no later than the credential that makes it, except for the JWT of a sign-in. */
-export function expiryOf(caller: Pick<Caller, 'signedIn' | 'expiresAt'>, ttl: number | null | undefined, now: number): Date | null | undefined {
+export function expiryOf(
+  caller: Pick<Caller, 'signedIn' | 'expiresAt'>,
+  ttl: number | null | undefined,
+  now: number,
+): Date | null | undefined {
   if (ttl === undefined) return undefined;
   const end = ttl === null ? null : new Date(now + ttl);
   const latest = latestEnd(caller);
-  if (latest !== null && (end === null || end > latest)) throw invalid('ttl', `must end no later than the calling credential, ${latest.toISOString()}`);
+  if (latest !== null && (end === null || end > latest))
+    throw invalid('ttl', `must end no later than the calling credential, ${latest.toISOString()}`);
   return end;
 }

@@ -24,8 +24,13 @@ export async function findToken({ store }: Pick<Deps, 'store'>, ctx: Context, ca
   const given = paramOf(ctx);
   if (!TOKEN.test(given) && !ID.test(given)) throw notFound();
   const token = await store.readToken(TOKEN.test(given) ? { sha256: sha256Of(given) } : { id: Number(given) });
-  const owner = token && await store.findUser(token.userId, seesEveryone(caller) ? null : caller.userId);
+  const owner = token && (await store.findUser(token.userId, seesEveryone(caller) ? null : caller.userId));
   if (!token || !owner) throw notFound();
   const own = owner.id === caller.userId;
-  return { token, owner, own, reachable: own && reachesNoFurther(caller, owner, token.permissions) && endsNoLater(caller, token.expiresAt) };
+  return {
+    token,
+    owner,
+    own,
+    reachable: own && reachesNoFurther(caller, owner, token.permissions) && endsNoLater(caller, token.expiresAt),
+  };
 }

@@ -7,9 +7,13 @@ import { endpoint } from '../endpoint.ts';
 import { ShownToken, shownToken } from '../shown_token.ts';
 import { findToken } from './find.ts';
 
-export const TokenParam = Type.String({ description: 'Its id, or the token itself.', pattern: '^([0-9]{1,16}|[A-Za-z0-9]{64})$' });
+export const TokenParam = Type.String({
+  description: 'Its id, or the token itself.',
+  pattern: '^([0-9]{1,16}|[A-Za-z0-9]{64})$',
+});
 
-const readWork = (deps: Deps): Handler =>
+const readWork =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
     const shown = await shownToken(deps, token, { owner: reachable });
@@ -17,6 +21,18 @@ const readWork = (deps: Deps): Handler =>
     ctx.body = shown;
   };
 
-export const readToken = endpoint('GET auth/api-token/:id', {
-  id: 'readApiToken', tag: 'auth', summary: 'An API token', params: { id: TokenParam }, answer: { description: 'The token. `token` and `webhook-secret` are null to anyone but its owner, and to a credential of the owner\'s that has fewer permissions or ends earlier.', schema: ShownToken },
-}, (deps) => [readWork(deps)]);
+export const readToken = endpoint(
+  'GET auth/api-token/:id',
+  {
+    id: 'readApiToken',
+    tag: 'auth',
+    summary: 'An API token',
+    params: { id: TokenParam },
+    answer: {
+      description:
+        "The token. `token` and `webhook-secret` are null to anyone but its owner, and to a credential of the owner's that has fewer permissions or ends earlier.",
+      schema: ShownToken,
+    },
+  },
+  (deps) => [readWork(deps)],
+);

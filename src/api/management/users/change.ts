@@ -19,7 +19,13 @@ const Body = Type.Object(
     ...Names,
     permissions: Type.Optional(Permissions),
     restrictions: Type.Optional(Permissions),
-    role: Type.Optional(Type.Unsafe<'admin' | 'user'>({ type: 'string', enum: ['admin', 'user'], description: 'By the root user, for who is no sub-user. It brings its permissions.' })),
+    role: Type.Optional(
+      Type.Unsafe<'admin' | 'user'>({
+        type: 'string',
+        enum: ['admin', 'user'],
+        description: 'By the root user, for who is no sub-user. It brings its permissions.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -31,23 +37,34 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>
   if (permissions === undefined && restrictions === undefined && role === undefined) return names;
   if (target.id === caller.userId) throw forbidden('no-permission', 'nobody changes what he himself may');
   if (role !== undefined) {
-    if (caller.role !== 'root' || target.role === 'sub' || !caller.permissions.includes('write:admin')) throw forbidden('no-permission', 'role: the root user gives it, to who is no sub-user');
-    return { ...names, role, permissions: [...(role === 'admin' ? PERMISSIONS : USER_PERMISSIONS)], restrictions: restrictions ?? [] };
+    if (caller.role !== 'root' || target.role === 'sub' || !caller.permissions.includes('write:admin'))
+      throw forbidden('no-permission', 'role: the root user gives it, to who is no sub-user');
+    return {
+      ...names,
+      role,
+      permissions: [...(role === 'admin' ? PERMISSIONS : USER_PERMISSIONS)],
+      restrictions: restrictions ?? [],
+    };
   }
   const beyond = permissions && notToGive(caller, permissions);
   if (beyond !== undefined) throw forbidden('no-permission', `permissions: ${beyond} is not the caller's to give`);
   return { ...names, permissions, restrictions };
 }
 
-const changeSelf = ({ store }: Deps): Handler =>
+const changeSelf =
+  ({ store }: Deps): Handler =>
   async (ctx) => {
     const asked = checkedBy(OwnBody, ctx);
-    const user = await store.changeUser(callerOf(ctx).userId, { firstName: asked['first-name'], lastName: asked['last-name'] });
+    const user = await store.changeUser(callerOf(ctx).userId, {
+      firstName: asked['first-name'],
+      lastName: asked['last-name'],
+    });
     if (!user) throw inside('the caller is gone');
     ctx.body = shownUser(user);
   };
 
-const changeOne = (deps: Deps): Handler =>
+const changeOne =
+  (deps: Deps): Handler =>
   async (ctx) => {
     const caller = callerOf(ctx);
     const target = await findOwn(deps, ctx, caller);
@@ -56,8 +73,27 @@ const changeOne = (deps: Deps): Handler =>
     ctx.body = shownUser(user);
   };
 
-export const changeCurrent = endpoint('PUT user/current', { id: 'changeCurrentUser', tag: 'users', summary: 'Change one\'s names', body: OwnBody, answer: { description: 'The caller as he is now.', schema: ShownUser } }, (deps) => [changeSelf(deps)]);
-export const changeUser = endpoint('PUT user/:id', {
-  id: 'changeUser', tag: 'users', summary: 'Change a user', params: { id: Id }, body: Body, description: 'What is left out stays as it is. Permissions are those that the caller himself has.',
-  answer: { description: 'The user as he is now.', schema: ShownUser },
-}, (deps) => [changeOne(deps)]);
+export const changeCurrent = endpoint(
+  'PUT user/current',
+  {
+    id: 'changeCurrentUser',
+    tag: 'users',
+    summary: "Change one's names",
+    body: OwnBody,
+    answer: { description: 'The caller as he is now.', schema: ShownUser },
+  },
+  (deps) => [changeSelf(deps)],
+);
+export const changeUser = endpoint(
+  'PUT user/:id',
+  {
+    id: 'changeUser',
+    tag: 'users',
+    summary: 'Change a user',
+    params: { id: Id },
+    body: Body,
+    description: 'What is left out stays as it is. Permissions are those that the caller himself has.',
+    answer: { description: 'The user as he is now.', schema: ShownUser },
+  },
+  (deps) => [changeOne(deps)],
+);

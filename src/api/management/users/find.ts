@@ -19,9 +19,13 @@ export async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: C
   return user;
 }
 
-/** Whose limits the caller sets: those whom they may change, and never their own; the root user, whom nobody is above, has them from themself. */
+/**
+ * Whose limits the caller sets: those whom they may change, and never their own; the root user, whom nobody is above,
+ * has them from themself.
+ */
 export async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await findOwn(deps, ctx, caller);
-  if (user.id === caller.userId && caller.role !== 'root') throw forbidden('no-permission', 'you cannot set your own limits');
+  if (user.id === caller.userId && caller.role !== 'root')
+    throw forbidden('no-permission', 'you cannot set your own limits');
   return user;
 }
