@@ -91,6 +91,7 @@ async function check(): Promise<Counts> {
     ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
     ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
     ['unused files, exports and dependencies (knip)', 'knip', ['--no-progress']],
+    ['format (prettier; npm run format mends it)', 'prettier', ['--check', '--log-level=warn', '.']],
   ] as const) {
     console.log(`\n== ${title}`);
     counts.push((await command(bin(name), [...args])) ? { ...nothing, passes: 1 } : failure(title));
