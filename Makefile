@@ -50,13 +50,13 @@ bench-store: node_modules/.package-lock.json ## the log and statistics over ten 
 	@nice -n 19 $(RUN) bench/store/large.ts
 
 report-data: node_modules/.package-lock.json ## make the files that the report is trained on, and have every tool version read them (FILES=1000; hours of one core at most)
-	@nice -n 19 $(RUN) src/report/training/collect.ts
+	@nice -n 19 $(RUN) bench/report/collect.ts
 
 report-train: node_modules/.package-lock.json ## learn the weights of the report from them
-	@$(RUN) src/report/training/train.ts
+	@$(RUN) bench/report/train.ts
 
 report-tables: node_modules/.package-lock.json ## measure the report on held-out files, into docs/report.md
-	@$(RUN) src/report/training/evaluate.ts
+	@$(RUN) bench/report/evaluate.ts
 
 images: node_modules/.package-lock.json ## build the images that changed
 	@$(RUN) images/build.ts

@@ -1,7 +1,7 @@
 /** Any JSON in place of a tool's output: never a throw. `REPORT_FUZZ=100000` runs longer, `REPORT_SEED` another way. */
 import assert from 'node:assert/strict';
 import { report } from '../../src/report/report.ts';
-import { random, type Random } from '../../src/report/training/random.ts';
+import { random, type Random } from '../../bench/report/random.ts';
 import { inputOf, SAMPLES } from './sample.ts';
 
 const ROUNDS = Number(process.env['REPORT_FUZZ'] ?? 2500);

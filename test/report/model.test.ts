@@ -9,7 +9,7 @@ import { readFfprobe } from '../../src/report/normalise/ffprobe.ts';
 import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
 import { rule } from '../../src/report/rules.ts';
 import { Model, type Weights } from '../../src/report/trees.ts';
-import { random } from '../../src/report/training/random.ts';
+import { random } from '../../bench/report/random.ts';
 import { inputOf, picture } from './sample.ts';
 
 interface Answer {

@@ -1,4 +1,4 @@
-/** What both tools printed of files that were made for this: see src/report/training. */
+/** What both tools printed of files that were made for this: see bench/report. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { report, type Input, type Report } from '../../src/report/report.ts';

@@ -2,7 +2,7 @@
  * Gradient-boosted trees on words and numbers: logistic loss, second order, leaves and thresholds rounded as they are
  * written down.
  */
-import type { Ensemble, Row, Tree } from '../trees.ts';
+import type { Ensemble, Row, Tree } from '../../src/report/trees.ts';
 
 export interface Sample {
   row: Row;

@@ -2,9 +2,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { Model, type Weights } from '../trees.ts';
-import { decide } from '../judge.ts';
-import { report } from '../report.ts';
+import { Model, type Weights } from '../../src/report/trees.ts';
+import { decide } from '../../src/report/judge.ts';
+import { report } from '../../src/report/report.ts';
 import { examples, type Example } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
 import { reportTimes } from './times.ts';

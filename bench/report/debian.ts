@@ -3,7 +3,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { downloadClosure, openSuite } from '../../../images/fetch/apt.ts';
+import { downloadClosure, openSuite } from '../../images/fetch/apt.ts';
 import { reportCache } from './tools.ts';
 
 const exec = promisify(execFile);

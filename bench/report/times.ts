@@ -2,7 +2,7 @@
  * What one report takes: a file of fifty streams, as the tools print it, from text to text. Processor time, too, which
  * a busy machine changes less.
  */
-import { report } from '../report.ts';
+import { report } from '../../src/report/report.ts';
 
 const STREAMS = 50;
 const RUNS = 400;

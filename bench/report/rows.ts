@@ -2,16 +2,16 @@
  * From files whose truth is known to what is learned from and measured on: one row for each field, file and pair of
  * versions.
  */
-import { compare, type Agreement, type Compared, type Part } from '../compare.ts';
-import type { Context } from '../context.ts';
-import { features, type Features } from '../features.ts';
-import { readFfprobe } from '../normalise/ffprobe.ts';
-import { languageOf } from '../normalise/language.ts';
-import { layoutOfName } from '../normalise/layout.ts';
-import { readMediainfo } from '../normalise/mediainfo.ts';
-import { rule } from '../rules.ts';
-import type { Field, ReportTool } from '../side.ts';
-import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS } from '../tolerances.ts';
+import { compare, type Agreement, type Compared, type Part } from '../../src/report/compare.ts';
+import type { Context } from '../../src/report/context.ts';
+import { features, type Features } from '../../src/report/features.ts';
+import { readFfprobe } from '../../src/report/normalise/ffprobe.ts';
+import { languageOf } from '../../src/report/normalise/language.ts';
+import { layoutOfName } from '../../src/report/normalise/layout.ts';
+import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
+import { rule } from '../../src/report/rules.ts';
+import type { Field, ReportTool } from '../../src/report/side.ts';
+import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS } from '../../src/report/tolerances.ts';
 import type { Example } from './collect.ts';
 import { random } from './random.ts';
 import type { True, Truth, TrueStream } from './truth.ts';

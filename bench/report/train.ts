@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NUMBERS } from '../features.ts';
-import { Model, type Ensemble, type Weights } from '../trees.ts';
+import { NUMBERS } from '../../src/report/features.ts';
+import { Model, type Ensemble, type Weights } from '../../src/report/trees.ts';
 import { DISPUTED, train, UNDISPUTED, type Sample } from './boost.ts';
 import { examples } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';

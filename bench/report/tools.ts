@@ -6,9 +6,9 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheDir } from '../../../images/cache.ts';
-import { cachedTools } from '../../../images/cached.ts';
-import { TOOL_TABLE } from '../../runner/tools/table.ts';
+import { cacheDir } from '../../images/cache.ts';
+import { cachedTools } from '../../images/cached.ts';
+import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
 
 const exec = promisify(execFile);
 export const reportCache = join(cacheDir, 'report');
