@@ -16,13 +16,13 @@ import { makeLog, runnerFields } from '../log.ts';
 import { watchOpeningKeys } from '../seal/watch_keys.ts';
 import { openStore } from '../store/store.ts';
 import { watchCertificate } from './certificate_watch.ts';
-import { collect, collectorRoom } from './collect.ts';
+import { collect, collectorRoom } from './collect/collect.ts';
 import { floods } from './floods.ts';
-import { idOf } from './job.ts';
+import { idOf } from './leader/job.ts';
 import { controllerMetrics } from './metrics.ts';
 import { serveStatus } from './status_page.ts';
 import { startTerm, type RunningTerm } from './term.ts';
-import { isRunnerPod } from './tools.ts';
+import { isRunnerPod } from './catalog/prove.ts';
 import { startUpkeep } from './upkeep.ts';
 
 /** A cache that heard nothing for so long, bookmarks included, is no cache any more. */

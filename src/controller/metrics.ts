@@ -1,7 +1,7 @@
 /** What the controller counts. Labels are bounded: pools and reasons, never tokens or sources. */
 import type { Wall } from '../kube/resources.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { WaitingCause } from './conditions.ts';
+import type { WaitingCause } from './leader/job_status.ts';
 
 export type ControllerMetrics = ReturnType<typeof controllerMetrics>;
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readCatalog, readPools } from '../../src/controller/catalog.ts';
+import { readCatalog, readPools } from '../../src/controller/catalog/apply.ts';
 import { limitsOf, loadConfig } from '../../src/config.ts';
 import { DEFAULT_LIMITS } from '../../src/store/records.ts';
 import { EVERYTHING } from './everything.ts';

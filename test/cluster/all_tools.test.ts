@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCatalog } from '../../images/catalog.ts';
 import { versionArgs, versionIn } from '../../images/sandbox.ts';
-import { runnerPod, toolKey } from '../../src/controller/pod.ts';
+import { runnerPod, toolKey } from '../../src/controller/pools/pod.ts';
 import {
   CONFIG_MAPS,
   NAMESPACES,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { overridden } from '../../src/controller/catalog.ts';
+import { overridden } from '../../src/controller/catalog/apply.ts';
 import { PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { until } from '../until.ts';
 import { POOL, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JSONWebKeySet } from 'jose';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
 import { SUBJECT, type Early, type Ended } from '../../src/bus/messages.ts';
-import { verifyName } from '../../src/controller/pod.ts';
+import { verifyName } from '../../src/controller/pools/pod.ts';
 import {
   makeClient,
   PODS,

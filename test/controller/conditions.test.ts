@@ -5,7 +5,7 @@ import {
   isAdmitted,
   isFinished,
   waitingStatus,
-} from '../../src/controller/conditions.ts';
+} from '../../src/controller/leader/job_status.ts';
 
 const T1 = '2026-01-01T00:00:01.000Z';
 const T2 = '2026-01-01T00:00:02.000Z';

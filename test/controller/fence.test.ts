@@ -3,7 +3,7 @@
  * (charts/probeyard/templates/fence.yaml).
  */
 import assert from 'node:assert/strict';
-import { admittedStatus, finishedStatus } from '../../src/controller/conditions.ts';
+import { admittedStatus, finishedStatus } from '../../src/controller/leader/job_status.ts';
 import { LEASES, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
 import { render } from '../chart/render.ts';
 import { until } from '../until.ts';

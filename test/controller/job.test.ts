@@ -7,9 +7,9 @@ import {
   submittedAtOf,
   timeoutOf,
   type AvailableTool,
-} from '../../src/controller/job.ts';
-import { isOverdue } from '../../src/controller/sweep.ts';
-import { KeptJobs } from '../../src/controller/retention.ts';
+} from '../../src/controller/leader/job.ts';
+import { isOverdue } from '../../src/controller/leader/sweep.ts';
+import { KeptJobs } from '../../src/controller/leader/retention.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/kube/resources.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({

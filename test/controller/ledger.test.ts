@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Ledger, type Entry, type SlotLimits } from '../../src/controller/ledger.ts';
+import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
 
 /** Every token its own account. */
 const entry = (key: string, token: number, lane = 'short'): Entry => ({ key, token, account: token, lane });

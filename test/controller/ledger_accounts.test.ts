@@ -1,6 +1,6 @@
 /** Accounts in the ledger: their limit, and turns between them first. */
 import assert from 'node:assert/strict';
-import { Ledger, type Entry, type SlotLimits } from '../../src/controller/ledger.ts';
+import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
 
 const entry = (key: string, token: number, account: number, lane = 'short'): Entry => ({ key, token, account, lane });
 const any = () => true;

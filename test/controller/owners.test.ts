@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Owners } from '../../src/controller/owners.ts';
-import { Runners } from '../../src/controller/runners.ts';
+import { Owners } from '../../src/controller/leader/runner_owners.ts';
+import { Runners } from '../../src/controller/pools/runners.ts';
 import type { ProbeJob, ReuseScope } from '../../src/kube/resources.ts';
 import type { TokenRecord } from '../../src/store/records.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { loadConfig } from '../../src/config.ts';
-import { generationOf, type PodTool } from '../../src/controller/pod.ts';
+import { generationOf, type PodTool } from '../../src/controller/pools/pod.ts';
 import type { ProbePoolSpec } from '../../src/kube/resources.ts';
 
 const config = (env: Record<string, string> = {}) =>

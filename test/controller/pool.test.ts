@@ -7,9 +7,9 @@ import {
   planPool,
   type Demand,
   type PoolView,
-} from '../../src/controller/pool.ts';
-import type { Runner } from '../../src/controller/runners.ts';
-import { tenantOf } from '../../src/controller/tenant.ts';
+} from '../../src/controller/pools/plan.ts';
+import type { Runner } from '../../src/controller/pools/runners.ts';
+import { tenantOf } from '../../src/controller/pools/tenant.ts';
 
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({

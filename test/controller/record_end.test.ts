@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Bus } from '../../src/bus/connect.ts';
-import { endRequest } from '../../src/controller/end.ts';
-import { takeIn } from '../../src/controller/intake.ts';
-import { Refusal } from '../../src/controller/job.ts';
-import { recordEnd } from '../../src/controller/record_end.ts';
+import { endRequest } from '../../src/controller/leader/end.ts';
+import { takeIn } from '../../src/controller/leader/intake.ts';
+import { Refusal } from '../../src/controller/leader/job.ts';
+import { recordEnd } from '../../src/controller/collect/record_end.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { makeLog } from '../../src/log.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { loadConfig } from '../../src/config.ts';
-import { runnerPod, verifyPod, type PodTool } from '../../src/controller/pod.ts';
+import { runnerPod, verifyPod, type PodTool } from '../../src/controller/pools/pod.ts';
 import type { ProbePoolSpec } from '../../src/kube/resources.ts';
 
 const config = loadConfig('controller', {

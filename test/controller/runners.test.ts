@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Heartbeat } from '../../src/bus/messages.ts';
-import { Runners, type Runner } from '../../src/controller/runners.ts';
+import { Runners, type Runner } from '../../src/controller/pools/runners.ts';
 
 const facts = (uid: string, more: object = {}) => ({
   uid,

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
-import { ANNOTATION, verifyName } from '../../src/controller/pod.ts';
-import { Runners } from '../../src/controller/runners.ts';
-import { STUCK_PATIENCE_MS, stuckTools } from '../../src/controller/stuck_tools.ts';
-import { proveTool } from '../../src/controller/tools.ts';
+import { ANNOTATION, verifyName } from '../../src/controller/pools/pod.ts';
+import { Runners } from '../../src/controller/pools/runners.ts';
+import { STUCK_PATIENCE_MS, stuckTools } from '../../src/controller/pools/stuck_tools.ts';
+import { proveTool } from '../../src/controller/catalog/prove.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import { eventRecorder } from '../../src/kube/events.ts';
 import { workQueue } from '../../src/kube/queue.ts';

@@ -5,8 +5,8 @@ import {
   judgeProof,
   provenStatus,
   readProofLine,
-} from '../../src/controller/tool_proof.ts';
-import { registryAllowed } from '../../src/controller/tools.ts';
+} from '../../src/controller/catalog/verdict.ts';
+import { registryAllowed } from '../../src/controller/catalog/prove.ts';
 import type { Pod } from '../../src/kube/kinds.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');

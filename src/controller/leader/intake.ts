@@ -2,19 +2,19 @@
  * From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the
  * words for its caller.
  */
-import { isStoreError } from '../store/errors.ts';
-import type { Store } from '../store/store.ts';
-import type { TokenRecord } from '../store/records.ts';
-import { SECRETS, type KubeClient } from '../kube/client.ts';
-import { isKubeError } from '../kube/errors.ts';
-import { LABEL, type ProbeJob, type ReuseScope } from '../kube/resources.ts';
+import { isStoreError } from '../../store/errors.ts';
+import type { Store } from '../../store/store.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import { SECRETS, type KubeClient } from '../../kube/client.ts';
+import { isKubeError } from '../../kube/errors.ts';
+import { LABEL, type ProbeJob, type ReuseScope } from '../../kube/resources.ts';
 import type { JSONWebKeySet } from 'jose';
-import { isUuid } from '../store/uuid.ts';
-import { openSealed } from '../seal/open.ts';
-import { isAdmitted } from './conditions.ts';
-import { parseSource } from '../source/parse.ts';
-import { displaySource } from '../source/redact.ts';
-import { holdsCredentials } from '../source/source.ts';
+import { isUuid } from '../../store/uuid.ts';
+import { openSealed } from '../../seal/open.ts';
+import { isAdmitted } from './job_status.ts';
+import { parseSource } from '../../source/parse.ts';
+import { displaySource } from '../../source/redact.ts';
+import { holdsCredentials } from '../../source/source.ts';
 import {
   DEFAULT_QUEUE_MS,
   Refusal,
@@ -26,7 +26,7 @@ import {
   type AvailableTool,
   type Job,
 } from './job.ts';
-import { tenantOf } from './tenant.ts';
+import { tenantOf } from '../pools/tenant.ts';
 
 export interface IntakeDeps {
   store: Pick<Store, 'openRequest' | 'defaultToken' | 'tokenEvenRevoked' | 'clock'>;

@@ -2,10 +2,10 @@
  * Finished ProbeJobs leave the cluster: etcd belongs to everybody. After some minutes, or earlier to keep only so many
  * in all and per token.
  */
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
-import { LABEL, type ProbeJob } from '../kube/resources.ts';
-import { type Logger, requestFields } from '../log.ts';
-import { isBeingDeleted } from './conditions.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import { LABEL, type ProbeJob } from '../../kube/resources.ts';
+import { type Logger, requestFields } from '../../log.ts';
+import { isBeingDeleted } from './job_status.ts';
 import { idOf } from './job.ts';
 
 export interface RetentionLimits {

@@ -2,9 +2,9 @@
  * Why a job waits, written into its status for whoever looks. Bounded in number: ten thousand waiting jobs must not
  * keep the API server from admissions.
  */
-import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
-import type { Store } from '../store/store.ts';
-import { stamp, waitingStatus, type WaitingCause } from './conditions.ts';
+import { PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
+import type { Store } from '../../store/store.ts';
+import { stamp, waitingStatus, type WaitingCause } from './job_status.ts';
 import type { Job } from './job.ts';
 import { WRITE_MS } from './safe_lease.ts';
 

@@ -1,6 +1,6 @@
 /** What the leader says to one agent. A lost or late answer is an answer too: `silent`. */
-import { SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../bus/messages.ts';
-import type { Bus } from '../bus/connect.ts';
+import { SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../../bus/messages.ts';
+import type { Bus } from '../../bus/connect.ts';
 
 export type Said = OrderAnswer | { ok: false; why: 'silent' };
 

@@ -3,8 +3,8 @@
  * gone) and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat
  * makes a runner usable. No clock of its own: times are monotonic milliseconds given by the caller.
  */
-import type { Heartbeat, Walls } from '../bus/messages.ts';
-import { WALLS, type Wall } from '../kube/resources.ts';
+import type { Heartbeat, Walls } from '../../bus/messages.ts';
+import { WALLS, type Wall } from '../../kube/resources.ts';
 import { accountIn, isForOneJob } from './tenant.ts';
 
 export interface Runner {

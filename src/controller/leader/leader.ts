@@ -17,28 +17,28 @@ import {
   type Early,
   type Heartbeat,
   type Lease as TaskLease,
-} from '../bus/messages.ts';
-import type { Bus } from '../bus/connect.ts';
-import { PROBE_JOBS, type KubeClient } from '../kube/client.ts';
-import type { EventRecorder } from '../kube/events.ts';
-import type { ProbeJob, Reason } from '../kube/resources.ts';
-import { type Logger, requestFields, runnerFields } from '../log.ts';
-import type { TokenRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+} from '../../bus/messages.ts';
+import type { Bus } from '../../bus/connect.ts';
+import { PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+import type { ProbeJob, Reason } from '../../kube/resources.ts';
+import { type Logger, requestFields, runnerFields } from '../../log.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { writeAdmission } from './admission_write.ts';
-import { isAdmitted, isBeingDeleted, isFinished } from './conditions.ts';
+import { isAdmitted, isBeingDeleted, isFinished } from './job_status.ts';
 import { endRequest, recordedEnd, writeFinish, type End, type Endable, type Finish } from './end.ts';
 import { activeToken, refusalOf, takeIn, type IntakeDeps } from './intake.ts';
 import { MAX_ATTEMPTS, Refusal, idOf, isHandMade, submittedAtOf, type Job } from './job.ts';
 import { disarm, later } from './job_timers.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
-import type { ControllerMetrics } from './metrics.ts';
+import type { ControllerMetrics } from '../metrics.ts';
 import * as orders from './orders.ts';
-import { Owners } from './owners.ts';
-import type { Waiting } from './pool.ts';
-import type { Pools } from './pools.ts';
+import { Owners } from './runner_owners.ts';
+import type { Waiting } from '../pools/plan.ts';
+import type { Pools } from '../pools/pools.ts';
 import type { Retention } from './retention.ts';
-import type { LostTask, Runners } from './runners.ts';
+import type { LostTask, Runners } from '../pools/runners.ts';
 import { leaseSafe, type Term } from './safe_lease.ts';
 import { TokenRecords } from './token_records.ts';
 import { listUnfinished } from './unfinished.ts';

@@ -1,6 +1,6 @@
 /** Which walls stand around the runners of a pool, by what their agents report. Pure. */
-import type { Walls } from '../bus/messages.ts';
-import { WALLS, type Condition, type ProbePoolSpec, type Wall } from '../kube/resources.ts';
+import type { Walls } from '../../bus/messages.ts';
+import { WALLS, type Condition, type ProbePoolSpec, type Wall } from '../../kube/resources.ts';
 
 export type Shown = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 

@@ -1,10 +1,10 @@
 /**
  * Every accepted request gets an end: open rows whose ProbeJob never came, or went while nobody led, are ended here.
  */
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
-import type { Logger } from '../log.ts';
-import type { OpenRow } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import type { Logger } from '../../log.ts';
+import type { OpenRow } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { endRequest, type EndDeps } from './end.ts';
 
 /**

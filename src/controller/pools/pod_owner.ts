@@ -3,8 +3,8 @@
  * evicts only pods that have one, and the garbage collector ends them with it when the release is uninstalled. It is
  * never made here: after an uninstall a controller that is still ending would keep its pods alive.
  */
-import { CONFIG_MAPS, isKubeError, type KubeClient } from '../kube/client.ts';
-import type { Meta } from '../kube/resources.ts';
+import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import type { Meta } from '../../kube/resources.ts';
 
 export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
 

@@ -1,5 +1,5 @@
 /** Who shares runner pods with whom. */
-import type { ReuseScope } from '../kube/resources.ts';
+import type { ReuseScope } from '../../kube/resources.ts';
 
 /** Tenants by the pool's reuse scope; a source with credentials gets a pod of its own. */
 export function tenantOf(

@@ -4,10 +4,10 @@
  * another road; one that it told of and the watch has not shown is looked for, and where it is there the cache is read
  * anew.
  */
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
-import type { Reflector } from '../kube/reflector.ts';
-import type { ProbeJob } from '../kube/resources.ts';
-import { type Logger, requestFields } from '../log.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import type { Reflector } from '../../kube/reflector.ts';
+import type { ProbeJob } from '../../kube/resources.ts';
+import { type Logger, requestFields } from '../../log.ts';
 
 /** A watch event takes milliseconds; a create that has to wait for a busy API server takes its time. */
 const SHOWN_WITHIN_MS = 3_000;

@@ -2,16 +2,16 @@
  * Proves each ProbeTool in a pod of its own, mounted and executed, before any pool mounts it. A broken image hurts
  * nothing but itself.
  */
-import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
-import type { EventRecorder } from '../kube/events.ts';
-import type { WorkQueue } from '../kube/queue.ts';
-import { LABEL, type ProbeTool, type ProbeToolStatus } from '../kube/resources.ts';
-import type { Config } from '../config.ts';
-import type { Logger } from '../log.ts';
-import type { OwnerReference } from './owner.ts';
-import { hasEnded, verifyName, verifyPod } from './pod.ts';
-import { isDegraded } from './stuck_tools.ts';
-import { availability, degraded, judgeProof, provenStatus } from './tool_proof.ts';
+import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../../kube/client.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+import type { WorkQueue } from '../../kube/queue.ts';
+import { LABEL, type ProbeTool, type ProbeToolStatus } from '../../kube/resources.ts';
+import type { Config } from '../../config.ts';
+import type { Logger } from '../../log.ts';
+import type { OwnerReference } from '../pools/pod_owner.ts';
+import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
+import { isDegraded } from '../pools/stuck_tools.ts';
+import { availability, degraded, judgeProof, provenStatus } from './verdict.ts';
 
 export interface ProofDeps {
   kube: KubeClient;

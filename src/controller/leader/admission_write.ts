@@ -1,9 +1,9 @@
 /** The write that admits a job: the one that makes it count against its token. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../kube/client.ts';
-import { type Logger, requestFields } from '../log.ts';
-import type { Store } from '../store/store.ts';
-import { admittedStatus, isFinished, stamp } from './conditions.ts';
+import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../../kube/client.ts';
+import { type Logger, requestFields } from '../../log.ts';
+import type { Store } from '../../store/store.ts';
+import { admittedStatus, isFinished, stamp } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
 import { WRITE_MS, leaseSafe, type Term } from './safe_lease.ts';
 

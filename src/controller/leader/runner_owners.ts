@@ -1,8 +1,8 @@
 /** Whose runner pods are, by the jobs that they ran: what a new leader knows of them without a word of their agents. */
-import type { ProbeJob, ReuseScope } from '../kube/resources.ts';
-import type { TokenRecord } from '../store/records.ts';
-import type { Runners } from './runners.ts';
-import { tenantOf } from './tenant.ts';
+import type { ProbeJob, ReuseScope } from '../../kube/resources.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import type { Runners } from '../pools/runners.ts';
+import { tenantOf } from '../pools/tenant.ts';
 
 /** Of a job that was made by hand. */
 const NO_TOKEN = 0;

@@ -2,9 +2,9 @@
  * Writes the end of a request. An end with a value that Postgres does not take would fail for ever, so an internal
  * error takes its place.
  */
-import { isStoreError, type StoreError } from '../store/errors.ts';
-import type { CloseInput, CloseResult } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import { isStoreError, type StoreError } from '../../store/errors.ts';
+import type { CloseInput, CloseResult } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 
 /** `end`: what was written. `refused`: why it is not what was asked for. */
 export interface Recorded extends CloseResult {

@@ -6,8 +6,8 @@
  * starting at once follows the demand (about three times the drain) and is bounded; more in flight only makes each of
  * them slower.
  */
-import { HEARTBEAT_MS } from '../bus/messages.ts';
-import type { ProbePoolSpec } from '../kube/resources.ts';
+import { HEARTBEAT_MS } from '../../bus/messages.ts';
+import type { ProbePoolSpec } from '../../kube/resources.ts';
 import { holderOf, type Holder, type Runner } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { isForOneJob } from './tenant.ts';

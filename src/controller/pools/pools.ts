@@ -3,9 +3,9 @@
  * pool.ts's plan.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AssignedTool } from '../bus/messages.ts';
-import type { Config } from '../config.ts';
-import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../kube/client.ts';
+import type { AssignedTool } from '../../bus/messages.ts';
+import type { Config } from '../../config.ts';
+import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../../kube/client.ts';
 import {
   LABEL,
   type Condition,
@@ -15,19 +15,19 @@ import {
   type ProbeTool,
   type ReuseScope,
   type Wall,
-} from '../kube/resources.ts';
-import { printable } from '../kube/printable.ts';
-import type { EventRecorder } from '../kube/events.ts';
-import { type Logger, runnerFields } from '../log.ts';
-import { builtInMsv } from '../hls/built_in.ts';
-import { overridden, overriddenCondition } from './catalog.ts';
-import type { WaitingCause } from './conditions.ts';
+} from '../../kube/resources.ts';
+import { printable } from '../../kube/printable.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+import { type Logger, runnerFields } from '../../log.ts';
+import { builtInMsv } from '../../hls/built_in.ts';
+import { overridden, overriddenCondition } from '../catalog/apply.ts';
+import type { WaitingCause } from '../leader/job_status.ts';
 import { isWithoutUserNamespaces, lackedWalls, requiredWalls, wallConditions, type Shown } from './isolation.ts';
-import { toolsLine, type AvailableTool, type Job } from './job.ts';
-import type { ControllerMetrics } from './metrics.ts';
-import { OwnerMissing, type OwnerReference } from './owner.ts';
+import { toolsLine, type AvailableTool, type Job } from '../leader/job.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+import { OwnerMissing, type OwnerReference } from './pod_owner.ts';
 import { ANNOTATION, generationOf, isOver, podSuffix, runnerPod, toolKey, type PodTool } from './pod.ts';
-import { planPool, type PoolPlan, type Waiting } from './pool.ts';
+import { planPool, type PoolPlan, type Waiting } from './plan.ts';
 import { type LostTask, type Runner, type Runners } from './runners.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 import { isAvailable, isDegraded, stuckTools, type StuckTools } from './stuck_tools.ts';

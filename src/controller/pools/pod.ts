@@ -1,11 +1,11 @@
 /** The pods that the controller makes: runners (two containers) and the ones that prove a tool image. Pure. */
 import { createHash } from 'node:crypto';
-import { RUNNER_PROTOCOL } from '../bus/messages.ts';
-import type { Config } from '../config.ts';
-import type { Pod } from '../kube/kinds.ts';
-import { C2PA_CONFIG_DIR } from '../tools/c2pa.ts';
-import type { OwnerReference } from './owner.ts';
-import { LABEL, GROUP, type ProbePoolSpec, type ProbeToolSpec } from '../kube/resources.ts';
+import { RUNNER_PROTOCOL } from '../../bus/messages.ts';
+import type { Config } from '../../config.ts';
+import type { Pod } from '../../kube/kinds.ts';
+import { C2PA_CONFIG_DIR } from '../../tools/c2pa.ts';
+import type { OwnerReference } from './pod_owner.ts';
+import { LABEL, GROUP, type ProbePoolSpec, type ProbeToolSpec } from '../../kube/resources.ts';
 
 export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
 

@@ -14,7 +14,7 @@ import {
   type KubeClient,
   type KubeObject,
   type ResourceType,
-} from '../kube/client.ts';
+} from '../../kube/client.ts';
 import {
   GROUP,
   LABEL,
@@ -26,7 +26,7 @@ import {
   type ProbePoolSpec,
   type ProbeTool,
   type ProbeToolSpec,
-} from '../kube/resources.ts';
+} from '../../kube/resources.ts';
 
 class CatalogError extends Error {
   readonly code = 'catalog-invalid';

@@ -3,10 +3,10 @@
  * in the container's waiting state which image it cannot pull: `Back-off pulling image "…"`, `Container image "…" is
  * not present …`. A mount that fails in the container runtime names no image: of that, nothing is concluded.
  */
-import type { Pod } from '../kube/kinds.ts';
-import type { ProbeTool } from '../kube/resources.ts';
+import type { Pod } from '../../kube/kinds.ts';
+import type { ProbeTool } from '../../kube/resources.ts';
 import type { Runner, Runners } from './runners.ts';
-import { PULL_REASONS } from './tool_proof.ts';
+import { PULL_REASONS } from '../catalog/verdict.ts';
 
 /** A registry that is restarted answers again by then; a runner that never comes up is ended only after 90 s. */
 export const STUCK_PATIENCE_MS = 30_000;

@@ -1,8 +1,8 @@
 /** All jobs without an end, oldest first, as a term begins with them. */
-import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../kube/client.ts';
-import type { ProbeJob } from '../kube/resources.ts';
-import { slimJob } from '../kube/slim.ts';
-import { isFinished } from './conditions.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../kube/client.ts';
+import type { ProbeJob } from '../../kube/resources.ts';
+import { slimJob } from '../../kube/slim.ts';
+import { isFinished } from './job_status.ts';
 import { submittedAtOf } from './job.ts';
 
 /** Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */

@@ -1,8 +1,8 @@
 /**
  * Who a token is and what it may: read from Postgres, never from a spec, and kept as long as notices of changes arrive.
  */
-import type { TokenRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Without notices a record is good for so long. */
 const UNTOLD_MS = 1_000;

@@ -5,7 +5,7 @@
  * fewer waits, and never one of the reserve: the room that is left for untouched runners, from which an account without
  * a runner starts at once.
  */
-import type { ProbePoolSpec } from '../kube/resources.ts';
+import type { ProbePoolSpec } from '../../kube/resources.ts';
 
 type Size = Pick<ProbePoolSpec, 'minReady' | 'maxPods' | 'maxPodsPerTenant' | 'reuse'>;
 

@@ -6,9 +6,9 @@
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import Type from 'typebox';
-import { makeBodyRoom, type BodyRoom } from '../bus/body_room.ts';
-import type { Bus } from '../bus/connect.ts';
-import { BusError } from '../bus/errors.ts';
+import { makeBodyRoom, type BodyRoom } from '../../bus/body_room.ts';
+import type { Bus } from '../../bus/connect.ts';
+import { BusError } from '../../bus/errors.ts';
 import {
   CHUNK_BYTES,
   INLINE_ENVELOPE_BYTES,
@@ -18,21 +18,21 @@ import {
   type Ended,
   type Result,
   type ResultBody,
-} from '../bus/messages.ts';
-import { unpackBody } from '../bus/packing.ts';
-import type { ResultDelivery } from '../bus/collect.ts';
-import { fetchBody, purgeChunks } from '../bus/results.ts';
-import { LiftError } from '../envelope/lift.ts';
-import { outcome as outcomeOf } from '../envelope/outcome.ts';
-import { skimResult, type Skimmed } from '../envelope/skim.ts';
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
-import { TOOLS, type ProbeJob } from '../kube/resources.ts';
-import { type Logger, requestFields, runnerFields } from '../log.ts';
-import type { Store } from '../store/store.ts';
-import { isFinished } from './conditions.ts';
-import { recordedEnd } from './end.ts';
-import { idOf, submittedAtOf } from './job.ts';
-import type { ControllerMetrics } from './metrics.ts';
+} from '../../bus/messages.ts';
+import { unpackBody } from '../../bus/packing.ts';
+import type { ResultDelivery } from '../../bus/collect.ts';
+import { fetchBody, purgeChunks } from '../../bus/results.ts';
+import { LiftError } from '../../envelope/lift.ts';
+import { outcome as outcomeOf } from '../../envelope/outcome.ts';
+import { skimResult, type Skimmed } from '../../envelope/skim.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import { TOOLS, type ProbeJob } from '../../kube/resources.ts';
+import { type Logger, requestFields, runnerFields } from '../../log.ts';
+import type { Store } from '../../store/store.ts';
+import { isFinished } from '../leader/job_status.ts';
+import { recordedEnd } from '../leader/end.ts';
+import { idOf, submittedAtOf } from '../leader/job.ts';
+import type { ControllerMetrics } from '../metrics.ts';
 import { recordEnd } from './record_end.ts';
 
 /** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */

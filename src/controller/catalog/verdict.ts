@@ -1,8 +1,8 @@
 /** What a proof pod's end says of a tool image. Pure: from the pod and its log to the conditions of the ProbeTool. */
-import type { Pod } from '../kube/kinds.ts';
-import { printable } from '../kube/printable.ts';
-import type { Condition, ProbeToolStatus } from '../kube/resources.ts';
-import { hasEnded } from './pod.ts';
+import type { Pod } from '../../kube/kinds.ts';
+import { printable } from '../../kube/printable.ts';
+import type { Condition, ProbeToolStatus } from '../../kube/resources.ts';
+import { hasEnded } from '../pools/pod.ts';
 
 /** The one line that the `verify` role prints. */
 export type ProofLine =

@@ -4,17 +4,17 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
-import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } from '../bus/messages.ts';
-import type { Bus } from '../bus/connect.ts';
-import { PROBE_JOBS, isKubeError, type KubeClient } from '../kube/client.ts';
-import type { ProbeJob, ProbeJobStatus, Reason } from '../kube/resources.ts';
-import { type Logger, requestFields } from '../log.ts';
-import type { RecordedEnd } from '../store/requests.ts';
-import type { Store } from '../store/store.ts';
-import { isUuid } from '../store/uuid.ts';
-import { finishedStatus, isFinished, stamp } from './conditions.ts';
+import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } from '../../bus/messages.ts';
+import type { Bus } from '../../bus/connect.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
+import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
+import { type Logger, requestFields } from '../../log.ts';
+import type { RecordedEnd } from '../../store/requests.ts';
+import type { Store } from '../../store/store.ts';
+import { isUuid } from '../../store/uuid.ts';
+import { finishedStatus, isFinished, stamp } from './job_status.ts';
 import { resultPathOf } from './job.ts';
-import { recordEnd } from './record_end.ts';
+import { recordEnd } from '../collect/record_end.ts';
 
 /** An end that is no result. */
 export interface End {
