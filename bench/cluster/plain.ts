@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { NAMESPACES, PODS, type Pod, type ResourceType } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import type { Meta } from '../../src/kube/resources.ts';
-import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
+import { TOOL_TABLE } from '../../src/tools/table.ts';
 import { eventually, type Cluster } from '../../test/cluster/fixture.ts';
 import type { BareTool } from './tools.ts';
 

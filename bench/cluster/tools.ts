@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PROBE_TOOLS } from '../../src/kube/client.ts';
 import type { ToolName } from '../../src/kube/resources.ts';
-import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
+import { TOOL_TABLE } from '../../src/tools/table.ts';
 import { NAMESPACE, type Cluster } from '../../test/cluster/fixture.ts';
 
 const exec = promisify(execFile);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDir } from '../../images/cache.ts';
 import { cachedTools } from '../../images/cached.ts';
-import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
+import { TOOL_TABLE } from '../../src/tools/table.ts';
 
 const exec = promisify(execFile);
 export const reportCache = join(cacheDir, 'report');

@@ -8,8 +8,8 @@ import { type Exit, type Launcher, LauncherError, type Limits } from './launcher
 import type { RawBody, RawToolResult } from './output.ts';
 import { reportOf, runsForReport } from './report.ts';
 import type { JobSource, SourceFailure } from './source.ts';
-import { TOOL_TABLE } from './tools/table.ts';
-import type { Tool } from './tools/tool.ts';
+import { TOOL_TABLE } from '../tools/table.ts';
+import type { Tool } from '../tools/tool.ts';
 
 export interface RunSettings {
   toolsDir: string;

@@ -4,7 +4,7 @@ import type { ToolName } from '../kube/resources.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
 import { parseSource, type ParseOptions } from '../source/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
-import { TOOL_TABLE } from './tools/table.ts';
+import { TOOL_TABLE } from '../tools/table.ts';
 
 export interface SourceFailure {
   failure: FailureCode;

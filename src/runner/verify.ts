@@ -10,7 +10,7 @@ import { isAbsolute } from 'node:path';
 import { FFPROBE_OPTIONS } from '../tools/ffprobe.ts';
 import { lackedIn, outputsIn } from '../tools/mediainfo.ts';
 import { commandOf } from './job.ts';
-import { TOOL_TABLE } from './tools/table.ts';
+import { TOOL_TABLE } from '../tools/table.ts';
 import { serveSample } from './verify_sample.ts';
 
 export interface VerifyInput {

@@ -16,7 +16,7 @@ import {
 } from '../../src/kube/client.ts';
 import type { ProbeToolSpec } from '../../src/kube/resources.ts';
 import { commandOf } from '../../src/runner/job.ts';
-import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
+import { TOOL_TABLE } from '../../src/tools/table.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 import { settingsOfController } from './settings_of_controller.ts';
 

@@ -4,7 +4,7 @@
  */
 import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import type { OptionSpec } from '../../src/tools/option.ts';
-import { TOOL_TABLE } from '../../src/runner/tools/table.ts';
+import { TOOL_TABLE } from '../../src/tools/table.ts';
 
 export interface Tried {
   value: unknown;

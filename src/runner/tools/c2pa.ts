@@ -1,5 +1,5 @@
 import { C2PA_CONFIG_DIR } from '../../tools/c2pa.ts';
-import { lastLine, type Tool } from './tool.ts';
+import { lastLine, type Tool } from '../../tools/tool.ts';
 
 export const c2pa: Tool = {
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],

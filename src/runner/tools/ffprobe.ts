@@ -1,6 +1,6 @@
 import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../tools/ffprobe.ts';
 import { readOptions } from '../../tools/option.ts';
-import { lastLine, type Tool } from './tool.ts';
+import { lastLine, type Tool } from '../../tools/tool.ts';
 
 /**
  * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow

@@ -1,6 +1,6 @@
 import { MEDIAINFO_OPTIONS } from '../../tools/mediainfo.ts';
 import { readOptions } from '../../tools/option.ts';
-import type { Tool } from './tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 
 export const mediainfo: Tool = {
   args(options, address) {

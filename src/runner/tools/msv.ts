@@ -1,7 +1,7 @@
 /** The HLS validator: a program of the product itself, run in the tools' container like any other. */
 import { MSV_OPTIONS } from '../../tools/msv.ts';
 import { readOptions } from '../../tools/option.ts';
-import { lastLine, type Tool } from './tool.ts';
+import { lastLine, type Tool } from '../../tools/tool.ts';
 
 /** It ends by itself a little before the launcher would end it: a report of what was seen is worth more than none. */
 const SPARE_MS = 2_000;

@@ -1,9 +1,0 @@
-import type { ToolName } from '../../kube/resources.ts';
-import { c2pa } from './c2pa.ts';
-import { ffprobe } from './ffprobe.ts';
-import { mediainfo } from './mediainfo.ts';
-import { msv } from './msv.ts';
-import type { Tool } from './tool.ts';
-
-/** Every tool that runs as a program of its own. */
-export const TOOL_TABLE: Readonly<Partial<Record<ToolName, Tool>>> = { ffprobe, mediainfo, c2pa, msv };
