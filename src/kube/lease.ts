@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { pause } from './backoff.ts';
 import { LEASES, type KubeClient } from './client.ts';
 import { isKubeError } from './errors.ts';
-import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease-record.ts';
+import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease_record.ts';
 import { startReflector } from './reflector.ts';
 
 export interface LeaseOptions {

@@ -6,7 +6,7 @@ import { jitteredBackoff, pause } from './backoff.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { isKubeError, KubeError } from './errors.ts';
 import { keyOf, type KubeObject, type ResourceType } from './kinds.ts';
-import { objectStore, type IndexFunction, type ObjectStore } from './object-store.ts';
+import { objectStore, type IndexFunction, type ObjectStore } from './object_store.ts';
 import { withoutManagedFields } from './slim.ts';
 
 export interface Handlers<T> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/kube/lease-record.ts';
+import { recordOf, sight, takeableInMs, type LeaseRecord } from '../../src/kube/lease_record.ts';
 
 const record = (changes: Partial<LeaseRecord> = {}): LeaseRecord => ({
   holder: 'a',
