@@ -20,7 +20,7 @@ import { NATS_CA } from './pools/pod.ts';
 import { Pools } from './pools/pools.ts';
 import { Retention } from './leader/retention.ts';
 import { Runners } from './pools/runners.ts';
-import type { Term } from './leader/safe_lease.ts';
+import type { Term } from './leader/lease_guard.ts';
 import { sweep } from './leader/sweep.ts';
 import { isProofPod, isRunnerPod, proveTool, type ProofDeps } from './catalog/prove.ts';
 import type { Config } from '../config.ts';

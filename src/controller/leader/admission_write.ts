@@ -5,7 +5,7 @@ import { type Logger, requestFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { admittedStatus, isFinished, stamp } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
-import { WRITE_MS, leaseSafe, type Term } from './safe_lease.ts';
+import { WRITE_MS, leaseSafe, type Term } from './lease_guard.ts';
 
 /** How much of the lease must be left before a write: the write's bound and a little. */
 const LEASE_MARGIN_MS = WRITE_MS + 500;

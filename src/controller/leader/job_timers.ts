@@ -1,6 +1,6 @@
 /** What is to happen to a job later. */
 import type { Job } from './job.ts';
-import { LEASE_LOOK_MS, type Term } from './safe_lease.ts';
+import { LEASE_LOOK_MS, type Term } from './lease_guard.ts';
 
 export function disarm(job: Job): void {
   for (const timer of job.timers) clearTimeout(timer);

@@ -39,7 +39,7 @@ import type { Waiting } from '../pools/plan.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Retention } from './retention.ts';
 import type { LostTask, Runners } from '../pools/runners.ts';
-import { leaseSafe, type Term } from './safe_lease.ts';
+import { leaseSafe, type Term } from './lease_guard.ts';
 import { TokenRecords } from './token_records.ts';
 import { listUnfinished } from './unfinished.ts';
 import { WaitingMarks, type WaitingReason } from './waiting_marks.ts';
