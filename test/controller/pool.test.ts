@@ -9,7 +9,7 @@ import {
   type PoolView,
 } from '../../src/controller/pools/plan.ts';
 import type { Runner } from '../../src/controller/pools/runners.ts';
-import { tenantOf } from '../../src/controller/pools/tenant.ts';
+import { tenantOf } from '../../src/controller/pools/share.ts';
 
 let serial = 0;
 const runner = (more: Partial<Runner> = {}): Runner => ({

@@ -26,7 +26,7 @@ import {
   type AvailableTool,
   type Job,
 } from './job.ts';
-import { tenantOf } from '../pools/tenant.ts';
+import { tenantOf } from '../pools/share.ts';
 
 export interface IntakeDeps {
   store: Pick<Store, 'openRequest' | 'defaultToken' | 'tokenEvenRevoked' | 'clock'>;

@@ -2,7 +2,7 @@
 import type { ProbeJob, ReuseScope } from '../../kube/resources.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import type { Runners } from '../pools/runners.ts';
-import { tenantOf } from '../pools/tenant.ts';
+import { tenantOf } from '../pools/share.ts';
 
 /** Of a job that was made by hand. */
 const NO_TOKEN = 0;

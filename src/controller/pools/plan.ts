@@ -9,8 +9,7 @@
 import { HEARTBEAT_MS } from '../../bus/messages.ts';
 import type { ProbePoolSpec } from '../../kube/resources.ts';
 import { holderOf, type Holder, type Runner } from './runners.ts';
-import { mayTake, reserveOf, shareOf } from './share.ts';
-import { isForOneJob } from './tenant.ts';
+import { isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
 
 /**
  * Jobs of one tenant that could run but for a runner, the account whose share they count to, and the wait of the

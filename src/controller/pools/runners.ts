@@ -5,7 +5,7 @@
  */
 import type { Heartbeat, Walls } from '../../bus/messages.ts';
 import { WALLS, type Wall } from '../../kube/resources.ts';
-import { accountIn, isForOneJob } from './tenant.ts';
+import { accountIn, isForOneJob } from './share.ts';
 
 export interface Runner {
   uid: string;

@@ -1,11 +1,39 @@
 /**
- * How many runners of a pool one account may hold, whatever its tokens, sub-users and tenants. Pure.
+ * Who shares runner pods with whom, and how many runners of a pool one account may hold, whatever its tokens, sub-users
+ * and tenants. Pure.
  *
  * An account below its share takes what is free. Above it, it takes a further runner only while no account that holds
  * fewer waits, and never one of the reserve: the room that is left for untouched runners, from which an account without
  * a runner starts at once.
  */
-import type { ProbePoolSpec } from '../../kube/resources.ts';
+import type { ProbePoolSpec, ReuseScope } from '../../kube/resources.ts';
+
+/** Tenants by the pool's reuse scope; a source with credentials gets a pod of its own. */
+export function tenantOf(
+  scope: ReuseScope,
+  job: { id: string; token: number; account: number; credentials: boolean },
+): string {
+  if (job.credentials) return `x:${job.id}`;
+  switch (scope) {
+    case 'job':
+      return `j:${job.id}`;
+    case 'token':
+      return `t:${job.token}`;
+    case 'account':
+      return `a:${job.account}`;
+    case 'any':
+      return 'any';
+  }
+}
+
+/** The account, where the tenant names it. */
+export const accountIn = (tenant: string | undefined): number | undefined => {
+  const match = /^a:(\d+)$/.exec(tenant ?? '');
+  return match ? Number(match[1]) : undefined;
+};
+
+/** A pod of such a tenant runs no second job. */
+export const isForOneJob = (tenant: string | undefined): boolean => tenant !== undefined && /^[xj]:/.test(tenant);
 
 type Size = Pick<ProbePoolSpec, 'minReady' | 'maxPods' | 'maxPodsPerTenant' | 'reuse'>;
 
