@@ -1,6 +1,6 @@
 /**
  * What a result takes in an API process on each path, as peak memory above idle: what HELD_PER_BYTE and STREAMED_BYTES
- * of src/envelope/memory_budget.ts stand for. A child process for each line, with the heap of a pod of 512 MiB; callers
+ * of src/result/memory_budget.ts stand for. A child process for each line, with the heap of a pod of 512 MiB; callers
  * take the head of their answer and then stall, so that all answers are held at once. `npm exec -- node
  * bench/api/memory_charge.ts [path]`
  */
@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { zstdCompressSync } from 'node:zlib';
-import { body, good } from '../../test/envelope/result_samples.ts';
+import { body, good } from '../../test/result/result_samples.ts';
 import { ADMIN, aCloseInput, anOpenInput, startStore } from '../../test/store/fixture.ts';
 
 const MB = 1024 * 1024;

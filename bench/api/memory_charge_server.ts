@@ -8,10 +8,10 @@ import Koa from 'koa';
 import { answer } from '../../src/api/answer.ts';
 import type { Context, State } from '../../src/api/context.ts';
 import { makeMetrics } from '../../src/api/metrics.ts';
-import { makeMemoryBudget } from '../../src/envelope/memory_budget.ts';
-import { openResult } from '../../src/envelope/open_result.ts';
-import { WHOLE } from '../../src/envelope/unpack.ts';
-import { keptWishes } from '../../src/envelope/wanted.ts';
+import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
+import { openResult } from '../../src/result/open_result.ts';
+import { WHOLE } from '../../src/result/unpack.ts';
+import { keptWishes } from '../../src/result/wanted.ts';
 import { openStore } from '../../src/store/store.ts';
 import { webhookBody } from '../../src/webhooks/body.ts';
 

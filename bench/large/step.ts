@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import { unpackBody } from '../../src/bus/packing.ts';
-import { outcome } from '../../src/envelope/outcome.ts';
-import { skimResult } from '../../src/envelope/skim.ts';
-import { bytesOf, type Piece } from '../../src/envelope/pieces.ts';
-import { unpackResult } from '../../src/envelope/unpack.ts';
-import { answerOf, type Wanted } from '../../src/envelope/wanted.ts';
+import { outcome } from '../../src/result/outcome.ts';
+import { skimResult } from '../../src/result/skim.ts';
+import { bytesOf, type Piece } from '../../src/result/pieces.ts';
+import { unpackResult } from '../../src/result/unpack.ts';
+import { answerOf, type Wanted } from '../../src/result/wanted.ts';
 import { packBody } from '../../src/runner/output.ts';
 
 const [, , step, file] = process.argv as [string, string, string, string];

@@ -1,8 +1,8 @@
 /** From the end of a request to the answer to its caller. */
 import type { Ended } from '../bus/messages.ts';
-import { JSON_TYPE } from '../envelope/assemble.ts';
-import { unpackResult } from '../envelope/unpack.ts';
-import { answerOf, type Wanted } from '../envelope/wanted.ts';
+import { JSON_TYPE } from '../result/assemble.ts';
+import { unpackResult } from '../result/unpack.ts';
+import { answerOf, type Wanted } from '../result/wanted.ts';
 import { tokenOf, type Context } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError, inside } from './errors.ts';

@@ -2,7 +2,7 @@
  * What every probe endpoint does once its request is read: open it, follow it to its end, answer; or promise a webhook.
  */
 import type { Ended } from '../bus/messages.ts';
-import type { Wanted } from '../envelope/wanted.ts';
+import type { Wanted } from '../result/wanted.ts';
 import type { Kind } from '../kube/resources.ts';
 import { answer } from './answer.ts';
 import { tokenOf, type Context } from './context.ts';

@@ -2,7 +2,7 @@
 import type { JSONWebKeySet } from 'jose';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Early } from '../bus/messages.ts';
-import type { MemoryBudget } from '../envelope/memory_budget.ts';
+import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { Allow } from '../source/guard.ts';

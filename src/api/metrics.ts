@@ -1,5 +1,5 @@
 /** What the API counts. Labels are bounded: routes by their pattern, statuses by their class. */
-import type { MemoryBudget } from '../envelope/memory_budget.ts';
+import type { MemoryBudget } from '../result/memory_budget.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {

@@ -1,5 +1,5 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
-import type { Wanted } from '../envelope/wanted.ts';
+import type { Wanted } from '../result/wanted.ts';
 import { auth } from './auth.ts';
 import { body } from './body.ts';
 import { carryOut } from './carry_out.ts';

@@ -1,5 +1,5 @@
 /** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
-import { keptWishes } from '../envelope/wanted.ts';
+import { keptWishes } from '../result/wanted.ts';
 import { isKubeError, PROBE_JOBS } from '../kube/client.ts';
 import { WAITING, type ProbeJob } from '../kube/resources.ts';
 import { requestFields } from '../log.ts';

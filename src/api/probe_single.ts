@@ -2,7 +2,7 @@
  * What the endpoints of one tool have in common: a request becomes a job of one tool, its answer is that tool's output,
  * bare or enveloped.
  */
-import type { SingleTool } from '../envelope/assemble_single.ts';
+import type { SingleTool } from '../result/assemble_single.ts';
 import { auth } from './auth.ts';
 import { body } from './body.ts';
 import { carryOut, type Asked } from './carry_out.ts';

@@ -3,11 +3,11 @@
  * where there is no room.
  */
 import { Readable } from 'node:stream';
-import type { Packed } from '../envelope/inflate.ts';
-import { LiftError } from '../envelope/lift.ts';
-import { OverBudget } from '../envelope/memory_budget.ts';
-import { openResult, type OpenResult, type StoredResult } from '../envelope/open_result.ts';
-import { bytesOf, lengthOf, type Piece } from '../envelope/pieces.ts';
+import type { Packed } from '../result/inflate.ts';
+import { LiftError } from '../result/lift.ts';
+import { OverBudget } from '../result/memory_budget.ts';
+import { openResult, type OpenResult, type StoredResult } from '../result/open_result.ts';
+import { bytesOf, lengthOf, type Piece } from '../result/pieces.ts';
 import type { Context } from './context.ts';
 import type { Deps } from './deps.ts';
 import { GatewayError, inside, unavailable } from './errors.ts';

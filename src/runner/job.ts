@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
-import { isJson } from '../envelope/json.ts';
+import { isJson } from '../result/json.ts';
 import { OptionError } from '../tools/option.ts';
 import { type Exit, type Launcher, LauncherError, type Limits } from './launcher.ts';
 import type { RawBody, RawToolResult } from './output.ts';

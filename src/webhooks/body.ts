@@ -2,12 +2,12 @@
  * What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request
  * that ended without one.
  */
-import type { Answer } from '../envelope/assemble.ts';
-import type { Packed } from '../envelope/inflate.ts';
-import { bytesOf, lengthOf } from '../envelope/pieces.ts';
-import { skimResult } from '../envelope/skim.ts';
-import { unpackResult, type Unpacked } from '../envelope/unpack.ts';
-import { answerOf, type About, type Wanted } from '../envelope/wanted.ts';
+import type { Answer } from '../result/assemble.ts';
+import type { Packed } from '../result/inflate.ts';
+import { bytesOf, lengthOf } from '../result/pieces.ts';
+import { skimResult } from '../result/skim.ts';
+import { unpackResult, type Unpacked } from '../result/unpack.ts';
+import { answerOf, type About, type Wanted } from '../result/wanted.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
 export const MAX_BODY_BYTES = 1_000_000;

@@ -5,10 +5,10 @@
  * that ran out is a failed attempt of the schedule.
  */
 import { randomUUID } from 'node:crypto';
-import { LiftError } from '../envelope/lift.ts';
-import { OverBudget, type MemoryBudget } from '../envelope/memory_budget.ts';
-import { openResult } from '../envelope/open_result.ts';
-import { keptWishes } from '../envelope/wanted.ts';
+import { LiftError } from '../result/lift.ts';
+import { OverBudget, type MemoryBudget } from '../result/memory_budget.ts';
+import { openResult } from '../result/open_result.ts';
+import { keptWishes } from '../result/wanted.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { trustedContext } from '../source/connect.ts';
 import { egressRoute, type Egress } from '../source/egress.ts';

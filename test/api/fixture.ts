@@ -13,7 +13,7 @@ import { DEFAULTS, type Settings } from '../../src/api/deps.ts';
 import { listen, type HttpServer } from '../../src/api/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { wire, type Connections, type Wired } from '../../src/api/wire.ts';
-import { outcome } from '../../src/envelope/outcome.ts';
+import { outcome } from '../../src/result/outcome.ts';
 import { makeClient, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/kube/client.ts';
 import { API_VERSION, type ProbeJob, type ProbeTool, type ToolName } from '../../src/kube/resources.ts';
 import type { CloseInput } from '../../src/store/records.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { zstdCompressSync } from 'node:zlib';
-import { body, good } from '../envelope/result_samples.ts';
+import { body, good } from '../result/result_samples.ts';
 import { ADMIN, aCloseInput, anOpenInput, startStore, type StoreFixture } from '../store/fixture.ts';
 import { until } from '../until.ts';
 

@@ -9,8 +9,8 @@ import { listen } from '../../src/api/http_server.ts';
 import { makeMetrics } from '../../src/api/metrics.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { makeTokenCache } from '../../src/api/token_cache.ts';
-import { makeMemoryBudget } from '../../src/envelope/memory_budget.ts';
-import { WHOLE } from '../../src/envelope/unpack.ts';
+import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
+import { WHOLE } from '../../src/result/unpack.ts';
 import { makeLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/store.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
-import { keptWishes } from '../../src/envelope/wanted.ts';
+import { keptWishes } from '../../src/result/wanted.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type Ended } from '../../src/webhooks/body.ts';
-import { bad, body, good } from '../envelope/result_samples.ts';
+import { bad, body, good } from '../result/result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const AT = new Date('2026-03-01T12:00:00.123Z');

@@ -1,11 +1,11 @@
 /** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
 import Type from 'typebox';
 import type { ResultBody, ReportResult } from '../../bus/messages.ts';
-import { JSON_TYPE } from '../../envelope/assemble.ts';
-import { escaped, type Piece } from '../../envelope/pieces.ts';
-import { unpackResult, type LongOutputs, type Unpacked } from '../../envelope/unpack.ts';
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { escaped, type Piece } from '../../result/pieces.ts';
+import { unpackResult, type LongOutputs, type Unpacked } from '../../result/unpack.ts';
 import { isUuid } from '../../store/uuid.ts';
-import type { Packed } from '../../envelope/inflate.ts';
+import type { Packed } from '../../result/inflate.ts';
 import { isStoreError } from '../../store/errors.ts';
 import type { LogDetail } from '../../store/log.ts';
 import { callerOf, type Context, type Handler } from '../context.ts';

@@ -22,9 +22,9 @@ import {
 import { unpackBody } from '../../bus/packing.ts';
 import type { ResultDelivery } from '../../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../bus/results.ts';
-import { LiftError } from '../../envelope/lift.ts';
-import { outcome as outcomeOf } from '../../envelope/outcome.ts';
-import { skimResult, type Skimmed } from '../../envelope/skim.ts';
+import { LiftError } from '../../result/lift.ts';
+import { outcome as outcomeOf } from '../../result/outcome.ts';
+import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import { TOOLS, type ProbeJob } from '../../kube/resources.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';

@@ -9,8 +9,8 @@ import { errorHandler } from '../../../src/api/error_handler.ts';
 import { listen } from '../../../src/api/http_server.ts';
 import { mountManagement, type Endpoint } from '../../../src/api/management/endpoint.ts';
 import { requestId } from '../../../src/api/request_id.ts';
-import { makeMemoryBudget } from '../../../src/envelope/memory_budget.ts';
-import { WHOLE } from '../../../src/envelope/unpack.ts';
+import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
+import { WHOLE } from '../../../src/result/unpack.ts';
 import { PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { sha256, type StoreFixture, startStore } from '../../store/fixture.ts';
 

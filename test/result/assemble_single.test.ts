@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assembleSingle, type SingleOptions } from '../../src/envelope/assemble_single.ts';
+import { assembleSingle, type SingleOptions } from '../../src/result/assemble_single.ts';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import { bad, body, good } from './result_samples.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FailureCode, ResultBody } from '../../src/bus/messages.ts';
-import { type Outcome, outcome } from '../../src/envelope/outcome.ts';
+import { type Outcome, outcome } from '../../src/result/outcome.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 
 const ok = good('ffprobe', '{}');

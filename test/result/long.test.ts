@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
-import { answerOf, type Wanted } from '../../src/envelope/wanted.ts';
-import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/envelope/pieces.ts';
-import { unpackResult } from '../../src/envelope/unpack.ts';
+import { answerOf, type Wanted } from '../../src/result/wanted.ts';
+import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/result/pieces.ts';
+import { unpackResult } from '../../src/result/unpack.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 3 };

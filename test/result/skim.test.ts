@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { constants, zstdCompressSync } from 'node:zlib';
-import { LiftError } from '../../src/envelope/lift.ts';
-import { outcome } from '../../src/envelope/outcome.ts';
-import { skimResult } from '../../src/envelope/skim.ts';
+import { LiftError } from '../../src/result/lift.ts';
+import { outcome } from '../../src/result/outcome.ts';
+import { skimResult } from '../../src/result/skim.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 
 const long = JSON.stringify({ text: 'é"'.repeat(200_000) });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ResultBody, ToolResult } from '../../src/bus/messages.ts';
-import { assemble, type Shown } from '../../src/envelope/assemble.ts';
+import { assemble, type Shown } from '../../src/result/assemble.ts';
 
 const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({
   name,
