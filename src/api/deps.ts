@@ -7,13 +7,13 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
 import type { Allow } from '../source/guard.ts';
 import type { Store } from '../store/store.ts';
-import type { Catalog } from './catalog.ts';
+import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './drain.ts';
-import type { HandOver } from './hand_over.ts';
-import type { QueueRoom } from './queue_room.ts';
+import type { HandOver } from './probe/hand_over.ts';
+import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './metrics.ts';
 import type { TokenCache } from './token_cache.ts';
-import type { Waiting } from './waiting.ts';
+import type { Waiting } from './probe/waiting.ts';
 
 export interface Settings {
   namespace: string;

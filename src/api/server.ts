@@ -11,10 +11,10 @@ import { mountManagement } from './management/endpoint.ts';
 import { MANAGEMENT } from './management/endpoints.ts';
 import { openapi } from './openapi/endpoint.ts';
 import { OPERATIONS } from './openapi/operations.ts';
-import { probeC2pa } from './probe_c2pa.ts';
-import { probeFile } from './probe_file.ts';
-import { probeMsv } from './probe_msv.ts';
-import { probeRead } from './probe_read.ts';
+import { probeC2pa } from './probe/c2pa.ts';
+import { probeFile } from './probe/file.ts';
+import { probeMsv } from './probe/msv.ts';
+import { probeRead } from './probe/read_back.ts';
 import { requestId } from './request_id.ts';
 
 export function makeApp(deps: Deps, checks: Checks): Koa<State> {

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../src/api/schema/probe_file.ts';
-import { readSource } from '../../src/api/source.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
+import { readSource } from '../../src/api/probe/source.ts';
 import { displaySource, hideQuery } from '../../src/source/redact.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { catalogOf } from '../../src/api/catalog.ts';
+import { catalogOf } from '../../src/api/probe/catalog.ts';
 import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../src/api/schema/probe_file.ts';
-import { selectTools } from '../../src/api/tool_requests.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
+import { selectTools } from '../../src/api/probe/tools.ts';
 import { LOG_LEVELS } from '../../src/tools/ffprobe.ts';
 import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import { aTool } from '../api/a_tool.ts';

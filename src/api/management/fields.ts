@@ -1,7 +1,7 @@
 /** Fields that several endpoints take. */
 import Type from 'typebox';
 import { PERMISSIONS } from '../../accounts/caller.ts';
-import { PLAIN } from '../schema/fields.ts';
+import { PLAIN } from '../http/fields.ts';
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 export const Email = Type.String({

@@ -11,7 +11,7 @@ import type { LogDetail } from '../../store/log.ts';
 import { callerOf, type Context, type Handler } from '../context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { resultFor, sendPieces, unreadable } from '../result_answer.ts';
+import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
 import { endpoint } from './endpoint.ts';
 import { LOG_ROW, rowOf } from './log_list.ts';
 import { visibleUsers } from './visible.ts';

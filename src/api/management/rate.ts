@@ -1,7 +1,7 @@
 /** Management and read-back share one limit: 600 calls a minute per user. */
 import { callerOf, type Handler } from '../context.ts';
 import type { Deps } from '../deps.ts';
-import { rateLimited } from '../submit.ts';
+import { rateLimited } from '../probe/open.ts';
 
 const CALLS_PER_MINUTE = 600;
 

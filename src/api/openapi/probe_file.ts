@@ -1,6 +1,6 @@
 /** How `/v1/probe/file` is described. */
 import Type from 'typebox';
-import { ProbeFileSchema } from '../schema/probe_file.ts';
+import { ProbeFileSchema } from '../probe/schema/file.ts';
 import { AcceptedSchema, AnswerSchema } from './answers.ts';
 import { errorResponse } from './errors.ts';
 import type { Examples, Operation, Response } from './operation.ts';

@@ -1,6 +1,6 @@
 /** How the endpoints of one tool are described. */
 import Type, { type TProperties } from 'typebox';
-import { ProbeC2paSchema, ProbeMsvSchema } from '../schema/probe_single.ts';
+import { ProbeC2paSchema, ProbeMsvSchema } from '../probe/schema/single.ts';
 import { AcceptedSchema, MetadataSchema } from './answers.ts';
 import { errorResponse } from './errors.ts';
 import type { Examples, Operation } from './operation.ts';

@@ -3,14 +3,14 @@
  * comes back.
  */
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/api/catalog.ts';
+import { catalogOf } from '../../../src/api/probe/catalog.ts';
 import type { Input } from '../../../src/api/context.ts';
 import { GatewayError } from '../../../src/api/errors.ts';
 import { parsePairs } from '../../../src/api/input/pairs.ts';
 import { makeReader } from '../../../src/api/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../src/api/schema/probe_file.ts';
-import { readSource } from '../../../src/api/source.ts';
-import { selectTools } from '../../../src/api/tool_requests.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
+import { readSource } from '../../../src/api/probe/source.ts';
+import { selectTools } from '../../../src/api/probe/tools.ts';
 import { random } from '../../source/random.ts';
 import { aTool } from '../a_tool.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Input } from '../../../src/api/context.ts';
 import { parsePairs } from '../../../src/api/input/pairs.ts';
 import { makeReader } from '../../../src/api/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../src/api/schema/probe_file.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
 import { TOOL_OPTIONS } from '../../../src/tools/options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);

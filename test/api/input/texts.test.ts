@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ProbeFileSchema } from '../../../src/api/schema/probe_file.ts';
-import { ProbeC2paSchema, ProbeMsvSchema } from '../../../src/api/schema/probe_single.ts';
+import { ProbeFileSchema } from '../../../src/api/probe/schema/file.ts';
+import { ProbeC2paSchema, ProbeMsvSchema } from '../../../src/api/probe/schema/single.ts';
 import { makeReader } from '../../../src/api/input/read.ts';
 import { unstorableIn } from '../../../src/api/input/texts.ts';
 import { MANAGEMENT } from '../../../src/api/management/endpoints.ts';

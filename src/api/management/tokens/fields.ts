@@ -1,7 +1,7 @@
 /** What a token can be given. */
 import Type, { type Static } from 'typebox';
 import { latestEnd, type Caller } from '../../../accounts/caller.ts';
-import { PLAIN } from '../../schema/fields.ts';
+import { PLAIN } from '../../http/fields.ts';
 import { forbidden, invalid } from '../../errors.ts';
 import { Permissions } from '../fields.ts';
 import { AskedLimits } from '../limits.ts';

@@ -1,0 +1,54 @@
+/** From the end of a request to the answer to its caller. */
+import type { Ended } from '../../bus/messages.ts';
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { unpackResult } from '../../result/unpack.ts';
+import { answerOf, type Wanted } from '../../result/wanted.ts';
+import { tokenOf, type Context } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { GatewayError, inside } from '../errors.ts';
+import { resultFor, sendPieces, unreadable } from './send_result.ts';
+
+const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
+
+const TEXTS: Record<number, string> = {
+  400: 'the request cannot be done',
+  404: 'the source is not accessible',
+  429: 'the request waited too long in the queue',
+};
+
+/** An end without a result, as the error that its caller gets. */
+export function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): GatewayError {
+  const code = `ended-${reason.replaceAll(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()}`;
+  return new GatewayError(status, code, error ?? TEXTS[status] ?? 'something went wrong on our side', {
+    headers: status in RETRY_AFTER_S ? { 'Retry-After': String(RETRY_AFTER_S[status]) } : {},
+  });
+}
+
+export async function answer(
+  deps: Pick<Deps, 'store' | 'memory' | 'metrics'>,
+  ctx: Context,
+  end: Ended,
+  submittedAt: Date,
+  wanted: Wanted,
+): Promise<void> {
+  if (!end.hasBody) throw endError(end);
+  const began = performance.now();
+  const { id, inflatedBytes = null, body } = end;
+  const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
+  const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
+  if (!result) throw inside('the record has no body where it says that there is one');
+  const { packed } = result;
+  const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
+    throw unreadable(error);
+  });
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs: end.queueTimeMs }, wanted);
+  ctx.status = made.status;
+  // HTML and XML hold what stands in the media: no browser may run it as ours.
+  if (made.contentType !== JSON_TYPE)
+    ctx.set({
+      'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+      'X-Content-Type-Options': 'nosniff',
+    });
+  sendPieces(ctx, made.body, packed, made.contentType);
+  deps.metrics.step('answer', performance.now() - began);
+}

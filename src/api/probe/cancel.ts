@@ -1,0 +1,36 @@
+/** A caller who hung up: the ProbeJob is deleted, and the leader ends what runs. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
+import { requestFields } from '../../log.ts';
+import type { Deps } from '../deps.ts';
+import { recordEnd } from './ends.ts';
+
+const TRIES = 5;
+const FIRST_PAUSE_MS = 200;
+
+/** True: there was a job, and the leader closes its row. */
+async function deleteJob(kube: Pick<Deps['kube'], 'delete'>, id: string, namespace: string): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await kube.delete(PROBE_JOBS, id, { namespace, propagationPolicy: 'Background' });
+      return true;
+    } catch (error) {
+      if (isKubeError(error, 'not-found')) return false;
+      if (attempt === TRIES) throw error;
+      await pause(FIRST_PAUSE_MS * 2 ** attempt);
+    }
+  }
+}
+
+/** Never throws: nobody is there to be told. What cannot be cancelled runs to its end, within its own time limits. */
+export async function cancel(
+  { kube, store, log, settings }: Pick<Deps, 'kube' | 'store' | 'log' | 'settings'>,
+  request: { id: string; submittedAt: Date },
+): Promise<void> {
+  try {
+    const deleted = await deleteJob(kube, request.id, settings.namespace);
+    if (!deleted) await recordEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller hung up' });
+  } catch (error) {
+    log.warn({ err: error, ...requestFields({ id: request.id }) }, 'cannot cancel a request whose caller hung up');
+  }
+}

@@ -1,0 +1,83 @@
+/** Which tool versions the cluster can run now, from its ProbeTools; and what a caller's version means. */
+import { HLS_VERSION } from '../../hls/version.ts';
+import type { ProbeTool, ToolName } from '../../kube/resources.ts';
+import { GatewayError, invalid } from '../errors.ts';
+
+export interface ToolVersion {
+  version: string;
+  /** Command-line options that the binary itself reported, without their dashes; null where it reported none. */
+  options: ReadonlySet<string> | null;
+}
+
+export interface Catalog {
+  /** The exact version for a name that a caller gave; throws what the caller is told. */
+  resolve(tool: ToolName, version: string): ToolVersion;
+  versions(tool: ToolName): string[];
+}
+
+const numbers = (version: string): number[] => version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0);
+
+/** Newest first: 7.0 before 5.1, 24.06 before 9.1. */
+export function byNewest(a: string, b: string): number {
+  const [left, right] = [numbers(a), numbers(b)];
+  for (let index = 0; index < Math.max(left.length, right.length); index++) {
+    const difference = (right[index] ?? 0) - (left[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const isAvailable = (tool: ProbeTool): boolean =>
+  tool.metadata.deletionTimestamp === undefined &&
+  (tool.status?.conditions ?? []).some(({ type, status }) => type === 'Available' && status === 'True');
+
+/**
+ * A pool may have nodes of several architectures: an option counts as known where each of them knows it, as lacking
+ * (`!name`) where one lacks it.
+ */
+function optionsOf(tool: ProbeTool): ReadonlySet<string> | null {
+  const lists = (tool.status?.architectures ?? [])
+    .map(({ options }) => options ?? [])
+    .filter((options) => options.length > 0);
+  const [first, ...rest] = lists.map((options) => new Set(options.map((option) => option.replace(/^-+/, ''))));
+  if (!first) return null;
+  const lacking = [first, ...rest].flatMap((options) => [...options].filter((option) => option.startsWith('!')));
+  return new Set([...[...first].filter((option) => rest.every((other) => other.has(option))), ...lacking]);
+}
+
+export function catalogOf(tools: readonly ProbeTool[]): Catalog {
+  const byTool = new Map<ToolName, { latest: string | undefined; versions: Map<string, ToolVersion> }>();
+  // Comes with the product.
+  byTool.set('msv', {
+    latest: HLS_VERSION,
+    versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]),
+  });
+  for (const tool of tools.filter(isAvailable).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
+    const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
+    byTool.set(tool.spec.tool, entry);
+    entry.versions.set(tool.spec.version, { version: tool.spec.version, options: optionsOf(tool) });
+    if (tool.spec.latest === true) entry.latest ??= tool.spec.version;
+  }
+  const versions = (tool: ToolName): string[] => [...(byTool.get(tool)?.versions.keys() ?? [])];
+
+  return {
+    versions,
+    resolve(tool, version) {
+      const known = byTool.get(tool);
+      if (!known) {
+        throw version === 'latest'
+          ? new GatewayError(500, 'tool-unavailable', `${tool}: no version of it is ready in this cluster`)
+          : invalid(`${tool}.version`, `${version} is not available; no version of ${tool} is ready in this cluster`);
+      }
+      // The operator's mark decides; where that version is not ready, the newest one is the latest there is.
+      const exact = version === 'latest' ? (known.latest ?? versions(tool)[0]!) : version;
+      const found = known.versions.get(exact);
+      if (!found)
+        throw invalid(
+          `${tool}.version`,
+          `${version} is not available; there are: latest, ${versions(tool).join(', ')}`,
+        );
+      return found;
+    },
+  };
+}

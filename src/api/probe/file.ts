@@ -1,0 +1,76 @@
+/** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
+import type { Wanted } from '../../result/wanted.ts';
+import { auth } from '../auth.ts';
+import { body } from '../body.ts';
+import { carryOut } from './carry_out.ts';
+import type { Context, Handler } from '../context.ts';
+import { countRefused } from './count_refused.ts';
+import type { Deps } from '../deps.ts';
+import { makeReader } from '../input/read.ts';
+import { methods } from '../methods.ts';
+import { noCache } from '../no_cache.ts';
+import { rateLimitHeaders } from '../rate_headers.ts';
+import { mediaTypeOf } from '../../tools/media_type.ts';
+import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
+import { selectTools, type Selection } from './tools.ts';
+
+const read = makeReader<ProbeFile>(ProbeFileSchema);
+
+function ignoredFields(ctx: Context, request: ProbeFile): void {
+  const ignored = IGNORED.filter((name) => request[name] !== undefined);
+  if (ignored.length > 0) ctx.set('X-Ignored-Fields', ignored.join(', '));
+  for (const name of ignored) delete request[name];
+}
+
+export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selection, 'shown'> {
+  asked: Wanted['asked'];
+}
+
+/** Of the tools that print in formats of their own. */
+const bareType = ({
+  only,
+  ffprobe,
+  mediainfo,
+}: Pick<ProbeFile, 'only' | 'ffprobe' | 'mediainfo'>): { bareType?: string } => {
+  if (only === 'ffprobe')
+    return { bareType: mediaTypeOf('ffprobe', String((ffprobe as { output_format?: unknown }).output_format)) };
+  return only === 'mediainfo'
+    ? { bareType: mediaTypeOf('mediainfo', String((mediainfo as { output?: unknown }).output)) }
+    : {};
+};
+
+function wantedOf(
+  request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>,
+  selection: Selection,
+  onlyReturnsRaw: boolean,
+): Wanted {
+  return {
+    asked: selection.tools.map(({ name }) => ({ name })),
+    shown: selection.shown,
+    injectOutput: request.only !== null && (request.inject_output ?? onlyReturnsRaw),
+    injectJson: request.inject_json,
+    ...bareType(request),
+  };
+}
+
+const probe =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const request = read(ctx.state.input!);
+    ignoredFields(ctx, request);
+    const selection = selectTools(request, deps.catalog());
+    const wanted = wantedOf(request, selection, deps.settings.onlyReturnsRaw);
+    const { url: _, webhook_url: __, ...options } = request;
+    const kept: Kept = { ...options, shown: selection.shown, asked: wanted.asked };
+    await carryOut(deps, ctx, { kind: 'file', request, selection, wanted, kept });
+  };
+
+export const probeFile = (deps: Deps): Handler[] => [
+  methods('GET', 'POST'),
+  noCache,
+  rateLimitHeaders,
+  countRefused(deps),
+  auth(deps)('write:media'),
+  ...body,
+  probe(deps),
+];

@@ -1,0 +1,130 @@
+/**
+ * From an open request to its end: the job is created, the leader told, and the end waited for; or the wait ends
+ * otherwise.
+ */
+import type { Ended } from '../../bus/messages.ts';
+import type { ProbeJob } from '../../kube/resources.ts';
+import { requestFields } from '../../log.ts';
+import { cancel } from './cancel.ts';
+import type { Context } from '../context.ts';
+import { createJob, worthAnotherTry } from './create_job.ts';
+import type { Deps } from '../deps.ts';
+import { recordEnd } from './ends.ts';
+import { GatewayError } from '../errors.ts';
+
+export interface Followed {
+  id: string;
+  submittedAt: Date;
+  queueTimeoutMs: number;
+  timeoutMs: number;
+  /** Null: another request made it (Idempotency-Key), and ends it. */
+  job: ProbeJob | null;
+}
+
+type Why = 'hung-up' | 'overdue' | 'drained';
+class Stopped extends Error {
+  readonly why: Why;
+  constructor(why: Why) {
+    super(`the wait ended: ${why}`);
+    this.why = why;
+  }
+}
+
+/**
+ * The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's
+ * load.
+ */
+const AWAY = {
+  status: 503,
+  reason: 'InternalError',
+  error: 'the service is not available right now, try again later',
+} as const;
+const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something went wrong on our side' } as const;
+const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request did not end in time' } as const;
+
+/**
+ * Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the
+ * request.
+ */
+export async function create(
+  deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log'>,
+  request: Omit<Followed, 'timeoutMs'>,
+  job: ProbeJob,
+  signal: AbortSignal,
+): Promise<Ended | null> {
+  const began = performance.now();
+  try {
+    await createJob(deps.kube, job, { withinMs: request.queueTimeoutMs, signal });
+    deps.metrics.step('create', performance.now() - began);
+    return null;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
+    return recordEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
+  }
+}
+
+/** The end of a request whose caller waits in `ctx`. */
+export async function follow(deps: Deps, ctx: Context, request: Followed): Promise<Ended> {
+  const { drain, waiting, settings } = deps;
+  const stop = new AbortController();
+  const hungUp = (): void => stop.abort(new Stopped('hung-up'));
+  const drained = (): void => stop.abort(new Stopped('drained'));
+  const overdue = setTimeout(
+    () => stop.abort(new Stopped('overdue')),
+    request.queueTimeoutMs + request.timeoutMs + settings.graceMs,
+  );
+  ctx.res.once('close', hungUp);
+  drain.over.addEventListener('abort', drained);
+  if (drain.over.aborted) drained();
+  else if (ctx.res.closed || (ctx.req.destroyed && !ctx.req.complete)) hungUp();
+
+  let creating: Promise<Ended | null> = Promise.resolve(null);
+  try {
+    const end = waiting.wait(request.id, stop.signal);
+    // Whoever loses the race below must not be an unhandled rejection.
+    end.catch(() => {});
+    if (stop.signal.aborted) return await end;
+    if (!request.job) {
+      // Its notice goes to whoever asked first, and may be long gone.
+      void waiting.lookNow();
+      return await end;
+    }
+    deps.tellEarly({ job: request.id, namespace: settings.namespace, spec: request.job.spec });
+    creating = create(deps, request, request.job, stop.signal);
+    // A create whose answer was lost may have made the job all the same: its end counts, whatever became of the create.
+    return await Promise.race([end, creating.then((own) => own ?? end)]);
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
+    return await stopped(deps, request, error.why, creating);
+  } finally {
+    clearTimeout(overdue);
+    ctx.res.off('close', hungUp);
+    drain.over.removeEventListener('abort', drained);
+  }
+}
+
+async function stopped(deps: Deps, request: Followed, why: Why, creating: Promise<unknown>): Promise<Ended> {
+  const mine = request.job !== null;
+  switch (why) {
+    case 'drained':
+      throw new GatewayError(
+        500,
+        'draining',
+        `this server is shutting down; the result will be at /v1/probe/${request.id}`,
+      );
+    case 'hung-up':
+      // A pod that shuts down loses its callers through no wish of theirs.
+      if (mine && !deps.drain.started) {
+        await creating.catch(() => {});
+        await cancel(deps, request);
+      }
+      throw new GatewayError(499, 'hung-up', 'the caller hung up');
+    case 'overdue': {
+      if (!mine) throw new GatewayError(500, 'overdue', OVERDUE.error);
+      const end = await recordEnd(deps.store, request, OVERDUE);
+      if (end.reason === OVERDUE.reason && !end.hasBody) await cancel(deps, request);
+      return end;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away.
+ */
+import type { ProbeJob } from '../../kube/resources.ts';
+import { requestFields } from '../../log.ts';
+import type { Deps } from '../deps.ts';
+import { create, type Followed } from './follow.ts';
+
+export interface HandOver {
+  /** Resolves when the job is there, or after a moment: then it is still being tried. Never rejects. */
+  start(request: Omit<Followed, 'timeoutMs' | 'job'>, job: ProbeJob): Promise<void>;
+  /** What was not created by now has an open row: the controllers' sweep ends it, and its webhook says so. */
+  stop(): Promise<void>;
+}
+
+/** A job of a quiet cluster is there in 4 ms; one that is not there by now should not keep its caller. */
+const MOMENT_MS = 1_000;
+
+export function makeHandOver(
+  deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log' | 'settings' | 'tellEarly'>,
+): HandOver {
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<void>>();
+
+  return {
+    async start(request, job) {
+      deps.tellEarly({ job: request.id, namespace: deps.settings.namespace, spec: job.spec });
+      const creating: Promise<void> = create(deps, { ...request, job }, job, stopping.signal)
+        .then(
+          () => {},
+          (error: unknown) => {
+            if (stopping.signal.aborted) return;
+            deps.log.error(
+              { err: error, ...requestFields({ id: request.id }) },
+              'a request could neither be created nor ended',
+            );
+          },
+        )
+        .finally(() => underWay.delete(creating));
+      underWay.add(creating);
+      let timer: NodeJS.Timeout | undefined;
+      const moment = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, MOMENT_MS);
+      });
+      await Promise.race([creating, moment]);
+      clearTimeout(timer);
+    },
+    async stop() {
+      stopping.abort(new Error('this replica ends'));
+      await Promise.allSettled(underWay);
+    },
+  };
+}

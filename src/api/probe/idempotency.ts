@@ -1,0 +1,41 @@
+/**
+ * `Idempotency-Key`: the same key and body answer with the first request's result, the same key with another body is
+ * 400.
+ */
+import { createHash } from 'node:crypto';
+import type { OpenInput } from '../../store/records.ts';
+import type { Context } from '../context.ts';
+import { GatewayError } from '../errors.ts';
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** What a request means, whatever the order of its members and the encoding it came in. */
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+}
+
+export function idempotencyOf(
+  ctx: Pick<Context, 'method' | 'get'>,
+  endpoint: string,
+  request: object,
+): OpenInput['idempotency'] {
+  const key = ctx.get('Idempotency-Key');
+  if (key === '' || ctx.method !== 'POST') return null;
+  if (!KEY.test(key))
+    throw new GatewayError(
+      400,
+      'invalid-idempotency-key',
+      'Idempotency-Key: must be 1 to 255 visible ASCII characters',
+    );
+  return {
+    key,
+    bodySha256: createHash('sha256')
+      .update(`${endpoint}\n${canonical(request)}`)
+      .digest(),
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end,
+ * whatever happens.
+ */
+import type { Kind, ProbeJob } from '../../kube/resources.ts';
+import { sealSource } from '../../seal/seal.ts';
+import { displaySource, hideQuery } from '../../source/redact.ts';
+import type { Source } from '../../source/source.ts';
+import type { MonthlyLimits, OpenInput } from '../../store/records.ts';
+import { timeOf } from '../../store/uuid.ts';
+import { keptUrl } from '../../webhooks/kept_url.ts';
+import { tokenOf, type Context } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { GatewayError, inside } from '../errors.ts';
+import { probeJob } from './probe_job.ts';
+import { setRequestId } from '../request_id.ts';
+import type { Selection } from './tools.ts';
+
+export interface Submission {
+  kind: Kind;
+  url: string;
+  source: Source;
+  selection: Pick<Selection, 'tools' | 'report'>;
+  queueTimeoutMs: number;
+  timeoutMs: number;
+  /** For the log and for reading the result back: everything but the addresses. */
+  kept: unknown;
+  idempotency: OpenInput['idempotency'];
+  /** Nobody waits: the result is sent there. */
+  webhookUrl: string | null;
+  /** The same call tries once more: it is counted already. */
+  again: boolean;
+}
+
+export interface Opened {
+  id: string;
+  submittedAt: Date;
+  /** Null: the same request was made before, under this id. */
+  job: ProbeJob | null;
+}
+
+export async function submit(deps: Deps, ctx: Context, submission: Submission): Promise<Opened> {
+  const { store, settings, sealKeys } = deps;
+  const token = tokenOf(ctx);
+  const { id, submittedAt } = store.newRequest();
+  setRequestId(ctx, id);
+  const { kind, url, source, selection, queueTimeoutMs, timeoutMs } = submission;
+  const sealing = sealSource(url, { requestId: id, tokenId: token.id }, sealKeys());
+  // Where the request is not opened, nobody awaits it.
+  sealing.catch(() => {});
+
+  const webhookUrl =
+    submission.webhookUrl === null ? null : await keptUrl(submission.webhookUrl, id, deps.accounts.box);
+  const began = performance.now();
+  const opened = await store.openRequest({
+    id,
+    submittedAt,
+    tokenId: token.id,
+    userId: token.userId,
+    kind,
+    display: hideQuery(source.url),
+    scheme: schemeOf(source),
+    request: submission.kept,
+    tools: selection.tools.map(({ name, version }) => ({ name, version })),
+    queueTimeoutMs,
+    timeoutMs,
+    waiter: submission.webhookUrl === null ? settings.replica : null,
+    webhookUrl,
+    idempotency: submission.idempotency,
+    requestsPerMinute: submission.again ? 0 : token.limits.requestsPerMinute,
+    quotas: { of: token.quotas, rootUserId: token.rootUserId },
+  });
+  deps.metrics.step('open', performance.now() - began);
+  if (!submission.again) ctx.state.rate = opened.rate;
+
+  switch (opened.outcome) {
+    case 'rate-limited':
+      throw rateLimited(opened.retryAfterMs);
+    case 'over-quota':
+      throw overQuota(opened.exceeded);
+    case 'idempotency-conflict':
+      throw new GatewayError(400, 'idempotency-conflict', 'Idempotency-Key: was used with another body');
+    case 'repeated': {
+      const first = timeOf(opened.id);
+      if (!first) throw inside('an idempotency key leads to an id without a time');
+      setRequestId(ctx, opened.id);
+      return { id: opened.id, submittedAt: first, job: null };
+    }
+    case 'opened': {
+      const job = probeJob({
+        id,
+        namespace: settings.namespace,
+        submittedAt,
+        kind,
+        token,
+        display: displaySource(source),
+        sealed: await sealing,
+        queueTimeoutMs,
+        timeoutMs,
+        tools: selection.tools,
+        report: selection.report,
+      });
+      return { id, submittedAt, job };
+    }
+  }
+}
+
+export const rateLimited = (retryAfterMs: number): GatewayError =>
+  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', {
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+  });
+
+const USED_UP: Record<keyof MonthlyLimits, string> = {
+  'request-count': 'number of requests',
+  'processing-time': 'processing time',
+  'data-processed': 'amount of data',
+};
+const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
+  new GatewayError(
+    403,
+    'quota',
+    `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`,
+  );
+
+/** For statistics: playlists and manifests first, then by scheme. */
+const schemeOf = (source: Source): string =>
+  source.class === 'hls' || source.class === 'dash'
+    ? source.class
+    : source.s3
+      ? 's3'
+      : source.scheme.replace(/^(rtmp|rtsp)s$/, '$1');

@@ -1,0 +1,89 @@
+/** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
+import { keptWishes } from '../../result/wanted.ts';
+import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
+import { WAITING, type ProbeJob } from '../../kube/resources.ts';
+import { requestFields } from '../../log.ts';
+import { isUuid } from '../../store/uuid.ts';
+import { answer, endError } from './answer.ts';
+import { auth } from '../auth.ts';
+import { tokenOf, type Handler } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { methods } from '../methods.ts';
+import { noCache } from '../no_cache.ts';
+import { rateLimitHeaders } from '../rate_headers.ts';
+import { rateLimited } from './open.ts';
+
+/** Reading back and management: per user. */
+const READS_PER_MINUTE = 600;
+
+const limit =
+  ({ store }: Pick<Deps, 'store'>): Handler =>
+  async (ctx, next) => {
+    const taken = await store.takeRate('user', tokenOf(ctx).userId, READS_PER_MINUTE);
+    ctx.state.rate = taken.rate;
+    if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
+    return next();
+  };
+
+/**
+ * Where a request without an end stands, from its ProbeJob. One that is not (yet) there, or cannot be asked for, is
+ * queued for all anybody knows.
+ */
+function standing(job: ProbeJob | null, elapsedMs: number): { state: 'queued' | 'running'; queueTimeMs: number } {
+  const admitted = job?.status?.conditions?.find(({ type }) => type === 'Admitted')?.status === 'True';
+  const reason = job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason;
+  const running = admitted && !WAITING.some((waiting) => waiting === reason);
+  return running
+    ? { state: 'running', queueTimeMs: job?.status?.queueTimeMs ?? 0 }
+    : { state: 'queued', queueTimeMs: Math.max(0, Math.round(elapsedMs)) };
+}
+
+async function jobOf(
+  { kube, settings, log }: Pick<Deps, 'kube' | 'settings' | 'log'>,
+  id: string,
+): Promise<ProbeJob | null> {
+  try {
+    return await kube.get(PROBE_JOBS, id, { namespace: settings.namespace, deadlineMs: 2_000 });
+  } catch (error) {
+    if (!isKubeError(error, 'not-found')) log.warn({ err: error, ...requestFields({ id }) }, 'cannot read a ProbeJob');
+    return null;
+  }
+}
+
+const readBack =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const { store } = deps;
+    const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+    if (!isUuid(id)) throw notFound();
+    const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
+    if (!record) throw notFound();
+
+    if (record.state === 'open') {
+      const { state, queueTimeMs } = standing(await jobOf(deps, id), store.clock.now() - record.submittedAt.getTime());
+      ctx.status = 202;
+      ctx.body = { success: true, metadata: { request_id: id, queue_time: queueTimeMs, io_usage: 0 }, state };
+      return;
+    }
+    const end = {
+      id,
+      status: record.status ?? 500,
+      reason: record.reason ?? ('InternalError' as const),
+      queueTimeMs: record.queueTimeMs ?? 0,
+      hasBody: record.hasBody,
+      ...(record.inflatedBytes === null ? {} : { inflatedBytes: record.inflatedBytes }),
+      ...(record.error === null ? {} : { error: record.error }),
+    };
+    if (!end.hasBody) throw endError(end);
+    await answer(deps, ctx, end, record.submittedAt, keptWishes(record));
+  };
+
+export const probeRead = (deps: Deps): Handler[] => [
+  methods('GET'),
+  noCache,
+  auth(deps)('read:media'),
+  rateLimitHeaders,
+  limit(deps),
+  readBack(deps),
+];

@@ -1,0 +1,87 @@
+/** What `/v1/probe/file` takes: validated, typed and described by this alone. */
+import Type, { type Static } from 'typebox';
+import {
+  flag,
+  MAX_QUEUE_MS,
+  MAX_TIMEOUT_MS,
+  milliseconds,
+  optionalChoice,
+  optionalText,
+  options,
+  version,
+} from '../../http/fields.ts';
+import { optionFields } from './tool_options.ts';
+
+const SHOWN = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const;
+
+const toolTimeout = milliseconds(
+  60_000,
+  MAX_TIMEOUT_MS,
+  'Milliseconds that this tool may run; never longer than the whole request.',
+);
+
+export const ProbeFileSchema = Type.Object(
+  {
+    url: Type.String({
+      minLength: 1,
+      maxLength: 8192,
+      description:
+        'The source: http(s), s3, ftp, rtmp(s), rtsp(s) or srt, with or without credentials; playlists and manifests too.',
+      examples: ['https://media.example.com/film.mp4'],
+    }),
+    timeout: milliseconds(
+      65_000,
+      MAX_TIMEOUT_MS,
+      'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
+    ),
+    queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
+    only: optionalChoice(SHOWN, 'Run this tool alone; the answer is the envelope with that one result.'),
+    // No default here: an operator can make true the default.
+    inject_output: Type.Optional(
+      Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' }),
+    ),
+    output: Type.Unsafe<'json'>({
+      type: 'string',
+      enum: ['json'],
+      default: 'json',
+      description: 'Format of the envelope.',
+    }),
+    inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
+    webhook_url: optionalText(8192, 'POST only: the answer is 202 at once, and the envelope is sent to this address.'),
+    ffprobe: options(
+      {
+        enabled: flag(true, 'Run ffprobe.'),
+        version: version('A version of ffprobe.'),
+        timeout: toolTimeout,
+        ...optionFields('ffprobe'),
+      },
+      'ffprobe and its options.',
+    ),
+    mediainfo: options(
+      {
+        enabled: flag(true, 'Run mediainfo.'),
+        version: version('A version of mediainfo.'),
+        timeout: toolTimeout,
+        ...optionFields('mediainfo'),
+      },
+      'mediainfo and its options.',
+    ),
+    probe_report: options(
+      {
+        enabled: flag(true, 'Add the report that both tools lead to.'),
+        diff: flag(true, 'List every field on which the tools disagree.'),
+        prefer: optionalChoice(['ffprobe', 'mediainfo'], 'This tool wins every field that both have.'),
+      },
+      'The report that both tools lead to.',
+    ),
+    c2pa: options({ enabled: flag(false, 'Read and check the C2PA manifest.') }, 'The C2PA manifest.'),
+    mediastreamvalidator: Type.Optional(
+      Type.Unsafe<unknown>({ type: 'object', description: 'Accepted, ignored, and named in X-Ignored-Fields.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ProbeFile = Static<typeof ProbeFileSchema>;
+
+/** The members that are ignored, for the header that says so. */
+export const IGNORED = ['mediastreamvalidator'] as const;

@@ -1,0 +1,33 @@
+/** What the endpoints of one tool take: validated, typed and described by this alone. */
+import Type, { type Static } from 'typebox';
+import { flag, MAX_QUEUE_MS, MAX_TIMEOUT_MS, milliseconds, optionalText } from '../../http/fields.ts';
+
+const common = (timeoutMs: number, injectJson: boolean) => ({
+  url: Type.String({
+    minLength: 1,
+    maxLength: 8192,
+    description: 'The source: http, https or s3, with or without credentials.',
+  }),
+  timeout: milliseconds(
+    timeoutMs,
+    MAX_TIMEOUT_MS,
+    'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
+  ),
+  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
+  inject_output: flag(true, 'The body is the bare output; false: an envelope with the output in it.'),
+  inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a text that holds the JSON.'),
+  webhook_url: optionalText(8192, 'POST only: the answer is 202 at once, and the envelope is sent to this address.'),
+});
+
+export const ProbeMsvSchema = Type.Object(
+  {
+    ...common(MAX_TIMEOUT_MS, true),
+    parse_playlist_only: flag(true, 'Judge the playlists alone; false: segments are sampled and measured, too.'),
+    enable_cli_output: flag(false, 'Add the report as a text for people.'),
+  },
+  { additionalProperties: false },
+);
+export type ProbeMsv = Static<typeof ProbeMsvSchema>;
+
+export const ProbeC2paSchema = Type.Object(common(65_000, false), { additionalProperties: false });
+export type ProbeC2pa = Static<typeof ProbeC2paSchema>;

@@ -1,0 +1,88 @@
+/**
+ * The options of the tools as fields of a request, from the same tables by which the runner makes arguments of them.
+ */
+import Type, { type TSchema } from 'typebox';
+import type { OptionSpec } from '../../../tools/option.ts';
+import { TOOL_OPTIONS } from '../../../tools/options.ts';
+import type { ToolVersion } from '../catalog.ts';
+import { invalid } from '../../errors.ts';
+import { choice, flag, optionalChoice, optionalText, PLAIN } from '../../http/fields.ts';
+
+type Tool = keyof typeof TOOL_OPTIONS;
+
+/** Half of what a ProbeJob takes: there and here a character is counted differently. */
+const MAX_TEXT = 512;
+
+function fieldOf(spec: OptionSpec): TSchema {
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = spec;
+  const description = spec.description ?? `-${spec.flag ?? spec.name} of the tool, where the version has it.`;
+  const pattern = spec.pattern === undefined ? PLAIN : `^(?:${spec.pattern})$`;
+  switch (spec.type) {
+    case 'boolean':
+      return flag(spec.default === true, description);
+    case 'integer':
+    case 'number':
+      return Type.Unsafe({
+        type: spec.default === null ? [spec.type, 'null'] : spec.type,
+        minimum,
+        maximum,
+        ...(spec.least === undefined ? {} : { not: { minimum: 1, maximum: spec.least - 1 } }),
+        default: spec.default,
+        description,
+      });
+    case 'enum':
+      return spec.default === null
+        ? optionalChoice(spec.values ?? [], description)
+        : choice(spec.values ?? [], String(spec.default), description);
+    case 'string':
+      return spec.default === null
+        ? optionalText(MAX_TEXT, description, pattern)
+        : Type.String({ minLength: 1, maxLength: MAX_TEXT, pattern, default: spec.default, description });
+  }
+}
+
+export const optionFields = (tool: Tool): Record<string, TSchema> =>
+  Object.fromEntries(TOOL_OPTIONS[tool].map((spec) => [spec.name, fieldOf(spec)]));
+
+/** Plain decimals: an exponent is no form that every tool reads. */
+const textOf = (value: unknown): string =>
+  typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(12).replace(/\.?0+$/, '') : String(value);
+
+/**
+ * Whether the chosen version can do what the caller wants with an option. One that reported nothing is trusted with the
+ * documented ones alone.
+ */
+function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | null): 'option' | 'value' | undefined {
+  const { reported } = spec;
+  if (options === null) return spec.extra === true ? 'option' : undefined;
+  if (spec.flag !== undefined && !options.has(spec.flag)) return 'option';
+  if (reported === undefined) return undefined;
+  if (options.has(`!${reported}`)) return 'option';
+  const values = [...options].filter((option) => option.startsWith(`${reported}=`));
+  return values.length > 0 && !values.includes(`${reported}=${value}`) ? 'value' : undefined;
+}
+
+/**
+ * What a caller set to something else than the default, as texts for the ProbeJob. Refused where the chosen version
+ * lacks the option.
+ */
+export function optionTexts(
+  tool: Tool,
+  wanted: Record<string, unknown>,
+  { version, options }: ToolVersion,
+): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const spec of TOOL_OPTIONS[tool]) {
+    const value = wanted[spec.name];
+    if (value === undefined || value === null || value === spec.default) continue;
+    const text = textOf(value);
+    const lacking = lacks(spec, text, options);
+    if (lacking !== undefined)
+      throw invalid(
+        `${tool}.${spec.name}`,
+        `${tool} ${version} does not have ${lacking === 'value' ? text : 'this option'}`,
+      );
+    texts[spec.name] = text;
+  }
+  return texts;
+}

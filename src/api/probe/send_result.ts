@@ -1,0 +1,65 @@
+/**
+ * An answer that is made from a stored result: its place in the memory budget, its way to the socket, and what is said
+ * where there is no room.
+ */
+import { Readable } from 'node:stream';
+import type { Packed } from '../../result/inflate.ts';
+import { LiftError } from '../../result/lift.ts';
+import { OverBudget } from '../../result/memory_budget.ts';
+import { openResult, type OpenResult, type StoredResult } from '../../result/open_result.ts';
+import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
+import type { Context } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { GatewayError, inside, unavailable } from '../errors.ts';
+
+/**
+ * The place is given back when the socket has taken the whole answer, or is closed. Null: the result is kept no longer.
+ */
+export async function resultFor(
+  deps: Pick<Deps, 'store' | 'memory'>,
+  ctx: Context,
+  stored: StoredResult,
+  account: number,
+): Promise<OpenResult | null> {
+  const gone = new AbortController();
+  const closed = (): void => gone.abort(new GatewayError(499, 'hung-up', 'the caller hung up'));
+  ctx.res.once('close', closed);
+  if (ctx.res.closed) closed();
+  try {
+    const result = await openResult(deps, stored, account, gone.signal);
+    if (!result) return null;
+    if (ctx.res.closed) result.place.release();
+    else ctx.res.once('close', () => result.place.release());
+    return result;
+  } catch (error) {
+    if (error instanceof OverBudget)
+      throw unavailable(
+        `too many results are being read at the moment; this one can be read later: /v1/probe/${stored.id}`,
+        error.retryAfterS,
+      );
+    throw error;
+  } finally {
+    ctx.res.off('close', closed);
+  }
+}
+
+/** Reads of a stored result throw these where it is not one. */
+export const unreadable = (error: unknown): unknown =>
+  error instanceof LiftError ? inside(`a stored result cannot be read: ${error.message}`, error) : error;
+
+/** Texts below this are one write. */
+const ONE_WRITE = 64 * 1024;
+
+/** In pieces, so that the socket takes it as it can and what it has taken can be counted. */
+export function sendPieces(ctx: Context, body: string | readonly Piece[], packed: Packed, contentType: string): void {
+  if (typeof body === 'string' && body.length <= ONE_WRITE) {
+    ctx.type = contentType;
+    ctx.body = body;
+    return;
+  }
+  const pieces = typeof body === 'string' ? [body] : body;
+  ctx.body = Readable.from(bytesOf(pieces, packed), { objectMode: false });
+  // A stream has no type of its own, and no length.
+  ctx.type = contentType;
+  ctx.length = lengthOf(pieces);
+}

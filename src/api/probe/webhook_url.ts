@@ -1,0 +1,41 @@
+/**
+ * Where the result of a request is to be sent: an address under the same rules as a source, read before anything is
+ * promised.
+ */
+import { isSourceError } from '../../source/error.ts';
+import { parseSource } from '../../source/parse.ts';
+import type { Source } from '../../source/source.ts';
+import { GatewayError, invalid } from '../errors.ts';
+import { isRefusedLiteral, type SourceRules } from './source.ts';
+
+const FIELD = 'webhook_url';
+
+function parsed(text: string): Source {
+  try {
+    return parseSource(text);
+  } catch (error) {
+    // These messages never repeat a part of the address.
+    if (isSourceError(error))
+      throw invalid(
+        FIELD,
+        error.code === 'source-scheme' ? 'must begin with http:// or https://' : error.message.replace(/^url /, ''),
+      );
+    throw error;
+  }
+}
+
+export function readWebhookUrl(method: string, text: string | null, rules: SourceRules): string | null {
+  if (text === null) return null;
+  if (method !== 'POST') throw invalid(FIELD, 'may be sent in a POST only');
+  const address = parsed(text);
+  if (address.scheme !== 'http' && address.scheme !== 'https')
+    throw invalid(FIELD, 'must begin with http:// or https://');
+  if (address.s3) throw invalid(FIELD, 'must not be an S3 address');
+  if (isRefusedLiteral(address, rules))
+    throw new GatewayError(
+      400,
+      'webhook-refused',
+      `${FIELD}: the address is not allowed: it is private, local or reserved`,
+    );
+  return text;
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { byNewest, catalogOf } from '../../../src/api/probe/catalog.ts';
+import { aTool } from '../a_tool.ts';
+
+describe('the catalog', () => {
+  const catalog = catalogOf([
+    aTool('ffprobe', '3.3'),
+    aTool('ffprobe', '7.0', { latest: true, options: [['show_frames', '-max_probe_packets'], ['show_frames']] }),
+    aTool('ffprobe', '5.1', { available: false }),
+    aTool('ffprobe', '10.0'),
+    aTool('mediainfo', '20.09'),
+    aTool('mediainfo', '24.06', { latest: true, available: false }),
+    aTool('mediainfo', '23.11'),
+  ]);
+
+  it('lists what is available, newest first', () =>
+    assert.deepEqual(catalog.versions('ffprobe'), ['10.0', '7.0', '3.3']));
+  it('gives the exact version that was named', () => assert.equal(catalog.resolve('ffprobe', '3.3').version, '3.3'));
+  it('gives for latest the one that the operator marked', () =>
+    assert.equal(catalog.resolve('ffprobe', 'latest').version, '7.0'));
+  it('gives for latest the newest one where the marked one is not ready', () =>
+    assert.equal(catalog.resolve('mediainfo', 'latest').version, '23.11'));
+  it('knows the options that every architecture has', () =>
+    assert.deepEqual([...catalog.resolve('ffprobe', '7.0').options!], ['show_frames']));
+  it('knows no options where none were reported', () => assert.equal(catalog.resolve('ffprobe', '3.3').options, null));
+
+  for (const version of ['5.1', '9', '', '__proto__', 'Latest']) {
+    it(`refuses version "${version}" and names those that there are, never another in its place`, () =>
+      assert.throws(() => catalog.resolve('ffprobe', version), {
+        status: 400,
+        message: `ffprobe.version: ${version} is not available; there are: latest, 10.0, 7.0, 3.3`,
+      }));
+  }
+  it('that is empty refuses a named version, and takes it for its own fault otherwise', () => {
+    assert.throws(() => catalogOf([]).resolve('ffprobe', '7.0'), {
+      status: 400,
+      message: 'ffprobe.version: 7.0 is not available; no version of ffprobe is ready in this cluster',
+    });
+    assert.throws(() => catalogOf([]).resolve('ffprobe', 'latest'), { status: 500, code: 'tool-unavailable' });
+  });
+
+  it('sorts versions as people do', () =>
+    assert.deepEqual(['3.3', '24.06', '4.4', '10', '4.4.1', '4.10'].sort(byNewest), [
+      '24.06',
+      '10',
+      '4.10',
+      '4.4.1',
+      '4.4',
+      '3.3',
+    ]));
+});

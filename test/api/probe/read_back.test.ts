@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { PROBE_JOBS } from '../../../src/kube/client.ts';
+import { startApi, tool, type ApiFixture } from '../fixture.ts';
+
+describe('reading a request back', function () {
+  this.timeout(60_000);
+  let api: ApiFixture;
+  before(async () => {
+    api = await startApi();
+  });
+  after(() => api.stop());
+
+  const read = (id: string, token = api.token) =>
+    fetch(`${api.url}/v1/probe/${id}`, { headers: { Authorization: `Bearer ${token}` } });
+
+  it('says queued, then running, then gives the envelope, also for a bare answer', async () => {
+    const answering = api.get('url=https://read.test/a.mp4&only=ffprobe&inject_output=true');
+    const job = await api.job('read.test');
+    const id = job.metadata.name;
+
+    const queued = await read(id.toUpperCase());
+    const waiting = (await queued.json()) as { metadata: { queue_time: number } };
+    assert.ok(waiting.metadata.queue_time >= 0 && waiting.metadata.queue_time < 60_000);
+    assert.deepEqual(
+      [queued.status, { ...waiting, metadata: { ...waiting.metadata, queue_time: 0 } }],
+      [202, { success: true, metadata: { request_id: id, queue_time: 0, io_usage: 0 }, state: 'queued' }],
+    );
+
+    const at = new Date().toISOString();
+    await api.kube.mergePatchStatus(
+      PROBE_JOBS,
+      id,
+      {
+        conditions: [
+          { type: 'Admitted', status: 'True', reason: 'Admitted', message: '', lastTransitionTime: at },
+          { type: 'Succeeded', status: 'Unknown', reason: 'Running', message: '', lastTransitionTime: at },
+        ],
+        queueTimeMs: 12,
+      },
+      { namespace: api.namespace },
+    );
+    const running = await read(id);
+    assert.deepEqual(
+      [running.status, await running.json()],
+      [202, { success: true, metadata: { request_id: id, queue_time: 12, io_usage: 0 }, state: 'running' }],
+    );
+
+    await api.end(id, {
+      result: { tools: [tool('ffprobe', '{"format":{}}')], ioUsage: 9 },
+      asked: [{ name: 'ffprobe' }],
+    });
+    assert.equal(await (await answering).text(), '{"format":{}}');
+    const done = await read(id);
+    assert.equal(done.headers.has('ratelimit'), true);
+    assert.deepEqual(
+      [done.status, await done.json()],
+      [
+        200,
+        {
+          success: true,
+          metadata: { request_id: id, queue_time: 7, io_usage: 9 },
+          ffprobe: { success: true, duration: 31, usage: 31, response: { format: {} } },
+        },
+      ],
+    );
+  });
+
+  it('of one that ended without an envelope gives its own status and error', async () => {
+    const answering = api.get('url=https://lost.test/a.mp4');
+    const job = await api.job('lost.test');
+    await api.end(job.metadata.name, { close: { status: 429, reason: 'QueueTimeout', error: 'out of the queue' } });
+    await answering;
+    const response = await read(job.metadata.name);
+    assert.deepEqual([response.status, await response.json()], [429, { error: 'out of the queue' }]);
+  });
+
+  it('is for the own requests only', async () => {
+    const answering = api.get('url=https://mine.test/a.mp4');
+    const job = await api.job('mine.test');
+    const [other] = await api.stored.sql<{ id: string }>(
+      `insert into users (email, status, role, permissions) values ('other@example.org', 'active', 'user', array['read:media', 'write:media']) returning id`,
+    );
+    const { token, id } = await api.newToken();
+    await api.stored.sql('update tokens set user_id = $1 where id = $2', [other!.id, id]);
+    for (const path of [job.metadata.name, '0190a5c1-0000-7000-8000-000000000001', 'not-an-id', '%27']) {
+      const response = await read(path, token);
+      assert.deepEqual([path, response.status, await response.json()], [path, 404, { error: 'there is nothing here' }]);
+    }
+    await api.end(job.metadata.name, { close: { status: 500, reason: 'RunnerLost' } });
+    await answering;
+  });
+
+  it('works for a request that no API made: everything is shown', async () => {
+    const { id, submittedAt } = api.stored.store.newRequest();
+    await api.stored.store.openRequest({
+      id,
+      submittedAt,
+      tokenId: api.tokenId,
+      userId: api.userId,
+      kind: 'file',
+      display: 'https://hand.test/a',
+      scheme: 'https',
+      request: {},
+      tools: [],
+      queueTimeoutMs: 1,
+      timeoutMs: 1,
+      waiter: null,
+      webhookUrl: null,
+      idempotency: null,
+      requestsPerMinute: 0,
+    });
+    await api.end(id, { result: { tools: [tool('ffprobe', '{}'), tool('mediainfo', '{}')], ioUsage: 0 } });
+    const response = await read(id);
+    assert.deepEqual(
+      [response.status, Object.keys((await response.json()) as object)],
+      [200, ['success', 'metadata', 'ffprobe', 'mediainfo']],
+    );
+  });
+});
