@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createReadStream, createWriteStream, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProxy } from '../../src/source/proxy.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { newAuthority, newSigner } from '../../test/c2pa/pki.ts';
 import { C2paRig, programs, WHY_SKIPPED } from '../../test/c2pa/rig.ts';
 import { sampleOf } from '../../test/c2pa/samples.ts';

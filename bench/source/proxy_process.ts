@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type SourceProxy } from '../../src/source/proxy.ts';
 
 /**

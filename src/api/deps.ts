@@ -5,7 +5,7 @@ import type { Early } from '../bus/messages.ts';
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
-import type { Allow } from '../source/guard.ts';
+import type { Allow } from '../source/address/guard.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './drain.ts';

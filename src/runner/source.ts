@@ -2,7 +2,7 @@
 import type { Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../kube/resources.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
-import { parseSource, type ParseOptions } from '../source/parse.ts';
+import { parseSource, type ParseOptions } from '../source/address/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
 

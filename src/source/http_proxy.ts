@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Login } from './job.ts';
 import { refuse, serveUrl } from './serve.ts';
-import { hostText, resolveReference } from './target.ts';
+import { hostText, resolveReference } from './address/target.ts';
 
 /**
  * The proxy as tools know it from http_proxy: for addresses that were not rewritten. Same checks, never a credential.

@@ -1,26 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { PageCache } from './cache.ts';
+import { PageCache } from './file/cache.ts';
 import { isDecisive, isSourceError, SourceError } from './error.ts';
-import type { Access, Bucket, Exchange } from './exchange.ts';
-import { makeGuard, type Allow, type Guard, type GuardOptions } from './guard.ts';
-import { nameOf } from './mapping.ts';
-import type { Head } from './head.ts';
-import { OriginFile, type FileContext } from './origin_file.ts';
+import type { Access, Bucket, Exchange } from './http/exchange.ts';
+import { makeGuard, type Allow, type Guard, type GuardOptions } from './address/guard.ts';
+import { nameOf } from './playlist/mapping.ts';
+import type { Head } from './http/head.ts';
+import { OriginFile, type FileContext } from './file/origin_file.ts';
 import { outputRedactor } from './output.ts';
-import { makeParameters } from './parameters.ts';
-import { Pace, type PaceOptions } from './pace.ts';
-import type { Playlist } from './playlist.ts';
-import type { Pool } from './pool.ts';
-import type { RelayContext } from './relay.ts';
-import { redactUrl } from './redact.ts';
-import type { Rewriter } from './rewriter.ts';
-import { decodeLoosely, s3Host } from './s3_address.ts';
+import { makeParameters } from './playlist/parameters.ts';
+import { Pace, type PaceOptions } from './file/pace.ts';
+import type { Playlist } from './playlist/playlist.ts';
+import type { Pool } from './http/pool.ts';
+import type { RelayContext } from './protocols/relay.ts';
+import { redactUrl } from './address/redact.ts';
+import type { Rewriter } from './playlist/rewriter.ts';
+import { decodeLoosely, s3Host } from './address/s3.ts';
 import type { S3Object, Scheme, Source } from './source.ts';
-import { recordingTransport } from './stream/recording.ts';
-import { relayTransport } from './stream/open.ts';
-import { isWeb, originUrl, targetOf, type S3Settings, type Target } from './target.ts';
-import { webTransport } from './transport.ts';
+import { recordingTransport } from './protocols/stream/recording.ts';
+import { relayTransport } from './protocols/stream/open.ts';
+import { isWeb, originUrl, targetOf, type S3Settings, type Target } from './address/target.ts';
+import { webTransport } from './http/transport.ts';
 
 export type Limits = {
   /** Of one file as declared, and of everything that the request reads. */

@@ -1,5 +1,5 @@
-import { fromPath } from './mapping.ts';
-import { escapePattern, escapeXml, hideQuery, redactor, redactUrl } from './redact.ts';
+import { fromPath } from './playlist/mapping.ts';
+import { escapePattern, escapeXml, hideQuery, redactor, redactUrl } from './address/redact.ts';
 import type { Source } from './source.ts';
 
 export type ProxyPlace = {

@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { openSocket, trustedContext, type ConnectOptions } from './connect.ts';
-import { egressRoute, type Egress } from './egress.ts';
-import type { Guard, GuardOptions } from './guard.ts';
+import { openSocket, trustedContext, type ConnectOptions } from './http/connect.ts';
+import { egressRoute, type Egress } from './http/egress.ts';
+import type { Guard, GuardOptions } from './address/guard.ts';
 import { Job, type JobOptions, type JobStats, type Login, type Prepared, type SourceLog } from './job.ts';
-import type { PaceOptions } from './pace.ts';
-import { Pool } from './pool.ts';
+import type { PaceOptions } from './file/pace.ts';
+import { Pool } from './http/pool.ts';
 import { refuse, serveTool } from './serve.ts';
-import { makeRewriter, type RewriterOptions } from './rewriter.ts';
-import type { S3Settings } from './target.ts';
-import { startRtspRelay } from './rtsp/relay.ts';
-import { recordingBytes, recordingMs } from './stream/recording.ts';
+import { makeRewriter, type RewriterOptions } from './playlist/rewriter.ts';
+import type { S3Settings } from './address/target.ts';
+import { startRtspRelay } from './protocols/rtsp/relay.ts';
+import { recordingBytes, recordingMs } from './protocols/stream/recording.ts';
 import { answer, challenge, loginOf, refuseTunnel, serveAbsolute } from './http_proxy.ts';
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job.ts';

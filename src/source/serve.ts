@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Failure, Job } from './job.ts';
-import { fromPath, rootsOf } from './mapping.ts';
-import type { Head } from './head.ts';
-import type { OriginFile } from './origin_file.ts';
-import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist.ts';
+import { fromPath, rootsOf } from './playlist/mapping.ts';
+import type { Head } from './http/head.ts';
+import type { OriginFile } from './file/origin_file.ts';
+import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist/playlist.ts';
 
 /**
  * Answers a tool's request for an address. Whatever happens, the tool gets a status or a broken connection, and the

@@ -4,8 +4,8 @@
  * version before fails the attempt, and sends it nowhere.
  */
 import type { Box } from '../accounts/box.ts';
-import { parseSource } from '../source/parse.ts';
-import { redactUrl } from '../source/redact.ts';
+import { parseSource } from '../source/address/parse.ts';
+import { redactUrl } from '../source/address/redact.ts';
 
 const PREFIX = 'sealed+';
 

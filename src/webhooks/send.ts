@@ -4,11 +4,11 @@
  */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
-import { checkForEgress, openSocket, type ConnectOptions } from '../source/connect.ts';
-import { dialEgress } from '../source/egress.ts';
+import { checkForEgress, openSocket, type ConnectOptions } from '../source/http/connect.ts';
+import { dialEgress } from '../source/http/egress.ts';
 import { isSourceError } from '../source/error.ts';
-import { parseSource } from '../source/parse.ts';
-import { authority, targetOf, urlOf } from '../source/target.ts';
+import { parseSource } from '../source/address/parse.ts';
+import { authority, targetOf, urlOf } from '../source/address/target.ts';
 
 export interface Sent {
   /** Null: no answer. */

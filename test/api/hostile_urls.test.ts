@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { readSource } from '../../src/api/probe/source.ts';
-import { displaySource, hideQuery } from '../../src/source/redact.ts';
+import { displaySource, hideQuery } from '../../src/source/address/redact.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 const source = (url: string) =>

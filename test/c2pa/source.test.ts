@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { sendFile, startOrigin, type Handler, type Origin } from '../source/origin.ts';
 import { newAuthority, newSigner } from './pki.ts';
 import { C2paRig, programs, WHY_SKIPPED } from './rig.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeGuard } from '../../src/source/guard.ts';
+import { makeGuard } from '../../src/source/address/guard.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, type Cluster } from '../cluster/fixture.ts';
 import { record } from './record.ts';
 import { spellingsOf } from './spellings.ts';

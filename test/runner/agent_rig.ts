@@ -31,7 +31,7 @@ import { type Agent, startAgent } from '../../src/runner/agent.ts';
 import { phaseOf } from '../../src/runner/orders.ts';
 import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
-import type { PaceOptions } from '../../src/source/pace.ts';
+import type { PaceOptions } from '../../src/source/file/pace.ts';
 import { type SourceProxy, startProxy } from '../../src/source/proxy.ts';
 import { type NatsServer, startNats } from '../servers.ts';
 import { until } from '../until.ts';

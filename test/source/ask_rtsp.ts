@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/rtsp/message.ts';
+import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/protocols/rtsp/message.ts';
 
 /**
  * A tool as simple as can be that speaks RTSP: one request on a connection of its own, within a deadline. Undefined

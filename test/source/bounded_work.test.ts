@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { extensionOf } from '../../src/runner/report.ts';
-import { rewriteDash } from '../../src/source/dash_rewrite.ts';
-import { rewriteHls } from '../../src/source/hls_rewrite.ts';
-import { layoutOf } from '../../src/source/layout.ts';
+import { rewriteDash } from '../../src/source/playlist/dash.ts';
+import { rewriteHls } from '../../src/source/playlist/hls.ts';
+import { layoutOf } from '../../src/source/file/layout.ts';
 import { outputRedactor } from '../../src/source/output.ts';
-import { parseSource } from '../../src/source/parse.ts';
-import { redactor, redactUrl } from '../../src/source/redact.ts';
-import { challengeOf } from '../../src/source/rtsp/auth.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
+import { redactor, redactUrl } from '../../src/source/address/redact.ts';
+import { challengeOf } from '../../src/source/protocols/rtsp/auth.ts';
 import { assertLinear, filled } from './work.ts';
 
 const place = { requested: 'http://host/b/m.mpd', final: 'http://host/b/m.mpd' };

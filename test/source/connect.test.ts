@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { openSocket, trustedContext } from '../../src/source/connect.ts';
-import { makeGuard, type Guard } from '../../src/source/guard.ts';
+import { openSocket, trustedContext } from '../../src/source/http/connect.ts';
+import { makeGuard, type Guard } from '../../src/source/address/guard.ts';
 
 describe('a socket to an origin', () => {
   it('is closed at once where it reached what was not checked, whatever the look-up said', async () => {

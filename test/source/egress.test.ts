@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, request as httpRequest } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { egressRoute } from '../../src/source/egress.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import { egressRoute } from '../../src/source/http/egress.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { makeCertificate } from './certificate.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { makeGuard, type Address } from '../../src/source/guard.ts';
+import { makeGuard, type Address } from '../../src/source/address/guard.ts';
 import { random } from './random.ts';
 
 const refused = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { layoutOf, type Peek } from '../../src/source/layout.ts';
-import type { Wanted } from '../../src/source/read_ahead.ts';
+import { layoutOf, type Peek } from '../../src/source/file/layout.ts';
+import type { Wanted } from '../../src/source/file/read_ahead.ts';
 import { random } from './random.ts';
 
 type Box = { type: string; length: number; body?: Buffer; wide?: boolean };

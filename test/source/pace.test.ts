@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, startOrigin, type Handler } from './origin.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { openOrigin } from '../../src/hls/origin.ts';
-import { declaredParameters, isCredential } from '../../src/source/parameters.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import { declaredParameters, isCredential } from '../../src/source/playlist/parameters.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';

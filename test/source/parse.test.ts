@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isSourceError } from '../../src/source/error.ts';
-import { longestSource, parseSource } from '../../src/source/parse.ts';
+import { longestSource, parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { random } from './random.ts';
 

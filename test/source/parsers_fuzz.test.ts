@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { rewriteDash } from '../../src/source/dash_rewrite.ts';
+import { rewriteDash } from '../../src/source/playlist/dash.ts';
 import { SourceError } from '../../src/source/error.ts';
-import { encodeAmf } from '../../src/source/rtmp/amf0.ts';
-import { ChunkReader, encodeMessage, RtmpProtocolError } from '../../src/source/rtmp/chunks.ts';
-import { encodeRtsp, RtspReader } from '../../src/source/rtsp/message.ts';
-import { keysOf, makeKeys, openKeys } from '../../src/source/srt/keys.ts';
-import { PacketOrder } from '../../src/source/srt/order.ts';
+import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
+import { ChunkReader, encodeMessage, RtmpProtocolError } from '../../src/source/protocols/rtmp/chunks.ts';
+import { encodeRtsp, RtspReader } from '../../src/source/protocols/rtsp/message.ts';
+import { keysOf, makeKeys, openKeys } from '../../src/source/protocols/srt/keys.ts';
+import { PacketOrder } from '../../src/source/protocols/srt/order.ts';
 import {
   control,
   controlPacket,
@@ -13,7 +13,7 @@ import {
   readHandshake,
   readPacket,
   seqDistance,
-} from '../../src/source/srt/packet.ts';
+} from '../../src/source/protocols/srt/packet.ts';
 import { mutations, seeded, type Random } from '../fuzz/media/mutate.ts';
 
 /** Damaged input ends in the parser's own error, and gives out no more than went in. `SEED` repeats a run. */

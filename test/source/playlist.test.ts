@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isFinalDash, rewriteDash } from '../../src/source/dash_rewrite.ts';
-import { isFinalHls, rewriteHls } from '../../src/source/hls_rewrite.ts';
-import { fromPath, isNatural, nameOf, rewriteReference, rootsOf, toPath } from '../../src/source/mapping.ts';
+import { isFinalDash, rewriteDash } from '../../src/source/playlist/dash.ts';
+import { isFinalHls, rewriteHls } from '../../src/source/playlist/hls.ts';
+import { fromPath, isNatural, nameOf, rewriteReference, rootsOf, toPath } from '../../src/source/playlist/mapping.ts';
 import { random } from './random.ts';
 
 const prefix = 'http://127.0.0.1:9/s/t';

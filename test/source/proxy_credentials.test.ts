@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { isSigned, type Access } from '../../src/source/exchange.ts';
+import { isSigned, type Access } from '../../src/source/http/exchange.ts';
 import { accessOf } from '../../src/source/job.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
-import { signS3 } from '../../src/source/sign.ts';
-import { originUrl, targetOf } from '../../src/source/target.ts';
+import { signS3 } from '../../src/source/http/sign.ts';
+import { originUrl, targetOf } from '../../src/source/address/target.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
 

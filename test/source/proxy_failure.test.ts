@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type Failure, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
 import { gzipSync } from 'node:zlib';
 import { until } from '../until.ts';

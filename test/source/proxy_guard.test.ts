@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import type { Address } from '../../src/source/guard.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import type { Address } from '../../src/source/address/guard.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler, type Origin } from './origin.ts';

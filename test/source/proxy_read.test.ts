@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions, type SourceProxy } from '../../src/source/proxy.ts';
 import { until } from '../until.ts';
 import { ask } from './ask.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { pageSize } from '../../src/source/cache.ts';
-import { demandedRun, firstWindow, nextRun, widened, type Reading } from '../../src/source/read_ahead.ts';
+import { pageSize } from '../../src/source/file/cache.ts';
+import { demandedRun, firstWindow, nextRun, widened, type Reading } from '../../src/source/file/read_ahead.ts';
 
 const reading = (start: number, at: number, window = firstWindow, pages = 1000): Reading => ({
   start: start * pageSize,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { parseSource } from '../../src/source/parse.ts';
-import { displaySource, redactor, redactUrl } from '../../src/source/redact.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
+import { displaySource, redactor, redactUrl } from '../../src/source/address/redact.ts';
 
 const secret = 'wJalrXUtnFEMI/K7MDENG+bPxRfi=CYEXAMPLEKEY';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
-import type { Lookup } from '../../src/source/resolver.ts';
+import type { Lookup } from '../../src/source/address/resolver.ts';
 import { ask } from './ask.ts';
 import { askRtsp } from './ask_rtsp.ts';
 import { listen } from './listen.ts';

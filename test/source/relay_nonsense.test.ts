@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy } from '../../src/source/proxy.ts';
-import { flvTag } from '../../src/source/rtmp/flv.ts';
-import { encodeMessage } from '../../src/source/rtmp/chunks.ts';
-import { encodeAmf } from '../../src/source/rtmp/amf0.ts';
-import { controlPacket, encodeHandshake } from '../../src/source/srt/packet.ts';
+import { flvTag } from '../../src/source/protocols/rtmp/flv.ts';
+import { encodeMessage } from '../../src/source/protocols/rtmp/chunks.ts';
+import { encodeAmf } from '../../src/source/protocols/rtmp/amf0.ts';
+import { controlPacket, encodeHandshake } from '../../src/source/protocols/srt/packet.ts';
 import { ask } from './ask.ts';
 import { askRtsp } from './ask_rtsp.ts';
 import { listen } from './listen.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { makeGuard } from '../../src/source/guard.ts';
-import { readLocalNames, type LocalNames } from '../../src/source/local_names.ts';
-import { makeResolver, type Lookup, type ResolverOptions } from '../../src/source/resolver.ts';
+import { makeGuard } from '../../src/source/address/guard.ts';
+import { readLocalNames, type LocalNames } from '../../src/source/address/local_names.ts';
+import { makeResolver, type Lookup, type ResolverOptions } from '../../src/source/address/resolver.ts';
 import { startDns, type Answer, type DnsServer, type Question } from './dns_server.ts';
 import { Cleanup } from './origin.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy } from '../../src/source/proxy.ts';
-import { makeRewriter } from '../../src/source/rewriter.ts';
+import { makeRewriter } from '../../src/source/playlist/rewriter.ts';
 import { ask } from './ask.ts';
 import { Cleanup, startOrigin } from './origin.ts';
 import { filled } from './work.ts';

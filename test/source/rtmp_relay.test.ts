@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
-import { encodeMessage } from '../../src/source/rtmp/chunks.ts';
+import { encodeMessage } from '../../src/source/protocols/rtmp/chunks.ts';
 import { until } from '../until.ts';
 import { ask, type Reply } from './ask.ts';
 import { listen } from './listen.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { authorizationFor, challengeOf } from '../../src/source/rtsp/auth.ts';
-import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/rtsp/message.ts';
-import { rtspNames } from '../../src/source/rtsp/names.ts';
-import { parseSource } from '../../src/source/parse.ts';
+import { authorizationFor, challengeOf } from '../../src/source/protocols/rtsp/auth.ts';
+import { encodeRtsp, RtspReader, type RtspMessage } from '../../src/source/protocols/rtsp/message.ts';
+import { rtspNames } from '../../src/source/protocols/rtsp/names.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { askRtsp } from './ask_rtsp.ts';
 import { Cleanup } from './origin.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { decryptPayload, keysOf, makeKeys, openKeys } from '../../src/source/srt/keys.ts';
-import { PacketOrder } from '../../src/source/srt/order.ts';
-import { readHandshake, readPacket, reversedWords, seqDistance } from '../../src/source/srt/packet.ts';
-import { srtParameters } from '../../src/source/srt/parameters.ts';
+import { decryptPayload, keysOf, makeKeys, openKeys } from '../../src/source/protocols/srt/keys.ts';
+import { PacketOrder } from '../../src/source/protocols/srt/order.ts';
+import { readHandshake, readPacket, reversedWords, seqDistance } from '../../src/source/protocols/srt/packet.ts';
+import { srtParameters } from '../../src/source/protocols/srt/parameters.ts';
 
 describe('srt: the order of packets', () => {
   it('is put right, and a gap is told once', () => {

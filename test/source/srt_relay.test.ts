@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
-import { control, controlPacket, encodeHandshake, handshakeType } from '../../src/source/srt/packet.ts';
+import { control, controlPacket, encodeHandshake, handshakeType } from '../../src/source/protocols/srt/packet.ts';
 import { ask } from './ask.ts';
 import { Cleanup } from './origin.ts';
 

@@ -3,7 +3,7 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseSource } from '../../src/source/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
 import { Cleanup, sendFile, startOrigin, type Origin } from './origin.ts';
 

@@ -12,7 +12,7 @@ import type { Entry } from '../../images/catalog.ts';
 import { runJob } from '../../src/runner/job.ts';
 import { openLauncher, type Launcher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
-import type { ParseOptions } from '../../src/source/parse.ts';
+import type { ParseOptions } from '../../src/source/address/parse.ts';
 import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { startLauncher } from '../runner/built_launcher.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { connect as dial, createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
-import type { ConnectOptions } from '../../src/source/connect.ts';
-import { trustedContext } from '../../src/source/connect.ts';
-import { egressRoute } from '../../src/source/egress.ts';
-import { makeGuard, type GuardOptions } from '../../src/source/guard.ts';
+import type { ConnectOptions } from '../../src/source/http/connect.ts';
+import { trustedContext } from '../../src/source/http/connect.ts';
+import { egressRoute } from '../../src/source/http/egress.ts';
+import { makeGuard, type GuardOptions } from '../../src/source/address/guard.ts';
 import { send } from '../../src/webhooks/send.ts';
 import { makeCertificate } from '../source/certificate.ts';
 import { startReceiver, type Receiver } from './receiver.ts';

@@ -4,7 +4,7 @@
  */
 import type { Kind, ProbeJob } from '../../kube/resources.ts';
 import { sealSource } from '../../seal/seal.ts';
-import { displaySource, hideQuery } from '../../source/redact.ts';
+import { displaySource, hideQuery } from '../../source/address/redact.ts';
 import type { Source } from '../../source/source.ts';
 import type { MonthlyLimits, OpenInput } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';

@@ -4,8 +4,8 @@
  */
 import { isIP } from 'node:net';
 import { isSourceError } from '../../source/error.ts';
-import { makeGuard, type Allow } from '../../source/guard.ts';
-import { parseSource } from '../../source/parse.ts';
+import { makeGuard, type Allow } from '../../source/address/guard.ts';
+import { parseSource } from '../../source/address/parse.ts';
 import type { Source } from '../../source/source.ts';
 import { GatewayError } from '../errors.ts';
 

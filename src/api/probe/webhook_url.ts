@@ -3,7 +3,7 @@
  * promised.
  */
 import { isSourceError } from '../../source/error.ts';
-import { parseSource } from '../../source/parse.ts';
+import { parseSource } from '../../source/address/parse.ts';
 import type { Source } from '../../source/source.ts';
 import { GatewayError, invalid } from '../errors.ts';
 import { isRefusedLiteral, type SourceRules } from './source.ts';

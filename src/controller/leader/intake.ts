@@ -12,8 +12,8 @@ import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../../store/uuid.ts';
 import { openSealed } from '../../seal/open.ts';
 import { isAdmitted } from './job_status.ts';
-import { parseSource } from '../../source/parse.ts';
-import { displaySource } from '../../source/redact.ts';
+import { parseSource } from '../../source/address/parse.ts';
+import { displaySource } from '../../source/address/redact.ts';
 import { holdsCredentials } from '../../source/source.ts';
 import {
   DEFAULT_QUEUE_MS,

@@ -1,0 +1,98 @@
+import { parseSource } from './parse.ts';
+import { decodeLoosely } from './s3.ts';
+import type { Source } from '../source.ts';
+
+const hidden = 'REDACTED';
+
+/** Scheme, host and last path segment; of RTMP host and application alone: a stream key sits in the path. */
+export function displaySource(source: Source): string {
+  const [, scheme = '', host = '', path = ''] = /^([a-z0-9]+):\/\/([^/?#]*)([^?#]*)/.exec(source.url) ?? [];
+  const segments = path.split('/').filter((segment) => segment !== '');
+  if (scheme === 'rtmp' || scheme === 'rtmps')
+    return `${scheme}://${host}${segments[0] === undefined ? '' : `/${segments[0]}`}`;
+  const last = segments.at(-1);
+  return `${scheme}://${host}${segments.length > 1 ? '/…' : ''}${last === undefined ? '' : `/${last}`}`;
+}
+
+/**
+ * An address as it may be shown: no user info, no fragment, every query value hidden. Text that is no address is not
+ * shown at all.
+ */
+export function redactUrl(text: string): string {
+  try {
+    return hideQuery(parseSource(text).url);
+  } catch {
+    const scheme = /^([a-z][a-z0-9+.-]{0,20}):\/\//i.exec(text)?.[1]?.toLowerCase();
+    return scheme === undefined ? hidden : `${scheme}://${hidden}`;
+  }
+}
+
+export function hideQuery(url: string): string {
+  const at = url.indexOf('?');
+  if (at === -1) return url;
+  const query = url.slice(at + 1).split('#')[0]!;
+  return `${url.slice(0, at)}?${query.split('&').map(hideValue).join('&')}`;
+}
+
+function hideValue(pair: string): string {
+  const at = pair.indexOf('=');
+  if (at !== -1) return `${pair.slice(0, at)}=${hidden}`;
+  // A query without names is a value as a whole.
+  return pair === '' ? '' : hidden;
+}
+
+/** The source's own secrets in the forms in which they can come back in a text. */
+function secretsOf(source: Source): string[] {
+  const raw: string[] = [];
+  // A short word would be struck out of the tools' own output too, and a tool never holds a credential: only an origin
+  // could echo it.
+  const add = (value: string | undefined, least: number): void => {
+    if (value !== undefined && value.length >= least) raw.push(value);
+  };
+  add(source.credentials?.password, 6);
+  add(source.credentials?.user, 12);
+  add(source.s3?.secret, 6);
+  add(source.s3?.accessKey, 12);
+  const query = source.url.split('?')[1];
+  for (const pair of query?.split('&') ?? []) {
+    const value = pair.slice(pair.indexOf('=') + 1);
+    add(value, 12);
+    add(decodeLoosely(value), 12);
+  }
+  if (source.credentials) {
+    const { user, password } = source.credentials;
+    add(Buffer.from(`${user}:${password}`).toString('base64'), 6);
+  }
+  const forms = new Set<string>();
+  for (const value of raw) {
+    const encoded = encodeURIComponent(value);
+    for (const form of [
+      value,
+      encoded,
+      encodeURI(value),
+      encoded.replace(/%[0-9A-F]{2}/g, (c) => c.toLowerCase()),
+      JSON.stringify(value).slice(1, -1),
+      value.replaceAll('/', '\\/'),
+      escapeXml(value),
+    ]) {
+      forms.add(form);
+    }
+  }
+  return [...forms].sort((a, b) => b.length - a.length);
+}
+
+/** Takes the source's credentials, and the user info of any address, out of a text. */
+export function redactor(source: Source): (text: string) => string {
+  const secrets = secretsOf(source);
+  const pattern = secrets.length === 0 ? undefined : new RegExp(secrets.map(escapePattern).join('|'), 'g');
+  return (text) => {
+    // Begins at the colon: with the scheme in the pattern, each of its letters is a place to begin again.
+    const bare = text.replace(/(?<=[a-z0-9+.-])(:(?:\\?\/){2})[^\s/@"'<>\\]*@/gi, '$1');
+    return pattern === undefined ? bare : bare.replace(pattern, hidden);
+  };
+}
+
+export const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+
+export const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -1,0 +1,199 @@
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { SourceError } from '../error.ts';
+import { localNames, type LocalNames } from './local_names.ts';
+
+/**
+ * Host names of sources and webhooks. They are asked of DNS by c-ares and not by getaddrinfo(), which holds a thread
+ * for as long as a name server is silent. libuv gives it two of its four: with 32 silent names those of Postgres and
+ * NATS wait behind.
+ */
+
+export type Address = { address: string; family: 4 | 6 };
+/** `ours`: the operator named this host, so that the machine's hosts file and search domains count, too. */
+export type Lookup = (host: string, ours: boolean) => Promise<Address[]>;
+
+export type ResolverOptions = {
+  /** Instead of those in resolv.conf. */
+  servers?: readonly string[];
+  /** For one name in all, waiting for a place included. */
+  deadlineMs?: number;
+  /** Look-ups in flight at once; further ones wait. */
+  mostAtOnce?: number;
+  local?: () => LocalNames;
+};
+
+/** A lost packet costs one try. */
+const tryMs = 1500;
+const tries = 3;
+/** How much longer one family is waited for once the other has answered: some name servers never answer for IPv6. */
+const otherFamilyMs = 300;
+const mostPerFamily = 8;
+/** One of several candidates for a name of the operator's. */
+const candidateMs = 2000;
+
+export function makeResolver({
+  servers,
+  deadlineMs = 5000,
+  mostAtOnce = 64,
+  local = localNames,
+}: ResolverOptions = {}): Lookup {
+  const places = makePlaces(mostAtOnce);
+  const asked = new Map<string, Promise<Address[]>>();
+  const ask = (name: string, limitMs: number): Promise<Address[]> => query(name, { servers, limitMs });
+
+  const find = async (name: string, ours: boolean): Promise<Address[]> => {
+    const until = performance.now() + deadlineMs;
+    if (!(await places.take(deadlineMs))) throw unresolved(name, 'too many look-ups are in progress');
+    try {
+      return ours ? await findOurs(name, local(), until, ask) : await ask(name, until - performance.now());
+    } finally {
+      places.leave();
+    }
+  };
+
+  return (host, ours) => {
+    const name = host.toLowerCase();
+    const bare = name.replace(/\.$/, '');
+    const family = isIP(bare);
+    if (family !== 0) return Promise.resolve([{ address: bare, family: family as 4 | 6 }]);
+    // RFC 6761: never a question for DNS.
+    if (bare === 'localhost' || bare.endsWith('.localhost'))
+      return Promise.resolve([
+        { address: '127.0.0.1', family: 4 },
+        { address: '::1', family: 6 },
+      ]);
+    if (bare.length > 253 || !bare.split('.').every((label) => label.length >= 1 && label.length <= 63))
+      return Promise.reject(unresolved(bare.slice(0, 64), 'not a valid host name'));
+    // Several connections to one host are opened at once.
+    const key = `${ours ? 'o' : 'c'} ${ours ? name : bare}`;
+    const known = asked.get(key);
+    if (known !== undefined) return known;
+    const finding = find(ours ? name : bare, ours).finally(() => asked.delete(key));
+    asked.set(key, finding);
+    return finding;
+  };
+}
+
+/** The process' own: its look-ups share one bound. */
+export const resolveName: Lookup = makeResolver();
+
+type Ask = (name: string, limitMs: number) => Promise<Address[]>;
+
+/** As resolv.conf(5) has it, but a name with a dot is complete first. */
+async function findOurs(name: string, { hosts, search }: LocalNames, until: number, ask: Ask): Promise<Address[]> {
+  const bare = name.replace(/\.$/, '');
+  const known = hosts.get(bare);
+  if (known !== undefined) return [...known];
+  const longer = name.endsWith('.') ? [] : search.map((domain) => `${bare}.${domain}`);
+  let failure: unknown;
+  for (const candidate of bare.includes('.') ? [bare, ...longer] : [...longer, bare]) {
+    const left = until - performance.now();
+    if (left <= 0) break;
+    try {
+      return await ask(candidate, Math.min(left, candidateMs));
+    } catch (error) {
+      if (failure === undefined || candidate === bare) failure = error;
+    }
+  }
+  throw failure ?? unresolved(bare, 'no answer in time');
+}
+
+/**
+ * Both families side by side. Settles only when c-ares has ended both questions, so that what is counted is what there
+ * is.
+ */
+async function query(
+  name: string,
+  { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number },
+): Promise<Address[]> {
+  const resolver = new Resolver({ timeout: tryMs, tries });
+  if (servers !== undefined) resolver.setServers(servers);
+  let late = false;
+  const deadline = setTimeout(
+    () => {
+      late = true;
+      resolver.cancel();
+    },
+    Math.max(0, limitMs),
+  );
+  let patience: NodeJS.Timeout | undefined;
+  const impatient = (found: string[]): string[] => {
+    if (found.length > 0) patience ??= setTimeout(() => resolver.cancel(), otherFamilyMs);
+    return found;
+  };
+  const answers = await Promise.allSettled([
+    resolver.resolve4(name).then(impatient),
+    resolver.resolve6(name).then(impatient),
+  ]);
+  clearTimeout(deadline);
+  clearTimeout(patience);
+  const found = answers.flatMap((answer, at) =>
+    answer.status === 'fulfilled' ? addressesOf(answer.value, at === 0 ? 4 : 6) : [],
+  );
+  if (found.length > 0) return found;
+  const codes = answers.flatMap((answer) =>
+    answer.status === 'rejected' ? [String((answer.reason as NodeJS.ErrnoException).code)] : [],
+  );
+  throw unresolved(name, late ? 'no answer in time' : reasonOf(codes));
+}
+
+const addressesOf = (found: readonly string[], family: 4 | 6): Address[] =>
+  [...new Set(found)]
+    .filter((address) => isIP(address) === family)
+    .slice(0, mostPerFamily)
+    .map((address) => ({ address, family }));
+
+const permanent: ReadonlyMap<string, string> = new Map([
+  ['ENOTFOUND', 'it does not exist (NXDOMAIN)'],
+  ['ENODATA', 'it has no address'],
+  ['EBADNAME', 'not a valid host name'],
+]);
+const passing: ReadonlyMap<string, string> = new Map([
+  ['ETIMEOUT', 'no answer in time'],
+  ['ESERVFAIL', 'the name server failed (SERVFAIL)'],
+  ['EREFUSED', 'the name server refused to answer (REFUSED)'],
+  ['ECONNREFUSED', 'the name server cannot be reached'],
+]);
+
+/** What may be over in a moment is told before what is so. */
+function reasonOf(codes: readonly string[]): string {
+  const code =
+    codes.find((one) => passing.has(one)) ?? codes.find((one) => !permanent.has(one)) ?? codes[0] ?? 'ENODATA';
+  return (
+    passing.get(code) ?? permanent.get(code) ?? `the name server sent an invalid answer (${code.replace(/^E/, '')})`
+  );
+}
+
+const unresolved = (name: string, why: string): SourceError =>
+  new SourceError('origin-unreachable', `cannot resolve host name ${name}: ${why}`, { reason: 'dns' });
+
+/** So many at once; whoever comes later waits, but no longer than its deadline. */
+function makePlaces(most: number) {
+  let free = most;
+  const waiting: ((got: boolean) => void)[] = [];
+  return {
+    take: (limitMs: number): Promise<boolean> =>
+      new Promise((resolve) => {
+        if (free > 0) {
+          free--;
+          resolve(true);
+          return;
+        }
+        const settle = (got: boolean): void => {
+          clearTimeout(late);
+          resolve(got);
+        };
+        const late = setTimeout(() => {
+          waiting.splice(waiting.indexOf(settle), 1);
+          settle(false);
+        }, limitMs);
+        waiting.push(settle);
+      }),
+    leave(): void {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next(true);
+    },
+  };
+}

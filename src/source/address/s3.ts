@@ -1,0 +1,114 @@
+import type { S3Object } from '../source.ts';
+
+/**
+ * How S3 is spelled as an address. A secret is base64 and may hold an unescaped slash, which ends the authority for a
+ * strict URL parser: so the text is cut at the first `@` that an S3 name follows.
+ */
+
+const amazon =
+  /^(?:(?<bucket>[a-z0-9][a-z0-9._-]*)\.)?s3(?:-accelerate)?(?:\.dualstack)?(?:[.-](?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$/i;
+
+export type S3Host = { bucket?: string; region?: string };
+
+/**
+ * An S3 name: Amazon's, or one that the operator listed (`name` or `.name` for buckets as its labels, each with an
+ * optional port).
+ */
+export function s3Host(host: string, listed: readonly string[] = []): S3Host | undefined {
+  const match = amazon.exec(host);
+  if (match?.groups) {
+    const { bucket, region } = match.groups;
+    return {
+      ...(bucket === undefined ? {} : { bucket: bucket.toLowerCase() }),
+      ...(region === undefined ? {} : { region: region.toLowerCase() }),
+    };
+  }
+  const name = host.toLowerCase();
+  for (const entry of listed) {
+    const wanted = entry.toLowerCase();
+    if (name === wanted) return {};
+    if (wanted.startsWith('.') && name.endsWith(wanted) && name.length > wanted.length)
+      return { bucket: name.slice(0, -wanted.length) };
+  }
+  return undefined;
+}
+
+export type Split = { user: string; password: string | undefined; rest: string };
+
+/** A name of DNS and a port. */
+const longestAuthority = 253 + 6;
+
+const withoutPort = (authority: string): string => authority.replace(/:\d*$/, '');
+
+/** `KEY:SECRET@rest` of an s3:// address. A name without credentials may hold `@` and `:` in its path. */
+export function splitS3(afterScheme: string): Split | undefined {
+  const match = /^([^/?#@:]+):([^@]*)@(.*)$/s.exec(afterScheme);
+  if (match === null) return undefined;
+  return { user: match[1]!, password: match[2]!, rest: match[3]! };
+}
+
+/** `KEY:SECRET@s3.amazonaws.com/…`, with any slash in SECRET; undefined where the text is not of that kind. */
+export function splitS3OverHttp(afterScheme: string, listed: readonly string[] = []): Split | undefined {
+  const colon = afterScheme.indexOf(':');
+  if (colon <= 0) return undefined;
+  const user = afterScheme.slice(0, colon);
+  if (/[/?#@[\]]/.test(user)) return undefined;
+  // A host holds no `@`: of several before a slash only the last can be where it begins. So each part is looked at
+  // once.
+  for (let from = colon; from < afterScheme.length;) {
+    const part = afterScheme.slice(from, from + endOfAuthority(afterScheme.slice(from)));
+    const at = from + part.lastIndexOf('@');
+    const authority = at < from ? '' : part.slice(at - from + 1);
+    from += part.length + 1;
+    if (authority === '' || authority.length > longestAuthority) continue;
+    if (s3Host(authority, listed) === undefined && s3Host(withoutPort(authority), listed) === undefined) continue;
+    const secret = afterScheme.slice(colon + 1, at);
+    // host:8080/a@s3.amazonaws.com is a path on a host with a port, not a key with a secret.
+    if (user.includes('.') && /^\d+[/?#]/.test(secret)) return undefined;
+    return { user, password: secret, rest: afterScheme.slice(at + 1) };
+  }
+  return undefined;
+}
+
+export function endOfAuthority(text: string): number {
+  const end = text.search(/[/?#]/);
+  return end === -1 ? text.length : end;
+}
+
+/** Amazon's own rule for a path: everything but the unreserved characters is encoded, slashes stay. */
+export function encodeKey(key: string): string {
+  return encodeURIComponent(key)
+    .replace(/%2F/g, '/')
+    .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Percent-decodes what can be decoded; a lone `%` stays what it is. */
+export function decodeLoosely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+      try {
+        return decodeURIComponent(run);
+      } catch {
+        return run;
+      }
+    });
+  }
+}
+
+export function s3Object(
+  bucket: string,
+  key: string,
+  keys: { accessKey: string; secret: string } | undefined,
+  host?: S3Host,
+  style?: 'path' | 'host',
+): S3Object {
+  return {
+    bucket,
+    key,
+    ...(host?.region === undefined ? {} : { region: host.region }),
+    ...keys,
+    ...(style === undefined ? {} : { style }),
+  };
+}

@@ -1,0 +1,74 @@
+import { SourceError } from '../error.ts';
+import { encodeKey } from './s3.ts';
+import type { Source } from '../source.ts';
+
+/** Where one HTTP request goes. The path is kept as text: an S3 object's name may hold what a URL would fold away. */
+export type Target = {
+  scheme: 'http' | 'https';
+  /** IPv6 without brackets */ host: string;
+  port: number;
+  /** with its query */ path: string;
+};
+
+export type S3Settings = {
+  /**
+   * An S3 service of the operator's own, for s3:// addresses: `https://minio.example.com`, buckets as the first path
+   * segment.
+   */
+  endpoint?: string;
+  region?: string;
+};
+
+export function targetOf(url: string): Target {
+  const match = /^(https?):\/\/(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?([^#]*)$/.exec(url);
+  if (match === null) throw new SourceError('source-invalid', 'The address cannot be read.');
+  const scheme = match[1] as 'http' | 'https';
+  const path = match[4]!;
+  return {
+    scheme,
+    host: match[2]!.replace(/^\[|\]$/g, ''),
+    port: match[3] === undefined ? (scheme === 'https' ? 443 : 80) : Number(match[3]),
+    path: path.startsWith('/') ? path : `/${path}`,
+  };
+}
+
+export const hostText = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+export function authority(target: Target): string {
+  const usual = target.scheme === 'https' ? 443 : 80;
+  return target.port === usual ? hostText(target.host) : `${hostText(target.host)}:${target.port}`;
+}
+
+export const urlOf = (target: Target): string => `${target.scheme}://${authority(target)}${target.path}`;
+
+export const sameAuthority = (a: Target, b: Target): boolean =>
+  a.scheme === b.scheme && a.host === b.host && a.port === b.port;
+
+/** A reference as the URL standard resolves it; undefined where it leads to something else than http(s). */
+export function resolveReference(base: string, reference: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(reference, base);
+  } catch {
+    return undefined;
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
+  url.hash = '';
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+export const isWeb = (url: string): boolean => /^https?:/.test(url);
+
+/** The address that a source is fetched from: a web address for s3://, else its own. */
+export function originUrl(source: Source, settings: S3Settings = {}): string {
+  if (source.s3 === undefined || source.scheme !== 's3') return source.url;
+  const { bucket, key, region } = source.s3;
+  const query = source.url.includes('?') ? source.url.slice(source.url.indexOf('?')) : '';
+  const name = `${encodeKey(key)}${query}`;
+  if (settings.endpoint !== undefined) return `${settings.endpoint.replace(/\/+$/, '')}/${bucket}/${name}`;
+  const host = region === undefined || region === 'us-east-1' ? 's3.amazonaws.com' : `s3.${region}.amazonaws.com`;
+  // A bucket with dots or capitals fits no certificate and no host name.
+  return /^[a-z0-9-]+$/.test(bucket) ? `https://${bucket}.${host}/${name}` : `https://${host}/${bucket}/${name}`;
+}

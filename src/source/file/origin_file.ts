@@ -1,0 +1,365 @@
+import type { OriginAnswer } from '../http/answer.ts';
+import { pageSize, type Page, type PageCache } from './cache.ts';
+import { SourceError } from '../error.ts';
+import { drop, refusedStatus, type Exchange } from '../http/exchange.ts';
+import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
+import { layoutOf, type Layout } from './layout.ts';
+import { OriginStream } from './origin_stream.ts';
+import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
+import type { Pace } from './pace.ts';
+import { pipeBody } from '../http/transfer.ts';
+import type { Transport } from '../http/transport.ts';
+
+export type FileContext = Exchange & {
+  cache: PageCache;
+  maxBytes: number;
+  pace: Pace;
+  idleMs: number;
+  /** Requests to the origin at once for one file. */
+  maxFetches: number;
+};
+
+export type Reader = {
+  /** The next piece; undefined at the end. */
+  next(): Promise<Buffer | undefined>;
+  close(): void;
+};
+
+/** Half a megabyte: what a probe of most files needs comes with the first answer. */
+const headPages = 8;
+const large = 2 << 20;
+const mostTries = 4;
+let files = 0;
+
+/** One file on an origin: opened once, read in pages by any number of readers, each page fetched once. */
+export class OriginFile {
+  readonly url: string;
+  readonly #context: FileContext;
+  readonly #id = `${++files}:`;
+  readonly #transport: Transport;
+  #opening: Promise<Head> | undefined;
+  #head: Head | undefined;
+  #mark: string | undefined;
+  #stream: OriginStream | undefined;
+  #restarts = 0;
+  #readers = new Set<PageReader>();
+  readonly #loading = new Set<Page>();
+  #wanted: Wanted[] = [];
+  #layout: Layout | undefined;
+  #running = 0;
+  /** A fetch ahead has failed: from then on only what a tool waits for is fetched. */
+  #plain = false;
+  #error: SourceError | undefined;
+
+  constructor(transport: Transport, context: FileContext) {
+    this.url = transport.url;
+    this.#context = context;
+    this.#transport = transport;
+  }
+
+  get error(): SourceError | undefined {
+    return this.#error;
+  }
+
+  /** Asks for the head of the file; the bytes of the first answer are kept. */
+  open(): Promise<Head> {
+    this.#opening ??= this.#open();
+    return this.#context.pace.during(this.#opening);
+  }
+
+  /** The first bytes, as many as there are up to `length`. */
+  async first(length: number): Promise<Buffer> {
+    const reader = await this.read(0, length);
+    const parts: Buffer[] = [];
+    let have = 0;
+    try {
+      for (let part = await reader.next(); part !== undefined && have < length; part = await reader.next()) {
+        parts.push(part);
+        have += part.length;
+        if (have >= length) break;
+      }
+    } finally {
+      reader.close();
+    }
+    return Buffer.concat(parts).subarray(0, length);
+  }
+
+  async read(from: number, to = Infinity): Promise<Reader> {
+    const head = await this.open();
+    if (!head.ranged) return this.#readStream();
+    const reader = new PageReader(this, from, Math.min(to, head.size ?? 0), () => this.#readers.delete(reader));
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  /** The page that a reader stands in. Starts what is missing. */
+  page(reading: Reading): Page {
+    const index = Math.floor(reading.at / pageSize);
+    const page = this.#context.cache.get(this.#id + index);
+    if (page !== undefined && (!this.#error || page.filled > reading.at % pageSize)) return page;
+    if (this.#error) throw this.#error;
+    this.#fetch(demandedRun(reading, this.#has), { demanded: true });
+    return this.#context.cache.get(this.#id + index)!;
+  }
+
+  /** Fetches what is worth having before it is asked for. */
+  ahead(): void {
+    // Over the connections that there are: what waited for a new one would hold up what comes after it on the others.
+    const most = Math.min(this.#context.maxFetches, Math.max(1, this.#transport.ready()));
+    while (this.#running < most && !this.#error && !this.#plain) {
+      const run = nextRun(this.#readers, this.#wanted, this.#has);
+      if (run === undefined) {
+        this.#wanted = [];
+        return;
+      }
+      this.#fetch(run, { demanded: false });
+    }
+  }
+
+  close(error = new SourceError('cut', 'The source is closed.', { reason: 'closed' })): void {
+    this.#error ??= error;
+    this.#stream?.close(error);
+    for (const page of this.#loading) page.wake();
+  }
+
+  /** Until a page has more of its bytes. */
+  waitFor(page: Page): Promise<void> {
+    return this.#context.pace.during(page.changed());
+  }
+
+  readonly #has = (page: number): boolean => this.#context.cache.has(this.#id + page);
+
+  async #open(): Promise<Head> {
+    try {
+      const run = { first: 0, count: headPages };
+      const { response, url } = await this.#transport.ask({ range: `bytes=0-${headPages * pageSize - 1}` });
+      const head = readHead(response, url, this.#context);
+      this.#head = head;
+      this.#mark = markOf(response);
+      if (head.size !== undefined && head.size > this.#context.maxBytes) {
+        response.destroy();
+        throw new SourceError('too-large', `The file is larger than ${this.#context.maxBytes} bytes.`, {
+          reason: 'limit',
+          detail: String(head.size),
+        });
+      }
+      // A large file will be read over several connections: they take two or three round trips each to open.
+      if (head.ranged && (head.size ?? 0) > large) this.#transport.warm(this.#context.maxFetches);
+      if (head.size === 0) drop(response, this.#context);
+      else if (head.ranged)
+        this.#fetch(
+          { first: 0, count: Math.min(run.count, Math.ceil(head.size! / pageSize)) },
+          { demanded: true, opened: response },
+        );
+      else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
+      return head;
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  async #readStream(): Promise<Reader> {
+    if (this.#error) throw this.#error;
+    if (this.#head?.size === 0) return { next: () => Promise.resolve(undefined), close: () => {} };
+    if (this.#stream?.complete() !== true) {
+      // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for
+      // ever.
+      if (++this.#restarts > mostTries)
+        throw new SourceError('cut', 'The host cannot send parts of the file, and it was read too often.', {
+          reason: 'limit',
+        });
+      const { response } = await this.#transport.ask({});
+      if (response.statusCode !== 200) {
+        drop(response, this.#context);
+        throw this.#fail(refusedStatus(response.statusCode ?? 0));
+      }
+      this.#stream = new OriginStream(response, this.#context, `${this.#id}s${this.#restarts}:`, this.#head?.size);
+    }
+    return this.#stream!.read();
+  }
+
+  #fetch(run: Run, { demanded, opened }: { demanded: boolean; opened?: OriginAnswer }): void {
+    const { cache } = this.#context;
+    const size = this.#head!.size!;
+    const pages: Page[] = [];
+    for (let i = run.first; i < run.first + run.count; i++)
+      pages.push(cache.add(this.#id + i, Math.min(pageSize, size - i * pageSize)));
+    this.#running++;
+    for (const page of pages) this.#loading.add(page);
+    void this.#load(run, pages, opened)
+      .catch((error: unknown) => {
+        if (demanded) this.#fail(error);
+        else this.#plain = true;
+      })
+      .finally(() => {
+        this.#running--;
+        pages.forEach((page, i) => {
+          page.loading = false;
+          this.#loading.delete(page);
+          if (page.filled < page.bytes.length) cache.remove(this.#id + (run.first + i));
+          page.wake();
+        });
+        this.ahead();
+      });
+  }
+
+  async #load(run: Run, pages: Page[], opened: OriginAnswer | undefined): Promise<void> {
+    const from = run.first * pageSize;
+    const end = Math.min((run.first + run.count) * pageSize, this.#head!.size!);
+    let at = from;
+    const take = (chunk: Buffer): boolean => {
+      let rest = chunk.length > end - at ? chunk.subarray(0, end - at) : chunk;
+      while (rest.length > 0) {
+        const page = pages[Math.floor((at - from) / pageSize)]!;
+        const part = rest.subarray(0, page.bytes.length - page.filled);
+        at += part.length;
+        rest = rest.subarray(part.length);
+        page.append(part);
+        if (page.filled === page.bytes.length) page.loading = false;
+      }
+      this.#look();
+      return at < end;
+    };
+    let failed: unknown;
+    for (let tries = 0; tries < mostTries; tries++) {
+      const before = at;
+      try {
+        const response = tries === 0 && opened !== undefined ? opened : await this.#ask(at, end);
+        await pipeBody(response, this.#context, take);
+      } catch (error) {
+        if (!worthAnotherTry(error)) throw error;
+        failed = error;
+      }
+      if (at >= end) return;
+      if (at > before) tries = Math.min(tries, 1);
+      else await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** tries).unref());
+    }
+    throw (
+      failed ??
+      new SourceError('cut', 'The host sent less of the file than it announced.', {
+        reason: 'protocol',
+        detail: `at ${at} of ${this.#head!.size}`,
+      })
+    );
+  }
+
+  async #ask(at: number, end: number): Promise<OriginAnswer> {
+    const range = { range: `bytes=${at}-${end - 1}` };
+    let { response } = await this.#transport.ask(range);
+    // What the redirect led to may have been good for a while only.
+    if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
+      drop(response, this.#context);
+      ({ response } = await this.#transport.ask(range));
+    }
+    const status = response.statusCode ?? 0;
+    const given = contentRange(response);
+    if (
+      status === 206 &&
+      given?.from === at &&
+      (given.size === undefined || given.size === this.#head!.size) &&
+      markOf(response) === this.#mark
+    )
+      return response;
+    drop(response, this.#context);
+    if (status >= 400 && status !== 416) throw refusedStatus(status);
+    throw new SourceError('cut', 'The file changed while it was read.', {
+      reason: 'changed',
+      detail: `status ${status}, content-range ${response.headers['content-range'] ?? 'none'}`,
+    });
+  }
+
+  #look(): void {
+    const size = this.#head?.size;
+    if (size === undefined) return;
+    if (this.#layout === undefined) {
+      const head = this.#peek(0, Math.min(192, size));
+      if (head === undefined) return;
+      this.#layout = layoutOf(head, size) ?? { step: () => [] };
+    }
+    // A damaged file points past its own end.
+    this.#wanted.push(
+      ...this.#layout
+        .step((offset, length) => this.#peek(offset, length))
+        .flatMap(({ from, to }) => (from < size ? [{ from: Math.max(0, from), to: Math.min(to, size) }] : [])),
+    );
+    if (this.#wanted.length > 0) this.ahead();
+  }
+
+  #peek(offset: number, length: number): Buffer | undefined {
+    if (offset < 0) return undefined;
+    const parts: Buffer[] = [];
+    for (let at = offset; at < offset + length;) {
+      const page = this.#context.cache.peek(this.#id + Math.floor(at / pageSize));
+      const from = at % pageSize;
+      const to = Math.min(from + offset + length - at, pageSize);
+      if (page === undefined || page.filled < to) return undefined;
+      parts.push(page.bytes.subarray(from, to));
+      at += to - from;
+    }
+    return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  }
+
+  #fail(error: unknown): SourceError {
+    const known =
+      error instanceof SourceError
+        ? error
+        : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+    this.#error ??= known;
+    return this.#error;
+  }
+}
+
+class PageReader implements Reader, Reading {
+  readonly start: number;
+  readonly end: number;
+  at: number;
+  window = firstWindow;
+  #widenedAt: number;
+  readonly #file: OriginFile;
+  readonly #closed: () => void;
+
+  constructor(file: OriginFile, from: number, end: number, closed: () => void) {
+    this.#file = file;
+    this.start = from;
+    this.at = from;
+    this.#widenedAt = from;
+    this.end = end;
+    this.#closed = closed;
+  }
+
+  async next(): Promise<Buffer | undefined> {
+    while (this.at < this.end) {
+      const page = this.#file.page(this);
+      const from = this.at % pageSize;
+      if (page.filled > from) {
+        const piece = page.bytes.subarray(from, Math.min(page.filled, from + this.end - this.at));
+        this.at += piece.length;
+        this.#file.ahead();
+        return piece;
+      }
+      this.#widen();
+      await this.#file.waitFor(page);
+    }
+    return undefined;
+  }
+
+  close(): void {
+    this.#closed();
+  }
+
+  /** It waits although a window's worth has gone by since the last time: the window is too narrow for this line. */
+  #widen(): void {
+    if (this.at - this.#widenedAt < (this.window * pageSize) / 2) return;
+    this.window = widened(this.window);
+    this.#widenedAt = this.at;
+  }
+}
+
+function worthAnotherTry(error: unknown): boolean {
+  if (!(error instanceof SourceError)) return true;
+  if (error.code === 'origin-unreachable')
+    return (
+      error.reason === 'connect' || error.reason === 'timeout' || (error.status ?? 0) >= 500 || error.status === 429
+    );
+  return error.code === 'cut' && error.reason === 'protocol';
+}

@@ -1,0 +1,167 @@
+import type { OriginAnswer } from '../http/answer.ts';
+import { pageSize, type Page, type PageCache } from './cache.ts';
+import { isSourceError, SourceError } from '../error.ts';
+import type { Pace } from './pace.ts';
+import type { Reader } from './origin_file.ts';
+
+export type StreamContext = {
+  cache: PageCache;
+  idleMs: number;
+  count: { bytes(count: number): void };
+  pace: Pick<Pace, 'begin' | 'end'>;
+};
+
+/** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
+const ahead = 1 << 20;
+
+/**
+ * A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read
+ * one transfer.
+ */
+export class OriginStream {
+  readonly #response: OriginAnswer;
+  readonly #context: StreamContext;
+  readonly #key: string;
+  readonly #readers = new Set<{ at: number }>();
+  #page: Page | undefined;
+  #at = 0;
+  #ended = false;
+  #error: SourceError | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #waiters: (() => void)[] = [];
+  #waits = false;
+
+  constructor(response: OriginAnswer, context: StreamContext, key: string, size: number | undefined) {
+    this.#response = response;
+    this.#context = context;
+    this.#key = key;
+    this.#watch();
+    const broken = (error?: Error | null): void => {
+      const short = !response.complete || (size !== undefined && this.#at < size);
+      this.#end(
+        isSourceError(error)
+          ? error
+          : short
+            ? new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' })
+            : undefined,
+      );
+    };
+    response
+      .on('data', (chunk: Buffer) => this.#take(chunk))
+      .on('end', () => broken())
+      .on('close', () => broken())
+      .on('error', broken);
+  }
+
+  /** Whether everything from the first byte on is still there for a new reader. */
+  complete(): boolean {
+    return this.#at === 0 || this.#context.cache.has(`${this.#key}0`);
+  }
+
+  read(): Reader {
+    const place = { at: 0 };
+    this.#readers.add(place);
+    const next = async (): Promise<Buffer | undefined> => {
+      for (;;) {
+        if (place.at < this.#at) {
+          const index = Math.floor(place.at / pageSize);
+          const page = this.#context.cache.get(this.#key + index);
+          if (page === undefined)
+            throw new SourceError('cut', 'The file is read too unevenly to be kept.', { reason: 'limit' });
+          const piece = page.bytes.subarray(place.at % pageSize, page.filled);
+          place.at += piece.length;
+          this.#flow();
+          return piece;
+        }
+        if (this.#error) throw this.#error;
+        if (this.#ended) return undefined;
+        await new Promise<void>((resolve) => {
+          this.#waiters.push(resolve);
+          this.#tell();
+        });
+      }
+    };
+    const close = (): void => {
+      this.#readers.delete(place);
+      this.#flow();
+    };
+    return { next, close };
+  }
+
+  close(error = new SourceError('cut', 'The source is closed.', { reason: 'closed' })): void {
+    this.#end(error);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#idle?.refresh();
+    try {
+      this.#context.count.bytes(chunk.length);
+    } catch (error) {
+      this.#end(error as SourceError);
+      return;
+    }
+    for (let rest = chunk; rest.length > 0;) {
+      if (this.#page === undefined || this.#page.filled === pageSize) {
+        if (this.#page) this.#page.loading = false;
+        this.#page = this.#context.cache.add(this.#key + Math.floor(this.#at / pageSize), pageSize);
+      }
+      const part = rest.subarray(0, pageSize - this.#page.filled);
+      this.#page.append(part);
+      this.#at += part.length;
+      rest = rest.subarray(part.length);
+    }
+    this.#wake();
+    this.#flow();
+  }
+
+  #flow(): void {
+    if (this.#ended) return;
+    const places = [...this.#readers].map(({ at }) => at);
+    const full =
+      this.#at - Math.max(0, ...places) >= ahead ||
+      (places.length > 0 && this.#at - Math.min(...places) >= this.#context.cache.maxBytes * 0.75);
+    if (full && !this.#response.isPaused()) {
+      this.#response.pause();
+      clearTimeout(this.#idle);
+    } else if (!full && this.#response.isPaused()) {
+      this.#response.resume();
+      this.#watch();
+    }
+    this.#tell();
+  }
+
+  /** A reader that waits while a slower one holds the connection back does not wait for the origin. */
+  #tell(): void {
+    const waits = this.#waiters.length > 0 && !this.#ended && !this.#response.isPaused();
+    if (waits === this.#waits) return;
+    this.#waits = waits;
+    if (waits) this.#context.pace.begin();
+    else this.#context.pace.end();
+  }
+
+  /** Silence counts only while something is asked of the host. */
+  #watch(): void {
+    this.#idle = setTimeout(
+      () => this.#end(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })),
+      this.#context.idleMs,
+    );
+  }
+
+  #end(error: SourceError | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    clearTimeout(this.#idle);
+    if (this.#page) this.#page.loading = false;
+    if (error !== undefined) this.#response.destroy();
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    this.#tell();
+    for (const wake of waiters) wake();
+  }
+}

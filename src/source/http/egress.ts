@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { BlockList, connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { SourceError } from '../error.ts';
+import { addCidr } from '../address/ranges.ts';
+import { hostText } from '../address/target.ts';
+
+/**
+ * A company's own way out. It is the operator's address, so the guard has no say in it; what is asked of it is still
+ * checked.
+ */
+export type Egress = {
+  /** `http://proxy:3128`, `https://user:pass@proxy:443` */
+  url: string;
+  /** Names, suffixes (`.example.com`) and CIDRs that are reached directly. */
+  noProxy?: readonly string[];
+  /**
+   * Who resolves host names. `here`, the default: the proxy is given the address that was checked, so that a name
+   * server cannot tell it another one. `proxy`: it is given the name, and must itself deny private ranges.
+   */
+  resolve?: EgressResolve;
+};
+export type EgressResolve = 'here' | 'proxy';
+
+export type EgressRoute = {
+  url: URL;
+  authorization: string | undefined;
+  resolve: EgressResolve;
+  applies(host: string): boolean;
+};
+
+export function egressRoute(egress: Egress): EgressRoute {
+  const url = new URL(egress.url);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('the egress proxy must be an http or https address');
+  const user = decodeURIComponent(url.username);
+  const authorization =
+    user === '' ? undefined : `Basic ${Buffer.from(`${user}:${decodeURIComponent(url.password)}`).toString('base64')}`;
+  const entries = (egress.noProxy ?? []).map((entry) => entry.trim().toLowerCase()).filter((entry) => entry !== '');
+  const names = entries.filter((entry) => isIP(entry.split('/')[0]!) === 0);
+  const ranges = new BlockList();
+  for (const entry of entries) if (!names.includes(entry)) addCidr(ranges, entry);
+  const direct = (host: string): boolean => {
+    const family = isIP(host);
+    if (family !== 0) return ranges.check(host, family === 6 ? 'ipv6' : 'ipv4');
+    return names.some(
+      (name) => name === '*' || host === name.replace(/^\*?\./, '') || host.endsWith(`.${name.replace(/^\*?\./, '')}`),
+    );
+  };
+  return { url, authorization, resolve: egress.resolve ?? 'here', applies: (host) => !direct(host.toLowerCase()) };
+}
+
+/** A connection to the egress proxy itself. */
+export async function dialEgress(route: EgressRoute, signal: AbortSignal): Promise<Socket> {
+  const host = route.url.hostname.replace(/^\[|\]$/g, '');
+  const secure = route.url.protocol === 'https:';
+  const port = route.url.port === '' ? (secure ? 443 : 80) : Number(route.url.port);
+  const socket: Socket = secure
+    ? connectTls({ host, port, servername: isIP(host) === 0 ? host : '' })
+    : connect({ host, port });
+  try {
+    await once(socket, secure ? 'secureConnect' : 'connect', { signal });
+    return socket;
+  } catch (cause) {
+    socket.destroy();
+    throw new SourceError('origin-unreachable', 'The egress proxy cannot be reached.', { reason: 'connect', cause });
+  }
+}
+
+/** A tunnel through it to a host. */
+export async function tunnelThrough(
+  route: EgressRoute,
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = await dialEgress(route, signal);
+  const authority = `${hostText(host)}:${port}`;
+  const asked = request({
+    createConnection: () => socket,
+    method: 'CONNECT',
+    path: authority,
+    signal,
+    headers: {
+      host: authority,
+      ...(route.authorization === undefined ? {} : { 'proxy-authorization': route.authorization }),
+    },
+  });
+  asked.end();
+  const answered = new Promise<{ status: number; head: Buffer }>((resolve, reject) => {
+    asked.once('connect', (response, _socket, head: Buffer) => resolve({ status: response.statusCode ?? 0, head }));
+    asked.once('response', (response) => resolve({ status: response.statusCode ?? 0, head: Buffer.alloc(0) }));
+    asked.once('error', reject);
+  });
+  try {
+    const { status, head } = await answered;
+    if (status < 200 || status > 299) {
+      throw new SourceError('origin-unreachable', `The egress proxy refused the connection (${status}).`, {
+        reason: 'connect',
+        detail: authority,
+      });
+    }
+    if (head.length > 0) socket.unshift(head);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    if (error instanceof SourceError) throw error;
+    throw new SourceError('origin-unreachable', 'The egress proxy did not open a connection.', {
+      reason: 'connect',
+      detail: authority,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,160 @@
+import type { IncomingMessage } from 'node:http';
+import type { OriginAnswer } from './answer.ts';
+import { SourceError } from '../error.ts';
+import { StaleConnection, type Answer, type Pool } from './pool.ts';
+import { decodeLoosely, s3Host } from '../address/s3.ts';
+import { signS3, type S3Keys } from './sign.ts';
+import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from '../address/target.ts';
+
+/** What a source's credentials are good for: the authority that the caller named, and no other. */
+export type Access = {
+  home: Target;
+  basic?: string;
+  keys?: S3Keys;
+  /** S3 keys are for this one alone */ bucket?: Bucket;
+  region: string;
+};
+/** How a bucket is named in an address: by its host, or by the beginning of its path (decoded). */
+export type Bucket = { name: string; path: string | undefined; /** The path of the source itself. */ file: string };
+
+export type Exchange = {
+  pool: Pool;
+  access: Access | undefined;
+  signal: AbortSignal;
+  /** Called with each request's connection and each piece of a body that is not handed on. */
+  count: { request(fresh: boolean): void; bytes(count: number): void };
+};
+
+export type Exchanged = {
+  response: IncomingMessage;
+  /** where the answer came from, after redirects */ target: Target;
+};
+
+const mostRedirects = 10;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** One GET, with redirects followed, each to a checked address, and with credentials for the first authority alone. */
+export async function exchange(context: Exchange, first: Target, headers: Record<string, string>): Promise<Exchanged> {
+  let target = first;
+  let learned = false;
+  for (let hop = 0; hop <= mostRedirects; hop++) {
+    const { response, fresh } = await send(context, target, {
+      ...plain,
+      ...headers,
+      ...authorization(context.access, target),
+    });
+    context.count.request(fresh);
+    const status = response.statusCode ?? 0;
+    if (
+      !learned &&
+      context.access?.keys !== undefined &&
+      isSigned(context.access, target) &&
+      (status === 301 || status === 307 || status === 400)
+    ) {
+      const region = await regionOf(response, context);
+      if (region !== undefined && region !== context.access.region) {
+        learned = true;
+        context.access.region = region;
+        target = inRegion(target, region);
+        context.access.home = target;
+        continue;
+      }
+      if (status === 400) throw refusedStatus(status);
+    }
+    const location = response.headers.location;
+    if (!redirects.has(status) || location === undefined) return { response, target };
+    drop(response, context);
+    // A redirect's text is the origin's: a header is Latin-1 to Node, most origins mean UTF-8.
+    const next = resolveReference(urlOf(target), Buffer.from(location, 'latin1').toString('utf8'));
+    if (next === undefined)
+      throw new SourceError('refused', 'The host redirects to an address that is not http or https.', {
+        reason: 'redirects',
+      });
+    target = targetOf(next);
+  }
+  throw new SourceError('origin-unreachable', `The host redirects more than ${mostRedirects} times.`, {
+    reason: 'redirects',
+  });
+}
+
+const plain = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
+
+async function send({ pool, signal }: Exchange, target: Target, headers: Record<string, string>): Promise<Answer> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await pool.get(target, headers, signal);
+    } catch (error) {
+      if (!(error instanceof StaleConnection) || attempt >= 8) throw error;
+    }
+  }
+}
+
+/**
+ * A list names what it likes: the caller's keys read the bucket that the caller named, and no other one that they are
+ * good for.
+ */
+export function isSigned(access: Access, target: Target): boolean {
+  const { home, bucket } = access;
+  if (bucket === undefined) return false;
+  const path = decodeLoosely(target.path.split('?')[0]!);
+  // A server may fold these away only after it has read the bucket.
+  const climbs = target.path !== bucket.file && path.split(/[/\\]/).includes('..');
+  if (climbs) return false;
+  if (sameAuthority(home, target)) return bucket.path === undefined || path.startsWith(bucket.path);
+  // Amazon answers for a bucket of another region from another name.
+  const named = home.scheme === target.scheme && s3Host(home.host) !== undefined ? s3Host(target.host) : undefined;
+  return (
+    named !== undefined &&
+    (named.bucket === undefined ? path.startsWith(`/${bucket.name}/`) : named.bucket === bucket.name.toLowerCase())
+  );
+}
+
+function authorization(access: Access | undefined, target: Target): Record<string, string> {
+  if (access === undefined) return {};
+  if (access.keys !== undefined) {
+    const presigned = /[?&](?:X-Amz-Signature|Signature)=/i.test(target.path);
+    return isSigned(access, target) && !presigned ? signS3(target, access.keys, access.region) : {};
+  }
+  return access.basic !== undefined && sameAuthority(access.home, target) ? { authorization: access.basic } : {};
+}
+
+async function regionOf(response: IncomingMessage, context: Exchange): Promise<string | undefined> {
+  const named = response.headers['x-amz-bucket-region'];
+  if (typeof named === 'string' && /^[a-z0-9-]{1,40}$/.test(named)) {
+    drop(response, context);
+    return named;
+  }
+  if (response.statusCode !== 400) return undefined;
+  let text = '';
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    context.count.bytes(chunk.length);
+    text += chunk.toString('latin1');
+    if (text.length > 8192) break;
+  }
+  return /<Region>([a-z0-9-]{1,40})<\/Region>/.exec(text)?.[1];
+}
+
+function inRegion(target: Target, region: string): Target {
+  return { ...target, host: target.host.replace(/(^|\.)s3\.amazonaws\.com$/, `$1s3.${region}.amazonaws.com`) };
+}
+
+/** Lets go of an answer without its body: read out where that is short, so that the connection can be used again. */
+export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): void {
+  const length = Number(response.headers['content-length'] ?? Infinity);
+  if (!(length <= 16384)) {
+    response.destroy();
+    return;
+  }
+  response.on('data', (chunk: Buffer) => {
+    try {
+      context.count.bytes(chunk.length);
+    } catch {
+      // Past the limit: the next read says so.
+      response.destroy();
+    }
+  });
+}
+
+export function refusedStatus(status: number): SourceError {
+  return new SourceError('origin-unreachable', `The host answered ${status}.`, { reason: 'status', status });
+}

@@ -1,0 +1,66 @@
+import type { OriginAnswer } from './answer.ts';
+import { SourceError } from '../error.ts';
+import { drop, refusedStatus, type Exchange } from './exchange.ts';
+
+/** What the origin said of the file. */
+export type Head = {
+  url: string;
+  /** undefined: the origin does not say */
+  size: number | undefined;
+  ranged: boolean;
+  headers: Record<string, string>;
+  type: string;
+};
+
+/** Answers of the origin that tools show something of. */
+const kept = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
+
+export function readHead(response: OriginAnswer, url: string, context: Pick<Exchange, 'count'>): Head {
+  const status = response.statusCode ?? 0;
+  const { headers } = response;
+  const given = contentRange(response);
+  const common = {
+    url,
+    headers: keptHeaders(response),
+    type: (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase(),
+  };
+  if (status === 416 && (given?.size ?? 0) === 0) return { ...common, headers: {}, size: 0, ranged: true };
+  if (status === 206 && given?.from === 0 && given.size !== undefined)
+    return { ...common, size: given.size, ranged: true };
+  if (status === 200) {
+    const length = headers['content-length'];
+    return { ...common, size: length === undefined ? undefined : Number(length), ranged: false };
+  }
+  drop(response, context);
+  if (status >= 400) throw refusedStatus(status);
+  throw new SourceError('cut', 'The host answered a request for a part of the file with another part.', {
+    reason: 'protocol',
+    detail: `status ${status}, content-range ${headers['content-range'] ?? 'none'}`,
+  });
+}
+
+function keptHeaders(response: OriginAnswer): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (typeof value === 'string' && (kept.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint')))
+      result[name] = value;
+  }
+  return result;
+}
+
+/** What must stay the same from one part to the next. */
+export function markOf(response: OriginAnswer): string {
+  const { etag, 'last-modified': modified } = response.headers;
+  return etag ?? modified ?? '';
+}
+
+export function contentRange(response: OriginAnswer): { from?: number; size?: number } | undefined {
+  const match = /^bytes\s+(?:(\d{1,15})-(\d{1,15})|\*)\/(?:(\d{1,15})|\*)$/.exec(
+    response.headers['content-range'] ?? '',
+  );
+  if (match === null) return undefined;
+  return {
+    ...(match[1] === undefined ? {} : { from: Number(match[1]) }),
+    ...(match[3] === undefined ? {} : { size: Number(match[3]) }),
+  };
+}

@@ -1,0 +1,58 @@
+import type { OriginAnswer } from './answer.ts';
+import { SourceError } from '../error.ts';
+import type { Pace } from '../file/pace.ts';
+
+export type Transfer = {
+  idleMs: number;
+  count: { bytes(count: number): void };
+  pace: Pick<Pace, 'whole'>;
+  signal: AbortSignal;
+};
+
+/**
+ * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks
+ * or stays silent too long. A body that is left early costs its connection.
+ */
+export function pipeBody(
+  response: OriginAnswer,
+  { idleMs, count, pace, signal }: Transfer,
+  take: (chunk: Buffer) => boolean,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (error?: Error): void => {
+      clearTimeout(idle);
+      signal.removeEventListener('abort', onAbort);
+      response.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      if (error !== undefined || !response.complete) response.destroy();
+      if (error === undefined) {
+        if (response.complete) pace.whole(received);
+        resolve();
+      } else reject(error);
+    };
+    const idle = setTimeout(
+      () => finish(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })),
+      idleMs,
+    );
+    let received = 0;
+    const left = (): number => Number(response.headers['content-length'] ?? NaN) - received;
+    const onData = (chunk: Buffer): void => {
+      idle.refresh();
+      received += chunk.length;
+      try {
+        count.bytes(chunk.length);
+        // At the last byte the end follows at once, and with it the connection is free for the next request.
+        if (!take(chunk) && left() !== 0) finish();
+      } catch (error) {
+        finish(error as Error);
+      }
+    };
+    const onAbort = (): void => finish(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const onEnd = (): void => finish();
+    const onClose = (): void => {
+      if (response.complete) finish();
+      else finish(new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' }));
+    };
+    response.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}

@@ -1,0 +1,115 @@
+import { SourceError } from '../error.ts';
+import { isWeb, resolveReference } from '../address/target.ts';
+
+/**
+ * How any web address is spelled as a path of the source proxy, and back. `x/https/cdn.example.com:8443/a/b.ts?q` keeps
+ * the shape of the address, so a relative reference resolves by itself wherever it stays on its host.
+ */
+
+export type Mapping = {
+  /** The proxy's address for this tool: `http://127.0.0.1:1234/<secret>/<tool>` */
+  prefix: string;
+  /** The source's own address. */
+  main: string;
+  /** The last segment of its path, under which the tool gets it. */
+  name: string;
+};
+
+export const toPath = (url: string): string => `x/${url.replace('://', '/')}`;
+
+/** The web address behind a path under the prefix; undefined for one that is none. */
+export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'name'>): string | undefined {
+  if (path.startsWith('x/')) {
+    const match = /^x\/(https?)\/([^/?#]+)(\/[^#]*)?$/.exec(path);
+    // A tool may have encoded the colon before the port.
+    const authority = loosely(match?.[2] ?? '');
+    if (match === null || !/^(?:\[[0-9a-f:.]+\]|[^\s/?#@:\\[\]]+)(?::\d{1,5})?$/i.test(authority)) return undefined;
+    return resolveReference(`${match[1]}://${authority}/`, `${match[1]}://${authority}${match[3] ?? '/'}`);
+  }
+  if (loosely(path) === loosely(name)) return main;
+  // What is no web address has nothing beside it; a recording of a stream is a file with a name of its kind.
+  if (!isWeb(main)) return /^stream\.[a-z]+$/.test(path) && name === 'stream' ? main : undefined;
+  return resolveReference(main, `./${path}`);
+}
+
+function loosely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function nameOf(url: string): string {
+  const path = url.replace(/^[a-z0-9]+:\/\/[^/?#]*/, '').split(/[?#]/)[0]!;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return name === '' || name === 'x' || name === '.' || name === '..' ? 'source' : name;
+}
+
+/**
+ * What goes before a path of the proxy in a text. `near` is relative to the text itself: not every tool follows an
+ * absolute address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports
+ * stays true.
+ */
+export type Roots = { near: string; full: string };
+
+export function rootsOf(path: string, prefix: string): Roots {
+  return { near: '../../'.repeat(path.split(/[?#]/)[0]!.split('/').length - 1), full: `${prefix}/` };
+}
+
+/** Where a text with references was asked for, and where it came from. */
+export type Place = { requested: string; final: string };
+
+function directory(url: string): string {
+  const path = url.split(/[?#]/)[0]!;
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
+export const moved = ({ requested, final }: Place): boolean => directory(requested) !== directory(final);
+
+/**
+ * A reference that leads to the right place with nothing done to it: below where it stands. Left alone because not
+ * every tool follows an absolute one.
+ */
+export function isNatural(reference: string): boolean {
+  return (
+    reference !== '' &&
+    !/^(?:[a-z][a-z0-9+.-]*:|[/?#\\]|x\/|refused\/)/i.test(reference) &&
+    !/(?:^|[/\\])(?:\.|%2e){2}(?:[/\\?#]|$)/i.test(reference) &&
+    !reference.includes('\\')
+  );
+}
+
+const longestReference = 8192;
+const harmless = /^(?:data|skd|urn|tag):/i;
+
+/** What rewritten addresses may add up to: a hostile list of short ones would otherwise grow a hundredfold. */
+const mostText = 16 << 20;
+/** What resolving them may read: the base is read anew for each, and one of 8 kB costs 30 µs. */
+const mostRead = 128 << 20;
+
+/** A rewriter for one text. Throws where the text grows too long. */
+export function referenceRewriter(): (reference: string, base: string, root: string) => string {
+  let left = mostText;
+  let unread = mostRead;
+  return (reference, base, root) => {
+    unread -= base.length + reference.length;
+    if (unread < 0) throw tooMany();
+    const result = rewriteReference(reference, base, root);
+    left -= result.length;
+    if (left < 0) throw tooMany();
+    return result;
+  };
+}
+
+const tooMany = (): SourceError =>
+  new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
+
+/** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
+export function rewriteReference(reference: string, base: string, root: string): string {
+  if (reference.length > longestReference) return `${root}refused/unreadable`;
+  if (harmless.test(reference)) return reference;
+  const url = resolveReference(base, reference);
+  if (url !== undefined) return `${root}${toPath(url)}`;
+  const scheme = /^([a-z][a-z0-9+.-]{0,30}):/i.exec(reference)?.[1]?.toLowerCase() ?? 'unreadable';
+  return `${root}refused/${scheme}`;
+}

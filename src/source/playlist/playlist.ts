@@ -1,0 +1,76 @@
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { promisify } from 'node:util';
+import { SourceError } from '../error.ts';
+import type { Head } from '../http/head.ts';
+import type { OriginFile } from '../file/origin_file.ts';
+import type { Place, Roots } from './mapping.ts';
+import { declaredParameters } from './parameters.ts';
+import type { Rewriter } from './rewriter.ts';
+
+/** Texts that point elsewhere: found by their first bytes as the tools find them, or by what they claim to be. */
+export type PlaylistKind = 'hls' | 'dash';
+
+/** Longer ones are not rewritten, so they are not passed on either. */
+const longestPlaylist = 8 << 20;
+
+const decoders = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
+
+export async function playlistKind(file: OriginFile, head: Head): Promise<PlaylistKind | undefined> {
+  if (head.size === 0) return undefined;
+  const coding = head.headers['content-encoding'];
+  if (coding !== undefined && coding !== 'identity') return claimedKind(head);
+  const start = textStart(await file.first(16));
+  if (start.startsWith('#EXTM3U')) return 'hls';
+  if (!start.startsWith('<')) return undefined;
+  return /<(?:\w+:)?MPD[\s>]/.test((await file.first(16384)).toString('latin1')) ? 'dash' : undefined;
+}
+
+const textStart = (bytes: Buffer): string =>
+  bytes
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart();
+
+function claimedKind({ type, url }: Head): PlaylistKind | undefined {
+  const path = url.split(/[?#]/)[0]!.toLowerCase();
+  if (type.endsWith('mpegurl') || /\.m3u8?$/.test(path)) return 'hls';
+  return type === 'application/dash+xml' || path.endsWith('.mpd') ? 'dash' : undefined;
+}
+
+export type Playlist = { body: Buffer; /** it will not change */ final: boolean };
+
+async function readText(file: OriginFile, head: Head): Promise<Buffer> {
+  if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();
+  let bytes = await file.first(longestPlaylist + 1);
+  if (bytes.length > longestPlaylist) throw tooLong();
+  const decode = decoders[head.headers['content-encoding'] as keyof typeof decoders];
+  if (decode !== undefined) {
+    bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: longestPlaylist }).catch(
+      (cause: unknown) => {
+        throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
+      },
+    );
+  }
+  return bytes;
+}
+
+/** The parameters of its own query that an HLS playlist declares; none where it is something else. */
+export async function parametersOf(file: OriginFile, head: Head): Promise<string[]> {
+  if ((await playlistKind(file, head)) !== 'hls') return [];
+  return declaredParameters((await readText(file, head)).toString('utf8', 0, 1 << 20));
+}
+
+export async function readPlaylist(
+  file: OriginFile,
+  head: Head,
+  kind: PlaylistKind,
+  place: Place,
+  roots: Roots,
+  rewriter: Rewriter,
+): Promise<Playlist> {
+  const bytes = await readText(file, head);
+  const { body, final } = await rewriter.rewrite({ kind, bytes, place, roots });
+  return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
+}
+
+const tooLong = (): SourceError => new SourceError('cut', 'The playlist is too long.', { reason: 'limit' });

@@ -1,0 +1,17 @@
+import { isFinalDash, rewriteDash } from './dash.ts';
+import { isFinalHls, rewriteHls } from './hls.ts';
+import type { Place, Roots } from './mapping.ts';
+
+export type Rewriting = { kind: 'hls' | 'dash'; bytes: Uint8Array; place: Place; roots: Roots };
+export type Rewritten = { body: Uint8Array; /** it will not change */ final: boolean };
+
+/** A playlist with its addresses turned into the proxy's. Pure, so that it can run in a thread of its own. */
+export function rewrite({ kind, bytes, place, roots }: Rewriting): Rewritten {
+  const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // What is not an address must come through byte for byte, whatever its encoding.
+  const utf8 = given.toString('utf8');
+  const encoding = Buffer.from(utf8, 'utf8').equals(given) ? 'utf8' : 'latin1';
+  const text = encoding === 'utf8' ? utf8 : given.toString('latin1');
+  if (kind === 'hls') return { body: Buffer.from(rewriteHls(text, place, roots), encoding), final: isFinalHls(text) };
+  return { body: Buffer.from(rewriteDash(text, place, roots), encoding), final: isFinalDash(text) };
+}

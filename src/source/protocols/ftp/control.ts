@@ -1,0 +1,157 @@
+import { isIP, type Socket } from 'node:net';
+import { addressReached } from '../../http/connect.ts';
+import { isSourceError, SourceError } from '../../error.ts';
+import { placeOf, type RelayContext } from '../relay.ts';
+
+export type Reply = { code: number; text: string };
+
+const longestReply = 16384;
+
+/** The connection on which an FTP server is told what to do. One command at a time. */
+export class FtpControl {
+  readonly #socket: Socket;
+  readonly #context: RelayContext;
+  /** Where the host led: the connections for files go to the same machine. */
+  readonly #address: string | undefined;
+  #text = '';
+  #replies: Reply[] = [];
+  #waiting: ((reply: Reply | undefined) => void) | undefined;
+  #plainPassive = false;
+  broken = false;
+
+  private constructor(socket: Socket, context: RelayContext) {
+    this.#socket = socket;
+    this.#context = context;
+    this.#address = addressReached(socket);
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => this.#take(text));
+    const gone = (): void => {
+      this.broken = true;
+      this.#waiting?.(undefined);
+    };
+    socket.on('error', gone).on('close', gone).on('end', gone);
+    socket.unref();
+  }
+
+  /** Connected and logged in, ready for files as they are. */
+  static async open(context: RelayContext): Promise<FtpControl> {
+    const { host, port } = placeOf(context.source.url);
+    const control = new FtpControl(await context.dial(host, port, { secure: false }), context);
+    context.count.request(true);
+    try {
+      await control.#expect(await control.reply(), 220);
+      const { user, password } = context.source.credentials ?? { user: 'anonymous', password: 'anonymous@' };
+      let said = await control.command(`USER ${user}`);
+      if (said.code === 331) said = await control.command(`PASS ${password}`);
+      if (said.code === 332) throw refusedBy(530);
+      await control.#expect(said, 230, 202);
+      await control.#expect(await control.command('TYPE I'), 200);
+      return control;
+    } catch (error) {
+      control.close();
+      throw error;
+    }
+  }
+
+  async command(line: string): Promise<Reply> {
+    if (/[\r\n\0]/.test(line)) throw new SourceError('source-invalid', 'The address cannot be read.');
+    // An answer that nobody waited for belongs to what was before.
+    this.#replies = [];
+    this.#socket.write(`${line}\r\n`, 'utf8');
+    return this.reply();
+  }
+
+  /** The next final or preliminary answer. */
+  reply(deadlineMs = this.#context.idleMs): Promise<Reply> {
+    const known = this.#replies.shift();
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((resolve, reject) => {
+      if (this.broken) {
+        reject(lost());
+        return;
+      }
+      const late = setTimeout(() => {
+        this.#waiting = undefined;
+        this.close();
+        reject(new SourceError('origin-unreachable', 'The host did not answer in time.', { reason: 'timeout' }));
+      }, deadlineMs);
+      this.#waiting = (reply) => {
+        clearTimeout(late);
+        this.#waiting = undefined;
+        if (reply === undefined) reject(lost());
+        else resolve(reply);
+      };
+    });
+  }
+
+  /**
+   * A connection for a file's bytes. The server only says which port: never another host, so that it cannot send us
+   * elsewhere. The port meets the same rules as any other: an exception for the port of the commands opens no other
+   * port of a private host.
+   */
+  async passive(): Promise<Socket> {
+    const { host } = placeOf(this.#context.source.url);
+    const extended = this.#plainPassive && isIP(this.#address ?? '') !== 6 ? undefined : await this.command('EPSV');
+    let port = extended?.code === 229 ? Number(/\(([^0-9])\1\1(\d{1,5})\1\)/.exec(extended.text)?.[2]) : NaN;
+    if (!(port > 0)) {
+      this.#plainPassive = true;
+      const said = await this.command('PASV');
+      await this.#expect(said, 227);
+      const [, high, low] = /\d+,\d+,\d+,\d+,(\d{1,3}),(\d{1,3})/.exec(said.text) ?? [];
+      port = Number(high) * 256 + Number(low);
+    }
+    if (!(port >= 1 && port <= 65535))
+      throw new SourceError('origin-unreachable', 'The FTP server names no port for the file.', { reason: 'protocol' });
+    return this.#context.dial(host, port, { secure: false, address: this.#address }).catch((error: unknown) => {
+      const refused = isSourceError(error) && error.code === 'refused';
+      throw refused
+        ? new SourceError('refused', `the FTP server names data port ${port}, which is not allowed on this host`, {
+            cause: error,
+          })
+        : error;
+    });
+  }
+
+  async #expect(reply: Reply, ...codes: number[]): Promise<void> {
+    if (!codes.includes(reply.code)) throw refusedBy(reply.code);
+  }
+
+  close(): void {
+    this.broken = true;
+    this.#socket.destroy();
+  }
+
+  #take(text: string): void {
+    this.#text += text;
+    if (this.#text.length > longestReply) {
+      this.close();
+      return;
+    }
+    // A reply of several lines ends with its number and a blank.
+    for (let match = replyPattern.exec(this.#text); match !== null; match = replyPattern.exec(this.#text)) {
+      this.#text = this.#text.slice(match[0].length);
+      if (match[2] !== undefined) continue;
+      const reply = { code: Number(match[1] ?? match[3]), text: match[0] };
+      if (this.#waiting) this.#waiting(reply);
+      else if (this.#replies.length < 16) this.#replies.push(reply);
+    }
+  }
+}
+
+const replyPattern = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
+
+const lost = (): SourceError =>
+  new SourceError('origin-unreachable', 'The host closed the connection without an answer.', { reason: 'connect' });
+
+/** FTP's answers in the numbers of HTTP, which is what failures are kept in. */
+export function refusedBy(code: number): SourceError {
+  const status =
+    code === 550 || code === 553 || code === 551
+      ? 404
+      : code === 530 || code === 332 || code === 430
+        ? 401
+        : code === 421 || code === 450 || code === 451 || code === 425
+          ? 503
+          : 502;
+  return new SourceError('origin-unreachable', `The FTP server answered ${code}.`, { reason: 'status', status });
+}

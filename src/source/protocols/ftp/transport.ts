@@ -1,0 +1,243 @@
+import type { Socket } from 'node:net';
+import { RelayedAnswer } from '../../http/answer.ts';
+import { SourceError } from '../../error.ts';
+import { placeOf, type RelayContext } from '../relay.ts';
+import { decodeLoosely } from '../../address/s3.ts';
+import type { Transport } from '../../http/transport.ts';
+import { FtpControl, refusedBy } from './control.ts';
+
+/** Servers count connections by address and refuse the third or fourth. */
+const mostControls = 2;
+const finalReplyMs = 5000;
+
+type Facts = { size: number | undefined; modified: string | undefined };
+/** A file's connection that stopped where the last part ended: the next part goes on there, without asking again. */
+type Parked = { control: FtpControl; data: Socket; at: number; limit: NodeJS.Timeout };
+
+/** A file on an FTP server, answered in parts as a web server would. */
+export function ftpTransport(context: RelayContext): Transport {
+  const { url } = context.source;
+  const path = ftpPath(placeOf(url).path);
+  const idle: FtpControl[] = [];
+  const waiting: (() => void)[] = [];
+  let controls = 0;
+  let most = mostControls;
+  let facts: Facts | undefined;
+  let parked: Parked | undefined;
+
+  const unpark = (): Parked | undefined => {
+    const taken = parked;
+    parked = undefined;
+    clearTimeout(taken?.limit);
+    return taken;
+  };
+
+  const release = (control: FtpControl | undefined): void => {
+    if (control === undefined || control.broken) controls--;
+    else idle.push(control);
+    waiting.shift()?.();
+  };
+
+  const acquire = async (): Promise<FtpControl> => {
+    for (;;) {
+      const known = idle.pop();
+      if (known !== undefined && !known.broken) return known;
+      if (known !== undefined) {
+        controls--;
+        continue;
+      }
+      if (controls >= most) {
+        // What is only parked gives way.
+        const left = unpark();
+        if (left !== undefined) {
+          void leave(left.control, left.data);
+          continue;
+        }
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        continue;
+      }
+      controls++;
+      try {
+        return await FtpControl.open(context);
+      } catch (error) {
+        release(undefined);
+        if (controls === 0 || !(error instanceof SourceError) || error.reason !== 'status') throw error;
+        // One more than the server allows: share what there is.
+        most = controls;
+      }
+    }
+  };
+
+  /** Stops a transfer in the middle; the server says so, and then takes the next command. */
+  const leave = async (control: FtpControl, data: Socket): Promise<void> => {
+    data.destroy();
+    await control.reply(finalReplyMs).catch(() => control.close());
+    release(control);
+  };
+
+  const start = async (at: number): Promise<{ control: FtpControl; data: Socket }> => {
+    for (let attempt = 0; ; attempt++) {
+      const control = await acquire();
+      let data: Socket | undefined;
+      try {
+        facts ??= await factsOf(control, path);
+        data = await control.passive();
+        data.pause();
+        if (at > 0) {
+          const { code } = await control.command(`REST ${at}`);
+          if (code !== 350)
+            throw new SourceError('cut', 'The FTP server cannot send parts of the file.', {
+              reason: 'protocol',
+              detail: String(code),
+            });
+        }
+        const { code } = await control.command(`RETR ${path}`);
+        if (code !== 150 && code !== 125) throw refusedBy(code);
+        return { control, data };
+      } catch (error) {
+        data?.destroy();
+        const stale = control.broken && attempt === 0;
+        release(control);
+        if (!stale) throw error;
+      }
+    }
+  };
+
+  const transfer = async (from: number, to: number): Promise<RelayedAnswer> => {
+    let running: { control: FtpControl; data: Socket };
+    const left = parked?.at === from ? unpark() : undefined;
+    if (left !== undefined && !left.data.destroyed) running = left;
+    else {
+      if (left !== undefined) void leave(left.control, left.data);
+      context.count.request(false);
+      running = await start(from);
+    }
+    const { control, data } = running;
+    const size = facts?.size;
+    const end = Math.min(to, size ?? Infinity);
+    let at = from;
+    let over = false;
+    const settle = (done: 'parked' | 'ended' | 'left'): void => {
+      if (over) return;
+      over = true;
+      data.pause();
+      data.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
+      if (done === 'parked' && parked === undefined && !data.destroyed) {
+        parked = {
+          control,
+          data,
+          at,
+          limit: setTimeout(() => {
+            const old = unpark();
+            if (old) void leave(old.control, old.data);
+          }, context.idleMs / 2).unref(),
+        };
+        waiting.shift()?.();
+      } else void leave(control, data);
+    };
+    const partial = from > 0 || (to !== Infinity && size !== undefined);
+    const answer = new RelayedAnswer(
+      partial ? 206 : 200,
+      {
+        ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
+        ...(partial ? { 'content-range': `bytes ${from}-${end - 1}/${size ?? '*'}` } : {}),
+        ...(facts?.modified === undefined ? {} : { 'last-modified': facts.modified }),
+      },
+      { resume: () => !over && data.resume(), gone: () => settle('left') },
+    );
+    data.on('data', (chunk: Buffer) => {
+      const part = at + chunk.length > end ? chunk.subarray(0, end - at) : chunk;
+      at += part.length;
+      const more = answer.give(part);
+      if (at < end) {
+        if (!more) data.pause();
+        return;
+      }
+      data.pause();
+      if (part.length < chunk.length) data.unshift(chunk.subarray(part.length));
+      settle(at === size ? 'ended' : 'parked');
+      answer.finish();
+    });
+    const closed = (): void => {
+      settle('ended');
+      if (end === Infinity || at === end) answer.finish();
+      else answer.destroy();
+    };
+    data.on('end', closed).on('close', closed);
+    return answer;
+  };
+
+  context.signal.addEventListener(
+    'abort',
+    () => {
+      const left = unpark();
+      left?.data.destroy();
+      left?.control.close();
+      for (const control of idle.splice(0)) control.close();
+    },
+    { once: true },
+  );
+
+  return {
+    url,
+    async ask({ range }) {
+      const [, from = '0', last] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
+      const begin = Number(from);
+      if (facts === undefined) {
+        const control = await acquire();
+        try {
+          facts = await factsOf(control, path);
+        } finally {
+          release(control);
+        }
+      }
+      if (facts.size === 0) return { response: emptied(), url };
+      return { response: await transfer(begin, last === undefined || last === '' ? Infinity : Number(last) + 1), url };
+    },
+    forget: () => false,
+    warm() {},
+    ready: () => 1,
+  };
+}
+
+function emptied(): RelayedAnswer {
+  const answer = new RelayedAnswer(200, { 'content-length': '0' });
+  answer.finish();
+  return answer;
+}
+
+/** Not every server knows both; a file that is not there is said when it is asked for. */
+async function factsOf(control: FtpControl, path: string): Promise<Facts> {
+  const size = await control.command(`SIZE ${path}`);
+  const modified = await control.command(`MDTM ${path}`);
+  const time = /^213 (\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/.exec(modified.text);
+  const at =
+    time === null
+      ? NaN
+      : Date.UTC(
+          Number(time[1]),
+          Number(time[2]) - 1,
+          Number(time[3]),
+          Number(time[4]),
+          Number(time[5]),
+          Number(time[6]),
+        );
+  const bytes = size.code === 213 ? Number(/^213 (\d{1,15})\s*$/.exec(size.text)?.[1] ?? NaN) : NaN;
+  return {
+    size: Number.isNaN(bytes) ? undefined : bytes,
+    modified: Number.isNaN(at) ? undefined : new Date(at).toUTCString(),
+  };
+}
+
+/** Relative to where the login leads; `%2F` at the beginning is the root of the server. */
+export function ftpPath(encoded: string): string {
+  const path = decodeLoosely(
+    encoded
+      .split(/[?#]/)[0]!
+      .replace(/^\//, '')
+      .replace(/;type=[aid]$/i, ''),
+  );
+  if (path === '' || path.endsWith('/')) throw new SourceError('source-invalid', 'The address names no file.');
+  if (/[\r\n\0]/.test(path)) throw new SourceError('source-invalid', 'The address cannot be read.');
+  return path;
+}

@@ -1,0 +1,35 @@
+import { authorityOf, placeOf } from '../relay.ts';
+import type { Source } from '../../source.ts';
+
+export type RtmpAddress = { host: string; port: number; secure: boolean; app: string; playpath: string; tcUrl: string };
+
+/**
+ * Which part of the path is the application and which the stream: two segments are application and stream, of three the
+ * second is its instance.
+ */
+export function rtmpAddress({ url, scheme }: Pick<Source, 'url' | 'scheme'>): RtmpAddress {
+  const place = placeOf(url);
+  const path = place.path.replace(/^\//, '');
+  const first = path.indexOf('/');
+  let app = path;
+  let name = '';
+  if (first !== -1) {
+    const query = path.indexOf('?');
+    const limit = query === -1 ? path.length : query;
+    const second = path.indexOf('/', first + 1);
+    const colon = path.indexOf(':', first + 1);
+    const cut = second === -1 || second > limit || (colon !== -1 && colon < second) ? first : second;
+    app = path.slice(0, cut);
+    name = path.slice(cut + 1);
+  }
+  const tcUrl = `${scheme}://${authorityOf(place, scheme)}/${app}`;
+  return { host: place.host, port: place.port, secure: scheme === 'rtmps', app, playpath: playpathOf(name), tcUrl };
+}
+
+/** Servers name files by their kind. */
+function playpathOf(name: string): string {
+  const [bare = ''] = name.split('?');
+  if (bare.includes(':')) return name;
+  if (/\.(?:mp4|f4v)$/i.test(bare)) return `mp4:${name}`;
+  return /\.flv$/i.test(bare) ? name.slice(0, bare.length - 4) + name.slice(bare.length) : name;
+}

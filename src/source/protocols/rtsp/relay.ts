@@ -1,0 +1,186 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { SourceError, isSourceError } from '../../error.ts';
+import type { Job, Login } from '../../job.ts';
+import { encodeRtsp, headerOf, RtspReader, type RtspMessage } from './message.ts';
+import { rtspNames, type Names } from './names.ts';
+import { refusedRtsp, RtspUpstream, type RtspResponse } from './upstream.ts';
+
+/**
+ * RTSP for tools that speak it: their connection ends here, and another leads to the server. Addresses are exchanged,
+ * the login is ours, and media comes over the same connection, so that a tool never opens one elsewhere.
+ */
+
+const methods: ReadonlySet<string> = new Set([
+  'OPTIONS',
+  'DESCRIBE',
+  'SETUP',
+  'PLAY',
+  'PAUSE',
+  'TEARDOWN',
+  'GET_PARAMETER',
+  'SET_PARAMETER',
+]);
+
+/** Requests that wait for their turn. A tool in good order has one or two. */
+const mostWaiting = 32;
+
+export type RtspRelay = { readonly port: number; close(): Promise<void> };
+
+export async function startRtspRelay(loginOf: (secret: string) => Login | undefined): Promise<RtspRelay> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    serveConnection(socket, port, loginOf);
+  });
+  server.maxConnections = 64;
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+type Connection = { job: Job; tool: string; names: Names; upstream: RtspUpstream };
+
+function serveConnection(socket: Socket, port: number, loginOf: (secret: string) => Login | undefined): void {
+  const reader = new RtspReader();
+  let connection: Connection | undefined;
+  let silence: NodeJS.Timeout | undefined;
+
+  const end = (): void => {
+    clearTimeout(silence);
+    connection?.job.signal.removeEventListener('abort', end);
+    connection?.upstream.close();
+    socket.destroy();
+  };
+  const failed = (error: unknown): void => {
+    if (connection && !socket.destroyed) connection.job.failed(error, connection.job.main, connection.tool);
+    end();
+  };
+  socket.on('close', end);
+  socket.on('drain', () => {
+    socket.resume();
+    connection?.upstream.resume();
+  });
+
+  const open = (uri: string): Connection | undefined => {
+    const match = new RegExp(`^rtsp://127\\.0\\.0\\.1:${port}/([0-9a-f]{32})/([A-Za-z0-9_-]{1,64})/`).exec(uri);
+    const login = match === null ? undefined : loginOf(match[1]!);
+    if (match === null || login === undefined || login.tool !== match[2] || !login.job.source.scheme.startsWith('rtsp'))
+      return undefined;
+    const { job, tool } = login;
+    const upstream = new RtspUpstream(
+      job.relay(job.verifies(tool)),
+      ({ raw }) => {
+        silence?.refresh();
+        if (!socket.destroyed && !socket.write(raw)) upstream.pause();
+      },
+      (error) => (error ? failed(error) : socket.end()),
+    );
+    job.signal.addEventListener('abort', end, { once: true });
+    return { job, tool, upstream, names: rtspNames(`${match[0]}${job.name}`, () => upstream.base) };
+  };
+
+  const answer = (request: RtspMessage, status: string, headers: RtspMessage['headers'] = [], body?: Buffer): void => {
+    const bytes = encodeRtsp(
+      `RTSP/1.0 ${status}`,
+      [['CSeq', headerOf(request.headers, 'cseq') ?? '0'], ...headers],
+      body,
+    );
+    // A tool that does not read its answers asks for no more.
+    if (!socket.write(bytes)) socket.pause();
+  };
+
+  const handle = async (request: RtspMessage): Promise<void> => {
+    const [method = '', uri = ''] = request.start.split(' ');
+    connection ??= open(uri);
+    if (connection === undefined) {
+      answer(request, '404 Not Found');
+      socket.end();
+      return;
+    }
+    const { names, upstream, job, tool } = connection;
+    const target = names.up(uri);
+    if (!methods.has(method)) answer(request, '405 Method Not Allowed');
+    else if (target === undefined) answer(request, '404 Not Found');
+    else if (method === 'SETUP' && !overTcp(headerOf(request.headers, 'transport')))
+      answer(request, '461 Unsupported Transport');
+    else {
+      const response = await upstream.request(
+        method,
+        target,
+        request.headers.filter(([name]) => name.toLowerCase() !== 'host'),
+        request.body,
+      );
+      if (socket.destroyed) return;
+      if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY'))
+        job.failed(refusedRtsp(response.status), job.main, tool);
+      if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
+        throw new SourceError('origin-unreachable', 'The host sends the stream over UDP only.', { reason: 'protocol' });
+      if (method === 'PLAY' && response.status === 200) {
+        silence ??= setTimeout(
+          () =>
+            failed(
+              new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', {
+                reason: 'timeout',
+                status: 404,
+              }),
+            ),
+          job.relay(true).offlineMs,
+        );
+      }
+      const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '')
+        ? Buffer.from(names.down(response.body.toString('latin1')), 'latin1')
+        : response.body;
+      answer(request, `${response.status} ${response.reason}`, headersFor(response, names), body);
+    }
+  };
+
+  // Answers keep the order of their questions: the server is asked for one at a time.
+  let last: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  socket.on('data', (bytes: Buffer) => {
+    try {
+      for (const item of reader.read(bytes)) {
+        if (item.kind === 'frame') connection?.upstream.send(item.raw);
+        else if (waiting >= mostWaiting) {
+          end();
+          return;
+        } else {
+          waiting++;
+          last = last
+            .then(() => handle(item))
+            .catch(refuse)
+            .finally(() => waiting--);
+        }
+      }
+    } catch {
+      end();
+    }
+  });
+
+  const refuse = (error: unknown): void => {
+    const status = isSourceError(error) && error.code === 'refused' ? '403 Forbidden' : '503 Service Unavailable';
+    if (connection && !socket.destroyed) connection.job.failed(error, connection.job.main, connection.tool);
+    if (!socket.destroyed) socket.end(encodeRtsp(`RTSP/1.0 ${status}`, []));
+    connection?.upstream.close();
+  };
+}
+
+const overTcp = (transport: string | undefined): boolean =>
+  transport !== undefined && transport.split(',').every((one) => /interleaved\s*=|\/TCP\b/i.test(one));
+
+const dropped: ReadonlySet<string> = new Set(['cseq', 'www-authenticate', 'location', 'content-length']);
+const addressed: ReadonlySet<string> = new Set(['content-base', 'content-location']);
+
+function headersFor({ headers }: RtspResponse, names: Names): RtspMessage['headers'] {
+  return headers
+    .filter(([name]) => !dropped.has(name.toLowerCase()))
+    .map(([name, value]) => [name, addressed.has(name.toLowerCase()) ? names.down(value) : names.down(value, true)]);
+}

@@ -1,0 +1,142 @@
+import { randomInt } from 'node:crypto';
+import type { Socket } from 'node:dgram';
+import { SourceError } from '../../error.ts';
+import { keysOf, makeKeys, openKeys, type KeyOfSalt, type Keys } from './keys.ts';
+import {
+  control,
+  controlPacket,
+  encodeHandshake,
+  extension,
+  handshakeType,
+  readHandshake,
+  readPacket,
+  reversedWords,
+  type Handshake,
+} from './packet.ts';
+import type { SrtParameters } from './parameters.ts';
+
+/** What a call that was answered agreed on. */
+export type Call = {
+  peer: number;
+  own: number;
+  seq: number;
+  keys: Keys | undefined;
+  /** undefined without a passphrase */ keyOf: KeyOfSalt | undefined;
+};
+
+const againMs = 250;
+const srtVersion = 0x00010501;
+/**
+ * Sends and receives by the sender's clock, may encrypt, drops what is late, reports losses again, marks what is sent
+ * again.
+ */
+const flags = 0x3f;
+
+/** The handshake of SRT, version 5: two questions and two answers, the second pair with what each side wants. */
+export async function callSrt(
+  socket: Socket,
+  parameters: SrtParameters,
+  clock: () => number,
+  deadlineMs: number,
+): Promise<Call> {
+  const own = randomInt(1, 0x3fffffff);
+  const seq = randomInt(0, 0x7ffffff);
+  const base = { seq, mtu: 1500, window: 8192, socket: own };
+  const deadline = performance.now() + deadlineMs;
+  const ask = (shake: Handshake): Promise<Handshake> =>
+    exchangeHandshake(
+      socket,
+      () => controlPacket(control.handshake, { time: clock(), peer: 0, body: encodeHandshake(shake) }),
+      shake.type,
+      deadline,
+    );
+
+  const greeting = await ask({
+    ...base,
+    version: 4,
+    encryption: 0,
+    extensionField: 2,
+    type: handshakeType.induction,
+    cookie: 0,
+    extensions: [],
+  });
+  if (greeting.version < 5 || greeting.extensionField !== 0x4a17)
+    throw new SourceError('origin-unreachable', 'The host does not speak SRT of version 1.3 or later.', {
+      reason: 'protocol',
+    });
+
+  const length = parameters.keyLength ?? ([16, 24, 32] as const)[greeting.encryption - 2] ?? 16;
+  const keyOf = parameters.passphrase === undefined ? undefined : keysOf(parameters.passphrase);
+  const made = keyOf && (await makeKeys(keyOf, length));
+  const wants = Buffer.alloc(12);
+  wants.writeUInt32BE(srtVersion, 0);
+  wants.writeUInt32BE(flags, 4);
+  wants.writeUInt16BE(parameters.latencyMs, 8);
+  const extensions: Handshake['extensions'] = [{ type: extension.request, body: wants }];
+  if (made) extensions.push({ type: extension.keyRequest, body: made.message });
+  if (parameters.streamId !== undefined && parameters.streamId !== '')
+    extensions.push({ type: extension.streamId, body: reversedWords(parameters.streamId) });
+  const answer = await ask({
+    ...base,
+    version: 5,
+    encryption: made ? length / 8 : 0,
+    extensionField: 1 | (made ? 2 : 0) | (extensions.some(({ type }) => type === extension.streamId) ? 4 : 0),
+    type: handshakeType.conclusion,
+    cookie: greeting.cookie,
+    extensions,
+  });
+  const reply = answer.extensions.find(({ type }) => type === extension.keyResponse)?.body;
+  const keys = reply === undefined || keyOf === undefined ? undefined : await openKeys(keyOf, reply);
+  if (made && keys === undefined) throw badSecret();
+  return { peer: answer.socket, own, seq: answer.seq, keys: made?.keys, keyOf };
+}
+
+function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number, deadline: number): Promise<Handshake> {
+  return new Promise((resolve, reject) => {
+    const finish = (error: unknown, found?: Handshake): void => {
+      clearInterval(again);
+      clearTimeout(late);
+      socket.off('message', onMessage).off('error', onError);
+      if (found) resolve(found);
+      else reject(error as Error);
+    };
+    const onMessage = (bytes: Buffer): void => {
+      const read = readPacket(bytes);
+      if (read?.kind !== 'control' || read.type !== control.handshake) return;
+      const shake = readHandshake(read.body);
+      if (shake === undefined) return;
+      if (shake.type >= 1000 && shake.type < 10_000) finish(rejected(shake.type - 1000));
+      else if (shake.type === wanted) finish(undefined, shake);
+    };
+    const onError = (cause: Error): void =>
+      finish(
+        cause instanceof SourceError
+          ? cause
+          : new SourceError('origin-unreachable', 'The host does not accept connections.', {
+              reason: 'connect',
+              detail: (cause as NodeJS.ErrnoException).code ?? '',
+              cause,
+            }),
+      );
+    const send = (): void => socket.send(packet(), () => {});
+    const again = setInterval(send, againMs);
+    const late = setTimeout(
+      () =>
+        finish(
+          new SourceError('origin-unreachable', 'The host did not accept a connection in time.', { reason: 'timeout' }),
+        ),
+      Math.max(0, deadline - performance.now()),
+    );
+    socket.on('message', onMessage).on('error', onError);
+    send();
+  });
+}
+
+const badSecret = (): SourceError =>
+  new SourceError('origin-unreachable', 'The host does not accept the passphrase.', { reason: 'status', status: 401 });
+
+function rejected(code: number): SourceError {
+  if (code === 10 || code === 11) return badSecret();
+  const status = code >= 1400 && code < 1600 ? code - 1000 : 403;
+  return new SourceError('origin-unreachable', `The host refused the stream (${code}).`, { reason: 'status', status });
+}

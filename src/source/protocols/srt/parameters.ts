@@ -1,0 +1,29 @@
+import type { Source } from '../../source.ts';
+
+export type SrtParameters = { streamId?: string; passphrase?: string; latencyMs: number; keyLength?: 16 | 24 | 32 };
+
+const usualLatencyMs = 120;
+
+/**
+ * What the query of an SRT address says. A latency from 10,000 on is in microseconds, as FFmpeg has it: ten seconds
+ * would be none, ten milliseconds neither.
+ */
+export function srtParameters({ url }: Pick<Source, 'url'>): SrtParameters {
+  const query = new URLSearchParams(url.split('?').slice(1).join('?'));
+  const streamId = query.get('streamid') ?? query.get('srt_streamid');
+  const passphrase = query.get('passphrase');
+  const latency = Number(query.get('latency') ?? query.get('rcvlatency') ?? usualLatencyMs);
+  const keyLength = Number(query.get('pbkeylen'));
+  return {
+    ...(streamId === null ? {} : { streamId }),
+    ...(passphrase === null || passphrase === '' ? {} : { passphrase }),
+    latencyMs: Math.min(
+      10_000,
+      Math.max(
+        20,
+        Number.isFinite(latency) ? Math.round(latency >= 10_000 ? latency / 1000 : latency) : usualLatencyMs,
+      ),
+    ),
+    ...(keyLength === 16 || keyLength === 24 || keyLength === 32 ? { keyLength } : {}),
+  };
+}

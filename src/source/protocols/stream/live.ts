@@ -1,0 +1,78 @@
+import { RelayedAnswer } from '../../http/answer.ts';
+import { isSourceError, SourceError } from '../../error.ts';
+import type { RelayContext } from '../relay.ts';
+import type { Transport } from '../../http/transport.ts';
+
+/** A stream as it comes in, in the container that tools read. */
+export type Sink = {
+  /** False where it comes faster than it is read: then `resume` is called later. */
+  data(chunk: Buffer): boolean;
+  /** The stream is over, in good order. */
+  end(): void;
+  fail(error: unknown): void;
+};
+export type Session = { resume(): void; close(): void };
+export type OpenStream = (context: RelayContext, sink: Sink) => Promise<Session>;
+
+/** A stream is answered as soon as something comes: before that it counts as offline. */
+export function liveTransport(context: RelayContext, type: string, open: OpenStream): Transport {
+  const { url } = context.source;
+  const ask = async (): Promise<{ response: RelayedAnswer; url: string }> => {
+    let session: Session | undefined;
+    let gone = false;
+    const answer = new RelayedAnswer(
+      200,
+      { 'content-type': type },
+      {
+        resume: () => session?.resume(),
+        gone() {
+          gone = true;
+          session?.close();
+        },
+      },
+    );
+    answer.on('error', () => {});
+    const first = Promise.withResolvers<void>();
+    let begun = false;
+    const sink: Sink = {
+      data(chunk) {
+        begun = true;
+        first.resolve();
+        return answer.give(chunk);
+      },
+      end() {
+        if (!begun) first.reject(offline());
+        else answer.finish();
+      },
+      fail(error) {
+        if (!begun) first.reject(error);
+        else answer.destroy(isSourceError(error) && error.code === 'cut' ? error : undefined);
+      },
+    };
+    first.promise.catch(() => {});
+    const late = setTimeout(() => first.reject(offline()), context.offlineMs);
+    try {
+      await Promise.race([
+        first.promise,
+        open(context, sink).then((made) => {
+          session = made;
+          if (gone) made.close();
+          return first.promise;
+        }),
+      ]);
+      return { response: answer, url };
+    } catch (error) {
+      answer.destroy();
+      throw error;
+    } finally {
+      clearTimeout(late);
+    }
+  };
+  return { url, ask, forget: () => false, warm() {}, ready: () => 1 };
+}
+
+const offline = (): SourceError =>
+  new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', {
+    reason: 'timeout',
+    status: 404,
+  });

@@ -1,0 +1,61 @@
+import { RelayedAnswer } from '../../http/answer.ts';
+import type { OriginFile, Reader } from '../../file/origin_file.ts';
+import type { Transport } from '../../http/transport.ts';
+
+/** What a tool gets that reads files alone: the beginning of a stream. */
+export const recordingMs = 10_000;
+export const recordingBytes = 20_000_000;
+
+/** The beginning of a stream as a file of its own, which can be read in parts and has an end. */
+export function recordingTransport(live: OriginFile, limits = { ms: recordingMs, bytes: recordingBytes }): Transport {
+  let recorded: Promise<{ body: Buffer; type: string }> | undefined;
+  return {
+    url: live.url,
+    async ask({ range }) {
+      const { body, type } = await (recorded ??= record(live, limits));
+      const [, from = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
+      const part = body.subarray(Number(from), last === '' ? body.length : Number(last) + 1);
+      const answer = new RelayedAnswer(206, {
+        'content-type': type,
+        'content-length': String(part.length),
+        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${body.length}`,
+      });
+      answer.give(part);
+      answer.finish();
+      return { response: answer, url: live.url };
+    },
+    forget: () => false,
+    warm() {},
+    ready: () => 1,
+  };
+}
+
+async function record(
+  live: OriginFile,
+  { ms, bytes }: { ms: number; bytes: number },
+): Promise<{ body: Buffer; type: string }> {
+  const { type } = await live.open();
+  const reader = await live.read(0);
+  const parts: Buffer[] = [];
+  let length = 0;
+  const enough = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => enough.resolve(undefined), ms);
+  try {
+    for (let part = await reader.next(); part !== undefined; part = await nextOf(reader, enough.promise)) {
+      // The page that it lies in is used again.
+      parts.push(Buffer.from(part.subarray(0, bytes - length)));
+      length += parts.at(-1)!.length;
+      if (length >= bytes) break;
+    }
+  } catch (error) {
+    if (length === 0) throw error;
+  } finally {
+    clearTimeout(timer);
+    enough.resolve(undefined);
+    reader.close();
+  }
+  return { body: Buffer.concat(parts), type };
+}
+
+const nextOf = (reader: Reader, end: Promise<undefined>): Promise<Buffer | undefined> =>
+  Promise.race([reader.next(), end]);
