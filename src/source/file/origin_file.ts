@@ -5,6 +5,7 @@ import { drop, refusedStatus, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
+import type { Reader } from '../reader.ts';
 import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { pipeBody } from '../http/transfer.ts';
@@ -17,12 +18,6 @@ export type FileContext = Exchange & {
   idleMs: number;
   /** Requests to the origin at once for one file. */
   maxFetches: number;
-};
-
-export type Reader = {
-  /** The next piece; undefined at the end. */
-  next(): Promise<Buffer | undefined>;
-  close(): void;
 };
 
 /** Half a megabyte: what a probe of most files needs comes with the first answer. */

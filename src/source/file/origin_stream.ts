@@ -2,7 +2,7 @@ import type { OriginAnswer } from '../http/answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { isSourceError, SourceError } from '../error.ts';
 import type { Pace } from './pace.ts';
-import type { Reader } from './origin_file.ts';
+import type { Reader } from '../reader.ts';
 
 export type StreamContext = {
   cache: PageCache;

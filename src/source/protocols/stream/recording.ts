@@ -1,5 +1,6 @@
 import { RelayedAnswer } from '../../http/answer.ts';
-import type { OriginFile, Reader } from '../../file/origin_file.ts';
+import type { OriginFile } from '../../file/origin_file.ts';
+import type { Reader } from '../../reader.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** What a tool gets that reads files alone: the beginning of a stream. */
