@@ -1,17 +1,17 @@
 # One line per target: `make`. Every target runs on Node 24 from npm, whatever node the machine has.
 RUN = npm exec --no --silent -- node
 # The real servers that unit tests run against; nothing to do once they are built.
-SERVERS = $(RUN) test/cluster/build.ts etcd kubernetes nats-server
+SERVERS = $(RUN) test/node/build.ts etcd kubernetes nats-server
 export CLUSTER REGISTRY OF FOLLOW CASES SEED N SIDE ONLY
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: node_modules/.package-lock.json ## start the local cluster with Probeyard on it (CLUSTER=current REGISTRY=host/path: install on kubectl's cluster)
-	@$(RUN) test/cluster/up.ts
+	@$(RUN) test/node/up.ts
 
 down: node_modules/.package-lock.json ## end everything that `make up` started
-	@$(RUN) test/cluster/down.ts
+	@$(RUN) test/node/down.ts
 
 test: node_modules/.package-lock.json ## all tests; starts what they need
 	@$(SERVERS)
@@ -65,7 +65,7 @@ images-source: node_modules/.package-lock.json ## build and check every tool ver
 	@$(RUN) images/source.ts
 
 peers: node_modules/.package-lock.json ## build the servers that sources are tried against (RTSP, RTMP, SRT, S3)
-	@$(RUN) test/cluster/build.ts mediamtx versitygw
+	@$(RUN) test/node/build.ts mediamtx versitygw
 
 sources: peers ## every kind of source with every tool version; writes the table of docs/sources.md
 	@$(RUN) test/streams/table.ts
@@ -78,10 +78,10 @@ browser: node_modules/.package-lock.json ## the pages in a real browser (Debian'
 	@npm exec --no --silent -- mocha 'test/api/docs/*.test.ts'
 
 status: node_modules/.package-lock.json ## what runs
-	@$(RUN) test/cluster/status.ts
+	@$(RUN) test/node/status.ts
 
 logs: node_modules/.package-lock.json ## the daemons' logs (OF=kubelet: one of them; FOLLOW=1: as they grow)
-	@$(RUN) test/cluster/logs.ts
+	@$(RUN) test/node/logs.ts
 
 fuzz-c2pa: node_modules/.package-lock.json ## changed signed files to the C2PA check (CASES=10000 SEED=...)
 	@$(RUN) images/cargo_build.ts

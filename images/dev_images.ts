@@ -1,7 +1,7 @@
 /** NATS and PostgreSQL for a first install and for the tests. */
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildParts } from '../test/cluster/build.ts';
+import { buildParts } from '../test/node/build.ts';
 import { baseRoot } from './base.ts';
 import { importBase } from './base_image.ts';
 import { buildImage } from './buildah.ts';
@@ -9,7 +9,7 @@ import type { ImagePlan } from './built_image.ts';
 import { contentKey, contents, withScratch } from './cache.ts';
 
 const imagesDir = import.meta.dirname;
-const natsPart = join(imagesDir, '..', 'test', 'cluster', 'parts', 'nats-server');
+const natsPart = join(imagesDir, '..', 'test', 'node', 'parts', 'nats-server');
 const NATS_VERSION = '2.15.2';
 
 export async function natsPlan(): Promise<ImagePlan> {

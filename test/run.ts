@@ -115,7 +115,7 @@ const unit = () =>
 
 async function cluster(): Promise<Counts> {
   const wasUp = existsSync(`${root}.local/env`);
-  if (!(await command(process.execPath, ['test/cluster/up.ts']))) return failure('make up');
+  if (!(await command(process.execPath, ['test/node/up.ts']))) return failure('make up');
   const counts = await mochaPart('cluster: the images, and whole paths on real Kubernetes', [
     'test/images/**/*.test.ts',
     'test/cluster/**/*.test.ts',
@@ -124,7 +124,7 @@ async function cluster(): Promise<Counts> {
     'test/hostility/**/*.test.ts',
   ]);
   // What was up before stays up; what the tests started ends with them.
-  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/cluster/down.ts'])))
+  if (!wasUp && process.env['KEEP'] !== '1' && !(await command(process.execPath, ['test/node/down.ts'])))
     return sum([counts, failure('make down')]);
   return counts;
 }

@@ -3,12 +3,12 @@ import { buildAll } from '../../images/build.ts';
 import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
 import { LABEL, type ProbeTool } from '../../src/kube/resources.ts';
 import { hasNode } from './broken_images.ts';
-import { buildParts } from './build.ts';
+import { buildParts } from '../node/build.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
 import { openRelease, type Release } from './helm.ts';
-import { NODE } from './layout.ts';
-import { NODE_PARTS } from './parts.ts';
-import { deliverImages } from './product_images.ts';
+import { NODE } from '../node/layout.ts';
+import { NODE_PARTS } from '../node/parts.ts';
+import { deliverImages } from '../node/product_images.ts';
 
 const isAvailable = ({ status }: ProbeTool): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Available' && value === 'True') ?? false;

@@ -1,5 +1,5 @@
-import { ClusterError } from './cluster_error.ts';
-import { readEnvironment } from './environment.ts';
+import { ClusterError } from '../node/cluster_error.ts';
+import { readEnvironment } from '../node/environment.ts';
 
 export interface LocalCluster {
   kubeconfig: string;

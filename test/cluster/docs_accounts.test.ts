@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startMailBox, type MailBox } from '../api/management/fixture.ts';
-import { SMTP_PORT } from './chart.ts';
+import { SMTP_PORT } from '../node/chart.ts';
 import { cluster, type Cluster } from './fixture.ts';
 
 const exec = promisify(execFile);

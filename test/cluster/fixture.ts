@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PROBE_JOBS, makeClient, type KubeClient } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
-import { readEnvironment } from './environment.ts';
-import { startOrigin, type Handler, type Origin } from './origin.ts';
+import { readEnvironment } from '../node/environment.ts';
+import { startOrigin, type Handler, type Origin } from '../node/origin.ts';
 
 export const NAMESPACE = 'probeyard';
 export const RUNNERS = 'probeyard-runners';

@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RELEASE } from './chart.ts';
-import { run } from './command.ts';
-import { localDir } from './layout.ts';
+import { RELEASE } from '../node/chart.ts';
+import { run } from '../node/command.ts';
+import { localDir } from '../node/layout.ts';
 
 export const chart = join(import.meta.dirname, '..', '..', 'charts', 'probeyard');
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
-import { buildParts, type Built } from './build.ts';
-import { createCgroup, removeCgroup } from './cgroups.ts';
-import { run } from './command.ts';
+import { buildParts, type Built } from '../node/build.ts';
+import { createCgroup, removeCgroup } from '../node/cgroups.ts';
+import { run } from '../node/command.ts';
 import {
   apiServer,
   controllerManager,
@@ -12,15 +12,15 @@ import {
   program,
   scheduler,
   type ControlPlane,
-} from './control_plane.ts';
-import { ensureDaemon, writeWhole, type Daemon } from './daemon.ts';
-import { until } from './deadline.ts';
-import { checkPlatform, checkPorts } from './host.ts';
-import { kubeconfigOf } from './kubeconfig.ts';
-import { SIMULATED } from './layout.ts';
-import { locked } from './lock.ts';
-import { SIMULATED_PARTS } from './parts.ts';
-import { endProcesses } from './teardown.ts';
+} from '../node/control_plane.ts';
+import { ensureDaemon, writeWhole, type Daemon } from '../node/daemon.ts';
+import { until } from '../node/deadline.ts';
+import { checkPlatform, checkPorts } from '../node/host.ts';
+import { kubeconfigOf } from '../node/kubeconfig.ts';
+import { SIMULATED } from '../node/layout.ts';
+import { locked } from '../node/lock.ts';
+import { SIMULATED_PARTS } from '../node/parts.ts';
+import { endProcesses } from '../node/teardown.ts';
 import { stages } from './simulated_stages.ts';
 
 export interface SimulatedOptions {

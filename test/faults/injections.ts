@@ -8,11 +8,11 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PODS, PROBE_JOBS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../cluster/fixture.ts';
-import { run } from '../cluster/command.ts';
-import { recordOf } from '../cluster/daemon.ts';
-import { NODE } from '../cluster/layout.ts';
-import { readRunning } from '../cluster/processes.ts';
-import { containerdSocket } from '../cluster/runtime.ts';
+import { run } from '../node/command.ts';
+import { recordOf } from '../node/daemon.ts';
+import { NODE } from '../node/layout.ts';
+import { readRunning } from '../node/processes.ts';
+import { containerdSocket } from '../node/runtime.ts';
 import { killPod, leaseHolder, moment, pidsOf } from './load.ts';
 
 export type Injection = (c: Cluster) => Promise<void>;
@@ -311,7 +311,7 @@ export const apiServerUnreachable: Injection = async () => {
 
 export const apiServerRestarted: Injection = async () => {
   process.kill(apiServerPid(), 'SIGKILL');
-  const up = fork(join(import.meta.dirname, '..', 'cluster', 'up.ts'), ['--node-only'], {
+  const up = fork(join(import.meta.dirname, '..', 'node', 'up.ts'), ['--node-only'], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let said = '';

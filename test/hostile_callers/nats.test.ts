@@ -18,7 +18,7 @@ import {
   type Answer,
   type Cluster,
 } from '../cluster/fixture.ts';
-import { serveFile } from '../cluster/origin.ts';
+import { serveFile } from '../node/origin.ts';
 import { controllersSaid, natsOf, runnerPods, tokenFor, type LogLine } from './rig.ts';
 import type { Wire } from './wire.ts';
 

@@ -1,5 +1,5 @@
 /** The attacker's program, built from C, and the plan that it reads as its source. */
-import { run } from '../cluster/command.ts';
+import { run } from '../node/command.ts';
 import { join } from 'node:path';
 
 const SOURCE = join(import.meta.dirname, 'attacker', 'attacker.c');

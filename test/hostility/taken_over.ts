@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PODS, PROBE_TOOLS, isKubeError } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resources.ts';
-import { buildParts } from '../cluster/build.ts';
+import { buildParts } from '../node/build.ts';
 import { removeBrokenImages, REPOSITORY } from '../cluster/broken_images.ts';
 import { NAMESPACE, RUNNERS, eventually, jobOf, type Answer, type Cluster } from '../cluster/fixture.ts';
-import { importImages } from '../cluster/images.ts';
-import { NODE } from '../cluster/layout.ts';
-import { writeScratchImage } from '../cluster/oci_archive.ts';
-import { NODE_PARTS } from '../cluster/parts.ts';
+import { importImages } from '../node/images.ts';
+import { NODE } from '../node/layout.ts';
+import { writeScratchImage } from '../node/oci_archive.ts';
+import { NODE_PARTS } from '../node/parts.ts';
 import { buildAttacker, planOf, type Attempt } from './attacker.ts';
 
 export const VERSION = '0.66';

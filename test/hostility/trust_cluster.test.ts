@@ -10,7 +10,7 @@ import { PODS, PROBE_JOBS, PROBE_POOLS, SECRETS, isKubeError, type Pod } from '.
 import { LABEL } from '../../src/kube/resources.ts';
 import { sealKeys } from '../../src/setup/secrets.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from '../cluster/fixture.ts';
-import { serveFile } from '../cluster/origin.ts';
+import { serveFile } from '../node/origin.ts';
 import { controllersSaid, natsOf, runnerPods, tokenFor } from '../hostile_callers/rig.ts';
 import { record } from './record.ts';
 

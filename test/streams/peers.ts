@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { once as keptOnce } from '../../images/cache.ts';
-import { buildParts, cacheDir, isBuilt } from '../cluster/build.ts';
-import type { PartName } from '../cluster/parts.ts';
+import { buildParts, cacheDir, isBuilt } from '../node/build.ts';
+import type { PartName } from '../node/parts.ts';
 
 export interface Peer {
   port: number;

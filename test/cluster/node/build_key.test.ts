@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildKey, type SourceFile, type Toolchain } from '../build_key.ts';
-import { run } from '../command.ts';
-import type { Part } from '../parts.ts';
+import { buildKey, type SourceFile, type Toolchain } from '../../node/build_key.ts';
+import { run } from '../../node/command.ts';
+import type { Part } from '../../node/parts.ts';
 
 const part: Part = {
   name: 'runc',
@@ -62,7 +62,7 @@ describe('the cache of builds', function () {
   const cache = mkdtempSync(join(tmpdir(), 'probeyard-cache-'));
   after(() => rmSync(cache, { recursive: true, force: true }));
   const script = `
-    import { buildParts } from ${JSON.stringify(join(import.meta.dirname, '..', 'build.ts'))};
+    import { buildParts } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'node', 'build.ts'))};
     console.log('AT ' + (await buildParts(['pause'])).get('pause'));`;
   const build = () => run(process.execPath, ['--input-type=module', '-e', script], { env: { XDG_CACHE_HOME: cache } });
 

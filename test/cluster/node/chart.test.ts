@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { chartValues } from '../chart.ts';
-import type { BuiltImage } from '../product_images.ts';
-import { nameIn } from '../registry.ts';
+import { chartValues } from '../../node/chart.ts';
+import type { BuiltImage } from '../../node/product_images.ts';
+import { nameIn } from '../../node/registry.ts';
 
 const image = (kind: string, name: string, more: Partial<BuiltImage> = {}): BuiltImage => ({
   ref: `localhost/probeyard/${name}:1`,

@@ -3,18 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NODE_PARTS } from '../parts.ts';
-import { buildParts } from '../build.ts';
-import { readHierarchies, removeCgroup } from '../cgroups.ts';
-import { attempt } from '../command.ts';
-import { localDir, NODE } from '../layout.ts';
+import { NODE_PARTS } from '../../node/parts.ts';
+import { buildParts } from '../../node/build.ts';
+import { readHierarchies, removeCgroup } from '../../node/cgroups.ts';
+import { attempt } from '../../node/command.ts';
+import { localDir, NODE } from '../../node/layout.ts';
 
 /** Shell: `up`, `down`, `leftovers` of this checkout, and the daemons' process ids. */
 const WORDS = `
 cd ${join(import.meta.dirname, '..', '..', '..')}
 run() { ${process.execPath} "$@"; }
-up() { run test/cluster/up.ts --node-only; }
-down() { run test/cluster/down.ts; }
+up() { run test/node/up.ts --node-only; }
+down() { run test/node/down.ts; }
 pid() { cut -d' ' -f3 ${NODE.runDir}/processes/$1; }
 pods() { .local/bin/kubectl --kubeconfig .local/kubeconfig get pods -A; }
 exec 2>&1
@@ -61,11 +61,11 @@ describe('the life of the node, on a machine of its own', function () {
 
   it('comes up, changes nothing the second time, mends what was killed, and leaves nothing', async () => {
     const output = await on(`
-      run test/cluster/leftovers.ts write /run/before.json
+      run test/node/leftovers.ts write /run/before.json
       up
       echo "# second"; up
       echo "# killed daemons"; kill -9 $(pid kube-apiserver) $(pid containerd); up; pods
-      echo "# down"; down; run test/cluster/leftovers.ts compare /run/before.json
+      echo "# down"; down; run test/node/leftovers.ts compare /run/before.json
       echo "# down again"; down`);
     const [first, second, mended, gone, again] = output.split(/^# .*$/m);
     assert.match(first!, /CoreDNS is ready/, output);
@@ -82,17 +82,17 @@ describe('the life of the node, on a machine of its own', function () {
   it('comes up after a make up that was killed, wherever that was, and goes down after one', async () => {
     // Killed when it says the step: early, in the middle, late.
     const killAt = (text: string): string => `
-      mkfifo /run/said; ${process.execPath} test/cluster/up.ts --node-only > /run/said & maker=$!
+      mkfifo /run/said; ${process.execPath} test/node/up.ts --node-only > /run/said & maker=$!
       while read -r line; do case $line in *"${text}"*) kill -9 $maker; echo "killed after: $line"; break;; esac; done < /run/said; rm /run/said; wait $maker 2>/dev/null || true`;
     const output = await on(`
-      run test/cluster/leftovers.ts write /run/before.json
+      run test/node/leftovers.ts write /run/before.json
       ${killAt('etcd')}
       ${killAt('kube-apiserver')}
       ${killAt('kubelet')}
       up; pods
       kill -9 $(pid etcd) $(pid kubelet)
       ${killAt('etcd')}
-      down; run test/cluster/leftovers.ts compare /run/before.json`);
+      down; run test/node/leftovers.ts compare /run/before.json`);
     assert.equal(output.match(/killed after/g)?.length, 4, output);
     assert.match(output, /coredns-\S+ +1\/1 +Running/);
     assert.match(output, /nothing of the node is left/);
@@ -127,7 +127,7 @@ describe('the life of the node, on a machine of its own', function () {
   });
 
   it('says that it needs root', async () => {
-    const output = await on(`setpriv --reuid 65534 --clear-groups ${process.execPath} test/cluster/up.ts`);
+    const output = await on(`setpriv --reuid 65534 --clear-groups ${process.execPath} test/node/up.ts`);
     assert.match(output, /make up: the local node needs root/);
   });
 });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClusterError } from '../cluster_error.ts';
-import { ensureDaemon, type Daemon } from '../daemon.ts';
-import { until } from '../deadline.ts';
-import type { Layout } from '../layout.ts';
-import { SIMULATED } from '../layout.ts';
-import { locked } from '../lock.ts';
-import { parseStat, readRunning, startProcess, stopProcess } from '../processes.ts';
+import { ClusterError } from '../../node/cluster_error.ts';
+import { ensureDaemon, type Daemon } from '../../node/daemon.ts';
+import { until } from '../../node/deadline.ts';
+import type { Layout } from '../../node/layout.ts';
+import { SIMULATED } from '../../node/layout.ts';
+import { locked } from '../../node/lock.ts';
+import { parseStat, readRunning, startProcess, stopProcess } from '../../node/processes.ts';
 
 describe('processes of the node', function () {
   this.timeout(30_000);

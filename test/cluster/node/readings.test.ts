@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { hierarchies } from '../cgroups.ts';
-import { parseEnvironment } from '../environment.ts';
-import { conflicts, hasCapability } from '../host.ts';
-import { listedImages, outdated, pinned } from '../images.ts';
-import { comparableRules, removalOf } from '../iptables.ts';
-import { isBelow, mountPoints } from '../mounts.ts';
-import { compareVersions } from '../packages.ts';
-import { parseRecord, parseStat } from '../processes.ts';
-import { differences, type Snapshot } from '../snapshot.ts';
-import { listeners } from '../sockets.ts';
-import { addressIn, chooseSubnet } from '../subnets.ts';
+import { hierarchies } from '../../node/cgroups.ts';
+import { parseEnvironment } from '../../node/environment.ts';
+import { conflicts, hasCapability } from '../../node/host.ts';
+import { listedImages, outdated, pinned } from '../../node/images.ts';
+import { comparableRules, removalOf } from '../../node/iptables.ts';
+import { isBelow, mountPoints } from '../../node/mounts.ts';
+import { compareVersions } from '../../node/packages.ts';
+import { parseRecord, parseStat } from '../../node/processes.ts';
+import { differences, type Snapshot } from '../../node/snapshot.ts';
+import { listeners } from '../../node/sockets.ts';
+import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 
 describe('what the node reads of a machine', () => {
   it('tells cgroup v1, v2 and both side by side apart', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { cgroupFolders } from '../cgroups.ts';
-import { run } from '../command.ts';
-import { until } from '../deadline.ts';
-import { SIMULATED } from '../layout.ts';
-import { buildParts } from '../build.ts';
-import { program } from '../control_plane.ts';
+import { cgroupFolders } from '../../node/cgroups.ts';
+import { run } from '../../node/command.ts';
+import { until } from '../../node/deadline.ts';
+import { SIMULATED } from '../../node/layout.ts';
+import { buildParts } from '../../node/build.ts';
+import { program } from '../../node/control_plane.ts';
 import { simulatedDown, simulatedUp } from '../simulated.ts';
 
 describe('the control plane with simulated nodes', function () {

@@ -6,9 +6,9 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { request as httpRequest } from 'node:http';
-import { SILENT_PORT, SILENT_ZONE } from '../../cluster/dns.ts';
+import { SILENT_PORT, SILENT_ZONE } from '../../node/dns.ts';
 import { fixtures, type Cluster } from '../../cluster/fixture.ts';
-import { serveFile } from '../../cluster/origin.ts';
+import { serveFile } from '../../node/origin.ts';
 
 export interface Attack {
   /** Sends one request, and settles when it has its answer or was broken off. */

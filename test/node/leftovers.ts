@@ -1,6 +1,6 @@
 /**
  * Shows that `make down` leaves a machine as it was:
- *   node test/cluster/leftovers.ts write before.json; make up; make down; node test/cluster/leftovers.ts compare
+ *   node test/node/leftovers.ts write before.json; make up; make down; node test/node/leftovers.ts compare
  * before.json Lists everything that differs; ends with 1 if any of it is the node's.
  */
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
