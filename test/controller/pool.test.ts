@@ -238,6 +238,16 @@ describe('pool plan', () => {
     assert.deepEqual(plan(starts, none, { now: 1001 + HEARD_MS }).end, ['old-generation']);
   });
 
+  it('rolls a full pool: the old runner that has been idle longest makes room for the first new one', () => {
+    const old = { generation: 'g1', idleSince: 995 };
+    const full = [...many(3, { ...old, tenant: 'a' }), runner({ ...old, tenant: 'b', idleSince: 994 }), runner(old)];
+    assert.deepEqual(plan(full), { create: 1, end: ['old-generation'], ended: ['b'] });
+    const starting = [...full.slice(0, 4), runner({ phase: 'starting', createdAt: 999 })];
+    assert.deepEqual(plan(starting), { create: 0, end: [], ended: [] }, 'one at a time');
+    assert.deepEqual(plan(many(5, { ...busy, generation: 'g1' })), { create: 0, end: [], ended: [] });
+    assert.deepEqual(plan(many(5, { tenant: 'a', idleSince: 995 })).end, [], 'a full pool of the current generation');
+  });
+
   it('shrinks: over the maximum, and after a burst', () => {
     assert.deepEqual(plan(many(7), none).end, ['shrunk', 'shrunk']);
     assert.deepEqual(plan(many(4), none, { now: 61_000 }).end, ['surplus', 'surplus']);

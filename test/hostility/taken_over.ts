@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PODS, PROBE_TOOLS, isKubeError } from '../../src/kube/client.ts';
+import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resources.ts';
 import { buildParts } from '../node/build.ts';
 import { removeBrokenImages, REPOSITORY } from '../cluster/broken_images.ts';
@@ -51,14 +51,25 @@ async function remove(c: Cluster): Promise<void> {
 
 export async function uninstall(c: Cluster): Promise<void> {
   await remove(c);
-  await eventually(
-    'no runner has it',
-    90,
-    async () =>
-      !(await runners(c)).some(({ metadata }) => JSON.stringify(metadata.annotations).includes(`ffprobe/${VERSION}`)),
-  );
+  const left = async () =>
+    (await runners(c)).filter(({ metadata }) => JSON.stringify(metadata.annotations).includes(`ffprobe/${VERSION}`));
+  try {
+    await eventually('no runner has it', 90, async () => (await left()).length === 0);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${(await left()).map(describePod).join('\n')}`, { cause: error });
+  }
   await removeBrokenImages();
 }
+
+const describePod = ({ metadata, status }: Pod): string =>
+  JSON.stringify({
+    pod: metadata.name,
+    phase: status?.phase,
+    createdAt: metadata.creationTimestamp,
+    deletedAt: metadata.deletionTimestamp,
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+  });
 
 export const runners = async (c: Cluster) =>
   (await c.kube.listAll(PODS, { namespace: RUNNERS, labelSelector: `${LABEL.component}=runner` })).items;

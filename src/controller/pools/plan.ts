@@ -192,6 +192,15 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   const keep = spec.minReady + wanted;
   for (const runner of surplus.slice(0, Math.max(0, untouchedNow + startingNow - keep))) finish(runner, 'surplus');
 
+  // A full pool has no room for a first runner of the new generation: the old one that has been idle longest makes it.
+  const isFull = live.length + unseen - ending.size >= spec.maxPods;
+  if (isFull && untouchedNow + startingNow === 0) {
+    const [oldest] = free
+      .filter((runner) => runner.generation !== generation && !ending.has(runner))
+      .sort((a, b) => a.idleSince - b.idleSince);
+    if (oldest) finish(oldest, 'old-generation');
+  }
+
   const want = spec.minReady + wanted;
   const have = untouchedNow + startingNow - end.filter(({ why }) => why === 'surplus').length;
   const room = spec.maxPods - (live.length + unseen - ending.size);
