@@ -3,7 +3,7 @@
  * know.
  */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
-import { customResourceDefinition } from '../src/kube/crd.ts';
+import { customResourceDefinition } from './crds.ts';
 import { PROBE_POOL, TOOLS, WALLS } from '../src/kube/resources.ts';
 
 const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema =>

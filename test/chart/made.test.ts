@@ -3,8 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { parse, stringify } from 'yaml';
-import { chartCatalog, madeFiles } from '../../charts/sync.ts';
-import { valueRows } from '../../charts/values_table.ts';
+import { chartCatalog, madeFiles } from '../../charts/generate.ts';
+import { valueRows } from '../../docs/tables/values.ts';
 import { CHART } from './render.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -13,7 +13,7 @@ const values = readFileSync(join(CHART, 'values.yaml'), 'utf8');
 describe('what the chart holds of other places', () => {
   for (const [path, content] of madeFiles()) {
     it(`${path} is up to date`, () => {
-      assert.equal(readFileSync(new URL(path, ROOT), 'utf8'), content, 'run: npm exec -- node charts/sync.ts');
+      assert.equal(readFileSync(new URL(path, ROOT), 'utf8'), content, 'run: npm exec -- node charts/generate.ts');
     });
   }
 

@@ -8,7 +8,7 @@ import { selectTools } from '../../src/api/probe/tools.ts';
 import { LOG_LEVELS } from '../../src/tools/ffprobe.ts';
 import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import { aTool } from '../api/a_tool.ts';
-import { argsOf, difference, optionPage, optionTable } from './option_table.ts';
+import { argsOf, difference, optionPage, optionTable } from '../../docs/tables/options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 /** A version that has everything. */
@@ -76,7 +76,7 @@ describe('every option of the tools', () => {
     });
   }
 
-  it('stands in docs/options.md as it is (node test/tools/option_table.ts)', () => {
+  it('stands in docs/options.md as it is (node docs/tables/options.ts)', () => {
     assert.equal(readFileSync(new URL('../../docs/options.md', import.meta.url), 'utf8'), optionPage());
   });
 

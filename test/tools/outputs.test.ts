@@ -1,7 +1,7 @@
 /** Every output format of both tools, through the runner, from the binaries themselves. */
 import assert from 'node:assert/strict';
 import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
-import { optionTable } from './option_table.ts';
+import { optionTable } from '../../docs/tables/options.ts';
 import { startRealTools, type RealTools } from './real_tools.ts';
 
 const FFPROBE = ['default', 'csv', 'flat', 'ini', 'json', 'xml'] as const;

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { PERMISSIONS, USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { ACCESS, type Access } from '../../../src/api/management/access.ts';
 import { MANAGEMENT } from '../../../src/api/management/endpoints.ts';
-import { roleTable } from '../../../src/api/management/role_table.ts';
+import { roleTable } from '../../../docs/tables/permissions.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startManagement, type Management, type Person } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { customResourceDefinition, crdFile, crdYaml } from '../../src/kube/crd.ts';
+import { customResourceDefinition, crdFile, crdYaml } from '../../charts/crds.ts';
 import {
   isKubeError,
   makeClient,
@@ -12,7 +12,7 @@ import {
   type ResourceType,
 } from '../../src/kube/client.ts';
 import { DEFINITIONS, LABEL } from '../../src/kube/resources.ts';
-import { testApiServer } from './apiserver.ts';
+import { testApiServer } from '../kube/apiserver.ts';
 
 type Json = Record<string, unknown>;
 

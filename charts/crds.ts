@@ -1,7 +1,7 @@
-/** CustomResourceDefinitions made from resources.ts. `node src/kube/crd.ts` writes them to crds/ and into the chart. */
+/** CustomResourceDefinitions made from resources.ts. `node charts/crds.ts` writes them to crds/ and into the chart. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
-import { DEFINITIONS, GROUP, VERSION, type Definition } from './resources.ts';
+import { DEFINITIONS, GROUP, VERSION, type Definition } from '../src/kube/resources.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -88,7 +88,7 @@ export const crdYaml = (definition: Definition): string =>
   `# Made from src/kube/resources.ts by \`npm run crds\`: change it there.\n${stringify(customResourceDefinition(definition), { lineWidth: 0 })}`;
 
 if (import.meta.main) {
-  const folder = new URL('../../crds/', import.meta.url);
+  const folder = new URL('../crds/', import.meta.url);
   mkdirSync(folder, { recursive: true });
   for (const definition of DEFINITIONS) writeFileSync(new URL(crdFile(definition), folder), crdYaml(definition));
 }

@@ -1,15 +1,15 @@
 /**
  * Brings what the chart holds of other places up to date: CRDs, the catalog, the values' schema and their table. `node
- * charts/sync.ts`
+ * charts/generate.ts`
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { valuesSchema } from './schema.ts';
-import { valuesTable } from './values_table.ts';
+import { valuesTable } from '../docs/tables/values.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'charts/probeyard';
-const BEGIN = '<!-- values: made from charts/probeyard/values.yaml by charts/sync.ts -->';
+const BEGIN = '<!-- values: made from charts/probeyard/values.yaml by charts/generate.ts -->';
 const END = '<!-- /values -->';
 
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -35,7 +35,7 @@ export function chartCatalog(catalogYaml: string): string {
     ...(built === 'never' ? { optional: true } : {}),
     command,
   }));
-  return `# Made from images/catalog.yaml by charts/sync.ts: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
+  return `# Made from images/catalog.yaml by charts/generate.ts: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
 }
 
 function withTable(page: string): string {
