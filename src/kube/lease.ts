@@ -4,7 +4,7 @@
  * the epoch, are sent only after stillLeading(), and with a server-side time-out that ends within the margin.
  */
 import { randomUUID } from 'node:crypto';
-import { pause } from './backoff.ts';
+import { pause } from '../retry.ts';
 import { LEASES, type KubeClient } from './client.ts';
 import { isKubeError } from './errors.ts';
 import { recordOf, sight, takeableInMs, type LeaseRecord, type Sighting } from './lease_record.ts';
@@ -204,7 +204,7 @@ export function startElection(options: LeaseOptions): Election {
     type: LEASES,
     namespace,
     fieldSelector: `metadata.name=${name}`,
-    backoffMs: [200, 2000],
+    pauses: { first: 200, longest: 2000 },
     handlers: {
       add: (lease) => note(recordOf(lease)),
       update: (lease) => note(recordOf(lease)),

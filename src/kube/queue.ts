@@ -3,6 +3,7 @@
  * afterwards. Fresh keys go before those that only a LIST brought up, so a restart with 10,000 old jobs does not delay
  * a new one.
  */
+import { pauseAfter } from '../retry.ts';
 
 export interface AddOptions {
   /** Work that can wait: found by a LIST, not by an event. */
@@ -29,12 +30,10 @@ export interface WorkQueue {
   stop(): void;
 }
 
-const FLOOR_MS = 5;
-const CEILING_MS = 1_000_000;
+/** Of one key, as client-go does it. */
+const PAUSES = { first: 5, longest: 1_000_000, jitter: 0 };
 /** One in so many is taken from the low ones even while fresh keys wait: nothing starves. */
 const LOW_TURN = 8;
-
-export const retryDelayMs = (failures: number): number => Math.min(CEILING_MS, FLOOR_MS * 2 ** Math.min(failures, 30));
 
 export function workQueue(): WorkQueue {
   const high = new Set<string>();
@@ -98,9 +97,9 @@ export function workQueue(): WorkQueue {
     add,
     addAfter,
     addRateLimited(key, options) {
-      const failures = failed.get(key) ?? 0;
-      failed.set(key, failures + 1);
-      addAfter(key, retryDelayMs(failures), options);
+      const failures = (failed.get(key) ?? 0) + 1;
+      failed.set(key, failures);
+      addAfter(key, pauseAfter(failures, PAUSES), options);
     },
     forget: (key) => {
       failed.delete(key);

@@ -2,7 +2,7 @@
  * A cache of one kind of object that stays right: LIST in pages, WATCH from there, again and again. client-node's
  * informer ends at the first error and never asks for bookmarks; a watch that is silently dead hangs it for ever.
  */
-import { jitteredBackoff, pause } from './backoff.ts';
+import { backoff, pause, type Pauses } from '../retry.ts';
 import type { KubeClient, WatchEvent } from './client.ts';
 import { isKubeError, KubeError } from './errors.ts';
 import { keyOf, type KubeObject, type ResourceType } from './kinds.ts';
@@ -41,7 +41,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Servers send a bookmark every 45 to 75 s: a watch quiet for longer than this is dead. */
   silenceMs?: number;
   watchSeconds?: () => number;
-  backoffMs?: [floor: number, ceiling: number];
+  /** Between failed LISTs and watches. */
+  pauses?: Pauses;
 }
 
 export interface Reflector<T extends KubeObject> extends ObjectStore<T> {
@@ -73,7 +74,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
     fieldSelector: options.fieldSelector,
   };
   const store = objectStore<T>(options.indexes);
-  const backoff = jitteredBackoff(...(options.backoffMs ?? ([800, 30_000] as const)));
+  const wait = backoff(options.pauses ?? { first: 800, longest: 30_000 });
   const stopping = new AbortController();
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
@@ -196,10 +197,10 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
       // A server that takes a watch and ends it at once, over and over, is no healthy one.
       if (performance.now() - openedAt < 1000 && version === from)
         throw new KubeError('broken-stream', `watch ${type.plural}: ended at once`);
-      backoff.reset();
+      wait.reset();
       hooks.watchEnded?.('end');
     } catch (error) {
-      if (version !== from) backoff.reset();
+      if (version !== from) wait.reset();
       if (silent) throw new KubeError('timeout', `watch ${type.plural}: silent for ${silenceMs} ms`);
       throw error;
     } finally {
@@ -236,7 +237,7 @@ export function startReflector<T extends KubeObject>(options: ReflectorOptions<T
             continue;
           }
         }
-        await pause(Math.max(backoff.next(), isKubeError(error) ? (error.retryAfterMs ?? 0) : 0), stopping.signal);
+        await pause(Math.max(wait.next(), isKubeError(error) ? (error.retryAfterMs ?? 0) : 0), stopping.signal);
       }
     }
   }

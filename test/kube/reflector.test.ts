@@ -48,7 +48,7 @@ describe('reflector', function () {
       client,
       type,
       namespace,
-      backoffMs: [20, 200],
+      pauses: { first: 20, longest: 200 },
       handlers: {
         add: (object, { relist }) => seen.push(`add ${object.metadata.name}${relist ? ' (list)' : ''}`),
         update: (object, _before, { relist }) => seen.push(`update ${object.metadata.name}${relist ? ' (list)' : ''}`),

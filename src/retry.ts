@@ -1,0 +1,98 @@
+/** Waiting after failures, and deadlines: the one place for both. */
+
+export interface Pauses {
+  /** Milliseconds after the first failure; doubled with each further one, up to `longest`. */
+  first: number;
+  longest: number;
+  /** So much of each pause is random, so that clients which failed together do not return together. */
+  jitter?: number;
+}
+
+/** The pause after so many failures in a row, counted from 1. */
+export function pauseAfter(
+  failures: number,
+  { first, longest, jitter = 0.5 }: Pauses,
+  random: () => number = Math.random,
+): number {
+  return Math.min(longest, first * 2 ** Math.min(failures - 1, 30)) * (1 - jitter * random());
+}
+
+export interface Backoff {
+  /** The pause now; each call counts as one more failure. */
+  next(): number;
+  reset(): void;
+}
+
+/** For loops that go on after a success. */
+export function backoff(pauses: Pauses, random: () => number = Math.random): Backoff {
+  let failures = 0;
+  return {
+    next: () => pauseAfter(++failures, pauses, random),
+    reset() {
+      failures = 0;
+    },
+  };
+}
+
+/** Ends early, without an error, when the signal aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+  });
+}
+
+export interface RetryOptions extends Pauses {
+  /** No attempt begins after this, by `performance.now()`. */
+  until?: number;
+  /** At most so many attempts. */
+  attempts?: number;
+  /** Ends the retries; the first attempt is made in any case. */
+  signal?: AbortSignal;
+  /** Whether another attempt can help; a number is the least pause that the server asked for. */
+  when?: (error: unknown) => boolean | number;
+  onRetry?: (error: unknown) => void;
+}
+
+/** Repeats `work` until it succeeds. Throws its last error where no other attempt is made. */
+export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { until = Infinity, attempts = Infinity, signal, when = () => true, onRetry } = options;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const again = when(error);
+      const ms = Math.max(pauseAfter(attempt, options), typeof again === 'number' ? again : 0);
+      if (again === false || attempt >= attempts || signal?.aborted || performance.now() + ms > until) throw error;
+      onRetry?.(error);
+      await pause(ms, signal);
+      if (signal?.aborted) throw error;
+    }
+  }
+}
+
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+  readonly code = 'deadline';
+}
+
+/** Rejects after so many milliseconds; what the promise does later is ignored. */
+export async function within<T>(
+  ms: number,
+  promise: Promise<T>,
+  late: () => Error = () => new DeadlineError(`no answer within ${ms} ms`),
+): Promise<T> {
+  const { promise: deadline, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), ms);
+  try {
+    return await Promise.race([promise, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
