@@ -4,6 +4,7 @@
  */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../log.ts';
+import { pauseAfter } from '../retry.ts';
 import type { Store } from '../store/store.ts';
 import type { DueMail } from '../store/mails.ts';
 import type { Box } from './box.ts';
@@ -13,9 +14,8 @@ const EVERY_MS = 15_000;
 const SEND_MS = 20_000;
 const LEASE_MS = 3 * SEND_MS;
 /** 5 s, 10 s, 20 s ... at most half an hour apart: about a day in all. */
+const PAUSES = { first: 6_000, longest: 2_200_000, jitter: 0.4 };
 const ATTEMPTS = 55;
-const afterMs = (attempts: number): number =>
-  Math.min(1_800_000, 5_000 * 2 ** Math.min(attempts - 1, 12)) * (0.75 + Math.random() / 2);
 
 export interface Mailer {
   /** There is a new one. */
@@ -71,7 +71,7 @@ export function startMailer({ store, box, settings, log }: MailerParts): Mailer 
       // The server's own words may repeat the address: its code says enough.
       log.warn({ mail: mail.id, attempts: mail.attempts, code, responseCode }, 'a mail could not be sent');
       if (mail.attempts >= ATTEMPTS) return store.mailDone(mail.id);
-      return store.mailLater(mail.id, afterMs(mail.attempts));
+      return store.mailLater(mail.id, pauseAfter(mail.attempts, PAUSES));
     }
     await store.mailDone(mail.id);
   }

@@ -1,5 +1,5 @@
 /** Takes results from JetStream: whichever collector is free gets one, and acknowledges it when it is recorded. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { backoff, pause } from '../retry.ts';
 import type { Bus } from './connect.ts';
 import { asBusError, BusError } from './errors.ts';
 import { type Result, STREAM, SUBJECT } from './messages.ts';
@@ -35,8 +35,7 @@ export interface Collecting {
 }
 
 const AGAIN_MS = 1_000;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
+const PAUSES = { first: 100, longest: 2_000 };
 
 /**
  * Collects for ever: makes the streams, pulls, and starts over whenever the server restarted, lost its disk, or fell
@@ -102,7 +101,7 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
   };
 
   const run = (async () => {
-    let pause = FIRST_PAUSE_MS;
+    const wait = backoff(PAUSES);
     while (!signal.aborted) {
       const started = performance.now();
       try {
@@ -110,8 +109,8 @@ export function consumeResults(bus: Bus, settings: CollectSettings): Collecting 
       } catch (error) {
         if (!signal.aborted) onError(asBusError(error, 'collecting results'));
       }
-      pause = performance.now() - started > LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS);
-      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
+      if (performance.now() - started > PAUSES.longest) wait.reset();
+      await pause(wait.next(), signal);
     }
     await Promise.allSettled(inHand);
   })();

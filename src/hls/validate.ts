@@ -2,7 +2,7 @@
  * Validates one presentation: its playlists, each by itself and all together; then what they lead to, where that is
  * wanted.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../retry.ts';
 import { Findings } from './findings.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { loadPlaylist, type Loaded, type Loading } from './load.ts';
@@ -48,7 +48,7 @@ export async function validate({
   limits: given,
   measure: measuring,
   watch = measuring !== undefined,
-  wait = waitFor,
+  wait = pause,
 }: Options): Promise<Presentation> {
   const limits = { ...LIMITS, ...given };
   const findings = new Findings();
@@ -85,10 +85,6 @@ export async function validate({
       ? new Map()
       : await measure({ main, members, origin, findings, limits, ffprobe: measuring.ffprobe, signal, deadline });
   return { main, members, findings, measured, reloads };
-}
-
-async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => {});
 }
 
 /** Of the time that there is, so much is for reading; the rest is for judging what was read. */

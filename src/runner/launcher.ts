@@ -4,6 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { constants } from 'node:os';
+import { backoff, within } from '../retry.ts';
 import {
   type Event,
   type Exit,
@@ -70,7 +71,7 @@ interface Tool {
 }
 
 /** Short: a new pod is ready when its agent has found the launcher. */
-const RECONNECT_MS = { first: 10, most: 50 };
+const RECONNECT = { first: 10, longest: 50, jitter: 0 };
 /** What the launcher may take longer than a tool's wall time to tell its end. */
 const GRACE_MS = 10_000;
 
@@ -83,7 +84,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
   let socket: Socket | undefined;
   let ready = false;
   let closed = false;
-  let pause = RECONNECT_MS.first;
+  const wait = backoff(RECONNECT);
   let retry: NodeJS.Timeout | undefined;
   let last = 0;
   let wall: Wall | undefined;
@@ -128,8 +129,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     for (const id of tools.keys()) fail(id, new LauncherError('lost', 'the container of the tools ended'));
     if (was) options.onLost?.();
     if (closed) return;
-    retry = setTimeout(dial, pause);
-    pause = Math.min(pause * 2, RECONNECT_MS.most);
+    retry = setTimeout(dial, wait.next());
   };
 
   const dial = () => {
@@ -138,7 +138,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     const read = frameReader(onEvent);
     dialled.on('connect', () => {
       ready = true;
-      pause = RECONNECT_MS.first;
+      wait.reset();
       for (const waiter of waiting) waiter.resolve();
       waiting = [];
       // Asked before the connection broke: the launcher of now answers for what is left.
@@ -164,7 +164,11 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       if (ready) return;
       const waiter = Promise.withResolvers<void>();
       waiting.push(waiter);
-      await within(deadlineMs, waiter.promise, new LauncherError('not-connected', 'the launcher does not answer'));
+      await within(
+        deadlineMs,
+        waiter.promise,
+        () => new LauncherError('not-connected', 'the launcher does not answer'),
+      );
     },
     start(spawn) {
       last = (last + 1) % 0x7fff_ffff;
@@ -194,11 +198,13 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       const clean = Promise.withResolvers<boolean>();
       cleaning.push(clean);
       if (ready) socket?.write(encodeNumber(TYPE.killAll));
-      return within(cleanMs, clean.promise, new LauncherError('late', 'the launcher did not clean up')).catch(() => {
-        cleaning.splice(cleaning.indexOf(clean), 1);
-        socket?.destroy();
-        return false;
-      });
+      return within(cleanMs, clean.promise, () => new LauncherError('late', 'the launcher did not clean up')).catch(
+        () => {
+          cleaning.splice(cleaning.indexOf(clean), 1);
+          socket?.destroy();
+          return false;
+        },
+      );
     },
     async ping() {
       if (!socket || !ready) throw new LauncherError('not-connected', 'the launcher does not answer');
@@ -207,8 +213,8 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       const pong = Promise.withResolvers<void>();
       pings.set(id, pong.resolve);
       socket.write(encodeNumber(TYPE.ping, id));
-      await within(answerMs, pong.promise, new LauncherError('late', 'the launcher does not answer')).finally(() =>
-        pings.delete(id),
+      await within(answerMs, pong.promise, () => new LauncherError('late', 'the launcher does not answer')).finally(
+        () => pings.delete(id),
       );
     },
     close() {
@@ -231,14 +237,4 @@ function execError(errno: number, stage: number): LauncherError {
   if (errno === ENOEXEC)
     return new LauncherError('exec-format', `the program is of another format or architecture: ${name}`);
   return new LauncherError('exec-failed', `the program could not be executed: ${name}`);
-}
-
-async function within<T>(ms: number, promise: Promise<T>, error: Error): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(error), ms);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,16 +2,19 @@
  * Sends a result until a collector says that it is recorded. JetStream's own acknowledgement says only that it is on
  * its way.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '../bus/connect.ts';
 import type { PackedResult } from '../bus/packing.ts';
 import { publishResult } from '../bus/results.ts';
+import { backoff, pause } from '../retry.ts';
 
 /**
- * After a failed attempt; and after one that was stored but not confirmed as collected: longer than JetStream drops
- * duplicates.
+ * After a failed attempt; and after one that was stored but not confirmed as collected, at least the 5 s for which
+ * JetStream drops duplicates.
  */
-const PAUSE = { failed: { first: 100, most: 5_000 }, stored: { first: 7_000, most: 30_000 } };
+const PAUSES = {
+  failed: { first: 100, longest: 5_000 },
+  stored: { first: 8_000, longest: 36_000, jitter: 0.3 },
+};
 
 /** Resolves when the signal says that it was collected or given up. */
 export async function publishUntilCollected(
@@ -20,21 +23,18 @@ export async function publishUntilCollected(
   signal: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  let failed = PAUSE.failed.first;
-  let stored = PAUSE.stored.first;
+  const failed = backoff(PAUSES.failed);
+  const stored = backoff(PAUSES.stored);
   while (!signal.aborted) {
-    let pause: number;
+    let ms: number;
     try {
       await publishResult(bus, result);
-      pause = stored;
-      stored = Math.min(stored * 2, PAUSE.stored.most);
+      ms = stored.next();
     } catch (error) {
       if (signal.aborted) return;
       onError(error);
-      pause = failed;
-      failed = Math.min(failed * 2, PAUSE.failed.most);
+      ms = failed.next();
     }
-    // Agents that lost the same server do not all come back at once.
-    await delay(pause * (0.8 + Math.random() / 2), undefined, { signal }).catch(() => {});
+    await pause(ms, signal);
   }
 }

@@ -1,5 +1,6 @@
 /** How Postgres is reached: the pool for queries, single connections for LISTEN and migrations. */
 import pg from 'pg';
+import { retry } from '../retry.ts';
 import { asStoreError, isConnectionFailure } from './errors.ts';
 import { parameters } from './storable.ts';
 import { reached } from './tls.ts';
@@ -88,14 +89,13 @@ export interface PoolSettings extends ConnectionSettings {
   onError?: (error: Error) => void;
 }
 
-const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 500;
+const PAUSES = { first: 20, longest: 500 };
 
 export function openDatabase(settings: PoolSettings): Database {
   const { poolSize = 10, retryMs = 10_000, onError = () => {} } = settings;
   const pool = new pg.Pool({ ...clientConfig(settings), max: poolSize, idleTimeoutMillis: 60_000 });
   pool.on('error', onError);
-  let ended = false;
+  const ending = new AbortController();
 
   const once = async <T>(query: Query): Promise<T[]> => {
     try {
@@ -106,16 +106,16 @@ export function openDatabase(settings: PoolSettings): Database {
   };
 
   const rows = async <T>(query: Query): Promise<T[]> => {
-    const giveUp = performance.now() + retryMs;
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      try {
-        return (await pool.query(sent(query))).rows as T[];
-      } catch (error) {
-        const wait = pause * (0.5 + Math.random());
-        if (ended || !isConnectionFailure(error) || performance.now() + wait > giveUp)
-          throw asStoreError(error, query.name);
-        await new Promise((resolve) => setTimeout(resolve, wait));
-      }
+    const until = performance.now() + retryMs;
+    try {
+      return await retry(async () => (await pool.query(sent(query))).rows as T[], {
+        ...PAUSES,
+        until,
+        signal: ending.signal,
+        when: isConnectionFailure,
+      });
+    } catch (error) {
+      throw asStoreError(error, query.name);
     }
   };
 
@@ -123,7 +123,7 @@ export function openDatabase(settings: PoolSettings): Database {
     rows,
     once,
     async end() {
-      ended = true;
+      ending.abort();
       await pool.end();
     },
     idle: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

@@ -2,8 +2,8 @@
  * Notices of Postgres: of changed tokens and users, so that caches of them hold no longer than the change, and of
  * webhooks that are due. Over a connection of its own: LISTEN does not pass a pooler.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { backoff, pause } from '../retry.ts';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 
 /**
@@ -18,8 +18,7 @@ export interface Listener {
 }
 
 const PING_MS = 2_000;
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
+const PAUSES = { first: 50, longest: 2_000 };
 
 export function listenTokens(
   settings: ConnectionSettings,
@@ -53,7 +52,6 @@ export function listen(
   const stopping = new AbortController();
   const { signal } = stopping;
   let current: pg.Client | undefined;
-  const pause = (ms: number) => delay(ms, undefined, { signal }).catch(() => {});
 
   const session = async (): Promise<void> => {
     const client = new pg.Client({
@@ -75,7 +73,7 @@ export function listen(
       listening = true;
       // A connection that died without a word is found by asking.
       while (!signal.aborted) {
-        await Promise.race([pause(PING_MS), lost]);
+        await Promise.race([pause(PING_MS, signal), lost]);
         if (!signal.aborted) await client.query('select 1');
       }
     } finally {
@@ -85,16 +83,15 @@ export function listen(
   };
 
   const run = (async () => {
-    let wait = FIRST_PAUSE_MS;
+    const wait = backoff(PAUSES);
     while (!signal.aborted) {
       try {
         await session();
-        wait = FIRST_PAUSE_MS;
+        wait.reset();
       } catch (error) {
         if (signal.aborted) return;
         onError(error);
-        await pause(wait * (0.5 + Math.random()));
-        wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
+        await pause(wait.next(), signal);
       }
     }
   })();

@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { loadConfig } from '../config.ts';
 import { makeLog } from '../log.ts';
+import { retry } from '../retry.ts';
 import { bootstrapAdmin } from './admin.ts';
 import { type ConnectionSettings, userOf } from './connection.ts';
-import { isStoreError } from './errors.ts';
+import { isStoreError, type StoreError } from './errors.ts';
 import { migrate } from './migrate.ts';
 
-const PAUSE_MS = 500;
+const PAUSES = { first: 500, longest: 500 };
 
 export async function run(): Promise<void> {
   const config = loadConfig('migrate');
@@ -21,20 +22,16 @@ export async function run(): Promise<void> {
     api: userOf(config.postgresApiUrl || connection.url),
     controller: userOf(config.postgresControllerUrl || connection.url),
   };
-  const deadline = performance.now() + config.waitMs;
-  let applied: string[];
-  for (;;) {
-    try {
-      applied = await migrate({ ...connection, roles });
-      break;
-    } catch (error) {
-      // Postgres may start after us, or restart under us, and an older one may end before it makes the roles; anything
-      // else is for a human.
-      if (!isStoreError(error, 'unreachable', 'not-ready') || performance.now() > deadline) throw error;
-      log.info({ err: { code: error.code, message: error.message } }, 'waiting for Postgres');
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    }
-  }
+  const applied = await retry(() => migrate({ ...connection, roles }), {
+    ...PAUSES,
+    until: performance.now() + config.waitMs,
+    // Postgres may start after us, or restart under us, and an older one may end before it makes the roles.
+    when: (error) => isStoreError(error, 'unreachable', 'not-ready'),
+    onRetry: (error) => {
+      const { code, message } = error as StoreError;
+      log.info({ err: { code, message } }, 'waiting for Postgres');
+    },
+  });
   log.info({ applied }, 'the schema is up to date');
   if (!config.adminTokenFile) return;
   const read = (file: string) => readFileSync(file, 'utf8').trim();

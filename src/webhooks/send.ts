@@ -4,6 +4,7 @@
  */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
+import { DeadlineError, within } from '../retry.ts';
 import { checkForEgress, openSocket, type ConnectOptions } from '../source/http/connect.ts';
 import { dialEgress } from '../source/http/egress.ts';
 import { isSourceError } from '../source/error.ts';
@@ -38,7 +39,7 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
   });
   try {
     // A name that is looked up for ever must not hold the place either.
-    const response = await within(signal, post(url, headers, body, connect, signal));
+    const response = await within(timeoutMs, post(url, headers, body, connect, signal));
     const status = response.statusCode ?? 0;
     // The status says all: what else is said is not waited for.
     response.on('error', () => {});
@@ -51,7 +52,8 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
     return end(status, error, response.headers['retry-after']);
   } catch (error) {
     if (isSourceError(error)) return end(null, error.message);
-    if (signal.aborted) return end(null, `The receiver did not answer within ${timeoutMs / 1000} s.`);
+    if (signal.aborted || error instanceof DeadlineError)
+      return end(null, `The receiver did not answer within ${timeoutMs / 1000} s.`);
     return end(
       null,
       (error as NodeJS.ErrnoException).code?.startsWith('HPE_')
@@ -114,14 +116,5 @@ async function post(
   return new Promise((resolve, reject) => {
     request.once('error', reject).once('response', resolve);
     request.end(body);
-  });
-}
-
-function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  work.catch(() => {});
-  return new Promise((resolve, reject) => {
-    const late = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', late, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', late));
   });
 }

@@ -1,24 +1,24 @@
 /** A caller who hung up: the ProbeJob is deleted, and the leader ends what runs. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { requestFields } from '../../log.ts';
+import { retry } from '../../retry.ts';
 import type { Deps } from '../deps.ts';
 import { recordEnd } from './ends.ts';
 
-const TRIES = 5;
-const FIRST_PAUSE_MS = 200;
+const RETRIES = { first: 400, longest: 4_000, attempts: 5 };
 
 /** True: there was a job, and the leader closes its row. */
 async function deleteJob(kube: Pick<Deps['kube'], 'delete'>, id: string, namespace: string): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await kube.delete(PROBE_JOBS, id, { namespace, propagationPolicy: 'Background' });
-      return true;
-    } catch (error) {
-      if (isKubeError(error, 'not-found')) return false;
-      if (attempt === TRIES) throw error;
-      await pause(FIRST_PAUSE_MS * 2 ** attempt);
-    }
+  const isGone = (error: unknown): boolean => isKubeError(error, 'not-found');
+  try {
+    await retry(() => kube.delete(PROBE_JOBS, id, { namespace, propagationPolicy: 'Background' }), {
+      ...RETRIES,
+      when: (error) => !isGone(error),
+    });
+    return true;
+  } catch (error) {
+    if (isGone(error)) return false;
+    throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 /** The write that admits a job: the one that makes it count against its token. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../../kube/client.ts';
 import { type Logger, requestFields } from '../../log.ts';
+import { backoff, pause } from '../../retry.ts';
 import type { Store } from '../../store/store.ts';
 import { admittedStatus, isFinished, stamp } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
@@ -9,6 +9,7 @@ import { WRITE_MS, leaseSafe, type Term } from './lease_guard.ts';
 
 /** How much of the lease must be left before a write: the write's bound and a little. */
 const LEASE_MARGIN_MS = WRITE_MS + 500;
+const PAUSES = { first: 20, longest: 500 };
 /** So often the API server may refuse an admission as such (not for its load) before the job is given up. */
 const MAX_REFUSALS = 5;
 
@@ -30,7 +31,8 @@ export async function writeAdmission(
 ): Promise<'written' | 'gone' | 'refused'> {
   const { holder, epoch } = term;
   let refusals = 0;
-  for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+  const wait = backoff(PAUSES);
+  for (;;) {
     await leaseSafe(term, LEASE_MARGIN_MS);
     if (!isWanted()) return 'gone';
     const status = admittedStatus(
@@ -68,7 +70,7 @@ export async function writeAdmission(
         if (++refusals >= MAX_REFUSALS) return 'refused';
       }
     }
-    await delay(pause * (0.5 + Math.random()));
+    await pause(wait.next());
     try {
       const live = await kube.get(PROBE_JOBS, job.key, { namespace: job.namespace, deadlineMs: 1_000 });
       if (live.metadata.uid !== job.uid || isFinished(live.status)) return 'gone';

@@ -2,13 +2,13 @@
  * The one end of a request: recorded in Postgres if it has none yet, told to whoever waits, shown in the ProbeJob's
  * status.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
 import { type Logger, requestFields } from '../../log.ts';
+import { backoff, pause, retry } from '../../retry.ts';
 import type { RecordedEnd } from '../../store/requests.ts';
 import type { Store } from '../../store/store.ts';
 import { isUuid } from '../../store/uuid.ts';
@@ -44,6 +44,8 @@ export interface Finish {
   summary: string;
   tools: Closed['tools'];
 }
+
+const PAUSES = { first: 50, longest: 2_000 };
 
 export interface EndDeps {
   store: Store;
@@ -100,56 +102,56 @@ export async function endRequest(
     durationMs: end.timeoutMs ?? 0,
     usageMs: end.timeoutMs ?? 0,
   }));
-  for (let pause = 50; ; pause = Math.min(pause * 2, 2_000)) {
-    try {
-      const {
-        closed,
-        waiter,
-        queueTimeMs,
-        end: recorded,
-        refused,
-      } = await recordEnd(store, {
-        id: job.id,
-        submittedAt: job.submittedAt,
-        state: end.state,
-        status: end.status,
-        reason: end.reason,
-        error: end.error,
-        attempt: job.attempt,
-        startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null,
-        tools,
-        ioBytes: 0,
-        body: body?.packed ?? null,
-        inflatedBytes: body?.inflatedBytes,
-      });
-      if (refused)
-        log.error({ err: refused, ...named }, 'an end cannot be recorded, the request ends as an internal error');
-      if (closed) {
-        log.info({ ...named, reason: recorded.reason, status: recorded.status }, 'request ended');
-        if (waiter !== null) {
-          const error = recorded.error ?? end.error;
-          const notice: Ended = {
-            id: job.id,
-            status: recorded.status,
-            reason: recorded.reason,
-            queueTimeMs,
-            hasBody: recorded.body !== null,
-            error,
-            ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
-            ...(recorded.inflatedBytes === undefined ? {} : { inflatedBytes: recorded.inflatedBytes }),
-          };
-          bus.publish(SUBJECT.ended(waiter), notice);
-        }
-        return { reason: recorded.reason, summary: recorded.error ?? end.error, tools: recorded.tools };
-      }
+  const asked: Finish = { reason: end.reason, summary: end.error, tools };
+  const record = async (): Promise<Finish> => {
+    const {
+      closed,
+      waiter,
+      queueTimeMs,
+      end: recorded,
+      refused,
+    } = await recordEnd(store, {
+      id: job.id,
+      submittedAt: job.submittedAt,
+      state: end.state,
+      status: end.status,
+      reason: end.reason,
+      error: end.error,
+      attempt: job.attempt,
+      startedAt: job.status?.startedAt ? new Date(job.status.startedAt) : null,
+      tools,
+      ioBytes: 0,
+      body: body?.packed ?? null,
+      inflatedBytes: body?.inflatedBytes,
+    });
+    if (refused)
+      log.error({ err: refused, ...named }, 'an end cannot be recorded, the request ends as an internal error');
+    if (!closed) {
       const [stands] = await store.endsFor([job.id]);
-      return stands ? recordedEnd(stands) : { reason: end.reason, summary: end.error, tools };
-    } catch (error) {
-      if (signal.aborted) return { reason: end.reason, summary: end.error, tools };
-      log.warn({ err: error, ...named }, 'an end could not be recorded yet');
-      await delay(pause);
+      return stands ? recordedEnd(stands) : asked;
     }
-  }
+    log.info({ ...named, reason: recorded.reason, status: recorded.status }, 'request ended');
+    if (waiter !== null) {
+      const error = recorded.error ?? end.error;
+      const notice: Ended = {
+        id: job.id,
+        status: recorded.status,
+        reason: recorded.reason,
+        queueTimeMs,
+        hasBody: recorded.body !== null,
+        error,
+        ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
+        ...(recorded.inflatedBytes === undefined ? {} : { inflatedBytes: recorded.inflatedBytes }),
+      };
+      bus.publish(SUBJECT.ended(waiter), notice);
+    }
+    return { reason: recorded.reason, summary: recorded.error ?? end.error, tools: recorded.tools };
+  };
+  return retry(record, {
+    ...PAUSES,
+    signal,
+    onRetry: (error) => log.warn({ err: error, ...named }, 'an end could not be recorded yet'),
+  }).catch(() => asked);
 }
 
 /**
@@ -163,7 +165,8 @@ export async function writeFinish(
   signal: AbortSignal,
 ): Promise<ProbeJob | undefined> {
   let { status, resourceVersion } = job;
-  for (let pause = 50; !signal.aborted; pause = Math.min(pause * 2, 2_000)) {
+  const wait = backoff(PAUSES);
+  while (!signal.aborted) {
     const now = stamp(store.clock.now());
     try {
       return await kube.mergePatchStatus(
@@ -182,7 +185,7 @@ export async function writeFinish(
       if (!isKubeError(error, 'conflict')) {
         const named = requestFields({ id: job.id, job: job.key });
         log.warn({ err: error, ...named }, 'the end of a job could not be shown in its status yet');
-        await delay(pause * (0.5 + Math.random()));
+        await pause(wait.next(), signal);
       }
     }
     const live = await kube
@@ -190,7 +193,7 @@ export async function writeFinish(
       .catch((error: unknown) => (isKubeError(error, 'not-found') ? null : undefined));
     if (live === null || (live !== undefined && live.metadata.uid !== job.uid)) return undefined;
     if (live === undefined) {
-      await delay(pause * (0.5 + Math.random()));
+      await pause(wait.next(), signal);
       continue;
     }
     if (isFinished(live.status)) return live;

@@ -6,7 +6,6 @@
  * safely ours, guarded by resourceVersion, with the epoch in it and with a server-side time-out, so that nothing of
  * this term can land in the next.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   PREPARE_TTL_MS,
   TASK_LEASE_MS,
@@ -24,6 +23,7 @@ import type { EventRecorder } from '../../kube/events.ts';
 import type { ProbeJob, Reason } from '../../kube/resources.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { TokenRecord } from '../../store/records.ts';
+import { pause, retry } from '../../retry.ts';
 import type { Store } from '../../store/store.ts';
 import { writeAdmission } from './admission_write.ts';
 import { isAdmitted, isBeingDeleted, isFinished } from './job_status.ts';
@@ -154,7 +154,7 @@ export class Leader {
     const expected = [...this.#jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
     const until = now() + 1_000;
     while (now() < until && this.#live && expected.some((uid) => runners.get(uid)?.seenAt === undefined))
-      await delay(20);
+      await pause(20);
     this.#ready = true;
     log.info({ epoch: this.#deps.term.epoch, unfinished: unfinished.length, running: this.#ledger.held }, 'leading');
     this.#scheduleAll();
@@ -168,18 +168,19 @@ export class Leader {
     const { store, log } = this.#deps;
     const unknown = unfinished.filter((job) => isAdmitted(job.status) && job.status?.admittedBy?.account === undefined);
     if (unknown.length === 0) return;
-    for (let pause = 100; this.#live; pause = Math.min(pause * 2, 2_000)) {
-      try {
-        await this.#tokens.load(
-          [...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !this.#tokens.known(id)),
-        );
-        if (unknown.some(isHandMade)) this.#byHand = await store.defaultToken();
-        return;
-      } catch (error) {
-        log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry');
-        await delay(pause);
-      }
-    }
+    const load = async (): Promise<void> => {
+      await this.#tokens.load(
+        [...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !this.#tokens.known(id)),
+      );
+      if (unknown.some(isHandMade)) this.#byHand = await store.defaultToken();
+    };
+    await retry(load, {
+      first: 100,
+      longest: 2_000,
+      signal: this.#deps.term.signal,
+      onRetry: (error) =>
+        log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry'),
+    }).catch(() => {});
   }
 
   /**

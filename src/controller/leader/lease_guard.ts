@@ -2,7 +2,7 @@
  * A leader acts only while the lease is its own: the term as its parts see it, the wait for a lease that is about to
  * lapse, and timers that check it when they fire.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../../retry.ts';
 import type { Job } from './job.ts';
 
 export interface Term {
@@ -20,7 +20,7 @@ const LEASE_LOOK_MS = 50;
 
 /** A renewal that is late is no end of the term: that one tells by its signal. Until either nothing is written. */
 export async function leaseSafe(term: Term, marginMs: number): Promise<void> {
-  while (!term.signal.aborted && !term.stillLeading(marginMs)) await delay(LEASE_LOOK_MS);
+  while (!term.signal.aborted && !term.stillLeading(marginMs)) await pause(LEASE_LOOK_MS, term.signal);
 }
 
 export function disarm(job: Job): void {

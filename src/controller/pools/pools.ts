@@ -2,7 +2,6 @@
  * The leader's pools: which tools there are, which pods serve which jobs, and the making and ending of pods after
  * pool.ts's plan.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AssignedTool } from '../../bus/messages.ts';
 import type { Config } from '../../config.ts';
 import { EVENTS, PODS, PROBE_POOLS, isKubeError, type KubeClient, type Pod } from '../../kube/client.ts';
@@ -16,6 +15,7 @@ import {
   type ReuseScope,
   type Wall,
 } from '../../kube/resources.ts';
+import { retry } from '../../retry.ts';
 import { printable } from '../../kube/printable.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import { type Logger, runnerFields } from '../../log.ts';
@@ -55,6 +55,7 @@ export interface PoolsDeps {
 const TOOLS_SETTLE_MS = 1_000;
 const PLAN_DEBOUNCE_MS = 25;
 const STATUS_MS = 1_000;
+const DELETE_PAUSES = { first: 100, longest: 5_000 };
 const HOLD_BACK_MS = [1_000, 30_000] as const;
 /** A created pod that the watch has not shown after this was not made, or is gone again. */
 const UNSEEN_MS = 60_000;
@@ -440,18 +441,19 @@ export class Pools {
 
   async #delete(name: string, uid: string, pool: string, why: string): Promise<void> {
     const { kube, config, log, metrics, signal } = this.#deps;
+    if (signal.aborted) return;
     metrics.podEnded(pool, why);
-    for (let pause = 100; !signal.aborted; pause = Math.min(pause * 2, 5_000)) {
-      try {
-        // A runner that may still work gets its time to drain; one that is silent or has ended does not.
-        const gracePeriodSeconds = why === 'silent' || why === 'never-ready' || why === 'ended' ? 0 : undefined;
-        await kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds });
-        log.info({ pool, ...runnerFields({ pod: name, uid }), why }, 'runner pod ended');
-        return;
-      } catch (error) {
-        if (isKubeError(error, 'not-found', 'conflict')) return;
-        await delay(pause);
-      }
+    // A runner that may still work gets its time to drain; one that is silent or has ended does not.
+    const gracePeriodSeconds = why === 'silent' || why === 'never-ready' || why === 'ended' ? 0 : undefined;
+    try {
+      await retry(() => kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds }), {
+        ...DELETE_PAUSES,
+        signal,
+        when: (error) => !isKubeError(error, 'not-found', 'conflict'),
+      });
+      log.info({ pool, ...runnerFields({ pod: name, uid }), why }, 'runner pod ended');
+    } catch {
+      // It is gone, or the term is over.
     }
   }
 
