@@ -13,21 +13,7 @@ import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type
 import { serveFile } from '../node/origin.ts';
 import { controllersSaid, natsOf, runnerPods, tokenFor } from '../hostile_callers/rig.ts';
 import { record } from './record.ts';
-
-/** An MP3 with one text of its caller's choice in its tag: as large as the result is to be. */
-function taggedMp3(text: string): Buffer {
-  const size = (value: number) =>
-    Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);
-  const body = Buffer.concat([Buffer.from('\u0003k\0'), Buffer.from(text)]);
-  const frame = Buffer.concat([Buffer.from('TXXX'), size(body.length), Buffer.alloc(2), body]);
-  const sound = Buffer.concat([Buffer.from([255, 251, 144, 0]), Buffer.alloc(413)]);
-  return Buffer.concat([
-    Buffer.from('ID3\u0004\0\0', 'latin1'),
-    size(frame.length),
-    frame,
-    ...Array.from({ length: 200 }, () => sound),
-  ]);
-}
+import { taggedMp3 } from './tagged_mp3.ts';
 
 describe('trust: what the cluster gives', function () {
   this.timeout(120_000);
@@ -66,6 +52,39 @@ describe('trust: what the cluster gives', function () {
     } finally {
       await c.kube.delete(PROBE_JOBS, name, { namespace: NAMESPACE });
     }
+  });
+
+  it('L18: a queued job of an account that is suspended does not run', async () => {
+    const asked: string[] = [];
+    const held = Promise.withResolvers<void>();
+    const origin = await c.origin(async (request, response) => {
+      asked.push(request.url ?? '');
+      await held.promise;
+      await serveFile(fixtures, request, response);
+    });
+    const { id, token } = await c.newToken(1);
+    const first = c.probe({ url: `${origin.url}/tiny.mp4?first`, only: 'ffprobe' }, { token });
+    first.catch(() => {});
+    const someJobIs = async (state: string): Promise<boolean> => {
+      const labelSelector = `probeyard.dev/token=${id}`;
+      const { items } = await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector });
+      return items.some((job) => stateOf(job) === state);
+    };
+    try {
+      await eventually('the first runs', 60, () => someJobIs('Running'));
+      const waiting = c.probe({ url: `${origin.url}/tiny.mp4?second`, only: 'ffprobe' }, { token });
+      await eventually('the second waits', 30, () => someJobIs('TokenAtLimit'));
+      await c.sql(`update users set status = 'suspended' where id = (select user_id from tokens where id = ${id})`);
+      const { status } = await waiting;
+      note(
+        'L18: a queued job of an account that is suspended',
+        '403, its source is not asked',
+        `${status}, its source is ${asked.some((url) => url.includes('second')) ? '' : 'not '}asked`,
+      );
+    } finally {
+      held.resolve();
+    }
+    assert.equal((await first).status, 200, 'what runs goes on');
   });
 
   it('M6: the condition UserNamespace of each pool says what its pods show', async () => {

@@ -47,13 +47,21 @@ export async function serveFile(folder: string, request: IncomingMessage, respon
     response.writeHead(404).end('not here');
     return;
   }
-  const content = await readFile(path);
-  const range = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? '');
-  const headers = {
+  serveContent(await readFile(path), request, response, {
     'content-type': 'application/octet-stream',
-    'accept-ranges': 'bytes',
     etag: `"${found.size}-${found.mtimeMs}"`,
-  };
+  });
+}
+
+/** The whole content, or the byte range that is asked for. */
+export function serveContent(
+  content: Buffer,
+  request: IncomingMessage,
+  response: ServerResponse,
+  more: Record<string, string> = {},
+): void {
+  const range = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? '');
+  const headers = { ...more, 'accept-ranges': 'bytes' };
   if (!range || (range[1] === '' && range[2] === '')) {
     response.writeHead(200, { ...headers, 'content-length': content.length });
     response.end(request.method === 'HEAD' ? undefined : content);

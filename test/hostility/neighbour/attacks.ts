@@ -8,7 +8,9 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { request as httpRequest } from 'node:http';
 import { SILENT_PORT, SILENT_ZONE } from '../../node/dns.ts';
 import { fixtures, type Cluster } from '../../cluster/fixture.ts';
-import { serveFile } from '../../node/origin.ts';
+import { serveContent, serveFile } from '../../node/origin.ts';
+import { taggedMp3 } from '../tagged_mp3.ts';
+import { startReader } from './reader.ts';
 
 export interface Attack {
   /** Sends one request, and settles when it has its answer or was broken off. */
@@ -27,36 +29,12 @@ export interface Finding {
 const PROBES_PER_SECOND = 1.6;
 const READS_PER_SECOND = 4;
 
-/** An MP3 whose ID3 tag is one frame of so many bytes of text, which ffprobe prints. It packs to next to nothing. */
-function taggedMp3(bytes: number, letter = 'A'): Buffer {
-  const synchsafe = (value: number) =>
-    Buffer.from([(value >> 21) & 127, (value >> 14) & 127, (value >> 7) & 127, value & 127]);
-  const text = Buffer.concat([Buffer.from([3]), Buffer.from('k\0'), Buffer.alloc(bytes, letter)]);
-  const frame = Buffer.concat([Buffer.from('TXXX'), synchsafe(text.length), Buffer.alloc(2), text]);
-  const audio = Buffer.concat([Buffer.from([255, 251, 144, 0]), Buffer.alloc(413)]);
-  return Buffer.concat([
-    Buffer.from('ID3\x04\0\0', 'latin1'),
-    synchsafe(frame.length),
-    frame,
-    ...Array.from({ length: 200 }, () => audio),
-  ]);
-}
-
+/** It packs to next to nothing. */
 const TAG_BYTES = 50_000_000;
 
 async function largeResult(c: Cluster, token: string, more: object = {}): Promise<string> {
-  const file = taggedMp3(TAG_BYTES);
-  const origin = await c.origin((request, response) => {
-    const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
-    const first = Number(range?.[1] ?? 0);
-    const last = range?.[2] ? Math.min(Number(range[2]), file.length - 1) : file.length - 1;
-    response.writeHead(range ? 206 : 200, {
-      'accept-ranges': 'bytes',
-      'content-length': last - first + 1,
-      ...(range ? { 'content-range': `bytes ${first}-${last}/${file.length}` } : {}),
-    });
-    response.end(file.subarray(first, last + 1));
-  });
+  const file = taggedMp3(Buffer.alloc(TAG_BYTES, 'A'));
+  const origin = await c.origin((request, response) => serveContent(file, request, response));
   const { status, headers, text } = await c.probe({ url: `${origin.url}/a.mp3`, only: 'ffprobe', ...more }, { token });
   if (status >= 300) throw new Error(`the large result was not made: ${status} ${text.slice(0, 300)}`);
   return headers.get('x-request-id') ?? '';
@@ -80,15 +58,15 @@ function readNothing(url: string, token: string, signal: AbortSignal): Promise<v
 async function readBack(c: Cluster, token: string): Promise<Attack> {
   const id = await largeResult(c, token);
   const paths = [`/v1/probe/${id}`, `/frontend/api/v1/media/log/${id}`];
+  const reader = await startReader();
   return {
     perSecond: READS_PER_SECOND,
     send: (by, index, signal) => {
       const path = paths[index % paths.length]!;
       if (index % 5 === 4) return readNothing(`${c.url}${path}`, by, signal);
-      return fetch(`${c.url}${path}`, { headers: { authorization: `Bearer ${by}` }, signal }).then((response) =>
-        response.arrayBuffer(),
-      );
+      return reader.read(`${c.url}${path}`, by, signal);
     },
+    stop: () => reader.close(),
   };
 }
 
