@@ -9,9 +9,9 @@ import { examples, type Example } from './collect.ts';
 import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
 import { reportTimes } from './times.ts';
 
-const folder = join(import.meta.dirname, '..');
-const page = join(folder, '..', '..', 'docs', 'report.md');
-const weightsFile = join(folder, 'weights.json');
+const root = join(import.meta.dirname, '..', '..');
+const page = join(root, 'docs', 'report.md');
+const weightsFile = join(root, 'src', 'report', 'weights.json');
 
 interface Tally {
   cases: number;

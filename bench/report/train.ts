@@ -91,11 +91,9 @@ if (import.meta.main) {
   const rows = examples().flatMap(rowsOf);
   const { weights, answers } = learn(rows);
   const used = compact(weights);
-  writeFileSync(join(import.meta.dirname, '..', 'weights.json'), JSON.stringify(used));
-  writeFileSync(
-    join(import.meta.dirname, '..', '..', '..', 'test', 'report', 'trained_answers.json'),
-    JSON.stringify(answers),
-  );
+  const root = join(import.meta.dirname, '..', '..');
+  writeFileSync(join(root, 'src', 'report', 'weights.json'), JSON.stringify(used));
+  writeFileSync(join(root, 'test', 'report', 'trained_answers.json'), JSON.stringify(answers));
 }
 
 /** Only the words that a tree asks for. */
