@@ -24,19 +24,19 @@ test-unit: node_modules/.package-lock.json ## tests without a cluster
 test-cluster: node_modules/.package-lock.json ## tests on the local cluster
 	@$(RUN) test/run.ts cluster
 
-faults: node_modules/.package-lock.json ## every fault under load on the running cluster; writes docs/faults.md (NAMES="leader_killed ...")
+faults: node_modules/.package-lock.json ## every fault under load on the running cluster; writes docs/reports/faults.md (NAMES="leader_killed ...")
 	@$(RUN) test/faults/table.ts $(NAMES)
 
 soak: node_modules/.package-lock.json ## an hour of random faults, two at a time, under load (MINUTES, SEED)
 	@$(RUN) test/faults/soak/run.ts --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
 
-hostility: node_modules/.package-lock.json ## attacks from inside and outside on the local cluster; writes the tables of docs/hostility.md
+hostility: node_modules/.package-lock.json ## attacks from inside and outside on the local cluster; writes the tables of docs/reports/hostility.md
 	@$(RUN) test/hostility/table.ts
 
-bench: node_modules/.package-lock.json ## measurements, compared with their ranges, into docs/measurements.md (NAMES="warm far": some)
+bench: node_modules/.package-lock.json ## measurements, compared with their ranges, into docs/reports/measurements.md (NAMES="warm far": some)
 	@$(RUN) bench/run.ts $(NAMES)
 
-fuzz-api: node_modules/.package-lock.json ## made-up requests against the whole interface (CASES=10000 of each side, N=500 examples of each operation in a round, SEED, SIDE=gateway or management); writes its part of docs/fuzzing.md
+fuzz-api: node_modules/.package-lock.json ## made-up requests against the whole interface (CASES=10000 of each side, N=500 examples of each operation in a round, SEED, SIDE=gateway or management); writes its part of docs/reports/fuzzing.md
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/fuzz/api/run.ts
 
@@ -46,7 +46,7 @@ bench-hls: node_modules/.package-lock.json ## the HLS validator beside others; w
 fuzz-hls: node_modules/.package-lock.json ## the HLS parser on mutated playlists, for long (ROUNDS=, SEED=)
 	@$(RUN) test/hls/fuzz.ts
 
-bench-store: node_modules/.package-lock.json ## the log and statistics over ten million requests (an hour, 16 GB of disk meanwhile); writes docs/queries.md
+bench-store: node_modules/.package-lock.json ## the log and statistics over ten million requests (an hour, 16 GB of disk meanwhile); writes docs/reports/queries.md
 	@nice -n 19 $(RUN) bench/store/large.ts
 
 report-data: node_modules/.package-lock.json ## make the files that the report is trained on, and have every tool version read them (FILES=1000; hours of one core at most)
@@ -70,7 +70,7 @@ peers: node_modules/.package-lock.json ## build the servers that sources are tri
 sources: peers ## every kind of source with every tool version; writes the table of docs/sources.md
 	@$(RUN) test/streams/table.ts
 
-fuzz-media: node_modules/.package-lock.json ## damaged media through the runner (CASES=1000 SEED=...); writes its part of docs/fuzzing.md
+fuzz-media: node_modules/.package-lock.json ## damaged media through the runner (CASES=1000 SEED=...); writes its part of docs/reports/fuzzing.md
 	@$(RUN) test/fuzz/media/run.ts
 
 browser: node_modules/.package-lock.json ## the pages in a real browser (Debian's chromium, fetched into the cache)

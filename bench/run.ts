@@ -1,6 +1,6 @@
 /**
  * The measurements on the local cluster, side by side with the bare tools and with plain Jobs: `make bench`, or `node
- * bench/run.ts [name...]`. Prints the tables and writes them to docs/measurements.md, where those of other names stay
+ * bench/run.ts [name...]`. Prints the tables and writes them to docs/reports/measurements.md, where those of other names stay
  * as they are.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ for (const { name, title, measure } of chosen) {
   }
 }
 
-const path = join(import.meta.dirname, '..', 'docs', 'measurements.md');
+const path = join(import.meta.dirname, '..', 'docs', 'reports', 'measurements.md');
 const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}`;
 const standing = existsSync(path)
   ? readFileSync(path, 'utf8')

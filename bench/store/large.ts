@@ -1,6 +1,6 @@
 /**
  * `make bench-store`: ten million requests of two years and a thousand users in a Postgres of its own; every statistics
- * call and every kind of log page, against a read by primary key in the same run. Writes docs/queries.md: the figures,
+ * call and every kind of log page, against a read by primary key in the same run. Writes docs/reports/queries.md: the figures,
  * and the plan of each kind of query. Takes about an hour at nice 19 and 16 GB of disk while it runs. `--url` measures
  * a database that is there already.
  */
@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
     users: { type: 'string', default: '1000' },
     rounds: { type: 'string', default: '100' },
     url: { type: 'string' },
-    write: { type: 'string', default: join(import.meta.dirname, '../../docs/queries.md') },
+    write: { type: 'string', default: join(import.meta.dirname, '../../docs/reports/queries.md') },
   },
 });
 const requests = Number(options.requests);

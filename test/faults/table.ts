@@ -1,5 +1,5 @@
 /**
- * Every fault's test, one after the other on the running cluster, and what was counted, as docs/faults.md:
+ * Every fault's test, one after the other on the running cluster, and what was counted, as docs/reports/faults.md:
  * `node test/faults/table.ts [name...]`. With names only those are run, and their rows alone are changed.
  */
 import { fork } from 'node:child_process';
@@ -12,7 +12,7 @@ import type { Noted } from './note.ts';
 import type { Pace } from './pace.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const document = join(root, 'docs', 'faults.md');
+const document = join(root, 'docs', 'reports', 'faults.md');
 const [BEGIN, END] = ['<!-- table -->', '<!-- /table -->'];
 const HEADER = `| fault | requests | callers were told | recorded | doubles | most of a token at once | longest time without a 200 | memory API, before → after | memory controllers | warm p50, before → after | requests/s of 8 callers |
 |---|---|---|---|---|---|---|---|---|---|---|`;

@@ -1,8 +1,8 @@
-/** Where a long run leaves what it saw: its own part of docs/fuzzing.md. */
+/** Where a long run leaves what it saw: its own part of docs/reports/fuzzing.md. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const file = join(import.meta.dirname, '..', '..', 'docs', 'fuzzing.md');
+const file = join(import.meta.dirname, '..', '..', 'docs', 'reports', 'fuzzing.md');
 
 /** `name` is the make target's; `by` the file that wrote it. */
 export function writeSummary(name: string, by: string, text: string): void {

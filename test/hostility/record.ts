@@ -1,4 +1,4 @@
-/** What came of each attempt, kept for the table of docs/hostility.md where `make hostility` asks for it. */
+/** What came of each attempt, kept for the table of docs/reports/hostility.md where `make hostility` asks for it. */
 import { appendFileSync } from 'node:fs';
 
 export interface Row {

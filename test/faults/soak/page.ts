@@ -1,4 +1,4 @@
-/** What a soak counted, as the text of docs/faults.md, and whether memory grew over it. */
+/** What a soak counted, as the text of docs/reports/faults.md, and whether memory grew over it. */
 import { median } from '../../../bench/statistics.ts';
 import { PARTS, type Part } from '../memory.ts';
 import type { FaultName } from '../pairs.ts';

@@ -1,7 +1,7 @@
 /**
  * Random faults, two at a time, for as long as wanted: `node test/faults/soak/run.ts --minutes 60 --seed 7`. Each round
  * has its own load and its own reckoning; the first that does not add up ends the run, and its seed and round repeat
- * it. A run to its end is written to docs/faults.md, and has failed where the memory of a part grew.
+ * it. A run to its end is written to docs/reports/faults.md, and has failed where the memory of a part grew.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { memory } from '../memory.ts';
 import { isHarmed, paceOf } from '../pace.ts';
 import { grown, soakPage, type Round } from './page.ts';
 
-const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'faults.md');
+const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'reports', 'faults.md');
 const [BEGIN, END] = ['<!-- soak -->', '<!-- /soak -->'];
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 /**
  * Many cases against the whole interface: `make fuzz-api` (CASES: at least so many of each side, N: examples of each
  * operation in a round, SEED, SIDE=gateway or management: that alone). Rounds go on with the next seed until there are
- * enough. Writes its summaries into docs/fuzzing.md.
+ * enough. Writes its summaries into docs/reports/fuzzing.md.
  */
 import { stopApiServers } from '../../kube/apiserver.ts';
 import { writeSummary } from '../summary.ts';

@@ -1,4 +1,4 @@
-/** `make fuzz-media` (CASES=, SEED=): the long form. Writes its summary into docs/fuzzing.md. */
+/** `make fuzz-media` (CASES=, SEED=): the long form. Writes its summary into docs/reports/fuzzing.md. */
 import { existsSync } from 'node:fs';
 import { corpus, fuzzMedia, type Summary } from './fuzz.ts';
 import { writeSummary } from '../summary.ts';
