@@ -5,7 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PROBE_TOOLS } from '../../src/kube/client.ts';
-import type { ToolName } from '../../src/kube/resources.ts';
+import type { ToolName } from '../../src/tools/table.ts';
 import { TOOL_TABLE } from '../../src/tools/table.ts';
 import { NAMESPACE, type Cluster } from '../../test/cluster/fixture.ts';
 

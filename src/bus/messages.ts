@@ -2,7 +2,8 @@
  * What is said over NATS: every subject and every message, once. NATS is a road, never the record:
  * each message here may be lost or come twice, and its receiver is written for that.
  */
-import type { ProbeJobSpec, Reason, ToolName, Wall } from '../kube/resources.ts';
+import type { ProbeJobSpec, Reason, Wall } from '../kube/resources.ts';
+import type { ToolName } from '../tools/table.ts';
 
 /** Runner and controller must speak the same one; a pod of another protocol gets no job and is replaced. */
 export const RUNNER_PROTOCOL = 1;

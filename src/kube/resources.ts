@@ -1,5 +1,6 @@
 /** The custom resources: one description each, from which the types, the CRDs (crd.ts) and the checks come. */
 import Type, { type Static, type TSchema } from 'typebox';
+import { TOOLS } from '../tools/table.ts';
 
 export const GROUP = 'probeyard.dev';
 export const VERSION = 'v1alpha1';
@@ -48,9 +49,6 @@ const conditions = Type.Optional(
 
 export const KINDS = ['file', 'msv', 'c2pa'] as const;
 export type Kind = (typeof KINDS)[number];
-
-export const TOOLS = ['ffprobe', 'mediainfo', 'c2pa', 'msv'] as const;
-export type ToolName = (typeof TOOLS)[number];
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
 const REASONS = [

@@ -4,7 +4,7 @@
  * hostile media.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
-import type { ToolName } from '../kube/resources.ts';
+import type { ToolName } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { outcome } from './outcome.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';

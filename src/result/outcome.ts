@@ -3,7 +3,8 @@
  * Contract 2.4.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
-import type { Reason, ToolName } from '../kube/resources.ts';
+import type { Reason } from '../kube/resources.ts';
+import type { ToolName } from '../tools/table.ts';
 
 export interface Outcome {
   status: 200 | 400 | 404 | 500;

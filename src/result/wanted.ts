@@ -1,5 +1,6 @@
 /** How a result is to be given: as its caller asked, or as it is given back later, always enveloped. */
-import type { Kind, ToolName } from '../kube/resources.ts';
+import type { Kind } from '../kube/resources.ts';
+import type { ToolName } from '../tools/table.ts';
 import { assemble, type Answer, type Shown } from './assemble.ts';
 import { assembleSingle, SINGLE_DEFAULTS, type SingleTool } from './assemble_single.ts';
 import type { Unpacked } from './unpack.ts';

@@ -9,7 +9,7 @@ import type { RawBody, RawToolResult } from './output.ts';
 import { reportOf, runsForReport } from './report.ts';
 import type { JobSource, SourceFailure } from './source.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { Program } from '../tools/tool.ts';
 
 export interface RunSettings {
   toolsDir: string;
@@ -137,7 +137,7 @@ const portsOf = (address: string, { http_proxy: proxy = address }: Record<string
 
 interface Ended {
   asked: AssignedTool;
-  tool: Tool;
+  tool: Program;
   source: JobSource;
   exit: Exit;
   stdout: Buffer;

@@ -1,6 +1,6 @@
 /** A job's source, as its tools read it through the source proxy of this agent. */
 import type { Assignment, FailureCode } from '../bus/messages.ts';
-import type { ToolName } from '../kube/resources.ts';
+import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
 import { parseSource, type ParseOptions } from '../source/address/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { FFPROBE_OPTIONS } from '../tools/ffprobe.ts';
+import { FFPROBE_OPTIONS } from '../tools/ffprobe_options.ts';
 import { lackedIn, outputsIn } from '../tools/mediainfo.ts';
 import { commandOf } from './job.ts';
 import { TOOL_TABLE } from '../tools/table.ts';

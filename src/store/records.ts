@@ -1,5 +1,6 @@
 /** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
-import type { Kind, Reason, ToolName } from '../kube/resources.ts';
+import type { Kind, Reason } from '../kube/resources.ts';
+import type { ToolName } from '../tools/table.ts';
 
 /** How a request stands in the log. `open` until its one end is written. */
 export type RequestState = 'open' | 'success' | 'with-errors' | 'error';

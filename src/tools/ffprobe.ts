@@ -1,144 +1,51 @@
-/** The options of ffprobe. Whatever names a file, a log, a format to force or a network address is not among them. */
-import type { OptionSpec } from './option.ts';
+/** ffprobe: how it is run, and how what it prints is read. */
+import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
+import { readOptions } from './option.ts';
+import { lastLine, type Program } from './tool.ts';
 
-const flag = (name: string, byDefault: boolean, description: string): OptionSpec => ({
-  name,
-  type: 'boolean',
-  default: byDefault,
-  flag: name,
-  description,
-});
-const text = (name: string, description: string): OptionSpec => ({
-  name,
-  type: 'string',
-  default: null,
-  flag: name,
-  description,
-});
-const size = (name: string, description: string): OptionSpec => ({
-  name,
-  type: 'integer',
-  default: 0,
-  minimum: 0,
-  maximum: 9_000_000_000_000_000,
-  flag: name,
-  description,
-});
-const extraFlag = (name: string): OptionSpec => ({ name, type: 'boolean', default: false, flag: name, extra: true });
-const extraNumber = (name: string, minimum = 0, maximum = 2_147_483_647): OptionSpec => ({
-  name,
-  type: 'integer',
-  default: null,
-  minimum,
-  maximum,
-  flag: name,
-  extra: true,
-});
-const extraWords = (name: string): OptionSpec => ({
-  name,
-  type: 'string',
-  default: null,
-  pattern: '[A-Za-z0-9_+-]{1,200}',
-  flag: name,
-  extra: true,
-});
+/**
+ * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow
+ * the next argument.
+ */
+const LIBRARY_BOOLEANS = new Set(['skip_estimate_duration_from_pts']);
 
-/** How much of ffprobe's log is in the result, as the numbers that -show_log takes. */
-export const LOG_LEVELS: Readonly<Record<string, number>> = {
-  quiet: -8,
-  panic: 0,
-  fatal: 8,
-  error: 16,
-  warning: 24,
-  info: 32,
-  verbose: 40,
-  debug: 48,
-  trace: 56,
+/** What a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
+const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
+
+export const ffprobe: Program<'ffprobe'> = {
+  name: 'ffprobe',
+  options: FFPROBE_OPTIONS,
+  readsStreams: true,
+  args(options, address) {
+    const args = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', PROTOCOLS];
+    for (const [spec, value] of readOptions(FFPROBE_OPTIONS, options)) {
+      if (spec.flag === undefined || value === null || value === false) continue;
+      if (value === 0 && spec.default === 0) continue;
+      if (spec.name === 'show_data_hash') args.push('-show_data_hash', 'MD5');
+      else if (spec.name === 'show_log') args.push('-show_log', String(LOG_LEVELS[String(value)]));
+      else if (value !== true) args.push(`-${spec.flag}`, String(value));
+      else if (LIBRARY_BOOLEANS.has(spec.flag)) args.push(`-${spec.flag}`, '1');
+      else args.push(`-${spec.flag}`);
+    }
+    // Over the one connection that the source proxy relays.
+    if (address.startsWith('rtsp:')) args.push('-rtsp_transport', 'tcp');
+    return [...args, '-i', address];
+  },
+  format: (options) => ((options['output_format'] ?? 'json') === 'json' ? 'json' : 'text'),
+  verifiesTls: (options) => options['tls_verify'] === 'true',
+  failure({ code, stdout, stderr, format }) {
+    const own = format === 'json' && stdout.length < 65_536 ? ownError(stdout) : undefined;
+    if (code === 0 && own === undefined) return undefined;
+    return own ?? lastLine(stderr) ?? 'ffprobe failed without a message';
+  },
 };
 
-export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
-  {
-    name: 'output_format',
-    type: 'enum',
-    values: ['default', 'csv', 'flat', 'ini', 'json', 'xml'],
-    default: 'json',
-    flag: 'of',
-    description: 'Format of the output.',
-  },
-  flag('show_format', true, 'The container.'),
-  flag('show_streams', true, 'Every stream.'),
-  flag('show_programs', true, 'Programs and their streams.'),
-  flag('show_chapters', true, 'Chapters.'),
-  flag('show_error', true, 'What went wrong, in the output itself.'),
-  flag('show_frames', false, 'Every frame.'),
-  flag('show_packets', false, 'Every packet.'),
-  flag('show_data', false, 'Payload as a hexadecimal dump.'),
-  flag('show_data_hash', false, 'MD5 of payloads.'),
-  flag('show_private_data', false, 'Data of the decoder that has no common form.'),
-  flag('count_frames', false, 'Count the frames of each stream.'),
-  flag('count_packets', false, 'Count the packets of each stream.'),
-  flag('unit', false, 'Units beside the values.'),
-  flag('prefix', false, 'SI prefixes.'),
-  flag('byte_binary_prefix', false, 'Binary prefixes for sizes.'),
-  flag('sexagesimal', false, 'Times as HH:MM:SS.'),
-  flag('skip_estimate_duration_from_pts', false, 'Do not estimate the duration from the last packets.'),
-  {
-    name: 'tls_verify',
-    type: 'boolean',
-    default: false,
-    description: 'Refuse a source whose certificate does not verify.',
-  },
-  text('show_entries', 'Only these entries: section=name,name:section=name.'),
-  text('select_streams', 'Only streams that this specifier selects.'),
-  text('read_intervals', 'Only these parts: start%end, with + for lengths and # for packets.'),
-  {
-    name: 'show_log',
-    type: 'enum',
-    values: Object.keys(LOG_LEVELS),
-    default: null,
-    flag: 'show_log',
-    description: 'Log lines of the decoder up to this level, beside the frames.',
-  },
-  {
-    name: 'skip_frame',
-    type: 'enum',
-    values: ['none', 'default', 'noref', 'bidir', 'nokey', 'nointra', 'all'],
-    default: null,
-    flag: 'skip_frame',
-    description: 'Frames that are not decoded.',
-  },
-  { ...size('probesize', 'Bytes read to find out the format.'), least: 32 },
-  size('analyzeduration', 'Microseconds analysed to find out the streams.'),
-  { ...size('max_probe_packets', 'Packets buffered while a codec is found out.'), maximum: 2_147_483_647 },
-  { ...size('max_ts_probe', 'Packets read while waiting for the first timestamp.'), maximum: 2_147_483_647 },
-  extraFlag('show_stream_groups'),
-  extraFlag('show_program_version'),
-  extraFlag('show_library_versions'),
-  extraFlag('show_versions'),
-  extraFlag('show_pixel_formats'),
-  extraFlag('bitexact'),
-  extraFlag('analyze_frames'),
-  {
-    name: 'show_optional_fields',
-    type: 'enum',
-    values: ['always', 'never', 'auto'],
-    default: null,
-    flag: 'show_optional_fields',
-    extra: true,
-  },
-  extraWords('fflags'),
-  extraWords('err_detect'),
-  extraWords('export_side_data'),
-  extraNumber('formatprobesize', 2_048, 2_147_483_646),
-  extraNumber('fpsprobesize', -1, 2_147_483_646),
-  extraNumber('max_streams', 1),
-  extraNumber('correct_ts_overflow', 0, 1),
-  extraNumber('threads', 1, 64),
-  extraNumber('scan_all_pmts', -1, 1),
-  extraNumber('merge_pmt_versions', 0, 1),
-  extraNumber('skip_changes', 0, 1),
-  extraNumber('resync_size'),
-  extraNumber('ignore_editlist', 0, 1),
-  extraNumber('advanced_editlist', 0, 1),
-  extraNumber('live_start_index', -2_147_483_648),
-];
+/** What -show_error put into the output. */
+function ownError(stdout: string): string | undefined {
+  try {
+    const { error } = JSON.parse(stdout) as { error?: { string?: unknown } };
+    return typeof error?.string === 'string' ? error.string : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,8 @@
-/** The options of the HLS validator. */
-import type { OptionSpec } from './option.ts';
+/** The HLS validator: a program of the product itself, run in the tools' container like any other. */
+import { readOptions, type OptionSpec } from './option.ts';
+import { lastLine, type Program } from './tool.ts';
 
-export const MSV_OPTIONS: readonly OptionSpec[] = [
+const MSV_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'parse_playlist_only',
     type: 'boolean',
@@ -10,3 +11,29 @@ export const MSV_OPTIONS: readonly OptionSpec[] = [
   },
   { name: 'enable_cli_output', type: 'boolean', default: false, description: 'The report as text, too.' },
 ];
+
+/** It ends by itself a little before the launcher would end it: a report of what was seen is worth more than none. */
+const SPARE_MS = 2_000;
+
+export const msv: Program<'msv'> = {
+  name: 'msv',
+  options: MSV_OPTIONS,
+  args(options, address, { wallMs } = { wallMs: 60_000 }) {
+    const values = new Map([...readOptions(MSV_OPTIONS, options)].map(([spec, value]) => [spec.name, value]));
+    return [
+      `--time-ms=${Math.floor(Math.max(wallMs - SPARE_MS, wallMs / 2))}`,
+      ...(values.get('parse_playlist_only') === false ? ['--measure'] : []),
+      ...(values.get('enable_cli_output') === true ? ['--text'] : []),
+      address,
+    ];
+  },
+  format: () => 'json',
+  verifiesTls: () => true,
+  failure({ code, stderr }) {
+    return code === 0 ? undefined : (lastLine(stderr) ?? 'the validator failed without a message');
+  },
+  verdict: (output) => {
+    const error = /^\{\s*"success":\s*false,\s*"error":\s*("(?:[^"\\]|\\.)*")/.exec(output)?.[1];
+    return error === undefined ? undefined : (JSON.parse(error) as string);
+  },
+};

@@ -1,4 +1,4 @@
-import { FFPROBE_OPTIONS } from './ffprobe.ts';
+import { FFPROBE_OPTIONS } from './ffprobe_options.ts';
 import { MEDIAINFO_OPTIONS } from './mediainfo.ts';
 import type { OptionSpec } from './option.ts';
 

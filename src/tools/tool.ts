@@ -1,4 +1,5 @@
-/** What the runner knows of a tool: how its options become arguments, and how to read what it printed. */
+/** What a tool is: one descriptor each, from which the API, the controller, the runner and the images take their facts. */
+import type { OptionSpec } from './option.ts';
 
 export interface Printed {
   /** The exit code; null where a signal ended it. */
@@ -8,7 +9,11 @@ export interface Printed {
   format: 'json' | 'text';
 }
 
-export interface Tool {
+/** A tool that runs as a program of its own. */
+export interface Program<Name extends string = string> {
+  name: Name;
+  /** The options that callers may set. */
+  options: readonly OptionSpec[];
   /** Everything after the command. The address is never the real one. Throws an OptionError. */
   args(options: Record<string, string>, address: string, run?: { wallMs: number }): string[];
   format(options: Record<string, string>): 'json' | 'text';

@@ -1,4 +1,5 @@
-import { API_VERSION, type ProbeTool, type ToolName } from '../../src/kube/resources.ts';
+import { API_VERSION, type ProbeTool } from '../../src/kube/resources.ts';
+import type { ToolName } from '../../src/tools/table.ts';
 
 export interface ToolWishes {
   latest?: boolean;

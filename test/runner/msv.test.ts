@@ -3,7 +3,7 @@ import type { AssignedTool } from '../../src/bus/messages.ts';
 import { builtInMsv } from '../../src/hls/built_in.ts';
 import type { Report } from '../../src/hls/report.ts';
 import { live, vod, aMain, aVariant } from '../../src/hls/rules/example.ts';
-import { msv } from '../../src/runner/tools/msv.ts';
+import { msv } from '../../src/tools/msv.ts';
 import { OptionError } from '../../src/tools/option.ts';
 import { Rig, type Taken } from './agent_rig.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { ffprobe } from '../../src/runner/tools/ffprobe.ts';
-import { mediainfo } from '../../src/runner/tools/mediainfo.ts';
-import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/tools/ffprobe.ts';
-import { MEDIAINFO_OPTIONS, MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
+import { ffprobe } from '../../src/tools/ffprobe.ts';
+import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
+import { mediainfo, MEDIAINFO_OPTIONS, MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
 import { OptionError } from '../../src/tools/option.ts';
 
 const ADDRESS = 'http://127.0.0.1:1/secret/ffprobe/a.mp4';

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keepsVersion, optionsOf, type Proof, protocolsOf, verify, type VerifyInput } from '../../src/runner/verify.ts';
-import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe.ts';
+import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
 
 const installed = (tool: string): boolean => spawnSync(tool, ['--version']).error === undefined;
 

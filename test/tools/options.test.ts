@@ -5,7 +5,7 @@ import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { selectTools } from '../../src/api/probe/tools.ts';
-import { LOG_LEVELS } from '../../src/tools/ffprobe.ts';
+import { LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
 import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import { aTool } from '../api/a_tool.ts';
 import { argsOf, difference, optionPage, optionTable } from '../../docs/tables/options.ts';

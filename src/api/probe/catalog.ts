@@ -1,6 +1,7 @@
 /** Which tool versions the cluster can run now, from its ProbeTools; and what a caller's version means. */
 import { HLS_VERSION } from '../../hls/version.ts';
-import type { ProbeTool, ToolName } from '../../kube/resources.ts';
+import type { ProbeTool } from '../../kube/resources.ts';
+import type { ToolName } from '../../tools/table.ts';
 import { GatewayError, invalid } from '../errors.ts';
 
 export interface ToolVersion {

@@ -1,5 +1,6 @@
 /** From a checked request to the tools that run for it, and to those that its answer shows. */
-import type { ProbeJobSpec, ToolName, ToolRequest } from '../../kube/resources.ts';
+import type { ProbeJobSpec, ToolRequest } from '../../kube/resources.ts';
+import type { ToolName } from '../../tools/table.ts';
 import type { Catalog } from './catalog.ts';
 import { GatewayError, invalid } from '../errors.ts';
 import type { ProbeFile } from './schema/file.ts';

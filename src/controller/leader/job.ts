@@ -1,6 +1,7 @@
 /** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
 import type { AssignedTool, Assignment } from '../../bus/messages.ts';
-import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolName, ToolRequest } from '../../kube/resources.ts';
+import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/resources.ts';
+import type { ToolName } from '../../tools/table.ts';
 import type { Entry } from './ledger.ts';
 
 export interface Job extends Entry {

@@ -1,6 +1,7 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
 import { printable } from '../../kube/printable.ts';
-import type { Condition, ProbeJob, ProbeJobStatus, Reason, ToolName } from '../../kube/resources.ts';
+import type { Condition, ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
+import type { ToolName } from '../../tools/table.ts';
 
 /** Why a job waits. */
 export type WaitingCause = Extract<

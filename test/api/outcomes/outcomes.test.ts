@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { FailureCode, ResultBody, ToolResult } from '../../../src/bus/messages.ts';
-import type { ToolName } from '../../../src/kube/resources.ts';
+import type { ToolName } from '../../../src/tools/table.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
 
 const bad = (name: ToolName, failure: FailureCode, error: string, output: string | null = null): ToolResult =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { API_VERSION, type ProbeJob, type ProbeTool, type ToolName } from '../../../src/kube/resources.ts';
+import { API_VERSION, type ProbeJob, type ProbeTool } from '../../../src/kube/resources.ts';
+import type { ToolName } from '../../../src/tools/table.ts';
 import { PROBE_TOOLS } from '../../../src/kube/client.ts';
 import { until } from '../../until.ts';
 import { startApi, tool, type ApiFixture } from '../fixture.ts';
