@@ -1,5 +1,6 @@
 /** The custom resources: one description each, from which the types, the CRDs (crd.ts) and the checks come. */
 import Type, { type Static, type TSchema } from 'typebox';
+import { PROOF_LIMITS } from '../tools/proof.ts';
 import { TOOLS } from '../tools/table.ts';
 
 export const GROUP = 'probeyard.dev';
@@ -236,15 +237,25 @@ const ProbeToolStatus = Type.Object({
   /** Name of the proof that the conditions rest on: made from image, command and runner image. */
   proof: Type.Optional(text(128)),
   /** Short form of what the binary itself says, for the printer column. */
-  reported: Type.Optional(text(256)),
+  reported: Type.Optional(text(PROOF_LIMITS.version)),
   architectures: Type.Optional(
     Type.Array(
       Type.Object({
         arch: text(32),
-        version: text(256, { description: 'The first line that the binary printed of its version.' }),
+        version: text(PROOF_LIMITS.version, { description: 'The first line that the binary printed of its version.' }),
         startupMs: Type.Optional(count()),
-        options: Type.Optional(Type.Array(text(64), { maxItems: 512, 'x-kubernetes-list-type': 'atomic' })),
-        protocols: Type.Optional(Type.Array(text(32), { maxItems: 128, 'x-kubernetes-list-type': 'atomic' })),
+        options: Type.Optional(
+          Type.Array(text(PROOF_LIMITS.optionLength), {
+            maxItems: PROOF_LIMITS.options,
+            'x-kubernetes-list-type': 'atomic',
+          }),
+        ),
+        protocols: Type.Optional(
+          Type.Array(text(PROOF_LIMITS.protocolLength), {
+            maxItems: PROOF_LIMITS.protocols,
+            'x-kubernetes-list-type': 'atomic',
+          }),
+        ),
       }),
       { maxItems: 8, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['arch'] },
     ),

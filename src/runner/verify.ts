@@ -7,27 +7,27 @@ import { spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { FFPROBE_OPTIONS } from '../tools/ffprobe_options.ts';
-import { lackedIn, outputsIn } from '../tools/mediainfo.ts';
 import { commandOf } from './job.ts';
-import { TOOL_TABLE } from '../tools/table.ts';
+import type { OptionSpec } from '../tools/option.ts';
+import { PROOF_LIMITS as MOST, type ProofLine, type ProofReason, type Proven } from '../tools/proof.ts';
+import { TOOL_TABLE, type ToolName } from '../tools/table.ts';
+import type { Program } from '../tools/tool.ts';
 import { serveSample } from './verify_sample.ts';
 
 export interface VerifyInput {
-  tool: 'ffprobe' | 'mediainfo' | 'c2pa';
+  tool: ToolName;
   version: string;
   command: string[];
 }
 
-export type Reason =
-  'NotExecutable' | 'FileMissing' | 'WrongArchitecture' | 'Hangs' | 'Crashed' | 'VersionMismatch' | 'BadOutput';
-export type Proof =
-  | { ok: true; version: string; startupMs: number; options: string[]; protocols: string[]; arch: string }
-  | { ok: false; reason: Reason; message: string };
+interface VerifySettings {
+  toolsDir: string;
+  nodePath: string;
+}
 
 class Refused extends Error {
-  readonly reason: Reason;
-  constructor(reason: Reason, message: string) {
+  readonly reason: ProofReason;
+  constructor(reason: ProofReason, message: string) {
     super(message);
     this.reason = reason;
   }
@@ -35,12 +35,6 @@ class Refused extends Error {
 
 const STEP_MS = 20_000;
 const OUTPUT_BYTES = 8 * 1024 * 1024;
-const MOST = { options: 512, option: 64, protocols: 128, protocol: 32, version: 256, message: 1024 };
-const ASK = {
-  ffprobe: { version: '-version', help: '-h' },
-  mediainfo: { version: '--Version', help: '--Help' },
-  c2pa: { version: '--version', help: '--help' },
-} as const;
 
 interface Ran {
   stdout: string;
@@ -118,15 +112,9 @@ async function checkArchitecture(file: string): Promise<void> {
     );
 }
 
-const SAYS = {
-  ffprobe: /^ffprobe version (\S+).*$/m,
-  mediainfo: /^MediaInfoLib - v?(\S+).*$/m,
-  c2pa: /^c2pa (\S+)$/m,
-} as const;
-
 /** The line in which the tool names itself, and the version in it. */
-function versionOf(tool: VerifyInput['tool'], { stdout, stderr, code }: Ran): { line: string; number: string } {
-  const match = SAYS[tool].exec(stdout);
+function versionOf(says: RegExp, { stdout, stderr, code }: Ran): { line: string; number: string } {
+  const match = says.exec(stdout);
   if (!match) {
     const reason = /shared librar|No such file|not found/.test(stderr)
       ? 'FileMissing'
@@ -145,80 +133,63 @@ export function keepsVersion(asked: string, told: string): boolean {
   return number === asked || number.startsWith(`${asked}.`);
 }
 
-/** Names from `-h`: all of our table that are in it, then as many others as there is room for. */
-export function optionsOf(help: string): string[] {
+/** Names from its help: all of our table that are in it, then as many others as there is room for. */
+export function optionsOf(help: string, table: readonly OptionSpec[]): string[] {
   const found = new Set(
     [...help.matchAll(/^\s*-{1,2}([A-Za-z][\w:-]*)/gm)]
       .map(([, name]) => name as string)
-      .filter((name) => name.length <= MOST.option),
+      .filter((name) => name.length <= MOST.optionLength),
   );
-  const ours = FFPROBE_OPTIONS.flatMap(({ flag }) => (flag !== undefined && found.has(flag) ? [flag] : []));
+  const ours = table.flatMap(({ flag }) => (flag !== undefined && found.has(flag) ? [flag] : []));
   return [...new Set([...ours, ...found])].slice(0, MOST.options).sort();
 }
 
-/**
- * Which formats this build of mediainfo writes, and which options change nothing in it: what it was compiled with, not
- * its number, decides.
- */
-async function builtWith(argv: string[], help: string): Promise<string[]> {
-  const { stdout } = await execute([...argv, '--Info_OutputFormats']);
-  return [...outputsIn(stdout).map((output) => `Output=${output}`), ...lackedIn(help).map((name) => `!${name}`)];
-}
-
-export function protocolsOf(text: string): string[] {
-  const input = /^Input:\s*$([\s\S]*?)(?:^Output:|(?![\s\S]))/m.exec(text)?.[1] ?? '';
-  return input
-    .split(/\s+/)
-    .filter((name) => name !== '' && name.length <= MOST.protocol)
-    .slice(0, MOST.protocols)
-    .sort();
-}
-
-async function readsSample(tool: VerifyInput['tool'], command: string[]): Promise<void> {
-  const definition = TOOL_TABLE[tool];
-  if (!definition) return;
+async function readSample(program: Program, misreads: (said: string) => string | undefined, command: string[]) {
   const sample = await serveSample();
   try {
-    const { stdout, stderr, code } = await execute([...command, ...definition.args({}, sample.address)]);
-    const failure = definition.failure({ code, stdout, stderr, format: 'json' });
+    const { stdout, stderr, code } = await execute([...command, ...program.args({}, sample.address)]);
+    const failure = program.failure({ code, stdout, stderr, format: 'json' });
     if (failure !== undefined) throw new Refused('BadOutput', `it cannot read a WAV over HTTP: ${failure}`);
-    const said = JSON.stringify(JSON.parse(stdout)).toLowerCase();
-    if (tool === 'c2pa') {
-      if (!said.startsWith('{"active_manifest":null,'))
-        throw new Refused('BadOutput', 'it does not say that a WAV without a manifest has none');
-    } else if (!said.includes('pcm')) throw new Refused('BadOutput', 'it does not find the PCM stream of a WAV');
+    const wrong = misreads(JSON.stringify(JSON.parse(stdout)).toLowerCase());
+    if (wrong !== undefined) throw new Refused('BadOutput', wrong);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Refused('BadOutput', 'what it prints is no JSON');
+    if (error instanceof SyntaxError) throw new Refused('BadOutput', 'its output is not valid JSON');
     throw error;
   } finally {
     sample.close();
   }
 }
 
-export async function verify(
-  { tool, version, command }: VerifyInput,
-  settings: { toolsDir: string; nodePath: string },
-): Promise<Proof> {
+async function prove({ tool, version, command }: VerifyInput, settings: VerifySettings): Promise<Proven> {
+  const program = TOOL_TABLE[tool];
+  const proof = program?.proof;
+  if (!proof) throw new Refused('NotExecutable', `this version of the product cannot prove a ${tool}`);
+  const argv = commandOf({ name: tool, version, command }, settings);
+  const ask = (argument: string): Promise<Ran> => execute([...argv, argument]);
+  const print = async (argument: string): Promise<string> => (await ask(argument)).stdout;
+  await checkArchitecture(argv[0] ?? '');
+  const first = await ask(proof.ask.version);
+  const told = versionOf(proof.says, first);
+  if (!keepsVersion(version, told.number))
+    throw new Refused('VersionMismatch', `it is called ${version} and says ${told.line}`);
+  const again = [await ask(proof.ask.version), await ask(proof.ask.version)];
+  const help = await print(proof.ask.help);
+  const protocols = (await proof.protocols?.(print)) ?? [];
+  const built = (await proof.built?.(print, help)) ?? [];
+  await readSample(program, proof.misreads, argv);
+  return {
+    ok: true,
+    version: told.line,
+    startupMs: Math.round(Math.min(first.ms, ...again.map(({ ms }) => ms))),
+    options: [...built, ...optionsOf(help, program.options)].slice(0, MOST.options),
+    protocols: protocols.filter((name) => name.length <= MOST.protocolLength).slice(0, MOST.protocols),
+    arch: process.arch === 'x64' ? 'amd64' : process.arch,
+  };
+}
+
+export async function verify(input: VerifyInput, settings: VerifySettings): Promise<ProofLine<ProofReason>> {
   try {
-    const argv = commandOf({ name: tool, version, command }, settings);
-    await checkArchitecture(argv[0] ?? '');
-    const first = await execute([...argv, ASK[tool].version]);
-    const told = versionOf(tool, first);
-    if (!keepsVersion(version, told.number))
-      throw new Refused('VersionMismatch', `it is called ${version} and says ${told.line}`);
-    const again = [await execute([...argv, ASK[tool].version]), await execute([...argv, ASK[tool].version])];
-    const help = await execute([...argv, ASK[tool].help]);
-    const protocols = tool === 'ffprobe' ? protocolsOf((await execute([...argv, '-protocols'])).stdout) : [];
-    const built = tool === 'mediainfo' ? await builtWith(argv, help.stdout) : [];
-    await readsSample(tool, argv);
-    return {
-      ok: true,
-      version: told.line,
-      startupMs: Math.round(Math.min(first.ms, ...again.map(({ ms }) => ms))),
-      options: [...built, ...optionsOf(help.stdout)].slice(0, MOST.options),
-      protocols,
-      arch: process.arch === 'x64' ? 'amd64' : process.arch,
-    };
+    return await prove(input, settings);
   } catch (error) {
     if (error instanceof Refused)
       return { ok: false, reason: error.reason, message: error.message.slice(0, MOST.message) };

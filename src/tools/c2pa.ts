@@ -17,4 +17,12 @@ export const c2pa: Program<'c2pa'> = {
   failure({ code, stderr }) {
     return code === 0 ? undefined : (lastLine(stderr) ?? 'c2pa failed without a message');
   },
+  proof: {
+    ask: { version: '--version', help: '--help' },
+    says: /^c2pa (\S+)$/m,
+    misreads: (said) =>
+      said.startsWith('{"active_manifest":null,')
+        ? undefined
+        : 'it does not say that a WAV without a manifest has none',
+  },
 };

@@ -1,7 +1,7 @@
 /** ffprobe: how it is run, and how what it prints is read. */
 import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
 import { readOptions } from './option.ts';
-import { lastLine, type Program } from './tool.ts';
+import { findsPcm, lastLine, type Program } from './tool.ts';
 
 /**
  * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow
@@ -38,7 +38,20 @@ export const ffprobe: Program<'ffprobe'> = {
     if (code === 0 && own === undefined) return undefined;
     return own ?? lastLine(stderr) ?? 'ffprobe failed without a message';
   },
+  proof: {
+    ask: { version: '-version', help: '-h' },
+    says: /^ffprobe version (\S+).*$/m,
+    protocols: async (print) => protocolsIn(await print('-protocols')),
+    misreads: findsPcm,
+  },
 };
+
+/** Those of its list that it reads from. */
+export const protocolsIn = (list: string): string[] =>
+  (/^Input:\s*$([\s\S]*?)(?:^Output:|(?![\s\S]))/m.exec(list)?.[1] ?? '')
+    .split(/\s+/)
+    .filter((name) => name !== '')
+    .sort();
 
 /** What -show_error put into the output. */
 function ownError(stdout: string): string | undefined {

@@ -1,6 +1,6 @@
 /** mediainfo: its options, how it is run, and how what it prints is read. */
 import { readOptions, type OptionSpec } from './option.ts';
-import type { Program } from './tool.ts';
+import { findsPcm, type Program } from './tool.ts';
 
 export const MEDIAINFO_OUTPUTS = [
   'Text',
@@ -70,11 +70,11 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
 ];
 
 /** From `--Info_OutputFormats`: one name in each line, what it is behind it. */
-export const outputsIn = (said: string): string[] =>
+const outputsIn = (said: string): string[] =>
   MEDIAINFO_OUTPUTS.filter((output) => new RegExp(`^${output.replaceAll('.', '\\.')}(?:\\s|$)`, 'm').test(said));
 
 /** From `--Help` of builds that say what changes nothing in them. */
-export const lackedIn = (help: string): string[] =>
+const lackedIn = (help: string): string[] =>
   (/^Without effect: (.+)$/m.exec(help)?.[1] ?? '')
     .split(',')
     .map((name) => name.trim())
@@ -100,6 +100,16 @@ export const mediainfo: Program<'mediainfo'> = {
   failure({ code, stdout, stderr }) {
     if (code === 0 && !isEmpty(stdout)) return undefined;
     return message(stderr) ?? 'mediainfo found nothing in the source';
+  },
+  proof: {
+    ask: { version: '--Version', help: '--Help' },
+    says: /^MediaInfoLib - v?(\S+).*$/m,
+    /** What it was compiled with, not its number, decides which formats it writes and which options have an effect. */
+    async built(print, help) {
+      const outputs = outputsIn(await print('--Info_OutputFormats'));
+      return [...outputs.map((output) => `Output=${output}`), ...lackedIn(help).map((name) => `!${name}`)];
+    },
+    misreads: findsPcm,
   },
 };
 

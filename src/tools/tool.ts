@@ -9,6 +9,20 @@ export interface Printed {
   format: 'json' | 'text';
 }
 
+/** How an image is proven: what its program is asked, and how the answers are read. */
+export interface Proof {
+  /** The argument on which it prints its version, and the one on which it lists its options. */
+  ask: { version: string; help: string };
+  /** The line in which it names itself, with the version in its first group. */
+  says: RegExp;
+  /** The protocols that it reads. `print`: what it prints on an argument. */
+  protocols?(print: (argument: string) => Promise<string>): Promise<string[]>;
+  /** What this build has or lacks beyond its options: `Output=XML`, `!Language`. */
+  built?(print: (argument: string) => Promise<string>, help: string): Promise<string[]>;
+  /** What is wrong with the JSON that it printed about a tenth of a second of silence, as WAV. Given in lower case. */
+  misreads(said: string): string | undefined;
+}
+
 /** A tool that runs as a program of its own. */
 export interface Program<Name extends string = string> {
   name: Name;
@@ -31,6 +45,8 @@ export interface Program<Name extends string = string> {
    * output's beginning.
    */
   verdict?(output: string): string | undefined;
+  /** Absent for a program that comes with the product. */
+  proof?: Proof;
 }
 
 /** The last line that says something. */
@@ -40,3 +56,7 @@ export function lastLine(text: string): string | undefined {
     .map((line) => line.trim())
     .findLast((line) => line !== '');
 }
+
+/** For a tool that decodes: the stream of the sample is PCM. */
+export const findsPcm = (said: string): string | undefined =>
+  said.includes('pcm') ? undefined : 'it does not find the PCM stream of a WAV';

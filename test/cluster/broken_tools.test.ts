@@ -63,7 +63,7 @@ const BROKEN: readonly Broken[] = [
     /does not tell its version \(exit code 0\).*not what a tool says/,
   ),
   built('LIES', 'a program of another version', '0.8', 'VersionMismatch', /called 0\.8 and says ffprobe version 99\.9/),
-  built('NO_JSON', 'a program that prints no JSON', '0.9', 'BadOutput', /no JSON/),
+  built('NO_JSON', 'a program that prints no JSON', '0.9', 'BadOutput', /not valid JSON/),
 ];
 
 const nameOf = ({ version }: Broken): string => `ffprobe-${version}`;

@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepsVersion, optionsOf, type Proof, protocolsOf, verify, type VerifyInput } from '../../src/runner/verify.ts';
+import { keepsVersion, optionsOf, verify, type VerifyInput } from '../../src/runner/verify.ts';
+import { protocolsIn } from '../../src/tools/ffprobe.ts';
+import type { ProofLine } from '../../src/tools/proof.ts';
 import { FFPROBE_OPTIONS } from '../../src/tools/ffprobe_options.ts';
 
 const installed = (tool: string): boolean => spawnSync(tool, ['--version']).error === undefined;
@@ -14,7 +16,7 @@ describe('verify', () => {
     directory = mkdtempSync(join(tmpdir(), 'probeyard-verify-'));
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
-  const check = (command: string[], more: Partial<VerifyInput> = {}): Promise<Proof> =>
+  const check = (command: string[], more: Partial<VerifyInput> = {}): Promise<ProofLine> =>
     verify({ tool: 'ffprobe', version: '5.1', command, ...more }, { toolsDir: directory, nodePath: process.execPath });
   const program = (name: string, text: string | Buffer, mode = 0o755): string => {
     const path = join(directory, name);
@@ -135,17 +137,17 @@ describe('verify', () => {
       '-show_format   show',
       '  -probesize <int64> x',
     ].join('\n');
-    const options = optionsOf(help);
+    const options = optionsOf(help, FFPROBE_OPTIONS);
     assert.equal(options.length, 512);
     assert.ok(options.includes('show_format') && options.includes('probesize'));
     assert.deepEqual(options, options.toSorted());
   });
 
   it('reads the input protocols only', () => {
-    assert.deepEqual(protocolsOf('Supported file protocols:\nInput:\n  http\n  file\nOutput:\n  md5\n'), [
+    assert.deepEqual(protocolsIn('Supported file protocols:\nInput:\n  http\n  file\nOutput:\n  md5\n'), [
       'file',
       'http',
     ]);
-    assert.deepEqual(protocolsOf('nothing'), []);
+    assert.deepEqual(protocolsIn('nothing'), []);
   });
 });

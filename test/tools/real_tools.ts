@@ -15,7 +15,8 @@ import { openLauncher, type Launcher } from '../../src/runner/launcher.ts';
 import { runJob } from '../../src/runner/job.ts';
 import type { RawToolResult } from '../../src/runner/output.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
-import { verify, type Proof } from '../../src/runner/verify.ts';
+import { verify } from '../../src/runner/verify.ts';
+import type { ProofLine } from '../../src/tools/proof.ts';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
 import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts';
 
@@ -25,7 +26,7 @@ export interface RealTools {
   /** Those whose image is built here. */
   entries: ToolEntry[];
   run(entry: Entry, options: Record<string, string>): Promise<RawToolResult>;
-  prove(entry: ToolEntry): Promise<Proof>;
+  prove(entry: ToolEntry): Promise<ProofLine>;
   stop(): Promise<void>;
 }
 

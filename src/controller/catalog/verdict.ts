@@ -2,12 +2,8 @@
 import type { Pod } from '../../kube/kinds.ts';
 import { printable } from '../../kube/printable.ts';
 import type { Condition, ProbeToolStatus } from '../../kube/resources.ts';
+import type { ProofLine, Proven } from '../../tools/proof.ts';
 import { hasEnded } from '../pools/pod.ts';
-
-/** The one line that the `verify` role prints. */
-export type ProofLine =
-  | { ok: true; version: string; startupMs: number; options: string[]; protocols: string[]; arch: string }
-  | { ok: false; reason: string; message: string };
 
 export type Verdict =
   | { state: 'pending' }
@@ -15,7 +11,7 @@ export type Verdict =
    * Nothing is wrong with the image as far as is known: no node has room yet, or a large image is still being pulled.
    */
   | { state: 'waiting'; reason: 'Unschedulable' | 'Starting'; message: string }
-  | { state: 'proven'; line: Extract<ProofLine, { ok: true }> }
+  | { state: 'proven'; line: Proven }
   | { state: 'refused'; reason: string; message: string };
 
 /** Waiting reasons that a pull may still get over, and how long it is given. */
