@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Bus } from '../../src/bus/connect.ts';
-import { endRequest } from '../../src/controller/leader/end.ts';
-import { takeIn } from '../../src/controller/leader/intake.ts';
+import { endRequest } from '../../src/controller/leader/end_write.ts';
+import { takeIn } from '../../src/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/controller/leader/job.ts';
 import { recordEnd } from '../../src/controller/collect/record_end.ts';
 import type { KubeClient } from '../../src/kube/client.ts';

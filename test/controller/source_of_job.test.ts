@@ -4,7 +4,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
-import { takeIn, type IntakeDeps } from '../../src/controller/leader/intake.ts';
+import { takeIn, type IntakeDeps } from '../../src/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/controller/leader/job.ts';
 import { SECRETS } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';

@@ -31,7 +31,7 @@ import { TOOLS } from '../../tools/table.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { isFinished } from '../leader/job_status.ts';
-import { recordedEnd } from '../leader/end.ts';
+import { recordedEnd } from '../leader/end_write.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { recordEnd } from './record_end.ts';

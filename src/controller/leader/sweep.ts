@@ -5,7 +5,7 @@ import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { Logger } from '../../log.ts';
 import type { OpenRow } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { endRequest, type EndDeps } from './end.ts';
+import { endRequest, type EndDeps } from './end_write.ts';
 
 /**
  * The API tries to create a job for as long as it may wait in the queue; only after that is a row without a job surely
