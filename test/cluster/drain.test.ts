@@ -1,8 +1,23 @@
 /** What kubectl drain does to runners: it evicts them through the API, and no job is lost. */
 import assert from 'node:assert/strict';
-import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
-import { RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';
+import type { ServerResponse } from 'node:http';
+import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
+import { LABEL, type ProbeJob } from '../../src/kube/resources.ts';
+import { vod } from '../../src/hls/rules/example.ts';
+import { serveFile } from '../node/origin.ts';
+import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from './fixture.ts';
+
+/** A playlist whose end comes when it may: comments before it keep the source from being taken for a silent one. */
+async function serveSlowly(response: ServerResponse, end: Promise<void>): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/vnd.apple.mpegurl' });
+  const [first, ...rest] = vod().split('\n');
+  response.write(`${first}\n`);
+  const timer = setInterval(() => response.write(`# ${'.'.repeat(1_000)}\n`), 1_000);
+  response.once('close', () => clearInterval(timer));
+  await end;
+  clearInterval(timer);
+  response.end(rest.join('\n'));
+}
 
 describe('eviction of runners', function () {
   this.timeout(240_000);
@@ -53,5 +68,56 @@ describe('eviction of runners', function () {
     await eventually('the runner is gone', 100, async () =>
       (await c.kube.listAll(PODS, { namespace: RUNNERS })).items.every(({ metadata }) => metadata.name !== name),
     );
+  });
+
+  it('kubectl drain: a short job ends where it runs, a long one is retried on another runner', async () => {
+    const [short, long] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const origin = await c.origin(async (request, response) => {
+      if (request.url?.startsWith('/long.m3u8')) return serveSlowly(response, long.promise);
+      await short.promise;
+      await serveFile(fixtures, request, response);
+    });
+    const { id, token } = await c.newToken();
+    const probe = async (path: string, kind: ProbeJob['spec']['kind'], body: object) => {
+      const answer = c.probe(body, { token, path });
+      answer.catch(() => {});
+      const job = await eventually(`a ${kind} job runs`, 60, async () => {
+        const labelSelector = `probeyard.dev/token=${id}`;
+        const { items } = await c.kube.list(PROBE_JOBS, { namespace: NAMESPACE, labelSelector });
+        return items.find((one) => one.spec.kind === kind && stateOf(one) === 'Running');
+      });
+      return { answer, name: job.metadata.name, pod: job.status?.runner?.pod ?? '' };
+    };
+    const file = await probe('/v1/probe/file', 'file', { url: `${origin.url}/tiny.mp4`, only: 'ffprobe' });
+    const hls = await probe('/v1/probe/mediastreamvalidator', 'msv', { url: `${origin.url}/long.m3u8` });
+    const nodeOf = async (pod: string) => (await c.kube.get(PODS, pod, { namespace: RUNNERS })).spec?.nodeName ?? '';
+    const nodes = [...new Set([await nodeOf(file.pod), await nodeOf(hls.pod)])];
+    const selector = `${LABEL.component}=runner`;
+    const drained = c.kubectl(
+      ...['drain', ...nodes, '--pod-selector', selector],
+      ...['--delete-emptydir-data', '--timeout=55s'],
+    );
+    drained.catch(() => {});
+    try {
+      await eventually('both runners are being deleted', 30, async () => {
+        const { items } = await c.kube.listAll(PODS, { namespace: RUNNERS });
+        return [file.pod, hls.pod].every((pod) =>
+          items.some(({ metadata }) => metadata.name === pod && metadata.deletionTimestamp !== undefined),
+        );
+      });
+      short.resolve();
+      assert.equal((await file.answer).status, 200);
+      const { status } = await jobOf(c.kube, file.name);
+      assert.deepEqual([status?.attempts, status?.runner?.pod], [1, file.pod], 'the short job ended where it ran');
+      await drained;
+    } finally {
+      short.resolve();
+      long.resolve();
+      await c.kubectl('uncordon', ...nodes);
+    }
+    assert.equal((await hls.answer).status, 200);
+    const { status } = await jobOf(c.kube, hls.name);
+    assert.equal(status?.attempts, 2);
+    assert.notEqual(status?.runner?.pod, hls.pod);
   });
 });
