@@ -5,7 +5,7 @@ import { isKubeError } from '../kube/errors.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { isStoreError } from '../store/errors.ts';
 import { GatewayError, inside, unavailable } from './errors.ts';
-import { errorBody, isManagement } from './management/error_body.ts';
+import { errorBody, isManagement } from './http/error_body.ts';
 import type { Handler } from './context.ts';
 
 /** A failover of Postgres or of the API server takes some seconds. */

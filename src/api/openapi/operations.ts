@@ -1,7 +1,7 @@
 /**
  * Every operation of the interface, in the order of its description. An endpoint that is not here is described nowhere.
  */
-import { MANAGEMENT } from '../management/endpoints.ts';
+import { MANAGEMENT } from '../endpoints.ts';
 import type { Operation } from './operation.ts';
 import { probeFileGet, probeFilePost } from './probe_file.ts';
 import { probeReadOperation } from './probe_read.ts';

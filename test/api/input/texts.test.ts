@@ -4,7 +4,7 @@ import { ProbeFileSchema } from '../../../src/api/probe/schema/file.ts';
 import { ProbeC2paSchema, ProbeMsvSchema } from '../../../src/api/probe/schema/single.ts';
 import { makeReader } from '../../../src/api/input/read.ts';
 import { unstorableIn } from '../../../src/api/input/texts.ts';
-import { MANAGEMENT } from '../../../src/api/management/endpoints.ts';
+import { MANAGEMENT } from '../../../src/api/endpoints.ts';
 import { startManagement, type Management } from '../management/fixture.ts';
 
 const BAD: [string, string][] = [

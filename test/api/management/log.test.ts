@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
-import { logDetail } from '../../../src/api/management/log_detail.ts';
-import { logList } from '../../../src/api/management/log_list.ts';
+import { logDetail } from '../../../src/api/records/log_detail.ts';
+import { logList } from '../../../src/api/records/log_list.ts';
 import type { ResultBody } from '../../../src/bus/messages.ts';
 import { uuidv7 } from '../../../src/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/store/records.ts';

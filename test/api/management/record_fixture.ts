@@ -7,7 +7,7 @@ import type { State } from '../../../src/api/context.ts';
 import type { Deps } from '../../../src/api/deps.ts';
 import { errorHandler } from '../../../src/api/error_handler.ts';
 import { listen } from '../../../src/api/http_server.ts';
-import { mountManagement, type Endpoint } from '../../../src/api/management/endpoint.ts';
+import { mountManagement, type Endpoint } from '../../../src/api/http/endpoint.ts';
 import { requestId } from '../../../src/api/request_id.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';

@@ -4,8 +4,8 @@ import {
   statisticsRequests,
   statisticsSources,
   statisticsUsage,
-} from '../../../src/api/management/statistics.ts';
-import { statisticsSummary } from '../../../src/api/management/statistics_summary.ts';
+} from '../../../src/api/records/statistics.ts';
+import { statisticsSummary } from '../../../src/api/records/statistics_summary.ts';
 import { uuidv7 } from '../../../src/store/uuid.ts';
 import type { CloseInput, OpenInput } from '../../../src/store/records.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';

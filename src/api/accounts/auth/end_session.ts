@@ -1,0 +1,26 @@
+/** `DELETE auth/session/{id}`: ends one session of the caller's. */
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Uuid } from '../fields.ts';
+import { uuidOf } from '../../http/params.ts';
+
+const endOne =
+  ({ store }: Deps): Handler =>
+  async (ctx) => {
+    if (!(await store.endSession(callerOf(ctx).userId, uuidOf(ctx)))) throw notFound();
+    ctx.status = 204;
+  };
+
+export const endSession = endpoint(
+  'DELETE auth/session/:id',
+  {
+    id: 'endSession',
+    tag: 'auth',
+    summary: 'End a session',
+    params: { id: Uuid },
+    answer: { description: 'It has ended.' },
+  },
+  (deps) => [endOne(deps)],
+);

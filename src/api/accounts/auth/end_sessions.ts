@@ -1,0 +1,22 @@
+/** `DELETE auth/session`: logs out everywhere. */
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { endpoint } from '../../http/endpoint.ts';
+
+const endAll =
+  ({ store }: Deps): Handler =>
+  async (ctx) => {
+    await store.endSessions(callerOf(ctx).userId);
+    ctx.status = 204;
+  };
+
+export const endSessions = endpoint(
+  'DELETE auth/session',
+  {
+    id: 'endSessions',
+    tag: 'auth',
+    summary: 'Log out everywhere',
+    answer: { description: 'Every session has ended, the one that called too.' },
+  },
+  (deps) => [endAll(deps)],
+);

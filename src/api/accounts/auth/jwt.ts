@@ -1,0 +1,57 @@
+/**
+ * `POST auth/jwt`: a JWT for an authenticated caller. It has no more permissions than the credential that asks for it,
+ * and ends with it.
+ */
+import Type from 'typebox';
+import { MOST_DEPTH } from '../../../store/sessions.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, unauthorized } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { checkedBy } from '../../http/input.ts';
+import { remoteIp } from '../../remote.ts';
+import { JwtToken } from './sign_in.ts';
+
+const Body = Type.Object(
+  {
+    'long-term-token': Type.Boolean({
+      default: true,
+      description: 'It lasts two weeks, else three hours; never longer than the credential that asks for it.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const makeJwt =
+  ({ accounts }: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const opened = await accounts.openSession({
+      userId: caller.userId,
+      long: checkedBy(Body, ctx)['long-term-token'],
+      remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
+      userAgent: ctx.get('User-Agent'),
+      within: caller,
+    });
+    if (opened === 'too-deep')
+      throw forbidden(
+        'no-permission',
+        `a JWT that was made with a JWT, ${MOST_DEPTH} times over, makes no further one`,
+      );
+    if (opened === 'parent-ended') throw unauthorized('bad-credential', 'the credential has ended');
+    ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
+  };
+
+export const jwt = endpoint(
+  'POST auth/jwt',
+  {
+    id: 'makeJwt',
+    tag: 'auth',
+    summary: 'A JWT',
+    body: Body,
+    description:
+      'It ends with the API token or the session that asks for it, at the latest. What is made with it (JWTs, API tokens) ends with it.',
+    answer: { description: 'A session of its own.', schema: JwtToken },
+  },
+  (deps) => [makeJwt(deps)],
+);

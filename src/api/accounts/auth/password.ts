@@ -1,0 +1,83 @@
+/**
+ * `PUT auth/current/password` and `PUT auth/{id}/password`: always with the caller's own password, so that a session
+ * left open is not enough.
+ */
+import Type from 'typebox';
+import { mayChange } from '../../../accounts/authority.ts';
+import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
+import { callerOf, type Context, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, invalid, notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { GivenPassword, Id, Password } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { idOf } from '../../http/params.ts';
+import { remoteIp } from '../../remote.ts';
+
+const Body = Type.Object(
+  {
+    'old-password': GivenPassword,
+    'new-password': Password,
+    'logout-all': Type.Boolean({
+      default: false,
+      description:
+        'End every session of the user, and so every JWT. By default they go on: send true where a session may be in the wrong hands.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+async function change({ accounts, store }: Deps, ctx: Context, caller: Caller, userId: number): Promise<void> {
+  const { 'old-password': old, 'new-password': wanted, 'logout-all': logoutAll } = checkedBy(Body, ctx);
+  const { attempts, passwords, settings } = accounts;
+  await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('password:caller', { account: caller.userId });
+  if (!(await passwords.verify(old, await store.passwordHash(caller.userId))))
+    throw invalid('old-password', caller.userId === userId ? 'is wrong' : "is wrong: it is the caller's own");
+  await attempts.forget('password:caller', { account: caller.userId });
+  await store.setPassword(userId, await passwords.hash(wanted));
+  if (logoutAll) await store.endSessions(userId);
+  ctx.status = 204;
+}
+
+const changeOwn =
+  (deps: Deps): Handler =>
+  (ctx) =>
+    change(deps, ctx, callerOf(ctx), callerOf(ctx).userId);
+
+const changeAnothers =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
+    if (!target) throw notFound();
+    if (!mayChange(caller, target)) throw forbidden('no-permission', 'this user is not yours to change');
+    await change(deps, ctx, caller, target.id);
+  };
+
+export const ownPassword = endpoint(
+  'PUT auth/current/password',
+  {
+    id: 'changeOwnPassword',
+    tag: 'auth',
+    summary: "Change one's password",
+    body: Body,
+    answer: { description: 'It is changed.' },
+  },
+  (deps) => [changeOwn(deps)],
+);
+
+export const anothersPassword = endpoint(
+  'PUT auth/:id/password',
+  {
+    id: 'changePassword',
+    tag: 'auth',
+    summary: "Set a user's password",
+    params: { id: Id },
+    body: Body,
+    description:
+      "Of a sub-user, or, for an administrator, of anyone but other administrators. `old-password` is the caller's own.",
+    answer: { description: 'It is set.' },
+  },
+  (deps) => [changeAnothers(deps)],
+);

@@ -1,0 +1,45 @@
+/** `POST auth/reset`: a mail to who has forgotten his password. Says and takes the same where there is no account. */
+import { randomUUID } from 'node:crypto';
+import Type from 'typebox';
+import { resetMail } from '../../../accounts/mail_texts.ts';
+import type { Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Email } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { remoteIp } from '../../remote.ts';
+
+const Body = Type.Object({ email: Email }, { additionalProperties: false });
+const Answer = Type.Object({ success: Type.Literal(true) }, { additionalProperties: false });
+const CODE_MS = 3_600_000;
+
+const sendCode =
+  ({ accounts, store }: Deps): Handler =>
+  async (ctx) => {
+    const { settings, attempts, jwts } = accounts;
+    if (!settings.mail)
+      throw forbidden('no-permission', 'no mail is sent here: ask an administrator for a new password');
+    const { email } = checkedBy(Body, ctx);
+    await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+    await attempts.take('mail:account', { account: email });
+    const codeId = randomUUID();
+    const code = await jwts.sign('reset', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
+    const mail = await accounts.sealMail(resetMail(settings.publicUrl, code));
+    await store.askReset({ email, codeId, codeMs: CODE_MS, mail: { ...mail, recipient: email } });
+    accounts.mailsWait();
+    ctx.body = { success: true };
+  };
+
+export const reset = endpoint(
+  'POST auth/reset',
+  {
+    id: 'askReset',
+    tag: 'auth',
+    summary: 'Forgotten password',
+    body: Body,
+    description: 'Sends a mail with a code for `auth/reset/confirm`, where there is such an account.',
+    answer: { description: 'If there is such an account, a mail is on its way.', schema: Answer },
+  },
+  (deps) => [sendCode(deps)],
+);

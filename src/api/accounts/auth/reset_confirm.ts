@@ -1,0 +1,46 @@
+/** `POST auth/reset/confirm`: a new password for the code from the mail. Every session ends. */
+import Type from 'typebox';
+import type { Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { invalid } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Jwt, Password } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { remoteIp } from '../../remote.ts';
+import { NOT_VALID } from './verify.ts';
+
+const Body = Type.Object({ 'reset-token': Jwt, 'new-password': Password }, { additionalProperties: false });
+const Answer = Type.Object(
+  { success: Type.Literal(true), email: Type.String(), status: Type.String() },
+  { additionalProperties: false },
+);
+
+const setNew =
+  ({ accounts, store }: Deps): Handler =>
+  async (ctx) => {
+    const { 'reset-token': code, 'new-password': password } = checkedBy(Body, ctx);
+    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+    const claims = await accounts.jwts.verify('reset', code);
+    if (!claims) throw invalid('reset-token', NOT_VALID);
+    const redeemed = await store.redeemReset(claims.id, await accounts.passwords.hash(password));
+    if (!redeemed) throw invalid('reset-token', NOT_VALID);
+    await accounts.attempts.forget('password:account', { account: redeemed.userId });
+    ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+  };
+
+export const resetConfirm = endpoint(
+  'POST auth/reset/confirm',
+  {
+    id: 'confirmReset',
+    tag: 'auth',
+    summary: 'A new password by mail',
+    body: Body,
+    description: 'Takes the code from the mail, which counts once. An invited account becomes active by it.',
+    answer: {
+      description:
+        'The password is set, and every session has ended, with all JWTs. API tokens go on until they are revoked.',
+      schema: Answer,
+    },
+  },
+  (deps) => [setNew(deps)],
+);

@@ -1,0 +1,79 @@
+/**
+ * `POST auth/sign-up`: an account of one's own, once the mail has been answered. Says and takes the same whether or not
+ * there is one already.
+ */
+import { randomUUID } from 'node:crypto';
+import Type from 'typebox';
+import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';
+import { USER_PERMISSIONS } from '../../../accounts/caller.ts';
+import type { Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Email, Password, PersonName } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { remoteIp } from '../../remote.ts';
+
+const Body = Type.Object(
+  { email: Email, password: Password, 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) },
+  { additionalProperties: false },
+);
+const Answer = Type.Object({ email: Type.String(), status: Type.Literal('pending') }, { additionalProperties: false });
+
+const CODE_MS = 86_400_000;
+
+const offered = ({ accounts: { settings } }: Deps): Handler =>
+  function offered_(_ctx, next) {
+    if (!settings.signUp)
+      throw forbidden('no-permission', 'nobody can sign up here: ask an administrator for an account');
+    if (!settings.mail)
+      throw forbidden(
+        'no-permission',
+        'nobody can sign up here, because no mail is sent: ask an administrator for an account',
+      );
+    return next();
+  };
+
+const signUpWork =
+  ({ accounts, store }: Deps): Handler =>
+  async (ctx) => {
+    const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(Body, ctx);
+    const { settings, attempts, jwts, passwords } = accounts;
+    await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+    await attempts.take('mail:account', { account: email });
+    const codeId = randomUUID();
+    const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
+    const [passwordHash, verify, known] = [
+      await passwords.hash(password),
+      await accounts.sealMail(verifyMail(settings.publicUrl, code)),
+      await accounts.sealMail(knownMail(settings.publicUrl)),
+    ];
+    await store.signUp({
+      email,
+      passwordHash,
+      firstName,
+      lastName,
+      permissions: USER_PERMISSIONS,
+      codeId,
+      codeMs: CODE_MS,
+      verifyMail: { ...verify, recipient: email },
+      knownMail: { ...known, recipient: email },
+    });
+    accounts.mailsWait();
+    ctx.status = 201;
+    ctx.body = { email, status: 'pending' };
+  };
+
+export const signUp = endpoint(
+  'POST auth/sign-up',
+  {
+    id: 'signUp',
+    tag: 'auth',
+    summary: 'Sign up',
+    body: Body,
+    description:
+      'Makes a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an address that has an account. Refused (403) where the operator does not offer it or sends no mail.',
+    answer: { status: 201, description: 'A mail is on its way.', schema: Answer },
+  },
+  (deps) => [offered(deps), signUpWork(deps)],
+);

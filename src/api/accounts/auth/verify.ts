@@ -1,0 +1,59 @@
+/** `POST auth/verify`: the code from the mail makes the account active, with a first API token. */
+import Type from 'typebox';
+import { makeApiToken } from '../../../accounts/make_token.ts';
+import type { Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { invalid } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Jwt, Password } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { remoteIp } from '../../remote.ts';
+
+const Body = Type.Object(
+  {
+    'verify-token': Jwt,
+    password: Type.Optional({
+      ...Password,
+      description: '6 to 72 characters. Replaces the password that was given at the sign-up; left out, that one stays.',
+    }),
+  },
+  { additionalProperties: false },
+);
+const Answer = Type.Object(
+  { success: Type.Literal(true), email: Type.String(), status: Type.String() },
+  { additionalProperties: false },
+);
+
+export const NOT_VALID = 'is not valid, was used before, or has expired';
+
+const verifyWork =
+  ({ accounts, store }: Deps): Handler =>
+  async (ctx) => {
+    const { 'verify-token': code, password } = checkedBy(Body, ctx);
+    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+    const claims = await accounts.jwts.verify('verify', code);
+    const redeemed =
+      claims &&
+      (await store.redeemVerify(claims.id, password === undefined ? null : await accounts.passwords.hash(password)));
+    if (!redeemed) throw invalid('verify-token', NOT_VALID);
+    await makeApiToken(
+      { store, box: accounts.box, settings: accounts.settings },
+      { userId: redeemed.userId, name: 'default' },
+    );
+    ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+  };
+
+export const verify = endpoint(
+  'POST auth/verify',
+  {
+    id: 'verify',
+    tag: 'auth',
+    summary: 'Confirm an address',
+    body: Body,
+    description:
+      'Takes the code from the mail. Every session of the account from before ends. Whoever did not choose the password of the sign-up sends ' +
+      '`password`: then nobody else knows it. The header `X-Recaptcha-Token` is accepted and ignored.',
+    answer: { description: 'The account is active and has a first API token.', schema: Answer },
+  },
+  (deps) => [verifyWork(deps)],
+);

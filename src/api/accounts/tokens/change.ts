@@ -1,0 +1,90 @@
+/** `PUT auth/api-token/{id}`: changes what is given, and puts another token or another webhook secret in its place. */
+import Type from 'typebox';
+import { mayChange } from '../../../accounts/authority.ts';
+import { keptToken } from '../../../accounts/make_token.ts';
+import { newTokenText, newWebhookSecret } from '../../../accounts/token_text.ts';
+import type { ApiTokenChange } from '../../../store/api_tokens.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { checkedBy } from '../../http/input.ts';
+import { changedLimits } from '../limits.ts';
+import { ShownToken, shownToken } from '../shown_token.ts';
+import { checkGiven, expiryOf, TokenFields } from './fields.ts';
+import { findToken } from './find.ts';
+import { TokenParam } from './read.ts';
+
+const Body = Type.Object(
+  {
+    ...TokenFields,
+    rotate: Type.Boolean({
+      default: false,
+      description:
+        'Put a new token in its place: the old one stops working at once, and with it the JWTs and the tokens that it made. Its owner only.',
+    }),
+    'rotate-webhook-secret': Type.Boolean({
+      default: false,
+      description: 'Put a new secret in its place. Its owner only.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const changeWork =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const { accounts, store } = deps;
+    const caller = callerOf(ctx);
+    const { token, owner, own, reachable } = await findToken(deps, ctx, caller);
+    if (own ? !reachable : !mayChange(caller, owner))
+      throw forbidden(
+        'no-permission',
+        own
+          ? 'this token has more permissions than the calling credential, or ends later'
+          : 'this token is not yours to change',
+      );
+    const asked = checkedBy(Body, ctx);
+    if ((asked.rotate || asked['rotate-webhook-secret']) && !own)
+      throw forbidden('no-permission', 'only the owner rotates a token');
+    if (own) {
+      checkGiven(caller, asked.permissions);
+      // All that the user may: more than a narrowed credential has to give.
+      if (asked.permissions === null)
+        checkGiven(
+          caller,
+          owner.permissions.filter((name) => !owner.restrictions.includes(name)),
+        );
+    }
+    const expiresAt = expiryOf(caller, asked.ttl, store.clock.now());
+    const fresh = asked.rotate ? newTokenText() : undefined;
+    const change: ApiTokenChange = {
+      ...(asked.name === undefined ? {} : { name: asked.name }),
+      ...(asked.permissions === undefined ? {} : { permissions: asked.permissions }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(asked.limits === undefined ? {} : changedLimits(asked.limits, token)),
+      ...(fresh === undefined ? {} : await keptToken(accounts, token.id, fresh)),
+      ...(asked['rotate-webhook-secret']
+        ? { webhookSecret: await accounts.box.seal(newWebhookSecret(), 'webhook', token.id) }
+        : {}),
+    };
+    const changed = await store.changeToken(token.id, change);
+    if (!changed) throw notFound();
+    const shown = await shownToken(deps, changed, { owner: reachable, fresh });
+    if (!shown) throw notFound();
+    ctx.body = shown;
+  };
+
+export const changeToken = endpoint(
+  'PUT auth/api-token/:id',
+  {
+    id: 'changeApiToken',
+    tag: 'auth',
+    summary: 'Change or rotate an API token',
+    params: { id: TokenParam },
+    body: Body,
+    description: 'What is left out stays as it is.',
+    answer: { description: 'The token as it is now.', schema: ShownToken },
+  },
+  (deps) => [changeWork(deps)],
+);

@@ -1,0 +1,53 @@
+/** `GET auth/api-token`: the caller's tokens, or those of users whom he sees. Never the tokens themselves. */
+import Type from 'typebox';
+import { seesEveryone } from '../../../accounts/caller.ts';
+import { TOKEN_SORTS } from '../../../store/api_tokens.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { checkedBy } from '../../http/input.ts';
+import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../../http/lists.ts';
+import { listedTokens, ShownListedToken } from '../shown_token.ts';
+
+const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
+const Query = Type.Object(
+  { 'user-id': ids("Whose; none: the caller's own."), pagination: Pagination, sort: sortBy(FIELDS, 'id', 'asc') },
+  { additionalProperties: false },
+);
+
+const listWork =
+  ({ store }: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const { 'user-id': asked, pagination, sort } = checkedBy(Query, ctx);
+    const owners = asked.length === 0 ? [caller.userId] : asked;
+    for (const id of owners)
+      if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
+        throw notFound();
+    const { tokens, total } = await store.listTokens({
+      owners,
+      sort,
+      offset: offsetOf(pagination),
+      limit: pagination.limit,
+    });
+    const listed = await listedTokens(store, tokens);
+    const { filter, ...echo } = listEcho(
+      { filter: { 'user-id': asked }, pagination, sort },
+      { count: listed.length, total },
+    );
+    ctx.body = { filter, 'api-tokens': listed, ...echo };
+  };
+
+export const listTokens = endpoint(
+  'GET auth/api-token',
+  {
+    id: 'listApiTokens',
+    tag: 'auth',
+    summary: 'API tokens',
+    query: Query,
+    also: [404],
+    answer: { description: 'Those that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
+  },
+  (deps) => [listWork(deps)],
+);

@@ -1,0 +1,38 @@
+/** `GET auth/api-token/{id}`: one token; its owner sees it itself, where the operator lets him. */
+import Type from 'typebox';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { ShownToken, shownToken } from '../shown_token.ts';
+import { findToken } from './find.ts';
+
+export const TokenParam = Type.String({
+  description: 'Its id, or the token itself.',
+  pattern: '^([0-9]{1,16}|[A-Za-z0-9]{64})$',
+});
+
+const readWork =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
+    const shown = await shownToken(deps, token, { owner: reachable });
+    if (!shown) throw notFound();
+    ctx.body = shown;
+  };
+
+export const readToken = endpoint(
+  'GET auth/api-token/:id',
+  {
+    id: 'readApiToken',
+    tag: 'auth',
+    summary: 'An API token',
+    params: { id: TokenParam },
+    answer: {
+      description:
+        "The token. `token` and `webhook-secret` are null to anyone but its owner, and to a credential of the owner's that has fewer permissions or ends earlier.",
+      schema: ShownToken,
+    },
+  },
+  (deps) => [readWork(deps)],
+);

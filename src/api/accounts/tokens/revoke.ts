@@ -1,0 +1,33 @@
+/** `DELETE auth/api-token/{id}`: it stops working on every replica at once, and for good, with all that it made. */
+import { mayChange } from '../../../accounts/authority.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, GatewayError, notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { findToken } from './find.ts';
+import { TokenParam } from './read.ts';
+
+const revokeWork =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const { token, owner, own } = await findToken(deps, ctx, caller);
+    if (!own && !mayChange(caller, owner)) throw forbidden('no-permission', 'this token is not yours to revoke');
+    if (token.isDefault)
+      throw new GatewayError(409, 'default-token', 'jobs that are made with kubectl run on this token: it stays');
+    if (!(await deps.store.revokeToken(token.id))) throw notFound();
+    ctx.status = 204;
+  };
+
+export const revokeToken = endpoint(
+  'DELETE auth/api-token/:id',
+  {
+    id: 'revokeApiToken',
+    tag: 'auth',
+    summary: 'Revoke an API token',
+    params: { id: TokenParam },
+    also: [409],
+    answer: { description: 'It is revoked, and with it the JWTs and the tokens that it made.' },
+  },
+  (deps) => [revokeWork(deps)],
+);

@@ -1,0 +1,99 @@
+/** `PUT user/current` and `PUT user/{id}`: names; of another also what he may, and, by the root user, his role. */
+import Type, { type Static } from 'typebox';
+import { notToGive } from '../../../accounts/authority.ts';
+import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../../accounts/caller.ts';
+import type { UserChange, UserRecord } from '../../../store/users.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, inside, notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Id, Permissions, PersonName } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { ShownUser, shownUser } from '../shown_user.ts';
+import { findOwn } from './find.ts';
+
+const Names = { 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) };
+const OwnBody = Type.Object(Names, { additionalProperties: false });
+const Body = Type.Object(
+  {
+    ...Names,
+    permissions: Type.Optional(Permissions),
+    restrictions: Type.Optional(Permissions),
+    role: Type.Optional(
+      Type.Unsafe<'admin' | 'user'>({
+        type: 'string',
+        enum: ['admin', 'user'],
+        description: 'By the root user, for who is no sub-user. It brings its permissions.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** What of it is more than a name. */
+function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>): UserChange {
+  const { permissions, restrictions, role } = asked;
+  const names = { firstName: asked['first-name'], lastName: asked['last-name'] };
+  if (permissions === undefined && restrictions === undefined && role === undefined) return names;
+  if (target.id === caller.userId) throw forbidden('no-permission', 'nobody changes what he himself may');
+  if (role !== undefined) {
+    if (caller.role !== 'root' || target.role === 'sub' || !caller.permissions.includes('write:admin'))
+      throw forbidden('no-permission', 'role: the root user gives it, to who is no sub-user');
+    return {
+      ...names,
+      role,
+      permissions: [...(role === 'admin' ? PERMISSIONS : USER_PERMISSIONS)],
+      restrictions: restrictions ?? [],
+    };
+  }
+  const beyond = permissions && notToGive(caller, permissions);
+  if (beyond !== undefined) throw forbidden('no-permission', `permissions: ${beyond} is not the caller's to give`);
+  return { ...names, permissions, restrictions };
+}
+
+const changeSelf =
+  ({ store }: Deps): Handler =>
+  async (ctx) => {
+    const asked = checkedBy(OwnBody, ctx);
+    const user = await store.changeUser(callerOf(ctx).userId, {
+      firstName: asked['first-name'],
+      lastName: asked['last-name'],
+    });
+    if (!user) throw inside('the caller is gone');
+    ctx.body = shownUser(user);
+  };
+
+const changeOne =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const target = await findOwn(deps, ctx, caller);
+    const user = await deps.store.changeUser(target.id, changeOf(caller, target, checkedBy(Body, ctx)));
+    if (!user) throw notFound();
+    ctx.body = shownUser(user);
+  };
+
+export const changeCurrent = endpoint(
+  'PUT user/current',
+  {
+    id: 'changeCurrentUser',
+    tag: 'users',
+    summary: "Change one's names",
+    body: OwnBody,
+    answer: { description: 'The caller as he is now.', schema: ShownUser },
+  },
+  (deps) => [changeSelf(deps)],
+);
+export const changeUser = endpoint(
+  'PUT user/:id',
+  {
+    id: 'changeUser',
+    tag: 'users',
+    summary: 'Change a user',
+    params: { id: Id },
+    body: Body,
+    description: 'What is left out stays as it is. Permissions are those that the caller himself has.',
+    answer: { description: 'The user as he is now.', schema: ShownUser },
+  },
+  (deps) => [changeOne(deps)],
+);

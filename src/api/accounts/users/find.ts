@@ -1,0 +1,31 @@
+/** Finds the user of the path among those that the caller may see; the second one, also may change. */
+import { mayChange } from '../../../accounts/authority.ts';
+import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
+import type { UserRecord } from '../../../store/users.ts';
+import type { Context } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, notFound } from '../../errors.ts';
+import { idOf } from '../../http/params.ts';
+
+export async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
+  const user = await store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
+  if (!user) throw notFound();
+  return user;
+}
+
+export async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
+  const user = await findSeen(deps, ctx, caller);
+  if (!mayChange(caller, user)) throw forbidden('no-permission', 'this user is not yours to change');
+  return user;
+}
+
+/**
+ * Whose limits the caller sets: those whom they may change, and never their own; the root user, whom nobody is above,
+ * has them from themself.
+ */
+export async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
+  const user = await findOwn(deps, ctx, caller);
+  if (user.id === caller.userId && caller.role !== 'root')
+    throw forbidden('no-permission', 'you cannot set your own limits');
+  return user;
+}

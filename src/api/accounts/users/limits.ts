@@ -1,0 +1,69 @@
+/** `GET` and `PUT user/{id}/limits`: what an administrator gives a user; his tokens inherit and may narrow it. */
+import Type, { type Static } from 'typebox';
+import type { UserLimits } from '../../../store/users.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { invalid, notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Id } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from '../limits.ts';
+import { findLimited, findSeen } from './find.ts';
+
+const Body = Type.Object(AskedUserLimits, { additionalProperties: false });
+
+async function shown({ store }: Deps, id: number, limits: UserLimits | null): Promise<Static<typeof ShownUserLimits>> {
+  const inForce = await store.userLimitsInForce(id);
+  if (!limits || !inForce) throw notFound();
+  return shownUserLimits(limits, inForce);
+}
+
+const readLimits =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const { id } = await findSeen(deps, ctx, callerOf(ctx));
+    ctx.body = await shown(deps, id, await deps.store.userLimits(id));
+  };
+
+const setLimits =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
+    const asked = checkedBy(Body, ctx);
+    if (id !== rootId && typeof asked['account-concurrency'] === 'number')
+      throw invalid('account-concurrency', `is set on the root user of the account, user ${rootId}`);
+    const before = await deps.store.userLimits(id);
+    if (!before) throw notFound();
+    const limits = changedUserLimits(asked, before);
+    await deps.store.setUserLimits(id, limits);
+    ctx.body = await shown(deps, id, limits);
+  };
+
+export const userLimits = endpoint(
+  'GET user/:id/limits',
+  {
+    id: 'readUserLimits',
+    tag: 'users',
+    summary: "A user's limits",
+    params: { id: Id },
+    answer: {
+      description:
+        "As given; null: what the accounts above have, or the installation's default. `in-force` is what holds.",
+      schema: ShownUserLimits,
+    },
+  },
+  (deps) => [readLimits(deps)],
+);
+export const setUserLimits = endpoint(
+  'PUT user/:id/limits',
+  {
+    id: 'setUserLimits',
+    tag: 'users',
+    summary: "Set a user's limits",
+    params: { id: Id },
+    body: Body,
+    description: 'What is left out stays as it is; null takes it away.',
+    answer: { description: 'The limits as they are now.', schema: ShownUserLimits },
+  },
+  (deps) => [setLimits(deps)],
+);

@@ -1,0 +1,45 @@
+/** `GET user`: the caller's sub-users; for an administrator everyone. */
+import Type from 'typebox';
+import { seesEveryone, STATUSES } from '../../../accounts/caller.ts';
+import { USER_SORTS, type UserSort } from '../../../store/users.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { checkedBy } from '../../http/input.ts';
+import { anyOf, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../../http/lists.ts';
+import { listedUser, ShownListedUser } from '../shown_user.ts';
+
+const FIELDS = Object.keys(USER_SORTS) as UserSort[];
+const Query = Type.Object(
+  { status: anyOf(STATUSES, 'Of these only.'), pagination: Pagination, sort: sortBy(FIELDS, 'id', 'asc') },
+  { additionalProperties: false },
+);
+
+const listWork =
+  ({ store }: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const { status, pagination, sort } = checkedBy(Query, ctx);
+    const { users, total } = await store.listUsers({
+      under: seesEveryone(caller) ? null : caller.userId,
+      status,
+      sort,
+      offset: offsetOf(pagination),
+      limit: pagination.limit,
+    });
+    const { filter, ...echo } = listEcho({ filter: { status }, pagination, sort }, { count: users.length, total });
+    ctx.body = { filter, users: users.map(listedUser), ...echo };
+  };
+
+export const listUsers = endpoint(
+  'GET user',
+  {
+    id: 'listUsers',
+    tag: 'users',
+    summary: 'Sub-users',
+    query: Query,
+    description: 'All users, for an administrator.',
+    answer: { description: 'A page of them.', schema: listSchema('users', ShownListedUser) },
+  },
+  (deps) => [listWork(deps)],
+);

@@ -1,0 +1,44 @@
+/** `GET user/current` and `GET user/{id}`. */
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { inside } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Id } from '../fields.ts';
+import { ShownUser, shownUser } from '../shown_user.ts';
+import { findSeen } from './find.ts';
+
+const readSelf =
+  ({ store }: Deps): Handler =>
+  async (ctx) => {
+    const user = await store.findUser(callerOf(ctx).userId);
+    if (!user) throw inside('the caller is gone');
+    ctx.body = shownUser(user);
+  };
+
+const readOne =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
+  };
+
+export const readCurrent = endpoint(
+  'GET user/current',
+  {
+    id: 'readCurrentUser',
+    tag: 'users',
+    summary: 'Oneself',
+    answer: { description: 'The caller.', schema: ShownUser },
+  },
+  (deps) => [readSelf(deps)],
+);
+export const readUser = endpoint(
+  'GET user/:id',
+  {
+    id: 'readUser',
+    tag: 'users',
+    summary: 'A user',
+    params: { id: Id },
+    answer: { description: 'Oneself, a sub-user, or, for an administrator, anyone.', schema: ShownUser },
+  },
+  (deps) => [readOne(deps)],
+);

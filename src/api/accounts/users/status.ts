@@ -1,0 +1,48 @@
+/** `PUT user/{id}/status`: suspends, and lets in again; who stands under a suspended user is suspended with him. */
+import Type from 'typebox';
+import { STATUSES } from '../../../accounts/caller.ts';
+import { callerOf, type Handler } from '../../context.ts';
+import type { Deps } from '../../deps.ts';
+import { forbidden, notFound } from '../../errors.ts';
+import { endpoint } from '../../http/endpoint.ts';
+import { Id } from '../fields.ts';
+import { checkedBy } from '../../http/input.ts';
+import { ShownUser, shownUser } from '../shown_user.ts';
+import { findOwn } from './find.ts';
+
+const Body = Type.Object(
+  {
+    status: Type.Unsafe<(typeof STATUSES)[number]>({
+      type: 'string',
+      enum: [...STATUSES],
+      description: 'The new one.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const setStatus =
+  (deps: Deps): Handler =>
+  async (ctx) => {
+    const caller = callerOf(ctx);
+    const target = await findOwn(deps, ctx, caller);
+    if (target.id === caller.userId || target.role === 'root')
+      throw forbidden('no-permission', "nobody changes his own status, nor the root user's");
+    const user = await deps.store.changeUser(target.id, { status: checkedBy(Body, ctx).status });
+    if (!user) throw notFound();
+    ctx.body = shownUser(user);
+  };
+
+export const userStatus = endpoint(
+  'PUT user/:id/status',
+  {
+    id: 'setUserStatus',
+    tag: 'users',
+    summary: 'Suspend a user, or let him in again',
+    params: { id: Id },
+    body: Body,
+    description: 'Holds on every replica within a second.',
+    answer: { description: 'The user as he is now.', schema: ShownUser },
+  },
+  (deps) => [setStatus(deps)],
+);

@@ -1,0 +1,71 @@
+/** Every endpoint of the management side. */
+import type { Endpoint } from './http/endpoint.ts';
+import { endSession } from './accounts/auth/end_session.ts';
+import { endSessions } from './accounts/auth/end_sessions.ts';
+import { jwt } from './accounts/auth/jwt.ts';
+import { anothersPassword, ownPassword } from './accounts/auth/password.ts';
+import { reset } from './accounts/auth/reset.ts';
+import { resetConfirm } from './accounts/auth/reset_confirm.ts';
+import { sessions } from './accounts/auth/sessions.ts';
+import { signIn } from './accounts/auth/sign_in.ts';
+import { signOut } from './accounts/auth/sign_out.ts';
+import { signUp } from './accounts/auth/sign_up.ts';
+import { verify } from './accounts/auth/verify.ts';
+import { logDetail } from './records/log_detail.ts';
+import { logList } from './records/log_list.ts';
+import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
+import { statisticsSummary } from './records/statistics_summary.ts';
+import { changeToken } from './accounts/tokens/change.ts';
+import { listTokens } from './accounts/tokens/list.ts';
+import { makeToken } from './accounts/tokens/make.ts';
+import { readToken } from './accounts/tokens/read.ts';
+import { revokeToken } from './accounts/tokens/revoke.ts';
+import { changeCurrent, changeUser } from './accounts/users/change.ts';
+import { eraseUser } from './accounts/users/erase.ts';
+import { setUserLimits, userLimits } from './accounts/users/limits.ts';
+import { listUsers } from './accounts/users/list.ts';
+import { makeSubUser, makeSubUserOf } from './accounts/users/make.ts';
+import { readCurrent, readUser } from './accounts/users/read.ts';
+import { userStatus } from './accounts/users/status.ts';
+import { webhookList } from './records/webhook_list.ts';
+import { webhookRetry } from './records/webhook_retry.ts';
+
+export const MANAGEMENT: readonly Endpoint[] = [
+  signUp,
+  verify,
+  signIn,
+  reset,
+  resetConfirm,
+  signOut,
+  sessions,
+  endSessions,
+  endSession,
+  jwt,
+  ownPassword,
+  anothersPassword,
+  listTokens,
+  makeToken,
+  readToken,
+  changeToken,
+  revokeToken,
+  listUsers,
+  readCurrent,
+  changeCurrent,
+  makeSubUser,
+  readUser,
+  changeUser,
+  makeSubUserOf,
+  eraseUser,
+  userStatus,
+  userLimits,
+  setUserLimits,
+  logList,
+  logDetail,
+  statisticsUsage,
+  statisticsQueue,
+  statisticsRequests,
+  statisticsSources,
+  statisticsSummary,
+  webhookList,
+  webhookRetry,
+];

@@ -1,0 +1,134 @@
+/** `GET media/log/{id}`: one request of the log, with what was asked and what each tool said. */
+import Type from 'typebox';
+import type { ResultBody, ReportResult } from '../../bus/messages.ts';
+import { JSON_TYPE } from '../../result/assemble.ts';
+import { escaped, type Piece } from '../../result/pieces.ts';
+import { unpackResult, type LongOutputs, type Unpacked } from '../../result/unpack.ts';
+import { isUuid } from '../../store/uuid.ts';
+import type { Packed } from '../../result/inflate.ts';
+import { isStoreError } from '../../store/errors.ts';
+import type { LogDetail } from '../../store/log.ts';
+import { callerOf, type Context, type Handler } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { LOG_ROW, rowOf } from './log_list.ts';
+import { visibleUsers } from '../http/visible.ts';
+
+const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const RESPONSE =
+  'What the tool printed, as it printed it; null where it did not run or printed nothing, or the result is kept no longer.';
+const TYPE = 'What that is: json, or the format that was asked for.';
+
+const Answer = Type.Object({
+  ...LOG_ROW,
+  request: Type.String({ description: 'What was asked, as JSON; the address as the log shows it.' }),
+  'ffprobe-response': text(RESPONSE),
+  'ffprobe-response-type': text(TYPE),
+  'mediainfo-response': text(RESPONSE),
+  'mediainfo-response-type': text(TYPE),
+  'probe-report-response': text(RESPONSE),
+  'probe-report-response-type': text(TYPE),
+  'c2pa-response': text(RESPONSE),
+  'msv-response': text(RESPONSE),
+});
+
+/** What the gateway kept for itself beside what was asked. */
+const INSIDE = ['asked', 'shown', 'single'];
+
+function requestOf(kept: unknown, display: string): string {
+  const asked = Object.entries((kept ?? {}) as Record<string, unknown>).filter(([name]) => !INSIDE.includes(name));
+  return JSON.stringify({ url: display, ...Object.fromEntries(asked) });
+}
+
+function formatOf(tool: ReportResult, kept: unknown): string | null {
+  if (tool.output === null) return null;
+  if (tool.format === 'json') return 'json';
+  const options = (kept as Record<string, Record<string, unknown> | undefined> | null)?.[tool.name];
+  const asked = options?.['output_format'] ?? options?.['output'];
+  return typeof asked === 'string' ? asked : 'text';
+}
+
+/** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
+function responsesOf(result: ResultBody | null, kept: unknown) {
+  const tools = new Map<string, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
+  if (result?.report) tools.set('probe_report', result.report);
+  const output = (name: string) => tools.get(name)?.output ?? null;
+  const type = (name: string) => {
+    const tool = tools.get(name);
+    return tool ? formatOf(tool, kept) : null;
+  };
+  return {
+    'ffprobe-response': output('ffprobe'),
+    'ffprobe-response-type': type('ffprobe'),
+    'mediainfo-response': output('mediainfo'),
+    'mediainfo-response-type': type('mediainfo'),
+    'probe-report-response': output('probe_report'),
+    'probe-report-response-type': type('probe_report'),
+    'c2pa-response': output('c2pa'),
+    'msv-response': output('msv'),
+  };
+}
+
+/** As JSON text. Long outputs are strings of the stored body already, and stand here as they stand there. */
+function textOf(members: Record<string, unknown>, long: LongOutputs): Piece[] {
+  const pieces = Object.entries(members).map(([name, value]): Piece[] => {
+    const output = typeof value === 'string' ? long.get(value) : undefined;
+    return [`${JSON.stringify(name)}:`, ...(output ? ['"', escaped(output), '"'] : [JSON.stringify(value)])];
+  });
+  return ['{', ...pieces.flatMap((member, index) => (index === 0 ? member : [',', ...member])), '}'];
+}
+
+const NO_RESULT = { packed: Buffer.alloc(0), unpacked: { result: null, long: new Map() } };
+
+async function resultOf(
+  deps: Deps,
+  ctx: Context,
+  { id, submittedAt, hasBody, inflatedBytes }: LogDetail,
+): Promise<{ packed: Packed; unpacked: Pick<Unpacked, 'long'> & { result: ResultBody | null } }> {
+  const opened = hasBody
+    ? await resultFor(deps, ctx, { id, submittedAt, inflatedBytes }, callerOf(ctx).rootUserId)
+    : null;
+  if (!opened) return NO_RESULT;
+  try {
+    return { packed: opened.packed, unpacked: await unpackResult(opened.packed, opened.inflatedBytes) };
+  } catch (error) {
+    // The log outlives the results: this one was dropped between two reads.
+    if (isStoreError(error, 'not-ready')) return NO_RESULT;
+    throw unreadable(error);
+  }
+}
+
+const read = (deps: Deps): Handler =>
+  async function answerLogDetail(ctx) {
+    const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+    if (!isUuid(id)) throw notFound();
+    const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+    if (!row) throw notFound();
+    const {
+      packed,
+      unpacked: { result, long },
+    } = await resultOf(deps, ctx, row);
+    const members = {
+      ...rowOf(row),
+      request: requestOf(row.request, row.display),
+      ...responsesOf(result, row.request),
+    };
+    const pieces = textOf(members, long);
+    sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
+  };
+
+export const logDetail = endpoint(
+  'GET media/log/:id',
+  {
+    id: 'readLog',
+    tag: 'log',
+    summary: 'One request of the log',
+    also: [404],
+    params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
+    description: 'Results are kept for a shorter time than the log: their responses are null afterwards.',
+    answer: { description: 'The request, what was asked and what came of it.', schema: Answer },
+  },
+  (deps) => [read(deps)],
+);

@@ -1,0 +1,152 @@
+/** `GET media/log`: the requests that have ended. */
+import Type, { type Static } from 'typebox';
+import { KINDS, type Kind } from '../../kube/resources.ts';
+import type { LogRow, LogState, ToolState } from '../../store/log.ts';
+import { isStoreError } from '../../store/errors.ts';
+import { callerOf, type Handler } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { invalid } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/input.ts';
+import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
+import { ownersOf } from './owners.ts';
+import { timeRange, timesOf } from './times.ts';
+
+const STATES = ['success', 'error', 'with-errors'] as const;
+const TOOL_STATES = ['success', 'error', 'skipped'] as const;
+const DAY_MS = 86_400_000;
+
+const Query = Type.Object(
+  {
+    type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
+    status: anyOf<LogState>(STATES, 'That ended so. with-errors: some of the tools failed.'),
+    'status-ffprobe': anyOf<ToolState>(TOOL_STATES, 'In which ffprobe ended so; skipped: it was not asked for.'),
+    'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'In which mediainfo ended so.'),
+    'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'In which the report ended so.'),
+    send: timeRange('When they were sent.', '24 hours before `to`'),
+    'user-id': ids('Of these users. Default: of all whose requests the caller sees.'),
+    'token-id': ids('By these tokens.'),
+    url: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      maxLength: 8192,
+      pattern: String.raw`^[^\u0000]*$`,
+      default: null,
+      description: 'Part of the address as the log shows it, in upper or lower case.',
+    }),
+    request: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+      default: null,
+      description: 'The id of one request.',
+    }),
+    pagination: Pagination,
+    sort: sortBy(
+      ['send', 'user-id', 'url', 'status', 'status-ffprobe', 'status-mediainfo', 'status-probe-report'],
+      'send',
+      'desc',
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const toolState = Type.Unsafe<ToolState>({ type: 'string', enum: [...TOOL_STATES] });
+export const LOG_ROW = {
+  id: Type.String({ format: 'uuid' }),
+  send: Type.String({ format: 'date-time' }),
+  type: Type.Unsafe<Kind>({ type: 'string', enum: [...KINDS] }),
+  status: Type.Unsafe<LogState>({ type: 'string', enum: [...STATES] }),
+  'status-ffprobe': toolState,
+  'status-mediainfo': toolState,
+  'status-probe-report': toolState,
+  url: Type.String({ description: 'Without credentials; values of its query read REDACTED.' }),
+  'user-id': Type.Integer(),
+  'token-id': Type.Integer(),
+};
+const LogRowSchema = Type.Object(LOG_ROW);
+
+export const rowOf = ({
+  id,
+  submittedAt,
+  kind,
+  state,
+  ffprobe,
+  mediainfo,
+  report,
+  display,
+  userId,
+  tokenId,
+}: LogRow): Static<typeof LogRowSchema> => ({
+  id,
+  send: submittedAt.toISOString(),
+  type: kind,
+  status: state,
+  'status-ffprobe': ffprobe,
+  'status-mediainfo': mediainfo,
+  'status-probe-report': report,
+  url: display,
+  'user-id': userId,
+  'token-id': tokenId,
+});
+
+const list = (deps: Deps): Handler =>
+  async function answerLog(ctx) {
+    const { store } = deps;
+    const { pagination, sort, send, ...filter } = checkedBy(Query, ctx);
+    const asked = timesOf('send', send);
+    const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
+    const from = asked.from ?? new Date(to.getTime() - DAY_MS);
+    if (from > to) throw invalid('send.from', 'must not be after send.to');
+    const owners = await ownersOf(
+      deps,
+      callerOf(ctx),
+      { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+      'visible',
+    );
+    const { rows, total } = await store
+      .listLog({
+        filter: {
+          owners,
+          period: { from, to },
+          kinds: filter.type,
+          states: filter.status,
+          ffprobe: filter['status-ffprobe'],
+          mediainfo: filter['status-mediainfo'],
+          report: filter['status-probe-report'],
+          url: filter.url === '' ? null : filter.url,
+          id: filter.request,
+        },
+        sort,
+        offset: offsetOf(pagination),
+        limit: pagination.limit,
+      })
+      .catch((error: unknown) => {
+        // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
+        if (isStoreError(error, 'timeout'))
+          throw invalid(
+            'send',
+            'these are too many requests to search or sort in this way: name a shorter time, or users',
+          );
+        throw error;
+      });
+    ctx.body = {
+      log: rows.map(rowOf),
+      ...listEcho(
+        { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
+        { count: rows.length, total },
+      ),
+    };
+  };
+
+export const logList = endpoint(
+  'GET media/log',
+  {
+    id: 'listLog',
+    tag: 'log',
+    summary: 'The requests that have ended',
+    also: [404],
+    query: Query,
+    description: 'Newest first, of the last 24 hours where nothing else is said. `filter` echoes `send` as `created`.',
+    answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema) },
+  },
+  (deps) => [list(deps)],
+);

@@ -1,0 +1,80 @@
+/** `GET statistics/summary`: a month, or a year, of each user in one list. */
+import Type from 'typebox';
+import { summaryPeriod } from '../../statistics/aggregation.ts';
+import { summaryOf } from '../../statistics/resources.ts';
+import { callerOf, type Handler } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/input.ts';
+import { ids } from '../http/lists.ts';
+import { ownersOf } from './owners.ts';
+
+const Query = Type.Object(
+  {
+    month: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1,
+      maximum: 12,
+      default: null,
+      description: 'Default: the current one, or the whole year where a year is given.',
+    }),
+    year: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 2000,
+      maximum: 9998,
+      default: null,
+      description: 'Default: the current one.',
+    }),
+    'user-id': ids('Of these users. Default: the caller and his sub-users.'),
+  },
+  { additionalProperties: false },
+);
+
+const Answer = Type.Object({
+  period: Type.Object({ from: Type.String({ format: 'date-time' }), to: Type.String({ format: 'date-time' }) }),
+  'users-usage': Type.Array(
+    Type.Object({
+      'user-id': Type.Integer(),
+      resources: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          title: Type.String(),
+          value: Type.Number(),
+          'value-type': Type.Unsafe<string | null>({ type: ['string', 'null'], enum: ['ms', 'request', 'byte', null] }),
+          amount: Type.Number({ description: 'Nothing is billed: 0.' }),
+          price: Type.Number({ description: 'Nothing is billed: 0.' }),
+        }),
+      ),
+    }),
+    { description: 'Every user that was asked for, also one who used nothing, in the order of their ids.' },
+  ),
+});
+
+const NOTHING = [0, 0, 0, 0];
+
+const answer = (deps: Deps): Handler =>
+  async function answerSummary(ctx) {
+    const { month, year, 'user-id': userIds } = checkedBy(Query, ctx);
+    const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
+    const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds: [] }, 'own');
+    const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
+    const used = new Map(figures.map(({ userId, values }) => [userId, values]));
+    const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
+    ctx.body = {
+      period: { from: period.from.toISOString(), to: period.to.toISOString() },
+      'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? NOTHING) })),
+    };
+  };
+
+export const statisticsSummary = endpoint(
+  'GET statistics/summary',
+  {
+    id: 'statisticsSummary',
+    tag: 'statistics',
+    summary: 'A month at a glance',
+    also: [404],
+    query: Query,
+    answer: { description: 'What each user used in the month, or year.', schema: Answer },
+  },
+  (deps) => [answer(deps)],
+);

@@ -1,0 +1,31 @@
+/** `POST media/webhook/{id}/retry`: sends one again now. */
+import Type from 'typebox';
+import { callerOf, type Handler } from '../context.ts';
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { uuidOf } from '../http/params.ts';
+import { visibleUsers } from '../http/visible.ts';
+import { webhookRow, WebhookRow } from './webhook_row.ts';
+
+const retry = (deps: Deps): Handler =>
+  async function retryWebhook(ctx) {
+    const found = await deps.store.retryWebhook(uuidOf(ctx), await visibleUsers(deps, callerOf(ctx)));
+    if (!found) throw notFound();
+    ctx.body = webhookRow(found);
+  };
+
+export const webhookRetry = endpoint(
+  'POST media/webhook/:id/retry',
+  {
+    id: 'retryWebhook',
+    tag: 'webhooks',
+    summary: 'Send a webhook again',
+    also: [404],
+    description:
+      'Now, under the same webhook-id. One that was delivered or given up begins its schedule anew; one that is just being sent is left as it is.',
+    params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
+    answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
+  },
+  (deps) => [retry(deps)],
+);
