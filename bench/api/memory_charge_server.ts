@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import Koa from 'koa';
 import { answer } from '../../src/api/probe/answer.ts';
-import type { Context, State } from '../../src/api/context.ts';
+import type { Context, State } from '../../src/api/http/context.ts';
 import { makeMetrics } from '../../src/api/metrics.ts';
 import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
 import { openResult } from '../../src/result/open_result.ts';

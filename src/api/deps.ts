@@ -8,11 +8,11 @@ import type { Logger } from '../log.ts';
 import type { Allow } from '../source/address/guard.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalog } from './probe/catalog.ts';
-import type { Drain } from './drain.ts';
+import type { Drain } from './http/drain.ts';
 import type { HandOver } from './probe/hand_over.ts';
 import type { QueueRoom } from './probe/queue_room.ts';
 import type { Metrics } from './metrics.ts';
-import type { TokenCache } from './token_cache.ts';
+import type { TokenCache } from './http/token_cache.ts';
 import type { Waiting } from './probe/waiting.ts';
 
 export interface Settings {

@@ -1,8 +1,8 @@
 /** `/healthz`: this process answers. `/readyz`: it can do its work now; where not, the reasons. */
-import type { Drain } from './drain.ts';
-import { methods } from './methods.ts';
-import { noCache } from './no_cache.ts';
-import type { Handler } from './context.ts';
+import type { Drain } from './http/drain.ts';
+import { methods } from './http/methods.ts';
+import { noCache } from './http/no_cache.ts';
+import type { Handler } from './http/context.ts';
 
 /** Each gives what is wrong, or null. */
 export type Checks = Record<string, () => Promise<string | null> | string | null>;

@@ -2,7 +2,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { healthz, readyz, type Checks } from './health.ts';
-import type { Drain } from './drain.ts';
+import type { Drain } from './http/drain.ts';
 import type { Metrics } from './metrics.ts';
 
 export function makeMetricsApp(metrics: Metrics, checks: Checks, drain: Drain): Koa {

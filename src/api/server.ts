@@ -1,11 +1,11 @@
 /** The API, put together: every endpoint is a list of named steps. */
 import Router from '@koa/router';
 import Koa from 'koa';
-import { accessLog } from './access_log.ts';
-import type { State } from './context.ts';
+import { accessLog } from './http/access_log.ts';
+import type { State } from './http/context.ts';
 import type { Deps } from './deps.ts';
-import { DOCS } from './docs/endpoint.ts';
-import { errorHandler } from './error_handler.ts';
+import { DOCS } from './openapi/page/endpoint.ts';
+import { errorHandler } from './http/error_handler.ts';
 import { healthz, readyz, type Checks } from './health.ts';
 import { mountManagement } from './http/endpoint.ts';
 import { MANAGEMENT } from './endpoints.ts';
@@ -15,7 +15,7 @@ import { probeC2pa } from './probe/c2pa.ts';
 import { probeFile } from './probe/file.ts';
 import { probeMsv } from './probe/msv.ts';
 import { probeRead } from './probe/read_back.ts';
-import { requestId } from './request_id.ts';
+import { requestId } from './http/request_id.ts';
 
 export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const app = new Koa<State>();

@@ -14,13 +14,13 @@ import { openUrl } from '../webhooks/kept_url.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { catalogOf, type Catalog } from './probe/catalog.ts';
 import type { Deps, Settings } from './deps.ts';
-import { makeDrain } from './drain.ts';
+import { makeDrain } from './http/drain.ts';
 import { endOf } from './probe/ends.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
 import type { Checks } from './health.ts';
 import { makeMetrics } from './metrics.ts';
-import { makeTokenCache } from './token_cache.ts';
+import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting.ts';
 
 export interface Connections {

@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
 import { SUBJECT, type Early, type Ended, type ResultBody, type ToolResult } from '../../src/bus/messages.ts';
 import { DEFAULTS, type Settings } from '../../src/api/deps.ts';
-import { listen, type HttpServer } from '../../src/api/http_server.ts';
+import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { wire, type Connections, type Wired } from '../../src/api/wire.ts';
 import { outcome } from '../../src/result/outcome.ts';

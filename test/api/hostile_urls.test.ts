@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/api/errors.ts';
-import { makeReader } from '../../src/api/input/read.ts';
+import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { readSource } from '../../src/api/probe/source.ts';
 import { displaySource, hideQuery } from '../../src/source/address/redact.ts';

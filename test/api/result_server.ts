@@ -4,11 +4,11 @@
  */
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import { DEFAULTS, type Deps } from '../../src/api/deps.ts';
-import { makeDrain } from '../../src/api/drain.ts';
-import { listen } from '../../src/api/http_server.ts';
+import { makeDrain } from '../../src/api/http/drain.ts';
+import { listen } from '../../src/api/http/http_server.ts';
 import { makeMetrics } from '../../src/api/metrics.ts';
 import { makeApp } from '../../src/api/server.ts';
-import { makeTokenCache } from '../../src/api/token_cache.ts';
+import { makeTokenCache } from '../../src/api/http/token_cache.ts';
 import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
 import { WHOLE } from '../../src/result/unpack.ts';
 import { makeLog } from '../../src/log.ts';

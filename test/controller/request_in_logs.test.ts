@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { DEFAULTS } from '../../src/api/deps.ts';
-import { listen, type HttpServer } from '../../src/api/http_server.ts';
+import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { wire, type Wired } from '../../src/api/wire.ts';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { catalogOf } from '../../src/api/probe/catalog.ts';
 import { GatewayError } from '../../src/api/errors.ts';
-import { makeReader } from '../../src/api/input/read.ts';
+import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { selectTools } from '../../src/api/probe/tools.ts';
 import { LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';

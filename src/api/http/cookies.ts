@@ -3,7 +3,7 @@
  * There it is set as `__Host-jwt`, too, which no other host of the domain can set.
  */
 import type { TLSSocket } from 'node:tls';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import type { Deps } from '../deps.ts';
 import { KNOWN_MS } from '../../accounts/known_browsers.ts';
 import { COOKIE, HOST_COOKIE } from './authenticate.ts';

@@ -12,17 +12,17 @@
  */
 import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
-import type { Handler, State } from '../context.ts';
+import type { Handler, State } from './context.ts';
 import type { Deps } from '../deps.ts';
-import { methods } from '../methods.ts';
-import { noCache } from '../no_cache.ts';
+import { methods } from './methods.ts';
+import { noCache } from './no_cache.ts';
 import { errorResponse } from '../openapi/errors.ts';
 import type { Operation, Response } from '../openapi/operation.ts';
-import { rateLimitHeaders } from '../rate_headers.ts';
+import { rateLimitHeaders } from './rate_headers.ts';
 import { ACCESS, type Access, type EndpointName } from './access.ts';
 import { authenticate } from './authenticate.ts';
 import { BASE } from './error_body.ts';
-import { readInput } from './input.ts';
+import { readInput } from './read_input.ts';
 import { permitted } from './permitted.ts';
 import { managementRate } from './rate.ts';
 import { sameSite } from './same_site.ts';

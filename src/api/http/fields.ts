@@ -2,7 +2,7 @@
  * Parts that request schemas are made of. A schema here is the validator, the type and the documentation of a field.
  */
 import Type, { type TSchema } from 'typebox';
-import { LOWERED_TO } from '../input/check.ts';
+import { LOWERED_TO } from './input/check.ts';
 
 export const MAX_TIMEOUT_MS = 650_000;
 export const MAX_QUEUE_MS = 60_000;

@@ -1,6 +1,6 @@
 /** Lists: a page of rows, and what it was asked with. */
 import Type, { type Static, type TSchema } from 'typebox';
-import { LOWERED_TO } from '../input/check.ts';
+import { LOWERED_TO } from './input/check.ts';
 
 export const Pagination = Type.Object(
   {

@@ -1,6 +1,6 @@
 /** Ids in paths: what is none is not there. */
 import { isUuid } from '../../store/uuid.ts';
-import type { Context } from '../context.ts';
+import type { Context } from './context.ts';
 import { notFound } from '../errors.ts';
 
 export const paramOf = (ctx: Context, name = 'id'): string => String((ctx['params'] as Record<string, string>)[name]);

@@ -1,5 +1,5 @@
 /** Judges the caller by the table. */
-import { callerOf, type Handler } from '../context.ts';
+import { callerOf, type Handler } from './context.ts';
 import { forbidden } from '../errors.ts';
 import { refusal, type Access } from './access.ts';
 

@@ -1,5 +1,5 @@
 /** Management and read-back share one limit: 600 calls a minute per user. */
-import { callerOf, type Handler } from '../context.ts';
+import { callerOf, type Handler } from './context.ts';
 import type { Deps } from '../deps.ts';
 import { rateLimited } from '../probe/open.ts';
 

@@ -3,7 +3,7 @@
  * place by a sign-in. The cookie is SameSite=Lax too; this holds where a browser does not know that, and for other
  * ports and names of the same site.
  */
-import type { Context, Handler } from '../context.ts';
+import type { Context, Handler } from './context.ts';
 import { forbidden } from '../errors.ts';
 
 const hostOf = (origin: string): string | null => {

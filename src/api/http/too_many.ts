@@ -1,7 +1,7 @@
 /** Too many attempts, or too many passwords at once: later. */
 import { TooManyAttempts } from '../../accounts/attempts.ts';
 import { BusyError } from '../../accounts/passwords.ts';
-import type { Handler } from '../context.ts';
+import type { Handler } from './context.ts';
 import { tooManyAttempts } from '../errors.ts';
 
 export const tooMany: Handler = async function tooMany(_ctx, next) {

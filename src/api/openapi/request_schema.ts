@@ -1,7 +1,7 @@
 /**
  * A schema that validates requests, as callers see it: what has a default need not be sent, what is lowered is said.
  */
-import { LOWERED_TO } from '../input/check.ts';
+import { LOWERED_TO } from '../http/input/check.ts';
 
 export interface Schema {
   [keyword: string]: unknown;

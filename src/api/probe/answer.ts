@@ -3,7 +3,7 @@ import type { Ended } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { answerOf, type Wanted } from '../../result/wanted.ts';
-import { tokenOf, type Context } from '../context.ts';
+import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError, inside } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from './send_result.ts';

@@ -5,7 +5,7 @@ import type { Ended } from '../../bus/messages.ts';
 import type { Wanted } from '../../result/wanted.ts';
 import type { Kind } from '../../kube/resources.ts';
 import { answer } from './answer.ts';
-import { tokenOf, type Context } from '../context.ts';
+import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endOf } from './ends.ts';
 import { follow } from './follow.ts';

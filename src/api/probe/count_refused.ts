@@ -2,7 +2,7 @@
  * The rate counts every authenticated call of the probe endpoints, refused ones too: those that opened no request are
  * counted here.
  */
-import type { Handler } from '../context.ts';
+import type { Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError } from '../errors.ts';
 import { rateLimited } from './open.ts';

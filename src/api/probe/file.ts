@@ -1,15 +1,15 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
 import type { Wanted } from '../../result/wanted.ts';
-import { auth } from '../auth.ts';
-import { body } from '../body.ts';
+import { auth } from '../http/auth.ts';
+import { body } from '../http/body.ts';
 import { carryOut } from './carry_out.ts';
-import type { Context, Handler } from '../context.ts';
+import type { Context, Handler } from '../http/context.ts';
 import { countRefused } from './count_refused.ts';
 import type { Deps } from '../deps.ts';
-import { makeReader } from '../input/read.ts';
-import { methods } from '../methods.ts';
-import { noCache } from '../no_cache.ts';
-import { rateLimitHeaders } from '../rate_headers.ts';
+import { makeReader } from '../http/input/read.ts';
+import { methods } from '../http/methods.ts';
+import { noCache } from '../http/no_cache.ts';
+import { rateLimitHeaders } from '../http/rate_headers.ts';
 import { mediaTypeOf } from '../../tools/media_type.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
 import { selectTools, type Selection } from './tools.ts';

@@ -6,7 +6,7 @@ import type { Ended } from '../../bus/messages.ts';
 import type { ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
 import { cancel } from './cancel.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../http/context.ts';
 import { createJob, worthAnotherTry } from './create_job.ts';
 import type { Deps } from '../deps.ts';
 import { recordEnd } from './ends.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { OpenInput } from '../../store/records.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../http/context.ts';
 import { GatewayError } from '../errors.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;

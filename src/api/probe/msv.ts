@@ -1,7 +1,7 @@
 /** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream keeps the rules. */
-import type { Handler } from '../context.ts';
+import type { Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { makeReader } from '../input/read.ts';
+import { makeReader } from '../http/input/read.ts';
 import { probeSingle } from './single.ts';
 import { ProbeMsvSchema, type ProbeMsv } from './schema/single.ts';
 

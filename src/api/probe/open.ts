@@ -9,11 +9,11 @@ import type { Source } from '../../source/source.ts';
 import type { MonthlyLimits, OpenInput } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
-import { tokenOf, type Context } from '../context.ts';
+import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError, inside } from '../errors.ts';
 import { probeJob } from './probe_job.ts';
-import { setRequestId } from '../request_id.ts';
+import { setRequestId } from '../http/request_id.ts';
 import type { Selection } from './tools.ts';
 
 export interface Submission {

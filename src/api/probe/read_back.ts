@@ -5,13 +5,13 @@ import { WAITING, type ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { answer, endError } from './answer.ts';
-import { auth } from '../auth.ts';
-import { tokenOf, type Handler } from '../context.ts';
+import { auth } from '../http/auth.ts';
+import { tokenOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { methods } from '../methods.ts';
-import { noCache } from '../no_cache.ts';
-import { rateLimitHeaders } from '../rate_headers.ts';
+import { methods } from '../http/methods.ts';
+import { noCache } from '../http/no_cache.ts';
+import { rateLimitHeaders } from '../http/rate_headers.ts';
 import { rateLimited } from './open.ts';
 
 /** Reading back and management: per user. */

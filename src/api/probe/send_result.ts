@@ -8,7 +8,7 @@ import { LiftError } from '../../result/lift.ts';
 import { OverBudget } from '../../result/memory_budget.ts';
 import { openResult, type OpenResult, type StoredResult } from '../../result/open_result.ts';
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError, inside, unavailable } from '../errors.ts';
 

@@ -3,15 +3,15 @@
  * bare or enveloped.
  */
 import type { SingleTool } from '../../result/assemble_single.ts';
-import { auth } from '../auth.ts';
-import { body } from '../body.ts';
+import { auth } from '../http/auth.ts';
+import { body } from '../http/body.ts';
 import { carryOut, type Asked } from './carry_out.ts';
-import type { Handler, Input } from '../context.ts';
+import type { Handler, Input } from '../http/context.ts';
 import { countRefused } from './count_refused.ts';
 import type { Deps } from '../deps.ts';
-import { methods } from '../methods.ts';
-import { noCache } from '../no_cache.ts';
-import { rateLimitHeaders } from '../rate_headers.ts';
+import { methods } from '../http/methods.ts';
+import { noCache } from '../http/no_cache.ts';
+import { rateLimitHeaders } from '../http/rate_headers.ts';
 
 interface SingleRequest extends Asked {
   inject_output: boolean;

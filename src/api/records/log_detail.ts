@@ -8,7 +8,7 @@ import { isUuid } from '../../store/uuid.ts';
 import type { Packed } from '../../result/inflate.ts';
 import { isStoreError } from '../../store/errors.ts';
 import type { LogDetail } from '../../store/log.ts';
-import { callerOf, type Context, type Handler } from '../context.ts';
+import { callerOf, type Context, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';

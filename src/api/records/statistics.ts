@@ -2,11 +2,11 @@
 import Type from 'typebox';
 import { AGGREGATIONS, periodOf, rangeProblem, type Aggregation } from '../../statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../statistics/resources.ts';
-import { callerOf, type Handler } from '../context.ts';
+import { callerOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
-import { checkedBy } from '../http/input.ts';
+import { checkedBy } from '../http/read_input.ts';
 import { ids } from '../http/lists.ts';
 import { ownersOf } from './owners.ts';
 import { timeRange, timesOf } from './times.ts';

@@ -2,10 +2,10 @@
 import Type from 'typebox';
 import { summaryPeriod } from '../../statistics/aggregation.ts';
 import { summaryOf } from '../../statistics/resources.ts';
-import { callerOf, type Handler } from '../context.ts';
+import { callerOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { checkedBy } from '../http/input.ts';
+import { checkedBy } from '../http/read_input.ts';
 import { ids } from '../http/lists.ts';
 import { ownersOf } from './owners.ts';
 

@@ -1,10 +1,10 @@
 /** `GET media/webhook`: webhooks with what came of each attempt. */
 import Type from 'typebox';
 import type { WebhookState } from '../../store/webhooks.ts';
-import { callerOf, type Handler } from '../context.ts';
+import { callerOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { checkedBy } from '../http/input.ts';
+import { checkedBy } from '../http/read_input.ts';
 import { anyOf, ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../http/lists.ts';
 import { ownersOf } from './owners.ts';
 import { WEBHOOK_STATES, webhookRow, WebhookRow } from './webhook_row.ts';

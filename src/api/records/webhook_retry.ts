@@ -1,6 +1,6 @@
 /** `POST media/webhook/{id}/retry`: sends one again now. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../context.ts';
+import { callerOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';

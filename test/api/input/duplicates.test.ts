@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { duplicateIn } from '../../../src/api/input/duplicates.ts';
+import { duplicateIn } from '../../../src/api/http/input/duplicates.ts';
 import { random } from '../../source/random.ts';
 
 describe('names that stand twice', () => {

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../../src/api/probe/catalog.ts';
-import type { Input } from '../../../src/api/context.ts';
+import type { Input } from '../../../src/api/http/context.ts';
 import { GatewayError } from '../../../src/api/errors.ts';
-import { parsePairs } from '../../../src/api/input/pairs.ts';
-import { makeReader } from '../../../src/api/input/read.ts';
+import { parsePairs } from '../../../src/api/http/input/pairs.ts';
+import { makeReader } from '../../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
 import { readSource } from '../../../src/api/probe/source.ts';
 import { selectTools } from '../../../src/api/probe/tools.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Input } from '../../../src/api/context.ts';
-import { parsePairs } from '../../../src/api/input/pairs.ts';
-import { makeReader } from '../../../src/api/input/read.ts';
+import type { Input } from '../../../src/api/http/context.ts';
+import { parsePairs } from '../../../src/api/http/input/pairs.ts';
+import { makeReader } from '../../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
 import { TOOL_OPTIONS } from '../../../src/tools/options.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { ProbeFileSchema } from '../../../src/api/probe/schema/file.ts';
 import { ProbeC2paSchema, ProbeMsvSchema } from '../../../src/api/probe/schema/single.ts';
-import { makeReader } from '../../../src/api/input/read.ts';
-import { unstorableIn } from '../../../src/api/input/texts.ts';
+import { makeReader } from '../../../src/api/http/input/read.ts';
+import { unstorableIn } from '../../../src/api/http/input/texts.ts';
 import { MANAGEMENT } from '../../../src/api/endpoints.ts';
 import { startManagement, type Management } from '../management/fixture.ts';
 

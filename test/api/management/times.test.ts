@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
-import { makeCheck } from '../../../src/api/input/check.ts';
+import { makeCheck } from '../../../src/api/http/input/check.ts';
 import { timeRange, timesOf, type TimeRange } from '../../../src/api/records/times.ts';
 
 const check = makeCheck<{ date: TimeRange }>(Type.Object({ date: timeRange('A range.', 'a month ago') }) as object);

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Logger } from '../../../src/log.ts';
-import type { State } from '../../../src/api/context.ts';
-import { errorHandler } from '../../../src/api/error_handler.ts';
+import type { State } from '../../../src/api/http/context.ts';
+import { errorHandler } from '../../../src/api/http/error_handler.ts';
 import { openapi } from '../../../src/api/openapi/endpoint.ts';
 import { OPERATIONS } from '../../../src/api/openapi/operations.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { makeApp } from '../../../src/api/server.ts';
-import { listen, type HttpServer } from '../../../src/api/http_server.ts';
+import { listen, type HttpServer } from '../../../src/api/http/http_server.ts';
 import { wire, type Wired } from '../../../src/api/wire.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { until } from '../../until.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../../src/api/probe/catalog.ts';
-import { makeReader } from '../../../src/api/input/read.ts';
+import { makeReader } from '../../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
 import { selectTools } from '../../../src/api/probe/tools.ts';
 import { aTool } from '../a_tool.ts';

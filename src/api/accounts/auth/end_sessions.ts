@@ -1,5 +1,5 @@
 /** `DELETE auth/session`: logs out everywhere. */
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 

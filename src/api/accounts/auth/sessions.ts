@@ -1,9 +1,9 @@
 /** `GET auth/session`: where the caller is signed in. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 
 const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
 const Query = Type.Object(

@@ -1,10 +1,10 @@
 /** `DELETE auth/sign-out`: ends the session that calls, or all of the user's. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { RetUrl, safeRetUrl } from '../fields.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { clearCookie } from '../../http/cookies.ts';
 
 const Query = Type.Object(

@@ -4,7 +4,7 @@ import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import { sha256Of } from '../../../accounts/make_token.ts';
 import type { ApiTokenRecord } from '../../../store/api_tokens.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { paramOf } from '../../http/params.ts';

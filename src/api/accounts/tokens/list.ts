@@ -2,11 +2,11 @@
 import Type from 'typebox';
 import { seesEveryone } from '../../../accounts/caller.ts';
 import { TOKEN_SORTS } from '../../../store/api_tokens.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { ids, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../../http/lists.ts';
 import { listedTokens, ShownListedToken } from '../shown_token.ts';
 

@@ -1,12 +1,12 @@
 /** `POST auth/api-token`: a new token of the caller's. */
 import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { GatewayError, inside, unauthorized } from '../../errors.ts';
 import { accountFull } from '../account_full.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { changedLimits, NO_LIMITS } from '../limits.ts';
 import { ShownToken, shownToken } from '../shown_token.ts';
 import { checkGiven, expiryOf, TokenFields } from './fields.ts';

@@ -1,6 +1,6 @@
 /** `GET auth/api-token/{id}`: one token; its owner sees it itself, where the operator lets him. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';

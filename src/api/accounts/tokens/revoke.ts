@@ -1,6 +1,6 @@
 /** `DELETE auth/api-token/{id}`: it stops working on every replica at once, and for good, with all that it made. */
 import { mayChange } from '../../../accounts/authority.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, GatewayError, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';

@@ -3,12 +3,12 @@ import Type, { type Static } from 'typebox';
 import { notToGive } from '../../../accounts/authority.ts';
 import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../../accounts/caller.ts';
 import type { UserChange, UserRecord } from '../../../store/users.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, inside, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Id, Permissions, PersonName } from '../fields.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { ShownUser, shownUser } from '../shown_user.ts';
 import { findOwn } from './find.ts';
 

@@ -1,5 +1,5 @@
 /** `DELETE user/{id}`: the user, who stands under him, and all their data, gone everywhere. */
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';

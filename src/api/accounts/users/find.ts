@@ -2,7 +2,7 @@
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, notFound } from '../../errors.ts';
 import { idOf } from '../../http/params.ts';

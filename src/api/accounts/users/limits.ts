@@ -1,12 +1,12 @@
 /** `GET` and `PUT user/{id}/limits`: what an administrator gives a user; his tokens inherit and may narrow it. */
 import Type, { type Static } from 'typebox';
 import type { UserLimits } from '../../../store/users.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Id } from '../fields.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { AskedUserLimits, changedUserLimits, ShownUserLimits, shownUserLimits } from '../limits.ts';
 import { findLimited, findSeen } from './find.ts';
 

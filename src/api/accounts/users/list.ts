@@ -2,10 +2,10 @@
 import Type from 'typebox';
 import { seesEveryone, STATUSES } from '../../../accounts/caller.ts';
 import { USER_SORTS, type UserSort } from '../../../store/users.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { anyOf, listEcho, listSchema, offsetOf, Pagination, sortBy } from '../../http/lists.ts';
 import { listedUser, ShownListedUser } from '../shown_user.ts';
 

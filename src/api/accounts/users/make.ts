@@ -8,13 +8,13 @@ import { notToGive, subUserDefaults } from '../../../accounts/authority.ts';
 import { inviteMail } from '../../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../../accounts/make_token.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import { callerOf, type Context, type Handler } from '../../context.ts';
+import { callerOf, type Context, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, GatewayError, inside } from '../../errors.ts';
 import { accountFull } from '../account_full.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Email, Id, Permissions, PersonName } from '../fields.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { ShownUser, shownUser } from '../shown_user.ts';
 import { findOwn } from './find.ts';
 

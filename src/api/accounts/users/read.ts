@@ -1,5 +1,5 @@
 /** `GET user/current` and `GET user/{id}`. */
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { inside } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';

@@ -1,12 +1,12 @@
 /** `PUT user/{id}/status`: suspends, and lets in again; who stands under a suspended user is suspended with him. */
 import Type from 'typebox';
 import { STATUSES } from '../../../accounts/caller.ts';
-import { callerOf, type Handler } from '../../context.ts';
+import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Id } from '../fields.ts';
-import { checkedBy } from '../../http/input.ts';
+import { checkedBy } from '../../http/read_input.ts';
 import { ShownUser, shownUser } from '../shown_user.ts';
 import { findOwn } from './find.ts';
 

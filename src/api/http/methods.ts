@@ -1,5 +1,5 @@
 /** The first step of every endpoint: which methods it has. HEAD is none of GET here, since a GET may start a probe. */
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { Handler } from './context.ts';
 
 export const methods =

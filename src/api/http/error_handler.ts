@@ -1,11 +1,11 @@
 /** The one place where an error becomes an answer. */
 import { STATUS_CODES } from 'node:http';
-import { BusError } from '../bus/errors.ts';
-import { isKubeError } from '../kube/errors.ts';
-import { type Logger, requestFields } from '../log.ts';
-import { isStoreError } from '../store/errors.ts';
-import { GatewayError, inside, unavailable } from './errors.ts';
-import { errorBody, isManagement } from './http/error_body.ts';
+import { BusError } from '../../bus/errors.ts';
+import { isKubeError } from '../../kube/errors.ts';
+import { type Logger, requestFields } from '../../log.ts';
+import { isStoreError } from '../../store/errors.ts';
+import { GatewayError, inside, unavailable } from '../errors.ts';
+import { errorBody, isManagement } from './error_body.ts';
 import type { Handler } from './context.ts';
 
 /** A failover of Postgres or of the API server takes some seconds. */

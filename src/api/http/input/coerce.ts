@@ -1,7 +1,7 @@
 /**
  * Texts of a query or form to the types that the schema wants. What does not fit stays a text, and the check names it.
  */
-import { invalid } from '../errors.ts';
+import { invalid } from '../../errors.ts';
 import { duplicateIn } from './duplicates.ts';
 import { shown } from './pairs.ts';
 import type { Nested } from './nested.ts';

@@ -2,9 +2,9 @@
  * One line per request, and its metrics, once the answer has left or its caller is gone. The route's pattern stands for
  * the path: paths and queries may hold secrets, and an unknown path is whatever a caller wrote.
  */
-import { type Logger, requestFields } from '../log.ts';
+import { type Logger, requestFields } from '../../log.ts';
 import type { Context, Handler } from './context.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '../metrics.ts';
 
 const HEALTH = new Set(['/healthz', '/readyz']);
 /** The caller was gone before the first byte of an answer. */

@@ -3,10 +3,10 @@
  * never falls through.
  */
 import { createHash } from 'node:crypto';
-import type { TokenRecord } from '../store/records.ts';
+import type { TokenRecord } from '../../store/records.ts';
 import type { Context, Handler } from './context.ts';
-import type { Deps } from './deps.ts';
-import { forbidden, unauthorized } from './errors.ts';
+import type { Deps } from '../deps.ts';
+import { forbidden, unauthorized } from '../errors.ts';
 import { remoteIp } from './remote.ts';
 
 const TOKEN = /^[A-Za-z0-9]{64}$/;

@@ -1,7 +1,7 @@
 /** What a request carries from one middleware to the next. */
 import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
-import type { Caller } from '../accounts/caller.ts';
-import type { Rate, TokenRecord } from '../store/records.ts';
+import type { Caller } from '../../accounts/caller.ts';
+import type { Rate, TokenRecord } from '../../store/records.ts';
 import type { Pair } from './input/pairs.ts';
 
 export interface State {

@@ -1,6 +1,6 @@
 /** From what was sent to what the schema says, whatever way it came. */
 import type { Input } from '../context.ts';
-import { unreadable } from '../errors.ts';
+import { unreadable } from '../../errors.ts';
 import { makeCheck } from './check.ts';
 import { coerce, type Field } from './coerce.ts';
 import { nest } from './nested.ts';

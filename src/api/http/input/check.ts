@@ -1,6 +1,6 @@
 /** Checks an input against its schema, fills in the defaults, and says in words which field is wrong. */
 import { Ajv, type ErrorObject } from 'ajv';
-import { invalid, type GatewayError } from '../errors.ts';
+import { invalid, type GatewayError } from '../../errors.ts';
 import type { Field } from './coerce.ts';
 import { nearest } from './nearest.ts';
 import { shown } from './pairs.ts';

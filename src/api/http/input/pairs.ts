@@ -2,7 +2,7 @@
  * A query string or form as a list of names and values, in order. Bounded and strict: what is not well encoded is
  * refused.
  */
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../../errors.ts';
 
 export type Pair = [name: string, value: string];
 

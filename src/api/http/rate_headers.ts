@@ -2,7 +2,7 @@
  * RateLimit-Policy and RateLimit, in the form of the IETF draft (httpapi-ratelimit-headers): on every answer whose rate
  * was taken.
  */
-import type { Rate } from '../store/records.ts';
+import type { Rate } from '../../store/records.ts';
 import type { Handler } from './context.ts';
 
 const MINUTE = 60;

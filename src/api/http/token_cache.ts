@@ -2,8 +2,8 @@
  * Tokens by their SHA-256, so that a request costs no look-up. A notice of Postgres makes what it is about stale at
  * once; while notices may be missed, entries hold for a second. Concurrent look-ups of one token are one.
  */
-import type { TokenChange } from '../store/listen.ts';
-import type { TokenRecord } from '../store/records.ts';
+import type { TokenChange } from '../../store/listen.ts';
+import type { TokenRecord } from '../../store/records.ts';
 import { makeGuessLimit, type GuessLimit } from './guess_limit.ts';
 
 export interface TokenCacheOptions {

@@ -2,8 +2,8 @@
  * How many unknown API tokens an address may send: each costs a look-up in Postgres, before anyone is authenticated.
  * In process, because a limit in Postgres would cost what it is to save. Each replica has its own.
  */
-import { siteOf } from '../accounts/networks.ts';
-import { tooManyAttempts } from './errors.ts';
+import { siteOf } from '../../accounts/networks.ts';
+import { tooManyAttempts } from '../errors.ts';
 
 /** After a restart every good token is looked up once, possibly all of them through one proxy. */
 const GUESSES = { burst: 200, everyMs: 200 } as const;

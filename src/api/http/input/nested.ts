@@ -2,7 +2,7 @@
  * Bracket notation, the one level that the interface has: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, no
  * arrays.
  */
-import { GatewayError, invalid } from '../errors.ts';
+import { GatewayError, invalid } from '../../errors.ts';
 import { shown, type Pair } from './pairs.ts';
 
 export type Nested = Record<string, string | Record<string, string>>;

@@ -1,9 +1,9 @@
 /** The settings of accounts, from the role's. */
 import { readFileSync } from 'node:fs';
-import type { AccountSettings, MailSettings } from '../accounts/settings.ts';
-import type { Config } from '../config.ts';
-import { boxKey } from '../seal/box.ts';
-import { watchKeys } from '../seal/watch_keys.ts';
+import type { AccountSettings, MailSettings } from '../../accounts/settings.ts';
+import type { Config } from '../../config.ts';
+import { boxKey } from '../../seal/box.ts';
+import { watchKeys } from '../../seal/watch_keys.ts';
 
 const readSecret = (file: string): string => (file === '' ? '' : readFileSync(file, 'utf8').trim());
 

@@ -1,12 +1,12 @@
 /** Reads what was sent against the endpoint's schema: the query of GET and DELETE, the body of POST and PUT. */
 import type { Static, TSchema } from 'typebox';
-import { bodyBeside } from '../body.ts';
-import type { Context, Handler, Input } from '../context.ts';
+import { bodyBeside } from './body.ts';
+import type { Context, Handler, Input } from './context.ts';
 import { invalid, unreadable } from '../errors.ts';
-import { makeCheck } from '../input/check.ts';
-import { allows, coerce, type Field } from '../input/coerce.ts';
-import { nest } from '../input/nested.ts';
-import { parsePairs, shown, type Pair } from '../input/pairs.ts';
+import { makeCheck } from './input/check.ts';
+import { allows, coerce, type Field } from './input/coerce.ts';
+import { nest } from './input/nested.ts';
+import { parsePairs, shown, type Pair } from './input/pairs.ts';
 
 type ListField = Field & { items?: Field };
 
