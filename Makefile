@@ -75,7 +75,7 @@ fuzz-media: node_modules/.package-lock.json ## damaged media through the runner 
 
 browser: node_modules/.package-lock.json ## the pages in a real browser (Debian's chromium, fetched into the cache)
 	@$(RUN) test/browser/chromium.ts
-	@npm exec --no --silent -- mocha 'test/api/docs/*.test.ts'
+	@npm exec --no --silent -- mocha 'test/api/openapi/page/*.test.ts'
 
 status: node_modules/.package-lock.json ## what runs
 	@$(RUN) test/node/status.ts

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startMailBox, type MailBox } from '../api/management/fixture.ts';
+import { startMailBox, type MailBox } from '../api/accounts/fixture.ts';
 import { SMTP_PORT } from '../node/chart.ts';
 import { cluster, type Cluster } from './fixture.ts';
 

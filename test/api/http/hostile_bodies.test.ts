@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { gzipSync, deflateSync, brotliCompressSync } from 'node:zlib';
-import { startApi, type ApiFixture } from './fixture.ts';
+import { startApi, type ApiFixture } from '../fixture.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';

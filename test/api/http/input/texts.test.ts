@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ProbeFileSchema } from '../../../src/api/probe/schema/file.ts';
-import { ProbeC2paSchema, ProbeMsvSchema } from '../../../src/api/probe/schema/single.ts';
-import { makeReader } from '../../../src/api/http/input/read.ts';
-import { unstorableIn } from '../../../src/api/http/input/texts.ts';
-import { MANAGEMENT } from '../../../src/api/endpoints.ts';
-import { startManagement, type Management } from '../management/fixture.ts';
+import { ProbeFileSchema } from '../../../../src/api/probe/schema/file.ts';
+import { ProbeC2paSchema, ProbeMsvSchema } from '../../../../src/api/probe/schema/single.ts';
+import { makeReader } from '../../../../src/api/http/input/read.ts';
+import { unstorableIn } from '../../../../src/api/http/input/texts.ts';
+import { MANAGEMENT } from '../../../../src/api/endpoints.ts';
+import { startManagement, type Management } from '../../accounts/fixture.ts';
 
 const BAD: [string, string][] = [
   ['U+0000', 'a\0b'],

@@ -23,7 +23,7 @@ describe('the table of who may call what', () => {
     assert.equal(
       readFileSync(DOC, 'utf8'),
       roleTable(),
-      'run: UPDATE_DOCS=1 npm exec -- mocha test/api/management/roles.test.ts',
+      'run: UPDATE_DOCS=1 npm exec -- mocha test/api/accounts/roles.test.ts',
     );
   });
 });

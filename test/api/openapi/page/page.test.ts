@@ -1,8 +1,8 @@
 /** The page of the description: whole without any other address, under its own policy, and able to send a request. */
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from '../../browser/chromium.ts';
-import { startManagement, type Management } from '../management/fixture.ts';
+import { openBrowser } from '../../../browser/chromium.ts';
+import { startManagement, type Management } from '../../accounts/fixture.ts';
 
 describe('/docs', function () {
   this.timeout(120_000);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { duplicateIn } from '../../../src/api/http/input/duplicates.ts';
-import { random } from '../../source/random.ts';
+import { duplicateIn } from '../../../../src/api/http/input/duplicates.ts';
+import { random } from '../../../source/random.ts';
 
 describe('names that stand twice', () => {
   for (const [text, expected] of [

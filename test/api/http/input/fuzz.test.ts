@@ -3,16 +3,16 @@
  * comes back.
  */
 import assert from 'node:assert/strict';
-import { catalogOf } from '../../../src/api/probe/catalog.ts';
-import type { Input } from '../../../src/api/http/context.ts';
-import { GatewayError } from '../../../src/api/errors.ts';
-import { parsePairs } from '../../../src/api/http/input/pairs.ts';
-import { makeReader } from '../../../src/api/http/input/read.ts';
-import { ProbeFileSchema, type ProbeFile } from '../../../src/api/probe/schema/file.ts';
-import { readSource } from '../../../src/api/probe/source.ts';
-import { selectTools } from '../../../src/api/probe/tools.ts';
-import { random } from '../../source/random.ts';
-import { aTool } from '../a_tool.ts';
+import { catalogOf } from '../../../../src/api/probe/catalog.ts';
+import type { Input } from '../../../../src/api/http/context.ts';
+import { GatewayError } from '../../../../src/api/errors.ts';
+import { parsePairs } from '../../../../src/api/http/input/pairs.ts';
+import { makeReader } from '../../../../src/api/http/input/read.ts';
+import { ProbeFileSchema, type ProbeFile } from '../../../../src/api/probe/schema/file.ts';
+import { readSource } from '../../../../src/api/probe/source.ts';
+import { selectTools } from '../../../../src/api/probe/tools.ts';
+import { random } from '../../../source/random.ts';
+import { aTool } from '../../a_tool.ts';
 
 const SEED = 20_261_121;
 const CASES = 2_000;
