@@ -1,5 +1,4 @@
-/** CustomResourceDefinitions made from resources.ts. `node charts/crds.ts` writes them to crds/ and into the chart. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+/** CustomResourceDefinitions made from src/kube/resources.ts. */
 import { stringify } from 'yaml';
 import { DEFINITIONS, GROUP, VERSION, type Definition } from '../src/kube/resources.ts';
 
@@ -82,13 +81,9 @@ export function customResourceDefinition(definition: Definition): Record<string,
   };
 }
 
-export const crdFile = (definition: Definition): string => `${GROUP}_${definition.plural}.yaml`;
+const crdYaml = (definition: Definition): string =>
+  `# Made from src/kube/resources.ts by \`make generate\`: change it there.\n${stringify(customResourceDefinition(definition), { lineWidth: 0 })}`;
 
-export const crdYaml = (definition: Definition): string =>
-  `# Made from src/kube/resources.ts by \`npm run crds\`: change it there.\n${stringify(customResourceDefinition(definition), { lineWidth: 0 })}`;
-
-if (import.meta.main) {
-  const folder = new URL('../crds/', import.meta.url);
-  mkdirSync(folder, { recursive: true });
-  for (const definition of DEFINITIONS) writeFileSync(new URL(crdFile(definition), folder), crdYaml(definition));
-}
+/** Each definition by the name of its file. */
+export const crdFiles = (): [string, string][] =>
+  DEFINITIONS.map((definition) => [`${GROUP}_${definition.plural}.yaml`, crdYaml(definition)]);

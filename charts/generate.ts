@@ -1,10 +1,16 @@
 /**
- * Brings what the chart holds of other places up to date: CRDs, the catalog, the values' schema and their table. `node
- * charts/generate.ts`
+ * Writes every file that is made from another, whole: the CRDs, what the chart has from elsewhere, pages of docs. `make
+ * generate`; `make check` fails where one is out of date.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
+import { crdFiles } from './crds.ts';
 import { valuesSchema } from './schema.ts';
+import { parseCatalog } from '../images/catalog.ts';
+import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
+import { imagesPage } from '../docs/tables/images.ts';
+import { optionPage } from '../docs/tables/options.ts';
+import { roleTable } from '../docs/tables/permissions.ts';
 import { valuesTable } from '../docs/tables/values.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -35,7 +41,7 @@ export function chartCatalog(catalogYaml: string): string {
     ...(built === 'never' ? { optional: true } : {}),
     command,
   }));
-  return `# Made from images/catalog.yaml by charts/generate.ts: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
+  return `# Made from images/catalog.yaml by \`make generate\`: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
 }
 
 function withTable(page: string): string {
@@ -48,16 +54,26 @@ function withTable(page: string): string {
 /** Every file that is made, by its path: what it should hold. */
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
-  for (const name of readdirSync(new URL('crds/', ROOT)))
-    files.set(`${CHART}/files/crds/${name}`, read(`crds/${name}`));
-  if (existsSync(new URL('images/catalog.yaml', ROOT)))
-    files.set(`${CHART}/files/catalog.yaml`, chartCatalog(read('images/catalog.yaml')));
+  const catalog = read('images/catalog.yaml');
+  for (const [name, content] of crdFiles()) files.set(`${CHART}/files/crds/${name}`, content);
+  files.set(`${CHART}/files/catalog.yaml`, chartCatalog(catalog));
   files.set(`${CHART}/values.schema.json`, valuesSchema());
   files.set('docs/operating.md', withTable(read('docs/operating.md')));
+  files.set('docs/hls-rules.md', hlsRulesPage());
+  files.set('docs/options.md', optionPage());
+  files.set('docs/permissions.md', roleTable());
+  files.set('docs/reports/images.md', imagesPage(parseCatalog(catalog).tools));
   return files;
 }
 
+/** `--check` writes nothing, and fails where a file is not what it should be. */
 if (import.meta.main) {
-  mkdirSync(new URL(`${CHART}/files/crds/`, ROOT), { recursive: true });
-  for (const [path, content] of madeFiles()) writeFileSync(new URL(path, ROOT), content);
+  const check = process.argv.includes('--check');
+  for (const [path, content] of madeFiles()) {
+    const file = new URL(path, ROOT);
+    if (existsSync(file) && readFileSync(file, 'utf8') === content) continue;
+    console.log(check ? `${path} is out of date: run make generate` : path);
+    if (check) process.exitCode = 1;
+    else writeFileSync(file, content);
+  }
 }

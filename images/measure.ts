@@ -1,20 +1,16 @@
 /**
- * Measures every image in the cache and writes what it found into catalog.yaml and docs/images.md: `npm exec -- node
- * images/measure.ts`.
+ * Measures every image in the cache and writes the figures into catalog.yaml: `npm exec -- node images/measure.ts`.
  */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { cpus, type as osType } from 'node:os';
 import { join } from 'node:path';
 import { isMap, isSeq, parseDocument, YAMLMap } from 'yaml';
 import { cachedTools } from './cached.ts';
-import { catalogFile, type Entry, entryName, parseCatalog, STARTUP_LIMIT_MS } from './catalog.ts';
+import { catalogFile, type Entry, entryName, parseCatalog } from './catalog.ts';
 import { say } from './progress.ts';
 import { type Sandbox, versionArgs, versionIn, withSandbox } from './sandbox.ts';
 
 const RUNS = 15;
-const docsFile = join(import.meta.dirname, '..', 'docs', 'images.md');
-const BEGIN = '<!-- measured by images/measure.ts -->';
-const END = '<!-- end -->';
 
 interface Measured {
   where: string;
@@ -67,19 +63,6 @@ async function writeCatalog(results: ReadonlyMap<string, Measured>): Promise<voi
   await writeFile(catalogFile, text);
 }
 
-function table(entries: readonly Entry[]): string {
-  const rows = entries.map(({ tool, version, exact, latest, source, built, slow }) => {
-    const [start, size, when] =
-      built === 'never' ? ['never built', '', ''] : [`${built.startup_ms}`, `${built.size_mb}`, built.when];
-    return `| ${tool} ${version}${latest ? ' (latest)' : ''} | ${exact} | ${source.kind} | ${start} | ${size} | ${when} | ${slow ?? ''} |`;
-  });
-  return [
-    '| image | reports | from | start-up, ms | MB | measured | slower than ' + STARTUP_LIMIT_MS + ' ms because |',
-    '|---|---|---|---|---|---|---|',
-    ...rows,
-  ].join('\n');
-}
-
 const results = new Map<string, Measured>();
 for (const { entry, image } of await cachedTools()) {
   if (image === undefined) continue;
@@ -88,10 +71,4 @@ for (const { entry, image } of await cachedTools()) {
   say(`${entryName(entry)}: ${result.startup_ms} ms, ${result.size_mb} MB`);
 }
 await writeCatalog(results);
-const docs = await readFile(docsFile, 'utf8');
-const [before = ''] = docs.split(BEGIN);
-const after = docs.split(END)[1] ?? '';
-await writeFile(
-  docsFile,
-  `${before}${BEGIN}\n${table(parseCatalog(await readFile(catalogFile, 'utf8')).tools)}\n${END}${after}`,
-);
+say('catalog.yaml has the figures: `make generate` writes docs/reports/images.md');

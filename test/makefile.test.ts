@@ -8,7 +8,7 @@ describe('Makefile', () => {
   const targets = [...makefile.matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name]) => name!);
 
   it('declares every target as phony, so that a file of its name cannot hide it', () => {
-    const phony = /^\.PHONY: (.*)$/m.exec(makefile)?.[1]?.split(' ') ?? [];
+    const phony = /^\.PHONY: ((?:.*\\\n)*.*)$/m.exec(makefile)?.[1]?.split(/[\s\\]+/) ?? [];
     assert.deepEqual(phony.toSorted(), targets.toSorted());
   });
 

@@ -91,6 +91,7 @@ async function check(): Promise<Counts> {
     ['types (tsc --noEmit)', 'tsc', ['--noEmit']],
     ['lint (oxlint)', 'oxlint', ['--deny-warnings']],
     ['unused files, exports and dependencies (knip)', 'knip', ['--no-progress']],
+    ['generated files (make generate writes them)', 'node', ['charts/generate.ts', '--check']],
     ['format (prettier; npm run format mends it)', 'prettier', ['--check', '--log-level=warn', '.']],
   ] as const) {
     console.log(`\n== ${title}`);

@@ -1,10 +1,8 @@
-/** Measures the HLS validator beside others of the same run, and writes the tables of docs/hls.md. */
+/** Measures the HLS validator beside others of the same run, and writes the tables of docs/reports/hls.md. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import type { Rule } from '../../src/hls/rule.ts';
-import { CHAPTERS } from '../../src/hls/rules/catalog.ts';
+import { writePart } from '../../docs/tables/part.ts';
 import { foreignSamples, ownSamples, type Sample } from './corpus.ts';
 import { HOSTILE, judgeHostile } from './hostile.ts';
 import { hlsParser, m3u8Parser, m3u8parse, ours } from './validators.ts';
@@ -13,23 +11,6 @@ const root = join(import.meta.dirname, '../..');
 const row = (cells: (string | number)[]): string => `| ${cells.join(' | ')} |`;
 const table = (head: string[], rows: (string | number)[][]): string =>
   [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
-
-function rulesTable(): string {
-  return Object.entries(CHAPTERS as Record<string, Record<string, Rule>>)
-    .map(
-      ([chapter, rules]) =>
-        `### ${chapter}\n\n${table(
-          ['rule', 'level', 'clause', 'what it asks for'],
-          Object.entries(rules).map(([id, { level, clause, text }]) => [
-            `\`${id}\``,
-            level,
-            clause.replace('rfc8216bis ', ''),
-            text,
-          ]),
-        )}`,
-    )
-    .join('\n\n');
-}
 
 async function corpusTable(): Promise<string> {
   const validators = [ours, await hlsParser(), await m3u8Parser(), await m3u8parse()];
@@ -110,21 +91,14 @@ async function hostileTable(): Promise<string> {
 
 const machine = (): string => `${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)} while it was measured.`;
 
-const page = join(root, 'docs/hls.md');
+const page = join(root, 'docs/reports/hls.md');
 function write(name: string, text: string): void {
-  const before = readFileSync(page, 'utf8');
-  const pattern = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`);
-  if (!pattern.test(before)) throw new Error(`docs/hls.md has no place for ${name}`);
-  writeFileSync(
-    page,
-    before.replace(pattern, (_, head: string, end: string) => `${head}${text}\n${end}`),
-  );
+  writePart(page, name, text);
   console.log(`${name}\n${text}\n`);
 }
 
 const wanted = process.argv.slice(2);
 const want = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
-if (want('rules')) write('rules', rulesTable());
 if (want('corpus')) write('corpus', await corpusTable());
 if (want('speed')) write('speed', `${speedTable()}\n\n${machine()}`);
 if (want('hostile')) write('hostile', `${await hostileTable()}\n\n${machine()}`);

@@ -1,7 +1,8 @@
-/** What the report is worth on files that the training never saw: the tables of docs/report.md, from the cache. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+/** What the report is worth on files that the training never saw: the tables of docs/reports/report.md, from the cache. */
+import { readFileSync, statSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
+import { writePart } from '../../docs/tables/part.ts';
 import { Model, type Weights } from '../../src/report/trees.ts';
 import { decide } from '../../src/report/judge.ts';
 import { report } from '../../src/report/report.ts';
@@ -10,7 +11,7 @@ import { rowsOf, splitOf, type LabelledRow } from './rows.ts';
 import { reportTimes } from './times.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const page = join(root, 'docs', 'report.md');
+const page = join(root, 'docs', 'reports', 'report.md');
 const weightsFile = join(root, 'src', 'report', 'weights.json');
 
 interface Tally {
@@ -239,15 +240,9 @@ function tables(): { text: string; behind: string[] } {
 }
 
 if (import.meta.main) {
-  const [open, close] = ['<!-- tables: made by make report-tables -->', '<!-- /tables -->'];
-  const { text: table, behind } = tables();
-  const made = `${open}\n${table}\n${close}`;
-  console.log(made);
-  const text = readFileSync(page, 'utf8');
-  const from = text.indexOf(open);
-  const to = text.indexOf(close);
-  if (from < 0 || to < 0) throw new Error(`${page} has no place for the tables`);
-  writeFileSync(page, text.slice(0, from) + made + text.slice(to + close.length));
+  const { text, behind } = tables();
+  console.log(text);
+  writePart(page, 'tables', text);
   if (behind.length > 0) {
     console.error(
       `the report is right less often than a tool alone or a rule in ${behind.join(', ')}: add the field to RULED in src/report/judge.ts`,

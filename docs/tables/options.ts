@@ -134,8 +134,11 @@ export function optionPage(): string {
   return [
     '# Options of the tools',
     '',
-    'Made from the tables that validate requests and make arguments of them (`node docs/tables/options.ts`); `test/tools/options.test.ts` tries each line: values that are accepted, values that are refused with 400, and the exact arguments.',
-    'A value is always one argument after its flag: it never becomes a flag, and no shell sees it. The number 0 is not passed where it is the default. An option, or an output format, that the chosen version or its build does not have is a 400 that names both.',
+    'Made by `make generate` from the tables that validate requests and make arguments of them.',
+    '`test/tools/options.test.ts` tries each line: accepted values, values refused with 400, and the exact arguments.',
+    'A value is always one argument after its flag: it never becomes a flag, and no shell sees it.',
+    'The number 0 is not passed where it is the default.',
+    'An option or an output format that the chosen version or its build does not have is a 400 that names both.',
     '',
     '## ffprobe',
     '',
@@ -153,9 +156,4 @@ export function optionPage(): string {
     ...lines('mediainfo', false),
     '',
   ].join('\n');
-}
-
-if (import.meta.main) {
-  const { writeFileSync } = await import('node:fs');
-  writeFileSync(new URL('../options.md', import.meta.url), optionPage());
 }

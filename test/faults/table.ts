@@ -8,12 +8,12 @@ import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { writePart } from '../../docs/tables/part.ts';
 import type { Noted } from './note.ts';
 import type { Pace } from './pace.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const document = join(root, 'docs', 'reports', 'faults.md');
-const [BEGIN, END] = ['<!-- table -->', '<!-- /table -->'];
 const HEADER = `| fault | requests | callers were told | recorded | doubles | most of a token at once | longest time without a 200 | memory API, before → after | memory controllers | warm p50, before → after | requests/s of 8 callers |
 |---|---|---|---|---|---|---|---|---|---|---|`;
 
@@ -100,17 +100,8 @@ try {
   for (const fault of faults.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
     const row = await runOne(fault, folder);
     // After each: a run that is ended halfway leaves what it has.
-    const text = await readFile(document, 'utf8');
-    const [before, table, after] = [
-      text.slice(0, text.indexOf(BEGIN)),
-      text.slice(text.indexOf(BEGIN) + BEGIN.length, text.indexOf(END)),
-      text.slice(text.indexOf(END)),
-    ];
-    const rows = rowsIn(table).set(fault.name, row);
-    await writeFile(
-      document,
-      `${before}${BEGIN}\n${HEADER}\n${faults.flatMap(({ name }) => rows.get(name) ?? []).join('\n')}\n${after}`,
-    );
+    const rows = rowsIn(await readFile(document, 'utf8')).set(fault.name, row);
+    writePart(document, 'table', [HEADER, ...faults.flatMap(({ name }) => rows.get(name) ?? [])].join('\n'));
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -1,13 +1,13 @@
 /** `make hostility`: runs the attacks, and writes what each one got between the markers of docs/reports/hostility.md. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writePart } from '../../docs/tables/part.ts';
 import type { Row } from './record.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const page = join(root, 'docs', 'reports', 'hostility.md');
-const MARKS = ['<!-- hostility: made by make hostility -->', '<!-- /hostility -->'] as const;
 const TITLES: Readonly<Record<string, string>> = {
   media: 'Media: a tool that was taken over',
   addresses: 'Addresses',
@@ -69,8 +69,5 @@ const groups = Object.entries(TITLES).flatMap(([group, title]) => {
     '',
   ];
 });
-const text = readFileSync(page, 'utf8');
-const [from, to] = MARKS.map((mark) => text.indexOf(mark)) as [number, number];
-if (from < 0 || to < from) throw new Error(`${page} has lost its marks`);
-writeFileSync(page, `${text.slice(0, from)}${MARKS[0]}\n${groups.join('\n')}\n${text.slice(to)}`);
+writePart(page, 'hostility', groups.join('\n').trimEnd());
 console.log(`${told.length} attempts written to docs/reports/hostility.md`);

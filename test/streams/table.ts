@@ -1,15 +1,14 @@
 /**
  * `node test/streams/table.ts`: tries every source with every tool version that is built here, and writes the table
- * into docs/sources.md.
+ * into docs/reports/sources.md.
  */
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writePart } from '../../docs/tables/part.ts';
 import { wrongWith, seen } from './judge.ts';
 import { openMatrix, secrets } from './matrix.ts';
 import { startRealRunner, type Outcome } from './real_runner.ts';
 
-const file = join(import.meta.dirname, '..', '..', 'docs', 'sources.md');
-const [begin, end] = ['<!-- tried by test/streams/table.ts -->', '<!-- end -->'];
+const file = join(import.meta.dirname, '..', '..', 'docs', 'reports', 'sources.md');
 
 const matrix = await openMatrix();
 const runner = await startRealRunner(
@@ -50,12 +49,7 @@ try {
     console.log(lines.at(-1), found.length > 0 ? `LEAKED ${found.join(' ')}` : '', `${answered.io} bytes`);
   }
   const versions = `Tool versions: ${runner.entries.map(name).join(', ')}. Credentials seen in outputs, errors and logs: ${leaked}.`;
-  const text = await readFile(file, 'utf8');
-  const [head = '', rest = ''] = text.split(begin);
-  await writeFile(
-    file,
-    `${head}${begin}\n${[...lines, '', versions].join('\n')}\n${end}${rest.slice(rest.indexOf(end) + end.length)}`,
-  );
+  writePart(file, 'tried', [...lines, '', versions].join('\n'));
 } finally {
   await runner.close();
   await matrix.close();

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { catalogOf } from '../../src/api/probe/catalog.ts';
 import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/http/input/read.ts';
@@ -8,7 +7,7 @@ import { selectTools } from '../../src/api/probe/tools.ts';
 import { LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
 import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import { aTool } from '../api/a_tool.ts';
-import { argsOf, difference, optionPage, optionTable } from '../../docs/tables/options.ts';
+import { argsOf, difference, optionTable } from '../../docs/tables/options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 /** A version that has everything. */
@@ -75,10 +74,6 @@ describe('every option of the tools', () => {
       else assert.throws(() => passed(tool, spec.name, null), { status: 400 });
     });
   }
-
-  it('stands in docs/options.md as it is (node docs/tables/options.ts)', () => {
-    assert.equal(readFileSync(new URL('../../docs/options.md', import.meta.url), 'utf8'), optionPage());
-  });
 
   it('all at once are arguments in the order of the table, each once', () => {
     const options = Object.fromEntries(

@@ -3,28 +3,15 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { PERMISSIONS, USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { ACCESS, type Access } from '../../../src/api/http/access.ts';
 import { MANAGEMENT } from '../../../src/api/endpoints.ts';
-import { roleTable } from '../../../docs/tables/permissions.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';
 import { startManagement, type Management, type Person } from './fixture.ts';
-
-const DOC = new URL('../../../docs/permissions.md', import.meta.url);
 
 describe('the table of who may call what', () => {
   it('has every endpoint, and no other', () => {
     assert.deepEqual(MANAGEMENT.map(({ name }) => name).sort(), Object.keys(ACCESS).sort());
-  });
-
-  it('stands in docs/permissions.md', () => {
-    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(DOC, roleTable());
-    assert.equal(
-      readFileSync(DOC, 'utf8'),
-      roleTable(),
-      'run: UPDATE_DOCS=1 npm exec -- mocha test/api/accounts/roles.test.ts',
-    );
   });
 });
 

@@ -3,10 +3,10 @@
  * has its own load and its own reckoning; the first that does not add up ends the run, and its seed and round repeat
  * it. A run to its end is written to docs/reports/faults.md, and has failed where the memory of a part grew.
  */
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cluster } from '../../cluster/fixture.ts';
+import { writePart } from '../../../docs/tables/part.ts';
 import { underLoad } from '../load.ts';
 import { drawPairs, injectPair, whole } from '../pairs.ts';
 import { memory } from '../memory.ts';
@@ -14,7 +14,6 @@ import { isHarmed, paceOf } from '../pace.ts';
 import { grown, soakPage, type Round } from './page.ts';
 
 const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'docs', 'reports', 'faults.md');
-const [BEGIN, END] = ['<!-- soak -->', '<!-- /soak -->'];
 
 const { values } = parseArgs({
   options: {
@@ -53,16 +52,12 @@ try {
     );
   }
   const pace = { before: paceBefore, after: await paceOf(c) };
-  const text = await readFile(DOCUMENT, 'utf8');
   const page = soakPage(rounds, {
     seed,
     minutes: Math.round((performance.now() - started) / 60_000),
     date: new Date().toISOString().slice(0, 10),
   });
-  await writeFile(
-    DOCUMENT,
-    `${text.slice(0, text.indexOf(BEGIN) + BEGIN.length)}\n${page}\n${text.slice(text.indexOf(END))}`,
-  );
+  writePart(DOCUMENT, 'soak', page);
   console.log(`\n${page}`);
   const larger = grown(rounds);
   console.log(`pace before and after: ${JSON.stringify(pace)}`);

@@ -94,7 +94,7 @@ try {
       ...tableOf(side),
     ].join('\n');
     console.log(text);
-    writeSummary(`fuzz-api-${name}`, 'test/fuzz/api/run.ts', text);
+    writeSummary(`fuzz-api-${name}`, text);
     if (!side.rounds.every(({ fuzzed }) => fuzzed.ok)) process.exitCode = 1;
   }
 } finally {

@@ -15,7 +15,7 @@ const summary = await fuzzMedia({
 });
 const text = render(summary);
 console.log(text);
-writeSummary('fuzz-media', 'test/fuzz/media/run.ts', text);
+writeSummary('fuzz-media', text);
 process.exitCode = summary.problems.length === 0 ? 0 : 1;
 
 function render({ seed: used, cases: done, files, kinds, byTool, problems, slowestMs }: Summary): string {
