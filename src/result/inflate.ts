@@ -6,9 +6,16 @@ import { isAscii } from 'node:buffer';
 import { once } from 'node:events';
 import { constants, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
 import { LiftError } from './lift.ts';
+import type { Pace } from './pace.ts';
 
 /** A compressed body: whole, or read from its beginning as often as needed. */
-export type Packed = Buffer | (() => AsyncIterable<Buffer>);
+export type Packed = Buffer | PackedSlices;
+
+export interface PackedSlices {
+  (): AsyncIterable<Buffer> | Iterable<Buffer>;
+  /** How fast it may be inflated. */
+  pace?: Pace;
+}
 
 /** Two tools at the agent's cap on their output, a report and the JSON around them. Collectors accept the same. */
 const MAX_INFLATED = 256 * 1024 * 1024;
@@ -25,6 +32,7 @@ export async function* inflate(packed: Packed, maxBytes = MAX_INFLATED): AsyncGe
     failure = error;
     stream.destroy(error as Error);
   });
+  const pace = Buffer.isBuffer(packed) ? undefined : packed.pace;
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let decoding = false;
   let total = 0;
@@ -36,6 +44,7 @@ export async function* inflate(packed: Packed, maxBytes = MAX_INFLATED): AsyncGe
       // Invalid sequences become U+FFFD, the same ones wherever the chunks are cut.
       const slice = decoding ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
       if (slice.length > 0) yield slice;
+      await pace?.(chunk.length);
     }
     const rest = decoder.decode();
     if (rest !== '') yield Buffer.from(rest);

@@ -5,6 +5,8 @@
  * readers keep small ones from being answered.
  */
 
+import { makePaces, type Pace } from './pace.ts';
+
 /**
  * Held for a result of up to 1 MB, per inflated byte: the bytes, the string that is parsed, its outputs, the answer and
  * what the socket holds of it. bench/api/memory_charge.ts measured a peak of 1.8 to 3.7 with 32 answers at once and of
@@ -48,6 +50,8 @@ export interface Want {
 /** Given back once, however often it is said. */
 export interface Place {
   readonly bytes: number;
+  /** Of the account, where the result is streamed. */
+  readonly pace: Pace;
   release(): void;
 }
 
@@ -82,6 +86,7 @@ export function makeMemoryBudget({
 }: MemoryBudgetOptions): MemoryBudget {
   const byAccount = new Map<number, number>();
   const waiters = new Set<Waiter>();
+  const paceOf = makePaces();
   let used = 0;
   let streaming = 0;
 
@@ -102,6 +107,7 @@ export function makeMemoryBudget({
     let held = true;
     return {
       bytes: one.bytes,
+      pace: paceOf(one.account),
       release() {
         if (!held) return;
         held = false;

@@ -39,8 +39,9 @@ export async function openResult(
   const place = await memory.reserve({ inflatedBytes, account, signal });
   try {
     const isWhole = inflatedBytes !== null && inflatedBytes <= WHOLE;
-    const packed =
-      inline ?? (isWhole ? await store.readBody(id, submittedAt) : () => store.readBodySlices(id, submittedAt));
+    const packed = isWhole
+      ? (inline ?? (await store.readBody(id, submittedAt)))
+      : Object.assign(() => (inline ? [inline] : store.readBodySlices(id, submittedAt)), { pace: place.pace });
     if (packed) return { packed, inflatedBytes, place };
     place.release();
     return null;
