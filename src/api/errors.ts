@@ -42,6 +42,10 @@ export const tooManyAttempts = (retryAfterMs: number): GatewayError =>
   new GatewayError(429, 'too-many-attempts', 'too many attempts; try again later', {
     headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
   });
+export const rateLimited = (retryAfterMs: number): GatewayError =>
+  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', {
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+  });
 export const inside = (detail: string, cause?: unknown): GatewayError =>
   new GatewayError(500, 'internal', 'something went wrong on our side', { detail, cause });
 /** What the service needs is away, or used up: nothing is wrong with the request. */

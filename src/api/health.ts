@@ -1,7 +1,6 @@
 /** `/healthz`: this process answers. `/readyz`: it can do its work now; where not, the reasons. */
 import type { Drain } from './http/drain.ts';
-import { methods } from './http/methods.ts';
-import { noCache } from './http/no_cache.ts';
+import { methods, noCache } from './http/middleware.ts';
 import type { Handler } from './http/context.ts';
 
 /** Each gives what is wrong, or null. */

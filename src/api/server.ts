@@ -15,7 +15,7 @@ import { probeC2pa } from './probe/c2pa.ts';
 import { probeFile } from './probe/file.ts';
 import { probeMsv } from './probe/msv.ts';
 import { probeRead } from './probe/read_back.ts';
-import { requestId } from './http/request_id.ts';
+import { requestId } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const app = new Koa<State>();

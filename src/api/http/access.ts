@@ -2,7 +2,10 @@
  * Who may call what on the management side: the one table. The frame judges by it, OpenAPI and docs/permissions.md are
  * made of it, and the tests call every line of it as every role.
  */
-import { isAdmin, type Caller, type Permission } from '../../accounts/caller.ts';
+import { isAdmin, seesEveryone, type Caller, type Permission } from '../../accounts/caller.ts';
+import type { Deps } from '../deps.ts';
+import { forbidden } from '../errors.ts';
+import { callerOf, type Handler } from './context.ts';
 
 export interface Access {
   /** `anyone`: nobody needs to be known. `caller`: whoever is known. `admin`: administrators only. */
@@ -12,7 +15,7 @@ export interface Access {
 }
 
 const anyone: Access = { who: 'anyone' };
-const caller: Access = { who: 'caller' };
+const authenticated: Access = { who: 'caller' };
 const having = (permission: Permission): Access => ({ who: 'caller', permission });
 const admin = (permission: Permission): Access => ({ who: 'admin', permission });
 
@@ -22,12 +25,12 @@ export const ACCESS = {
   'POST auth/sign-in': anyone,
   'POST auth/reset': anyone,
   'POST auth/reset/confirm': anyone,
-  'DELETE auth/sign-out': caller,
-  'GET auth/session': caller,
-  'DELETE auth/session': caller,
-  'DELETE auth/session/:id': caller,
-  'POST auth/jwt': caller,
-  'PUT auth/current/password': caller,
+  'DELETE auth/sign-out': authenticated,
+  'GET auth/session': authenticated,
+  'DELETE auth/session': authenticated,
+  'DELETE auth/session/:id': authenticated,
+  'POST auth/jwt': authenticated,
+  'PUT auth/current/password': authenticated,
   'PUT auth/:id/password': having('write:sub-user'),
   'GET auth/api-token': having('read:profile'),
   'POST auth/api-token': having('write:user'),
@@ -65,3 +68,14 @@ export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'
     return `the permission ${access.permission} is needed`;
   return null;
 }
+
+export const permitted = (access: Access): Handler =>
+  function checkPermission(ctx, next) {
+    const refused = refusal(access, callerOf(ctx));
+    if (refused !== null) throw forbidden('no-permission', refused);
+    return next();
+  };
+
+/** Users whose data a caller sees: the caller and all accounts below. Null: everyone's. */
+export const visibleUsers = async ({ store }: Pick<Deps, 'store'>, caller: Caller): Promise<number[] | null> =>
+  seesEveryone(caller) ? null : store.usersUnder(caller.userId);

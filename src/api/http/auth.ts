@@ -4,10 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { TokenRecord } from '../../store/records.ts';
-import type { Context, Handler } from './context.ts';
+import { type Context, type Handler, remoteIp } from './context.ts';
 import type { Deps } from '../deps.ts';
 import { forbidden, unauthorized } from '../errors.ts';
-import { remoteIp } from './remote.ts';
 
 const TOKEN = /^[A-Za-z0-9]{64}$/;
 

@@ -14,18 +14,14 @@ import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
 import type { Handler, State } from './context.ts';
 import type { Deps } from '../deps.ts';
-import { methods } from './methods.ts';
-import { noCache } from './no_cache.ts';
+import { methods, noCache, sameSite } from './middleware.ts';
 import { errorResponse } from '../openapi/errors.ts';
 import type { Operation, Response } from '../openapi/operation.ts';
-import { rateLimitHeaders } from './rate_headers.ts';
-import { ACCESS, type Access, type EndpointName } from './access.ts';
+import { rateLimitHeaders, userRate } from './rate.ts';
+import { ACCESS, type Access, type EndpointName, permitted } from './access.ts';
 import { authenticate } from './authenticate.ts';
 import { BASE } from './error_body.ts';
 import { readInput } from './read_input.ts';
-import { permitted } from './permitted.ts';
-import { managementRate } from './rate.ts';
-import { sameSite } from './same_site.ts';
 import { tooMany } from './too_many.ts';
 
 export interface Endpoint {
@@ -90,9 +86,7 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
     operation,
     handlers: (deps) => [
       noCache,
-      ...(access.who === 'anyone'
-        ? []
-        : [authenticate(deps), permitted(access), rateLimitHeaders, managementRate(deps)]),
+      ...(access.who === 'anyone' ? [] : [authenticate(deps), permitted(access), rateLimitHeaders, userRate(deps)]),
       sameSite(deps.accounts.ownHosts),
       ...readInput(query ?? body ?? NOTHING),
       tooMany,

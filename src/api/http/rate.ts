@@ -1,14 +1,55 @@
-/** Management and read-back share one limit: 600 calls a minute per user. */
-import { callerOf, type Handler } from './context.ts';
+/** Rate limits of calls, and the headers that report them. */
+import type { Rate } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
-import { rateLimited } from '../probe/open.ts';
+import { GatewayError, rateLimited } from '../errors.ts';
+import { callerOf, type Handler } from './context.ts';
 
+/** Management and reading back share one limit, per user. */
 const CALLS_PER_MINUTE = 600;
 
-export const managementRate = ({ store }: Pick<Deps, 'store'>): Handler =>
-  async function takeRate(ctx, next) {
+const WINDOW_S = 60;
+
+/** In the form of the IETF draft httpapi-ratelimit-headers. */
+function headersOf(rate: Rate): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"default";q=${rate.limit};w=${WINDOW_S}`,
+    RateLimit: `"default";r=${rate.remaining};t=${Math.ceil(rate.resetMs / 1000)}`,
+  };
+}
+
+/** On every answer whose call was counted. */
+export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, next) {
+  try {
+    await next();
+  } catch (error) {
+    // The error handler sits further out and keeps what is set here.
+    if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
+    throw error;
+  }
+  if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
+};
+
+export const userRate = ({ store }: Pick<Deps, 'store'>): Handler =>
+  async function takeUserRate(ctx, next) {
     const taken = await store.takeRate('user', callerOf(ctx).userId, CALLS_PER_MINUTE);
     ctx.state.rate = taken.rate;
     if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
     return next();
+  };
+
+/**
+ * Probe endpoints count a call where they open its request. A call that is refused before, but authenticated, is
+ * counted here.
+ */
+export const countRefused = ({ store }: Pick<Deps, 'store'>): Handler =>
+  async function countRefusedCall(ctx, next) {
+    try {
+      await next();
+    } catch (error) {
+      const { token } = ctx.state;
+      if (!token || ctx.state.rate || !(error instanceof GatewayError) || error.status >= 500) throw error;
+      const taken = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
+      ctx.state.rate = taken.rate;
+      throw taken.allowed ? error : rateLimited(taken.retryAfterMs);
+    }
   };

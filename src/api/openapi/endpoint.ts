@@ -1,7 +1,7 @@
 /** `GET /openapi.json`, and the same at `/frontend/api/v1/openapi.json`. Needs no authentication. */
 import { createHash } from 'node:crypto';
 import type { Handler } from '../http/context.ts';
-import { methods } from '../http/methods.ts';
+import { methods } from '../http/middleware.ts';
 import { openapiDocument } from './document.ts';
 import type { Operation } from './operation.ts';
 

@@ -11,9 +11,9 @@ import { timeOf } from '../../store/uuid.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { GatewayError, inside } from '../errors.ts';
+import { GatewayError, inside, rateLimited } from '../errors.ts';
 import { probeJob } from './probe_job.ts';
-import { setRequestId } from '../http/request_id.ts';
+import { setRequestId } from '../http/middleware.ts';
 import type { Selection } from './tools.ts';
 
 export interface Submission {
@@ -104,11 +104,6 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
     }
   }
 }
-
-export const rateLimited = (retryAfterMs: number): GatewayError =>
-  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', {
-    headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
-  });
 
 const USED_UP: Record<keyof MonthlyLimits, string> = {
   'request-count': 'number of requests',

@@ -8,11 +8,9 @@ import { answer, endError } from './answer.ts';
 import { auth } from '../http/auth.ts';
 import { tokenOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { notFound } from '../errors.ts';
-import { methods } from '../http/methods.ts';
-import { noCache } from '../http/no_cache.ts';
-import { rateLimitHeaders } from '../http/rate_headers.ts';
-import { rateLimited } from './open.ts';
+import { notFound, rateLimited } from '../errors.ts';
+import { methods, noCache } from '../http/middleware.ts';
+import { rateLimitHeaders } from '../http/rate.ts';
 
 /** Reading back and management: per user. */
 const READS_PER_MINUTE = 600;

@@ -7,11 +7,9 @@ import { auth } from '../http/auth.ts';
 import { body } from '../http/body.ts';
 import { carryOut, type Asked } from './carry_out.ts';
 import type { Handler, Input } from '../http/context.ts';
-import { countRefused } from './count_refused.ts';
+import { countRefused, rateLimitHeaders } from '../http/rate.ts';
 import type { Deps } from '../deps.ts';
-import { methods } from '../http/methods.ts';
-import { noCache } from '../http/no_cache.ts';
-import { rateLimitHeaders } from '../http/rate_headers.ts';
+import { methods, noCache } from '../http/middleware.ts';
 
 interface SingleRequest extends Asked {
   inject_output: boolean;

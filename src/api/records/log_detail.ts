@@ -14,7 +14,7 @@ import { notFound } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { LOG_ROW, rowOf } from './log_list.ts';
-import { visibleUsers } from '../http/visible.ts';
+import { visibleUsers } from '../http/access.ts';
 
 const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const RESPONSE =

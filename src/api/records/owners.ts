@@ -3,7 +3,7 @@ import type { Caller } from '../../accounts/caller.ts';
 import type { Owners } from '../../store/statistics.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { visibleUsers } from '../http/visible.ts';
+import { visibleUsers } from '../http/access.ts';
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)];
 

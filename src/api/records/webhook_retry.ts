@@ -1,11 +1,10 @@
 /** `POST media/webhook/{id}/retry`: sends one again now. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../http/context.ts';
+import { callerOf, type Handler, uuidOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { uuidOf } from '../http/params.ts';
-import { visibleUsers } from '../http/visible.ts';
+import { visibleUsers } from '../http/access.ts';
 import { webhookRow, WebhookRow } from './webhook_row.ts';
 
 const retry = (deps: Deps): Handler =>

@@ -8,7 +8,7 @@ import type { Deps } from '../../../src/api/deps.ts';
 import { errorHandler } from '../../../src/api/http/error_handler.ts';
 import { listen } from '../../../src/api/http/http_server.ts';
 import { mountManagement, type Endpoint } from '../../../src/api/http/endpoint.ts';
-import { requestId } from '../../../src/api/http/request_id.ts';
+import { requestId } from '../../../src/api/http/middleware.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
 import { PERMISSIONS } from '../../../src/accounts/caller.ts';

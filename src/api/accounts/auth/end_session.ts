@@ -1,10 +1,9 @@
 /** `DELETE auth/session/{id}`: ends one session of the caller's. */
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Handler, uuidOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Uuid } from '../fields.ts';
-import { uuidOf } from '../../http/params.ts';
 
 const endOne =
   ({ store }: Deps): Handler =>

@@ -4,12 +4,11 @@
  */
 import Type from 'typebox';
 import { MOST_DEPTH } from '../../../store/sessions.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, unauthorized } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { remoteIp } from '../../http/remote.ts';
 import { JwtToken } from './sign_in.ts';
 
 const Body = Type.Object(

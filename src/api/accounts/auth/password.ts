@@ -5,14 +5,12 @@
 import Type from 'typebox';
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
-import { callerOf, type Context, type Handler } from '../../http/context.ts';
+import { callerOf, type Context, type Handler, idOf, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, invalid, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { GivenPassword, Id, Password } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { idOf } from '../../http/params.ts';
-import { remoteIp } from '../../http/remote.ts';
 
 const Body = Type.Object(
   {

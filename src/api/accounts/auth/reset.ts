@@ -2,13 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { resetMail } from '../../../accounts/mail_texts.ts';
-import type { Handler } from '../../http/context.ts';
+import { type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Email } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { remoteIp } from '../../http/remote.ts';
 
 const Body = Type.Object({ email: Email }, { additionalProperties: false });
 const Answer = Type.Object({ success: Type.Literal(true) }, { additionalProperties: false });

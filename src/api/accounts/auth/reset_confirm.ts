@@ -1,12 +1,11 @@
 /** `POST auth/reset/confirm`: a new password for the code from the mail. Every session ends. */
 import Type from 'typebox';
-import type { Handler } from '../../http/context.ts';
+import { type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { invalid } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Jwt, Password } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { remoteIp } from '../../http/remote.ts';
 import { NOT_VALID } from './verify.ts';
 
 const Body = Type.Object({ 'reset-token': Jwt, 'new-password': Password }, { additionalProperties: false });

@@ -3,13 +3,12 @@ import Type from 'typebox';
 import type { Accounts } from '../../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import type { Context, Handler } from '../../http/context.ts';
+import { type Context, type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, inside, unauthorized } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { remoteIp } from '../../http/remote.ts';
 import { browserMark, setBrowserMark, setCookie } from '../../http/cookies.ts';
 import { ShownUser, shownUser } from '../shown_user.ts';
 

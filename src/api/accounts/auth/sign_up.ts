@@ -6,13 +6,12 @@ import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';
 import { USER_PERMISSIONS } from '../../../accounts/caller.ts';
-import type { Handler } from '../../http/context.ts';
+import { type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Email, Password, PersonName } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { remoteIp } from '../../http/remote.ts';
 
 const Body = Type.Object(
   { email: Email, password: Password, 'first-name': Type.Optional(PersonName), 'last-name': Type.Optional(PersonName) },

@@ -1,13 +1,12 @@
 /** `POST auth/verify`: the code from the mail makes the account active, with a first API token. */
 import Type from 'typebox';
 import { makeApiToken } from '../../../accounts/make_token.ts';
-import type { Handler } from '../../http/context.ts';
+import { type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { invalid } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Jwt, Password } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
-import { remoteIp } from '../../http/remote.ts';
 
 const Body = Type.Object(
   {

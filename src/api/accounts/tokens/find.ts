@@ -4,10 +4,9 @@ import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import { sha256Of } from '../../../accounts/make_token.ts';
 import type { ApiTokenRecord } from '../../../store/api_tokens.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import type { Context } from '../../http/context.ts';
+import { type Context, paramOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
-import { paramOf } from '../../http/params.ts';
 
 const TOKEN = /^[A-Za-z0-9]{64}$/;
 const ID = /^[1-9][0-9]{0,14}$/;

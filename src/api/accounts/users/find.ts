@@ -2,10 +2,9 @@
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import type { Context } from '../../http/context.ts';
+import { type Context, idOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { forbidden, notFound } from '../../errors.ts';
-import { idOf } from '../../http/params.ts';
 
 export async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);

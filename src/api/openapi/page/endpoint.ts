@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Handler } from '../../http/context.ts';
-import { methods } from '../../http/methods.ts';
+import { methods } from '../../http/middleware.ts';
 
 /** Its web component makes style elements of its own; scripts come from files here alone. */
 const POLICY = [
