@@ -225,7 +225,7 @@ export interface Ended {
   hasBody: boolean;
   /** What the body inflates to; absent where its recorder did not know. */
   inflatedBytes?: number;
-  /** Public text, where the request ended without a body. */
+  /** Public text, as it is recorded; absent where every tool that was asked for succeeded, or some of them. */
   error?: string;
 }
 

@@ -4,9 +4,7 @@
  * hostile media.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
-import type { ToolName } from '../tools/table.ts';
 import { isJson } from './json.ts';
-import { outcome } from './outcome.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
 
@@ -16,8 +14,6 @@ const ORDER: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa']
 export interface AnswerOptions {
   requestId: string;
   queueTimeMs: number;
-  /** The tools that the job ran. */
-  asked: readonly { name: ToolName }[];
   /** What the answer holds; left out: everything there is. Tools that ran for the report alone are not in it. */
   shown?: readonly Shown[];
   /** With one tool shown: the body is its bare output. */
@@ -32,9 +28,9 @@ export interface AnswerOptions {
 }
 
 export interface Answer {
-  status: number;
   contentType: string;
-  /** Where an output is long: in pieces (pieces.ts), so that it is never held. */ body: string | Piece[];
+  /** Where an output is long: in pieces (pieces.ts), so that it is never held. */
+  body: string | Piece[];
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -47,9 +43,6 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
   const all = new Map<Shown, Told>();
   for (const tool of result.tools) if (tool.name !== 'msv') all.set(tool.name, tool);
   if (result.report) all.set('probe_report', costing(result.report, result.tools, shown));
-  const { status, error } = outcome(result, options.asked);
-  if (status !== 200) return { status, contentType: JSON_TYPE, body: JSON.stringify({ error }) };
-
   const told = ORDER.filter((name) => shown.includes(name)).flatMap((name) => {
     const tool = all.get(name);
     return tool ? [{ name, tool }] : [];
@@ -61,7 +54,7 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
     ...(options.withoutOutputs ? { response: [] } : responseOf(one.tool, options.long)),
   }));
   if (options.injectJson && !only && !options.withoutOutputs) inject(parts);
-  return { status, contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
+  return { contentType: JSON_TYPE, body: joined(envelope(parts, result, options)) };
 }
 
 type Told = Omit<ToolResult, 'name'>;
@@ -98,12 +91,12 @@ function responseOf({ format, output }: Told, long: LongOutputs | undefined): Pi
 }
 
 function bare({ format, output, error, success }: Told, long: LongOutputs | undefined, bareType = TEXT_TYPE): Answer {
-  if (output === null) return { status: 200, contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
+  if (output === null) return { contentType: JSON_TYPE, body: JSON.stringify({ success: false, error }) };
   const kept = long?.get(output);
   const json = format === 'json' && (kept ? kept.text.json !== null : isJson(output));
   // A runner may lie: what is no JSON is never called so, whatever was asked for.
   const printed = success && format !== 'json' && bareType !== JSON_TYPE ? bareType : TEXT_TYPE;
-  return { status: 200, contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
+  return { contentType: json ? JSON_TYPE : printed, body: kept ? [textOf(kept)] : output };
 }
 
 function envelope(

@@ -5,7 +5,6 @@
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
 import { isJson } from './json.ts';
-import { outcome } from './outcome.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
 
@@ -15,6 +14,8 @@ export interface SingleOptions {
   tool: SingleTool;
   requestId: string;
   queueTimeMs: number;
+  /** Of the request, as it is recorded: there whenever the tool did not succeed. */
+  error: string | null;
   /** The body is the tool's bare output. */
   injectOutput: boolean;
   /** Where enveloped: `output` is an object, not a text that holds one. */
@@ -32,16 +33,13 @@ export const SINGLE_DEFAULTS: Readonly<Record<SingleTool, Pick<SingleOptions, 'i
 };
 
 export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
-  const { status, error } = outcome(result, [{ name: options.tool }]);
-  if (status !== 200) return { status, contentType: JSON_TYPE, body: JSON.stringify({ error }) };
   const ran = result.tools.find(({ name }) => name === options.tool);
   const success = ran?.success ?? false;
-  const failed = success ? {} : { error: error ?? 'failed' };
+  const failed = success ? {} : { error: options.error ?? 'failed' };
   const pieces = options.withoutOutputs
     ? [JSON.stringify({ success, ...failed, metadata: metadataOf(result, ran, options) })]
     : piecesOf(result, ran, { success, ...failed }, options);
   return {
-    status,
     contentType: JSON_TYPE,
     body: pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : pieces,
   };

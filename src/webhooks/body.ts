@@ -7,7 +7,7 @@ import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { skimResult } from '../result/skim.ts';
 import { unpackResult, type Unpacked } from '../result/unpack.ts';
-import { answerOf, type About, type Wanted } from '../result/wanted.ts';
+import { answerOf, type Wanted } from '../result/wanted.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
@@ -62,7 +62,7 @@ export interface Stored {
   inflatedBytes: number | null;
 }
 
-/** `stored`: null where the request ended without a result. */
+/** `stored`: null where the request ended without an envelope. */
 export async function webhookBody(ended: Ended, stored: Stored | null, wanted: Wanted): Promise<Buffer> {
   if (!stored) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
   // What inflates to more is never put together, and its outputs are never held.
@@ -70,16 +70,13 @@ export async function webhookBody(ended: Ended, stored: Stored | null, wanted: W
   const unpacked: Unpacked = tooLarge
     ? { result: (await skimResult(stored.packed)).body, long: new Map() }
     : await unpackResult(stored.packed, stored.inflatedBytes);
-  const about: About = { requestId: ended.requestId, queueTimeMs: ended.queueTimeMs };
-  const abridged = answerOf(unpacked, { ...about, withoutOutputs: true }, wanted);
-  const head = await whole(abridged.body, stored.packed);
-  if (abridged.status !== 200) return withoutEnvelope(ended, (JSON.parse(head.toString()) as { error: string }).error);
+  const head = await whole(answerOf(unpacked, ended, wanted, { withoutOutputs: true }).body, stored.packed);
   const members = {
     type: head.toString('latin1', 0, 15) === '{"success":true' ? 'probe.completed' : 'probe.failed',
     timestamp: ended.endedAt.toISOString(),
   };
   if (!tooLarge) {
-    const { body } = answerOf(unpacked, about, wanted);
+    const { body } = answerOf(unpacked, ended, wanted);
     if (sizeOf(body) <= MAX_BODY_BYTES) {
       const all = withMembers(await whole(body, stored.packed), members);
       if (all.length <= MAX_BODY_BYTES) return all;

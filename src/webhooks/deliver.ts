@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { LiftError } from '../result/lift.ts';
 import { OverBudget, type MemoryBudget } from '../result/memory_budget.ts';
 import { openResult } from '../result/open_result.ts';
-import { keptWishes } from '../result/wanted.ts';
+import { hasEnvelope, keptWishes } from '../result/wanted.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { trustedContext } from '../source/http/connect.ts';
 import { egressRoute, type Egress } from '../source/http/egress.ts';
@@ -114,7 +114,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       status: record.status ?? 500,
       error: record.error,
     };
-    const stored = record.hasBody
+    const stored = hasEnvelope(record)
       ? await openResult({ store, memory }, { id, submittedAt, inflatedBytes }, webhook.account, stopping.signal)
       : null;
     const release = (): void => stored?.place.release();

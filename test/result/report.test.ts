@@ -22,7 +22,6 @@ const answer = (shown: Shown[], more: object = {}) =>
   assemble(body, {
     requestId: 'r',
     queueTimeMs: 0,
-    asked: [{ name: 'ffprobe' }, { name: 'mediainfo' }],
     shown,
     ...more,
   }) as { body: string };

@@ -386,4 +386,19 @@ describe('delivering webhooks', function () {
     const { type, success, error } = JSON.parse(of(id)[0]!.body) as Record<string, unknown>;
     assert.deepEqual({ type, success, error }, { type: 'probe.failed', success: false, error: 'out of the queue' });
   });
+
+  it('of a request that is recorded with a status but 200 tells its error, whatever its result says', async () => {
+    start();
+    const id = await endedRequest(fixture, receiver.url, {
+      close: { state: 'error', status: 404, reason: 'OriginUnreachable', error: 'The host answered 404.' },
+    });
+    await ended(id, 'delivered');
+    const { timestamp: _, ...sent } = JSON.parse(of(id)[0]!.body) as Record<string, any>;
+    assert.deepEqual(sent, {
+      success: false,
+      error: 'The host answered 404.',
+      metadata: { request_id: id, queue_time: sent['metadata'].queue_time, io_usage: sent['metadata'].io_usage },
+      type: 'probe.failed',
+    });
+  });
 });

@@ -2,7 +2,7 @@
 import type { Ended } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { unpackResult } from '../../result/unpack.ts';
-import { answerOf, type Wanted } from '../../result/wanted.ts';
+import { answerOf, hasEnvelope, type Wanted } from '../../result/wanted.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError, inside } from '../errors.ts';
@@ -16,8 +16,8 @@ const TEXTS: Record<number, string> = {
   429: 'the request waited too long in the queue',
 };
 
-/** An end without a result, as the error that its caller gets. */
-export function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): GatewayError {
+/** An end without an envelope, as the error that its caller gets. */
+function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): GatewayError {
   const code = `ended-${reason.replaceAll(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()}`;
   return new GatewayError(status, code, error ?? TEXTS[status] ?? 'something went wrong on our side', {
     headers: status in RETRY_AFTER_S ? { 'Retry-After': String(RETRY_AFTER_S[status]) } : {},
@@ -31,7 +31,7 @@ export async function answer(
   submittedAt: Date,
   wanted: Wanted,
 ): Promise<void> {
-  if (!end.hasBody) throw endError(end);
+  if (!hasEnvelope(end)) throw endError(end);
   const began = performance.now();
   const { id, inflatedBytes = null, body } = end;
   const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
@@ -41,8 +41,9 @@ export async function answer(
   const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
     throw unreadable(error);
   });
-  const made = answerOf(unpacked, { requestId: id, queueTimeMs: end.queueTimeMs }, wanted);
-  ctx.status = made.status;
+  const { queueTimeMs, error = null } = end;
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, wanted);
+  ctx.status = 200;
   // HTML and XML hold what stands in the media: no browser may run it as ours.
   if (made.contentType !== JSON_TYPE)
     ctx.set({

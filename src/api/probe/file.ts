@@ -1,4 +1,5 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
+import type { ToolName } from '../../tools/table.ts';
 import type { Wanted } from '../../result/wanted.ts';
 import { auth } from '../http/auth.ts';
 import { body } from '../http/body.ts';
@@ -21,7 +22,8 @@ function ignoredFields(ctx: Context, request: ProbeFile): void {
 }
 
 export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selection, 'shown'> {
-  asked: Wanted['asked'];
+  /** For replicas of the previous version, which work out the status of a result from it. */
+  asked: { name: ToolName }[];
 }
 
 /** Of the tools that print in formats of their own. */
@@ -43,7 +45,6 @@ function wantedOf(
   onlyReturnsRaw: boolean,
 ): Wanted {
   return {
-    asked: selection.tools.map(({ name }) => ({ name })),
     shown: selection.shown,
     injectOutput: request.only !== null && (request.inject_output ?? onlyReturnsRaw),
     injectJson: request.inject_json,
@@ -59,7 +60,8 @@ const probe =
     const selection = selectTools(request, deps.catalog());
     const wanted = wantedOf(request, selection, deps.settings.onlyReturnsRaw);
     const { url: _, webhook_url: __, ...options } = request;
-    const kept: Kept = { ...options, shown: selection.shown, asked: wanted.asked };
+    const asked = selection.tools.map(({ name }) => ({ name }));
+    const kept: Kept = { ...options, shown: selection.shown, asked };
     await carryOut(deps, ctx, { kind: 'file', request, selection, wanted, kept });
   };
 

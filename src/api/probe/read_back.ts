@@ -4,7 +4,7 @@ import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { WAITING, type ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
 import { isUuid } from '../../store/uuid.ts';
-import { answer, endError } from './answer.ts';
+import { answer } from './answer.ts';
 import { auth } from '../http/auth.ts';
 import { tokenOf, type Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
@@ -73,7 +73,6 @@ const readBack =
       ...(record.inflatedBytes === null ? {} : { inflatedBytes: record.inflatedBytes }),
       ...(record.error === null ? {} : { error: record.error }),
     };
-    if (!end.hasBody) throw endError(end);
     await answer(deps, ctx, end, record.submittedAt, keptWishes(record));
   };
 

@@ -52,7 +52,6 @@ const probe =
       },
       wanted: {
         single: tool,
-        asked: [{ name: tool }],
         shown: [],
         injectOutput: request.inject_output,
         injectJson: request.inject_json,

@@ -228,6 +228,23 @@ describe('a probe request', function () {
     );
   });
 
+  it('is answered from the record alone, whatever status and error its result might have', async () => {
+    const result = { tools: [tool('ffprobe', '{}'), tool('mediainfo', '{}')], ioUsage: 0 };
+    const close = { state: 'error', status: 400, reason: 'SourceForbidden', error: 'decided by another' } as const;
+    for (const query of ['', '&only=ffprobe&inject_output=true', '&inject_json=true']) {
+      for (const inline of [true, false]) {
+        const answering = api.get(`url=https://decided.test/a.mp4${query}`);
+        const { metadata } = await api.job('decided.test');
+        await api.end(metadata.name, { result, close, inline });
+        const back = fetch(`${api.url}/v1/probe/${metadata.name}`, {
+          headers: { Authorization: `Bearer ${api.token}` },
+        });
+        for (const response of [await answering, await back])
+          assert.deepEqual([response.status, await response.json()], [400, { error: 'decided by another' }]);
+      }
+    }
+  });
+
   it('is cancelled when its caller hangs up', async () => {
     const caller = new AbortController();
     const answering = api.get('url=https://hangup.test/a.mp4', {

@@ -84,6 +84,7 @@ export async function startFuzzRig(): Promise<FuzzRig> {
         queueTimeMs,
         hasBody: body !== null,
         ...(body ? { body: body.toString('base64') } : {}),
+        ...(judged.error ? { error: judged.error } : {}),
       });
       await api.kube.delete(PROBE_JOBS, job, { namespace }).catch(() => {});
     } catch (error) {
