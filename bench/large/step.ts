@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import { unpackBody } from '../../src/bus/packing.ts';
-import { outcome } from '../../src/result/outcome.ts';
+import { outcome } from '../../src/controller/collect/outcome.ts';
 import { skimResult } from '../../src/result/skim.ts';
 import { bytesOf, type Piece } from '../../src/result/pieces.ts';
 import { unpackResult } from '../../src/result/unpack.ts';

@@ -13,7 +13,7 @@ import { DEFAULTS, type Settings } from '../../src/api/deps.ts';
 import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
 import { makeApp } from '../../src/api/server.ts';
 import { wire, type Connections, type Wired } from '../../src/api/wire.ts';
-import { outcome } from '../../src/result/outcome.ts';
+import { outcome } from '../../src/controller/collect/outcome.ts';
 import { makeClient, PROBE_JOBS, PROBE_TOOLS, type KubeClient } from '../../src/kube/client.ts';
 import { API_VERSION, type ProbeJob, type ProbeTool } from '../../src/kube/resources.ts';
 import type { ToolName } from '../../src/tools/table.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { LiftError } from '../../src/result/lift.ts';
-import { outcome } from '../../src/result/outcome.ts';
+import { outcome } from '../../src/controller/collect/outcome.ts';
 import { skimResult } from '../../src/result/skim.ts';
 import { bad, body, BOTH, good } from './result_samples.ts';
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AssignedTool, type Cancel, type FailureCode, SUBJECT } from '../../src/bus/messages.ts';
-import { outcome } from '../../src/result/outcome.ts';
+import { outcome } from '../../src/controller/collect/outcome.ts';
 import { sampleWav } from '../../src/runner/verify_sample.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';

@@ -23,7 +23,7 @@ import { unpackBody } from '../../bus/packing.ts';
 import type { ResultDelivery } from '../../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../bus/results.ts';
 import { LiftError } from '../../result/lift.ts';
-import { outcome as outcomeOf } from '../../result/outcome.ts';
+import { outcome as outcomeOf } from './outcome.ts';
 import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/resources.ts';

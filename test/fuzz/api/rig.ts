@@ -2,7 +2,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import type { Early, ResultBody } from '../../../src/bus/messages.ts';
 import { SUBJECT } from '../../../src/bus/messages.ts';
-import { outcome } from '../../../src/result/outcome.ts';
+import { outcome } from '../../../src/controller/collect/outcome.ts';
 import { PROBE_JOBS, PROBE_TOOLS } from '../../../src/kube/client.ts';
 import { timeOf } from '../../../src/store/uuid.ts';
 import { until } from '../../until.ts';

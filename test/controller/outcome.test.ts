@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { FailureCode, ResultBody } from '../../src/bus/messages.ts';
-import { type Outcome, outcome } from '../../src/result/outcome.ts';
-import { bad, body, BOTH, good } from './result_samples.ts';
+import { type Outcome, outcome } from '../../src/controller/collect/outcome.ts';
+import { bad, body, BOTH, good } from '../result/result_samples.ts';
 
 const ok = good('ffprobe', '{}');
 const fine = good('mediainfo', '{}');

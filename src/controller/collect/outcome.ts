@@ -2,9 +2,9 @@
  * What a result means for the request: the status of the answer, the state in the log, the reason on the ProbeJob.
  * Contract 2.4.
  */
-import type { ResultBody, ToolResult } from '../bus/messages.ts';
-import type { Reason } from '../kube/resources.ts';
-import type { ToolName } from '../tools/table.ts';
+import type { ResultBody, ToolResult } from '../../bus/messages.ts';
+import type { Reason } from '../../kube/resources.ts';
+import type { ToolName } from '../../tools/table.ts';
 
 export interface Outcome {
   status: 200 | 400 | 404 | 500;
