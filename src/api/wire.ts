@@ -5,6 +5,7 @@ import type { Bus } from '../bus/connect.ts';
 import { SUBJECT, type Early, type Ended } from '../bus/messages.ts';
 import { PROBE_TOOLS, type KubeClient } from '../kube/client.ts';
 import { startReflector } from '../kube/reflector.ts';
+import { endedNotice } from '../result/ended_notice.ts';
 import { makeMemoryBudget } from '../result/memory_budget.ts';
 import { WHOLE } from '../result/unpack.ts';
 import type { Logger } from '../log.ts';
@@ -15,7 +16,6 @@ import { webhookMetrics } from '../webhooks/metrics.ts';
 import { catalogOf, type Catalog } from './probe/catalog.ts';
 import type { Deps, Settings } from './deps.ts';
 import { makeDrain } from './http/drain.ts';
-import { endOf } from './probe/ends.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
 import type { Checks } from './health.ts';
@@ -54,7 +54,7 @@ export function wire({
   webhooks = {},
   processMetrics = false,
 }: Connections): Wired {
-  const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map(endOf), log });
+  const waiting = makeWaiting({ look: async (ids) => (await store.endsFor(ids)).map((end) => endedNotice(end)), log });
   const told = bus.subscribe<Ended>(SUBJECT.ended(settings.replica), ({ message }) => waiting.ended(message));
   const metrics = makeMetrics(waiting.size, { defaults: processMetrics });
 

@@ -2,12 +2,12 @@
  * What every probe endpoint does once its request is read: open it, follow it to its end, answer; or promise a webhook.
  */
 import type { Ended } from '../../bus/messages.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
 import type { Wanted } from '../../result/wanted.ts';
 import type { Kind } from '../../kube/resources.ts';
 import { answer } from './answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { endOf } from './ends.ts';
 import { follow } from './follow.ts';
 import { idempotencyOf } from './idempotency.ts';
 import { readSource } from './source.ts';
@@ -54,7 +54,7 @@ async function promise(deps: Deps, opened: Opened, times: Times): Promise<Ended 
     return null;
   }
   const [end] = await deps.store.endsFor([opened.id]);
-  return end && isNoResult(end) ? endOf(end) : null;
+  return end && isNoResult(end) ? endedNotice(end) : null;
 }
 
 export async function carryOut(

@@ -4,19 +4,9 @@
  */
 import type { Ended } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/resources.ts';
-import type { RecordedEnd } from '../../store/requests.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
 import type { Deps } from '../deps.ts';
 import { inside } from '../errors.ts';
-
-export const endOf = (end: RecordedEnd): Ended => ({
-  id: end.id,
-  status: end.status,
-  reason: end.reason,
-  queueTimeMs: end.queueTimeMs,
-  hasBody: end.hasBody,
-  ...(end.inflatedBytes === null ? {} : { inflatedBytes: end.inflatedBytes }),
-  ...(end.error === null ? {} : { error: end.error }),
-});
 
 export interface OwnEnd {
   status: number;
@@ -40,9 +30,8 @@ export async function recordEnd(
     ioBytes: 0,
     body: null,
   });
-  if (closed)
-    return { id: request.id, status: end.status, reason: end.reason, queueTimeMs, hasBody: false, error: end.error };
+  if (closed) return endedNotice({ id: request.id, ...end, queueTimeMs, hasBody: false });
   const [stands] = await store.endsFor([request.id]);
   if (!stands) throw inside('a request has neither an open row nor an end');
-  return endOf(stands);
+  return endedNotice(stands);
 }

@@ -1,4 +1,5 @@
 /** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
+import { endedNotice } from '../../result/ended_notice.ts';
 import { keptWishes } from '../../result/wanted.ts';
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { WAITING, type ProbeJob } from '../../kube/resources.ts';
@@ -64,15 +65,13 @@ const readBack =
       ctx.body = { success: true, metadata: { request_id: id, queue_time: queueTimeMs, io_usage: 0 }, state };
       return;
     }
-    const end = {
-      id,
-      status: record.status ?? 500,
-      reason: record.reason ?? ('InternalError' as const),
-      queueTimeMs: record.queueTimeMs ?? 0,
-      hasBody: record.hasBody,
-      ...(record.inflatedBytes === null ? {} : { inflatedBytes: record.inflatedBytes }),
-      ...(record.error === null ? {} : { error: record.error }),
-    };
+    const { status, reason, queueTimeMs } = record;
+    const end = endedNotice({
+      ...record,
+      status: status ?? 500,
+      reason: reason ?? 'InternalError',
+      queueTimeMs: queueTimeMs ?? 0,
+    });
     await answer(deps, ctx, end, record.submittedAt, keptWishes(record));
   };
 

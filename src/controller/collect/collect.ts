@@ -11,17 +11,16 @@ import type { Bus } from '../../bus/connect.ts';
 import { BusError } from '../../bus/errors.ts';
 import {
   CHUNK_BYTES,
-  INLINE_ENVELOPE_BYTES,
   RUNNER_PROTOCOL,
   SUBJECT,
   type Closed,
-  type Ended,
   type Result,
   type ResultBody,
 } from '../../bus/messages.ts';
 import { unpackBody } from '../../bus/packing.ts';
 import type { ResultDelivery } from '../../bus/collect.ts';
 import { fetchBody, purgeChunks } from '../../bus/results.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
 import { LiftError } from '../../result/lift.ts';
 import { outcome as outcomeOf } from './outcome.ts';
 import { skimResult, type Skimmed } from '../../result/skim.ts';
@@ -243,18 +242,8 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   // Told again for a second one, too: the first notice may be what was lost.
   if (waiter !== null) {
-    const inline = end.body !== null && end.body.length <= INLINE_ENVELOPE_BYTES && closed;
-    const notice: Ended = {
-      id,
-      status: end.status,
-      reason: end.reason,
-      queueTimeMs,
-      hasBody: end.body !== null,
-      ...(end.body === null ? {} : { inflatedBytes }),
-      ...(inline ? { body: packed.toString('base64') } : {}),
-      ...(end.error === null ? {} : { error: end.error }),
-    };
-    bus.publish(SUBJECT.ended(waiter), notice);
+    const recorded = { ...end, queueTimeMs, hasBody: end.body !== null };
+    bus.publish(SUBJECT.ended(waiter), endedNotice(recorded, closed ? end.body : null));
   }
   const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {

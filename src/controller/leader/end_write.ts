@@ -3,11 +3,12 @@
  * status.
  */
 import { zstdCompressSync } from 'node:zlib';
-import { SUBJECT, type AssignedTool, type Closed, type Ended, type ResultBody } from '../../bus/messages.ts';
+import { SUBJECT, type AssignedTool, type Closed, type ResultBody } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
 import { type Logger, requestFields } from '../../log.ts';
+import { endedNotice } from '../../result/ended_notice.ts';
 import { backoff, pause, retry } from '../../retry.ts';
 import type { RecordedEnd } from '../../store/requests.ts';
 import type { Store } from '../../store/store.ts';
@@ -132,17 +133,7 @@ export async function endRequest(
     }
     log.info({ ...named, reason: recorded.reason, status: recorded.status }, 'request ended');
     if (waiter !== null) {
-      const error = recorded.error ?? end.error;
-      const notice: Ended = {
-        id: job.id,
-        status: recorded.status,
-        reason: recorded.reason,
-        queueTimeMs,
-        hasBody: recorded.body !== null,
-        error,
-        ...(recorded.body ? { body: recorded.body.toString('base64') } : {}),
-        ...(recorded.inflatedBytes === undefined ? {} : { inflatedBytes: recorded.inflatedBytes }),
-      };
+      const notice = endedNotice({ ...recorded, queueTimeMs, hasBody: recorded.body !== null }, recorded.body);
       bus.publish(SUBJECT.ended(waiter), notice);
     }
     return { reason: recorded.reason, summary: recorded.error ?? end.error, tools: recorded.tools };

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { INLINE_ENVELOPE_BYTES } from '../../src/bus/messages.ts';
+import { endedNotice } from '../../src/result/ended_notice.ts';
+
+const end = { id: 'a', status: 200, reason: 'Completed', error: null, queueTimeMs: 3, hasBody: true } as const;
+
+describe('endedNotice', () => {
+  it('leaves out what the record does not have', () => {
+    assert.deepEqual(endedNotice(end), { id: 'a', status: 200, reason: 'Completed', queueTimeMs: 3, hasBody: true });
+    assert.deepEqual(endedNotice({ ...end, inflatedBytes: null }), endedNotice(end));
+    assert.deepEqual(endedNotice({ ...end, error: 'late', inflatedBytes: 0 }), {
+      ...endedNotice(end),
+      error: 'late',
+      inflatedBytes: 0,
+    });
+  });
+
+  it('carries a body up to the inline limit, and no larger one', () => {
+    const largest = Buffer.alloc(INLINE_ENVELOPE_BYTES);
+    assert.equal(endedNotice(end, largest).body, largest.toString('base64'));
+    assert.deepEqual(endedNotice(end, Buffer.alloc(INLINE_ENVELOPE_BYTES + 1)), endedNotice(end));
+  });
+});
