@@ -1,8 +1,10 @@
-/** What the leader says to one agent. A lost or late answer is an answer too: `silent`. */
+/** A job's hold on a runner, and the leader's orders to that runner. A lost or late answer counts as `silent`. */
 import { SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
+import type { Job } from './job.ts';
+import { now, type TermState } from './term_state.ts';
 
-export type Said = OrderAnswer | { ok: false; why: 'silent' };
+type Said = OrderAnswer | { ok: false; why: 'silent' };
 
 /** An agent answers an order before it does anything: more than this is no slowness but a fault. */
 const ANSWER_MS = 1_500;
@@ -15,8 +17,84 @@ async function say(bus: Bus, subject: string, order: object): Promise<Said> {
   }
 }
 
-export const prepare = (bus: Bus, podUid: string, order: Prepare): Promise<Said> =>
+const sendPrepare = (bus: Bus, podUid: string, order: Prepare): Promise<Said> =>
   say(bus, SUBJECT.prepare(podUid), order);
-export const go = (bus: Bus, podUid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(podUid), order);
-export const cancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> =>
+export const sendGo = (bus: Bus, podUid: string, order: Go): Promise<Said> => say(bus, SUBJECT.go(podUid), order);
+export const sendCancel = (bus: Bus, podUid: string, order: Cancel): Promise<Said> =>
   say(bus, SUBJECT.cancel(podUid), order);
+
+/** True when a runner is set aside for the job. */
+export function reserve(state: TermState, job: Job): boolean {
+  const { runners, pools } = state.deps;
+  if (job.runner && runners.get(job.runner.uid)?.task?.job === job.key) return true;
+  if (!runners.hasFree(job.lane)) return false;
+  const runner = pools.choose(job, () => fewestOfOthers(state, job));
+  if (!runner) return false;
+  runners.reserve(runner, job.key, job.attempt + 1, job.tenant, job.account);
+  job.runner = { pod: runner.pod, uid: runner.uid };
+  job.prepared = false;
+  return true;
+}
+
+/**
+ * The fewest runners that an account which waits beside this job's holds; undefined: no other account waits in its
+ * lane.
+ */
+function fewestOfOthers(state: TermState, { lane, account }: Job): number | undefined {
+  if (state.contenders?.lane !== lane) state.contenders = { lane, least: leastHolding(state, lane) };
+  return state.contenders.least.find((one) => one.account !== account)?.held;
+}
+
+/**
+ * The two accounts that wait in a lane and hold the fewest runners: whichever asks, the fewest of the others are
+ * among them.
+ */
+function leastHolding(state: TermState, lane: string): { account: number; held: number }[] {
+  const { runners } = state.deps;
+  const held = new Map<number, number>();
+  for (const { lane: of, account } of state.retrying) if (of === lane) held.set(account, runners.held(lane, account));
+  for (const { account } of state.ledger.heads(lane)) held.set(account, runners.held(lane, account));
+  return [...held]
+    .map(([account, count]) => ({ account, held: count }))
+    .sort((a, b) => a.held - b.held)
+    .slice(0, 2);
+}
+
+/**
+ * Gives back what the job has of a runner, and tells the runner, so that neither side waits for the other's patience
+ * to end.
+ */
+export function letGo(
+  state: TermState,
+  job: Job,
+  why: Cancel['why'],
+  attempt = job.attempt + (job.state === 'running' ? 0 : 1),
+): void {
+  const { runner, prepared } = job;
+  if (!runner) return;
+  const { bus, runners, term } = state.deps;
+  if (prepared || attempt === job.attempt)
+    void sendCancel(bus, runner.uid, { epoch: term.epoch, job: job.key, attempt, why });
+  runners.release(runner.uid, job.key, now());
+  job.runner = undefined;
+  job.prepared = false;
+  state.schedule(job.lane);
+}
+
+export function orderFor(state: TermState, job: Job) {
+  return {
+    epoch: state.deps.term.epoch,
+    job: job.key,
+    requestId: job.id,
+    attempt: job.attempt + (job.state === 'running' ? 0 : 1),
+    tenant: job.tenant,
+    assignment: job.assignment,
+  };
+}
+
+export function prepare(state: TermState, job: Job): void {
+  if (!job.runner || job.prepared) return;
+  job.prepared = true;
+  // Its answer changes nothing: a runner that refuses says so again at the go.
+  void sendPrepare(state.deps.bus, job.runner.uid, orderFor(state, job));
+}

@@ -1,0 +1,42 @@
+/** How long a job may wait, and how long it may run. */
+import { endJob } from './ends.ts';
+import { whyWaiting } from './explain.ts';
+import type { Job } from './job.ts';
+import { later } from './lease_guard.ts';
+import type { TermState } from './term_state.ts';
+
+/** A condition is written on a waiting job only after this: a happy job costs no write for waiting. */
+const MARK_AFTER_MS = 1_000;
+/** Beyond the analysis time: the runner ends the job itself, this is for one that does not. */
+const DEADLINE_GRACE_MS = 10_000;
+
+export function armQueue(state: TermState, job: Job): void {
+  const waited = state.deps.store.clock.now() - job.submittedAt.getTime();
+  const left = Math.max(0, job.queueTimeoutMs - waited);
+  const marked = job.status?.conditions !== undefined;
+  later(state.deps.term, job, left, () => {
+    if (job.state !== 'waiting') return;
+    const why = whyWaiting(state.ledger, state.deps.pools, job);
+    void endJob(state, job, {
+      state: 'error',
+      status: 429,
+      reason: 'QueueTimeout',
+      error: `the request waited ${Math.round(job.queueTimeoutMs / 100) / 10} s in the queue: ${why.message}`,
+    });
+  });
+  if (!marked) later(state.deps.term, job, Math.max(0, MARK_AFTER_MS - waited), () => state.marks.add(job));
+}
+
+export function armDeadline(state: TermState, job: Job, startedAt: number): void {
+  const left = startedAt + job.timeoutMs + DEADLINE_GRACE_MS - state.deps.store.clock.now();
+  later(state.deps.term, job, Math.max(0, left), () => {
+    void endJob(state, job, {
+      state: 'error',
+      status: 200,
+      reason: 'DeadlineExceeded',
+      error: `the analysis did not end within ${job.timeoutMs} ms`,
+      timedOut: job.assignment.tools,
+      timeoutMs: job.timeoutMs,
+    });
+  });
+}

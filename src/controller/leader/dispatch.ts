@@ -1,0 +1,94 @@
+/** Admits the waiting jobs of a pool as runners and limits allow, and has their runners begin. */
+import { requestFields, runnerFields } from '../../log.ts';
+import { writeAdmission } from './admission_write.ts';
+import { armDeadline } from './deadlines.ts';
+import { endJob, endOf, objectGone } from './ends.ts';
+import { stateOf, type Job } from './job.ts';
+import { disarm } from './lease_guard.ts';
+import { lost, replaceIfLeading } from './losses.ts';
+import { orderFor, prepare, reserve, sendGo } from './orders.ts';
+import { refusalOf } from './resolve_job.ts';
+import { now, type TermState } from './term_state.ts';
+
+const MOST_REFUSALS_IN_A_ROW = 3;
+
+export function admitNext(state: TermState, lane: string): void {
+  state.contenders = undefined;
+  for (const job of state.retrying) {
+    if (job.lane !== lane || !reserve(state, job)) continue;
+    state.retrying.delete(job);
+    state.contenders = undefined;
+    void admit(state, job);
+  }
+  for (;;) {
+    const job = state.ledger.take(lane, (entry) => reserve(state, entry));
+    if (!job) break;
+    state.contenders = undefined;
+    const refusal = refusalOf(state.tokens.known(job.token), state.deps.store.clock.now());
+    if (refusal) void endJob(state, job, endOf(refusal));
+    else void admit(state, job);
+  }
+  state.deps.pools.demandChanged(lane);
+}
+
+async function admit(state: TermState, job: Job): Promise<void> {
+  const { term, store, metrics, log, runners } = state.deps;
+  const again = job.state === 'retrying';
+  job.state = 'admitting';
+  prepare(state, job);
+  const written = await writeAdmission(state.deps, job, () => state.live && stateOf(job) === 'admitting');
+  // Ended while the write was on its way: nobody may begin it any more, and its end has let the runner go.
+  if (!state.live || stateOf(job) !== 'admitting') return;
+  if (written === 'gone') {
+    // Deleted or ended elsewhere: the watch says which; nothing of ours may stay.
+    await objectGone(state, job);
+    return;
+  }
+  if (written === 'refused') {
+    await endJob(state, job, {
+      state: 'error',
+      status: 500,
+      reason: 'InternalError',
+      error: 'the job could not be admitted: the API server refuses its status',
+    });
+    return;
+  }
+  job.attempt += 1;
+  job.state = 'running';
+  // As it stands in the status and will stand in the record, and not by a clock read after the write.
+  const queueTimeMs = job.status?.queueTimeMs ?? 0;
+  if (!again) {
+    disarm(job);
+    armDeadline(state, job, store.clock.now());
+    metrics.admitted(job.lane, queueTimeMs);
+  }
+  const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
+  log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
+  const runner = job.runner && runners.get(job.runner.uid);
+  if (!runner || !job.runner) {
+    await lost(state, job, job.attempt, 'its runner is gone');
+    return;
+  }
+  runners.confirm(runner, job.key, job.attempt);
+  await go(state, job);
+}
+
+async function go(state: TermState, job: Job): Promise<void> {
+  const { bus, store, runners, pools } = state.deps;
+  const { attempt, runner } = job;
+  if (!runner) return;
+  job.goneAt = now();
+  const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
+  const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
+  const said = await sendGo(bus, runner.uid, { ...orderFor(state, job), remainingMs });
+  if (said.ok) runners.trust(runner.uid);
+  if (said.ok || !state.live || job.attempt !== attempt || job.state !== 'running') return;
+  if (said.why === 'silent') pools.endPod(runner.uid, 'silent');
+  // It heeds a later term. If there is one, ours ends by its lease within moments; if not, this runner will never
+  // obey anybody again.
+  else if (said.why === 'epoch') replaceIfLeading(state, runner.uid);
+  else if (said.why === 'tools' || said.why === 'protocol') pools.endPod(runner.uid, 'unfit');
+  if (runners.doubt(runner.uid, now()) >= MOST_REFUSALS_IN_A_ROW) pools.endPod(runner.uid, 'refuses');
+  if (said.why !== 'silent') job.refusals += 1;
+  await lost(state, job, attempt, `the runner ${runner.pod} did not take it (${said.why})`);
+}

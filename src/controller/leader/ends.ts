@@ -1,0 +1,119 @@
+/** How a job ends: with a result that a collector recorded, or with an end of the leader's own. */
+import type { Closed } from '../../bus/messages.ts';
+import type { ProbeJob, Reason } from '../../kube/resources.ts';
+import { endRequest, writeFinish, type End, type Endable, type Finish } from './end_write.ts';
+import { explain } from './explain.ts';
+import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';
+import { isFinished } from './job_status.ts';
+import { disarm, leaseSafe } from './lease_guard.ts';
+import { letGo, sendCancel } from './orders.ts';
+import type { TermState } from './term_state.ts';
+
+/**
+ * Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up.
+ */
+const EXPLAINED: ReadonlySet<Reason> = new Set(['RunnerLost', 'QueueTimeout', 'DeadlineExceeded', 'InternalError']);
+
+export const endableOf = (object: ProbeJob): Endable => ({
+  id: idOf(object),
+  key: object.metadata.name,
+  namespace: object.metadata.namespace ?? '',
+  uid: object.metadata.uid ?? '',
+  resourceVersion: object.metadata.resourceVersion ?? '',
+  submittedAt: submittedAtOf(object),
+  attempt: 0,
+  status: object.status,
+});
+
+export const endOf = ({ status, reason, message }: Refusal): End => ({
+  state: 'error',
+  status,
+  reason,
+  error: message,
+});
+
+export const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was cancelled' };
+
+/** A collector recorded the result. */
+export function closed(state: TermState, notice: Closed): void {
+  const job = state.jobs.get(notice.job);
+  if (job && job.id === notice.id)
+    void finishJob(state, job, { reason: notice.reason, summary: notice.summary, tools: notice.tools }, notice.attempt);
+}
+
+/** Ends a job that has no result of its own. */
+export async function endJob(state: TermState, job: Job, end: End): Promise<void> {
+  if (job.state === 'ending') return;
+  const { state: was, runner, attempt } = job;
+  toEnding(state, job);
+  if (EXPLAINED.has(end.reason)) explain(state.deps.events, job, end.reason, end.error);
+  const stopping =
+    was === 'running' && runner
+      ? sendCancel(state.deps.bus, runner.uid, {
+          epoch: state.deps.term.epoch,
+          job: job.key,
+          attempt,
+          why: end.reason === 'DeadlineExceeded' ? 'deadline' : 'cancelled',
+        })
+      : undefined;
+  const recorded = await endRequest(state.deps, job, end, state.deps.term.signal);
+  await stopping;
+  await settle(state, job, recorded);
+}
+
+export async function finishJob(state: TermState, job: Job, finish: Finish, attempt?: number): Promise<void> {
+  if (job.state === 'ending') return;
+  // An earlier attempt's result was recorded after all: the one that runs now works for nothing, and past the limit
+  // once the slot is free.
+  if (job.state === 'running' && attempt !== undefined && attempt !== job.attempt) letGo(state, job, 'superseded');
+  toEnding(state, job);
+  await settle(state, job, finish);
+}
+
+/** Nothing begins of it any more. What it held of a runner without running on it is given back. */
+function toEnding(state: TermState, job: Job): void {
+  if (job.state !== 'running') letGo(state, job, 'cancelled');
+  job.state = 'ending';
+  disarm(job);
+  state.retrying.delete(job);
+  if (state.ledger.isWaiting(job.key)) state.ledger.remove(job.key);
+}
+
+/**
+ * The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many.
+ */
+async function settle(state: TermState, job: Job, finish: Finish): Promise<void> {
+  await leaseSafe(state.deps.term, 0);
+  // Of an object that is gone there is no status; and one of the same name may stand there by now.
+  const done = job.gone ? undefined : await writeFinish(state.deps, job, finish, state.deps.term.signal);
+  if (!state.live) return;
+  state.ledger.remove(job.key);
+  if (state.jobs.get(job.key) === job) state.jobs.delete(job.key);
+  const successor = state.successors.get(job.key);
+  state.successors.delete(job.key);
+  if (successor) state.following.seen(successor);
+  state.deps.metrics.finished(job.lane, finish.reason);
+  if (done) state.deps.retention.finished(done);
+  state.scheduleAll(job.account);
+}
+
+/** From the watch: the ProbeJob is gone. Of an unfinished one that means: cancel. */
+export function deleted(state: TermState, object: ProbeJob): void {
+  const name = object.metadata.name;
+  state.taking.delete(name);
+  state.deps.retention.forget(name);
+  if (state.successors.get(name)?.metadata.uid === object.metadata.uid) state.successors.delete(name);
+  const job = state.jobs.get(name);
+  if (job && job.uid === (object.metadata.uid ?? job.uid)) void objectGone(state, job);
+  else if (!isFinished(object.status)) {
+    state.ledger.remove(name);
+    state.scheduleAll();
+    void endRequest(state.deps, endableOf(object), CANCELLED, state.deps.term.signal);
+  }
+}
+
+export async function objectGone(state: TermState, job: Job): Promise<void> {
+  job.gone = true;
+  if (job.state === 'ending') return;
+  await endJob(state, job, CANCELLED);
+}

@@ -1,0 +1,40 @@
+/** Why a job waits, and why it ended: what `kubectl describe pj` tells of it. */
+import { PROBE_JOBS } from '../../kube/client.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+import type { Pools } from '../pools/pools.ts';
+import type { Job } from './job.ts';
+import type { Ledger } from './ledger.ts';
+import type { WaitingReason } from './waiting_marks.ts';
+
+export function explain(
+  events: EventRecorder,
+  { key: name, namespace, uid }: Job,
+  reason: string,
+  message: string,
+): void {
+  events.record(PROBE_JOBS, { metadata: { name, namespace, uid } }, { type: 'Warning', reason, message });
+}
+
+export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): WaitingReason {
+  const { account } = job;
+  const [accountHeld, accountLimit] = [ledger.heldByAccount(account), ledger.limitOfAccount(account)];
+  // First, because where both are used up, a larger limit of the token would not help.
+  if (accountHeld >= accountLimit) {
+    const message = `account ${account} runs ${accountHeld} of its ${accountLimit} at once, over all its users and tokens; ${ledger.waitingOfAccount(account)} wait`;
+    return { reason: 'AccountAtLimit', message };
+  }
+  const limit = ledger.limitOf(job.token);
+  const held = ledger.heldBy(job.token);
+  if (held >= limit)
+    return {
+      reason: 'TokenAtLimit',
+      message: `token ${job.token} runs ${held} of its ${limit} at once, ${ledger.waitingOf(job.token)} wait`,
+    };
+  const waiting = ledger.waitingOf(job.token);
+  return (
+    pools.whyWaiting(job) ?? {
+      reason: 'Queued',
+      message: `its turn has not come: ${waiting} of its token wait`,
+    }
+  );
+}

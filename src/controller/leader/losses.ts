@@ -1,0 +1,135 @@
+/** Attempts that come to nothing with their runner: heartbeats, silence, pods that are gone. */
+import { RUNNER_SILENCE_MS, TASK_LEASE_MS, type Heartbeat, type Lease as TaskLease } from '../../bus/messages.ts';
+import { requestFields, runnerFields } from '../../log.ts';
+import type { LostTask } from '../pools/runners.ts';
+import { recordedEnd } from './end_write.ts';
+import { endJob, finishJob } from './ends.ts';
+import { explain } from './explain.ts';
+import { MAX_ATTEMPTS, type Job } from './job.ts';
+import { letGo } from './orders.ts';
+import { now, type TermState } from './term_state.ts';
+
+/** A runner that does not take a job has not lost it: these attempts do not count, within reason. */
+const MOST_REFUSED_GO = 20;
+const STRANGER_MS = 30_000;
+/** Longer than a lease: by then a leader that was deposed knows. */
+const EPOCH_PATIENCE_MS = 7_000;
+
+/**
+ * The attempt came to nothing, through no fault of the source or the tools: another runner, or after some attempts
+ * the end.
+ */
+export async function lost(state: TermState, job: Job, attempt: number, why: string): Promise<void> {
+  if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
+  job.state = 'retrying';
+  const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
+  state.deps.log.warn({ ...named, attempt, why }, 'runner lost');
+  letGo(state, job, 'superseded', attempt);
+  // Its result may have been recorded a moment before it went.
+  const [ended] = await state.deps.store.endsFor([job.id]).catch(() => []);
+  if (state.jobs.get(job.key) !== job || job.state !== 'retrying') return;
+  if (ended) {
+    await finishJob(state, job, recordedEnd(ended));
+    return;
+  }
+  if (attempt - Math.min(job.refusals, MOST_REFUSED_GO) >= MAX_ATTEMPTS) {
+    await endJob(state, job, {
+      state: 'error',
+      status: 500,
+      reason: 'RunnerLost',
+      error: `the analysis could not be completed: its runner was lost ${attempt - job.refusals} times`,
+    });
+    return;
+  }
+  state.deps.metrics.retried(job.lane);
+  explain(state.deps.events, job, 'Retrying', `attempt ${attempt} came to nothing: ${why}`);
+  state.retrying.add(job);
+  if (!state.deps.pools.lanes().includes(job.lane)) state.rerouteStranded();
+  state.schedule(job.lane);
+}
+
+/** A pod is gone, with what it ran. */
+export function podGone(state: TermState, task: LostTask): void {
+  const job = state.jobs.get(task.job);
+  // A pod may have claimed another's job.
+  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'its pod is gone');
+}
+
+export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
+  const { runners, term, pools } = state.deps;
+  const { freed, idleWithTask } = runners.heartbeat(beat, now());
+  const runner = runners.get(beat.uid);
+  if (runner && !runner.deleting && beat.epoch > term.epoch) replaceIfLeading(state, beat.uid);
+  let released = false;
+  if (idleWithTask) {
+    // It was told to go and says that it has nothing, some heartbeats later: the order or the run was lost on the
+    // way.
+    const job = state.jobs.get(idleWithTask.job);
+    if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
+      runners.release(beat.uid, idleWithTask.job, now());
+      released = true;
+    } else if (job.state === 'running' && now() - job.goneAt > 3_000)
+      void lost(state, job, idleWithTask.attempt, 'the runner says that it does not run it');
+  }
+  if (freed || released) {
+    const pool = runner?.pool ?? beat.pool;
+    pools.noticeFree(pool, runner);
+    state.schedule(pool);
+  } else if (runner?.phase === 'draining') pools.demandChanged(runner.pool);
+  const job = beat.job === undefined ? undefined : state.jobs.get(beat.job);
+  const unknown =
+    beat.job !== undefined && job === undefined && !state.taking.has(beat.job) && !state.early.has(beat.job);
+  const former = job !== undefined && (job.attempt !== beat.attempt || job.runner?.uid !== beat.uid);
+  return {
+    epoch: term.epoch,
+    leaseMs: TASK_LEASE_MS,
+    // One that the pod watch has not shown may be new, and the watch late; one that it never shows is nobody's.
+    ...((runner === undefined && beat.ageMs > STRANGER_MS) || runner?.deleting ? { drain: true } : {}),
+    // A job that has no ProbeJob any more, or another attempt: nothing waits for it.
+    ...(state.ready && beat.phase === 'running' && (unknown || former)
+      ? { cancel: { job: beat.job ?? '', attempt: beat.attempt ?? 0 } }
+      : {}),
+  };
+}
+
+export function replaceIfLeading(state: TermState, uid: string): void {
+  const { runners, pools, term } = state.deps;
+  runners.doubt(uid, now());
+  setTimeout(() => {
+    if (state.live && term.stillLeading(0)) pools.endPod(uid, 'epoch');
+  }, EPOCH_PATIENCE_MS).unref();
+}
+
+/** Once a second: what no event would tell. */
+export async function tick(state: TermState): Promise<void> {
+  // After a pause of the whole process every runner seems to have been silent: without the lease that is for another
+  // to judge.
+  if (!state.ready || !state.live || !state.deps.term.stillLeading(0)) return;
+  const { runners, pools, store, log } = state.deps;
+  for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, pools.bootPatienceMs)) {
+    if (runner.task) podGone(state, { ...runner.task, uid: runner.uid });
+    // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
+    if (runner.deleting) continue;
+    log.warn(runnerFields(runner), runner.seenAt === undefined ? 'a runner never came up' : 'a runner fell silent');
+    pools.endPod(runner.uid, runner.seenAt === undefined ? 'never-ready' : 'silent');
+  }
+  const unsure: Job[] = [];
+  for (const job of state.jobs.values()) {
+    if (job.state !== 'running') continue;
+    const runner = job.runner && runners.get(job.runner.uid);
+    // The runner has gone on to other things and no notice came, or its pod was never seen by this leader.
+    if (runner?.task?.job !== job.key && now() - job.goneAt > 1_500) unsure.push(job);
+  }
+  if (unsure.length === 0) return;
+  const ends = new Map((await store.endsFor(unsure.map(({ id }) => id))).map((end) => [end.id, end]));
+  for (const job of unsure) {
+    const end = ends.get(job.id);
+    if (end) await finishJob(state, job, recordedEnd(end));
+    else if (job.state === 'running') {
+      const runner = job.runner && runners.get(job.runner.uid);
+      // A runner that was just counted free may still be waiting for its result to be collected.
+      if (!runner || now() - job.goneAt > RUNNER_SILENCE_MS)
+        await lost(state, job, job.attempt, runner ? 'no result came' : 'its runner is gone');
+    }
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The start of a term. Reads everything afresh: the list first, then who already has an end, then what the runners do;
+ * only then may it admit.
+ */
+import { SUBJECT } from '../../bus/messages.ts';
+import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../kube/client.ts';
+import type { ProbeJob } from '../../kube/resources.ts';
+import { slimJob } from '../../kube/slim.ts';
+import { pause, retry } from '../../retry.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import { recordedEnd } from './end_write.ts';
+import { finishJob } from './ends.ts';
+import { take } from './intake.ts';
+import { isHandMade, submittedAtOf } from './job.ts';
+import { isAdmitted, isFinished } from './job_status.ts';
+import { Owners } from './runner_owners.ts';
+import { now, type TermState } from './term_state.ts';
+
+/**
+ * Reads everything afresh: the list first, then who already has an end, then what the runners do; only then does it
+ * admit.
+ */
+export async function recover(state: TermState): Promise<void> {
+  const { kube, namespace, retention, store, bus, log, runners } = state.deps;
+  const owners = new Owners(runners);
+  const unfinished = await listUnfinished(kube, namespace, (job) => {
+    retention.finished(job);
+    owners.note(job);
+  });
+  for (const job of unfinished) owners.note(job);
+  await state.tokens.load([...new Set(unfinished.flatMap((job) => (job.spec.token ? [job.spec.token.id] : [])))]);
+  await bindRunners(state, owners);
+  bus.publish(SUBJECT.report, { epoch: state.deps.term.epoch });
+  await learnSlots(state, unfinished);
+  state.listed = true;
+  for (const job of unfinished) take(state, job);
+  await state.intakeChain;
+  const byId = new Map([...state.jobs.values()].map((job) => [job.id, job]));
+  const ids = [...byId.keys()];
+  for (let at = 0; at < ids.length; at += 500) {
+    for (const ended of await store.endsFor(ids.slice(at, at + 500))) {
+      const job = byId.get(ended.id);
+      if (job) void finishJob(state, job, recordedEnd(ended));
+    }
+  }
+  // Runners that are alive answer the call for reports within a moment; the others are found by their silence.
+  const expected = [...state.jobs.values()].flatMap(({ runner }) => (runner ? [runner.uid] : []));
+  const until = now() + 1_000;
+  while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
+  state.ready = true;
+  log.info({ epoch: state.deps.term.epoch, unfinished: unfinished.length, running: state.ledger.held }, 'leading');
+  state.scheduleAll();
+}
+
+/**
+ * Jobs that a leader of an older version admitted do not say whose slots they hold: that is asked for, as long as it
+ * takes. Without it a job that runs would not count, and another would be admitted in its place.
+ */
+async function learnSlots(state: TermState, unfinished: readonly ProbeJob[]): Promise<void> {
+  const { store, log } = state.deps;
+  const unknown = unfinished.filter((job) => isAdmitted(job.status) && job.status?.admittedBy?.account === undefined);
+  if (unknown.length === 0) return;
+  const load = async (): Promise<void> => {
+    await state.tokens.load(
+      [...new Set(unknown.flatMap(({ spec }) => spec.token?.id ?? []))].filter((id) => !state.tokens.known(id)),
+    );
+    if (unknown.some(isHandMade)) state.byHand = await store.defaultToken();
+  };
+  await retry(load, {
+    first: 100,
+    longest: 2_000,
+    signal: state.deps.term.signal,
+    onRetry: (error) =>
+      log.warn({ err: error, jobs: unknown.length }, 'cannot load the tokens of running jobs, will retry'),
+  }).catch(() => {});
+}
+
+async function bindRunners(state: TermState, owners: Owners): Promise<void> {
+  const { store, pools, log } = state.deps;
+  let byHand: TokenRecord | null = null;
+  try {
+    await state.tokens.load([...new Set(owners.tokens())].filter((id) => !state.tokens.known(id)));
+    if (owners.hasByHand()) byHand = await store.defaultToken();
+  } catch (error) {
+    log.warn({ err: error }, 'whose the runners are could not be read: those of an unknown token are replaced');
+  }
+  owners.bind(
+    (token) => state.tokens.known(token),
+    byHand,
+    (pool) => pools.scopeOf(pool),
+  );
+}
+
+/** Page by page, without what nobody reads: 10,000 as they come off the wire are 60 MB. */
+async function listUnfinished(
+  kube: KubeClient,
+  namespace: string,
+  finished: (job: ProbeJob) => void,
+): Promise<ProbeJob[]> {
+  let found: ProbeJob[] = [];
+  let next: string | undefined;
+  for (;;) {
+    let page: Page<ProbeJob>;
+    try {
+      page = await kube.list(PROBE_JOBS, { namespace, limit: 500, continue: next });
+    } catch (error) {
+      // The server has forgotten the state that the pages are of: a mix of two would be no list.
+      if (next === undefined || !isKubeError(error, 'gone')) throw error;
+      found = [];
+      next = undefined;
+      continue;
+    }
+    for (const item of page.items) {
+      const job = slimJob(item);
+      if (isFinished(job.status)) finished(job);
+      else found.push(job);
+    }
+    next = page.continue;
+    if (next === undefined) break;
+  }
+  return found.sort((a, b) => submittedAtOf(a).getTime() - submittedAtOf(b).getTime());
+}

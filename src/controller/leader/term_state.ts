@@ -1,0 +1,129 @@
+/**
+ * What a term knows. It ends with the term: the truth is in ProbeJob status (which jobs run) and in Postgres (which have
+ * an end).
+ */
+import type { Bus } from '../../bus/connect.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { EventRecorder } from '../../kube/events.ts';
+import type { ProbeJob } from '../../kube/resources.ts';
+import type { Logger } from '../../log.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+import type { Pools } from '../pools/pools.ts';
+import type { Runners } from '../pools/runners.ts';
+import { whyWaiting } from './explain.ts';
+import type { Job } from './job.ts';
+import { Ledger, type SlotLimits } from './ledger.ts';
+import type { Term } from './lease_guard.ts';
+import type { IntakeDeps } from './resolve_job.ts';
+import type { Retention } from './retention.ts';
+import { TokenRecords } from './token_records.ts';
+import { WaitingMarks } from './waiting_marks.ts';
+
+export interface LeaderDeps {
+  term: Term;
+  kube: KubeClient;
+  bus: Bus;
+  store: Store;
+  log: Logger;
+  namespace: string;
+  runners: Runners;
+  pools: Pools;
+  retention: Retention;
+  metrics: ControllerMetrics;
+  events: EventRecorder;
+  intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools'>;
+  maxQueued: number;
+  /** Whether notices of changed tokens arrive. */
+  tokensFresh: () => boolean;
+}
+
+/** What the state sets off in those parts of the term that are built on it. */
+export interface Following {
+  /** Something changed in this pool: waiting jobs may be admitted. */
+  admit(pool: string): void;
+  /** The end of a job is written; under its name another object was made meanwhile. */
+  seen(job: ProbeJob): void;
+}
+
+export const now = (): number => performance.now();
+export const slotsOf = ({ limits }: TokenRecord): SlotLimits => ({
+  token: limits.concurrency,
+  account: limits.accountConcurrency ?? Number.POSITIVE_INFINITY,
+});
+
+export class TermState {
+  readonly deps: LeaderDeps;
+  readonly following: Following;
+  readonly ledger = new Ledger<Job>();
+  readonly jobs = new Map<string, Job>();
+  /** Seen and on their way through intake, or refused there: a second event must not take them in twice. */
+  readonly taking = new Set<string>();
+  intakeChain: Promise<void> = Promise.resolve();
+  readonly tokens: TokenRecords;
+  readonly retrying = new Set<Job>();
+  readonly #scheduled = new Set<string>();
+  /** Who waits, as long as nobody of them has got a runner: asked for each job that is passed over. */
+  contenders: { lane: string; least: { account: number; held: number }[] } | undefined;
+  readonly early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
+  readonly marks: WaitingMarks;
+  /** Objects that were made under the name of one whose end is still being written. */
+  readonly successors = new Map<string, ProbeJob>();
+  /** The default token, where a job of an older leader that was made by hand runs on it. */
+  byHand: TokenRecord | null = null;
+  listed = false;
+  ready = false;
+
+  constructor(deps: LeaderDeps, following: Following) {
+    this.deps = deps;
+    this.following = following;
+    this.tokens = new TokenRecords(deps.store, deps.tokensFresh);
+    this.marks = new WaitingMarks({
+      kube: deps.kube,
+      store: deps.store,
+      signal: deps.term.signal,
+      why: (job) => whyWaiting(this.ledger, deps.pools, job),
+      waited: (reason) => deps.metrics.waited(reason),
+    });
+  }
+
+  get live(): boolean {
+    return !this.deps.term.signal.aborted;
+  }
+
+  isIdle(token: number): boolean {
+    return this.ledger.waitingOf(token) === 0 && this.ledger.heldBy(token) === 0;
+  }
+
+  /** `freed`: the account that a slot came back to. */
+  scheduleAll(freed?: number): void {
+    const lanes = this.deps.pools.lanes();
+    for (const lane of freed === undefined ? lanes : this.ledger.lanesByTurn(freed, lanes)) this.schedule(lane);
+  }
+
+  /** Something changed in this lane: at the end of the turn, admit what can be. */
+  schedule(lane: string): void {
+    if (this.#scheduled.has(lane)) return;
+    this.#scheduled.add(lane);
+    queueMicrotask(() => {
+      this.#scheduled.delete(lane);
+      if (this.ready && this.live) this.following.admit(lane);
+    });
+  }
+
+  /** Jobs that came when no pool served their kind, or whose pool is gone. */
+  rerouteStranded(): void {
+    const lanes = new Set(this.deps.pools.lanes());
+    for (const job of this.retrying) if (!lanes.has(job.lane)) job.lane = this.deps.pools.forKind(job.kind)?.name ?? '';
+    for (const job of Array.from(this.ledger.waitingEntries())) {
+      if (lanes.has(job.lane)) continue;
+      const lane = this.deps.pools.forKind(job.kind)?.name ?? '';
+      if (lane === job.lane) continue;
+      const limits = { token: this.ledger.limitOf(job.token), account: this.ledger.limitOfAccount(job.account) };
+      this.ledger.remove(job.key);
+      job.lane = lane;
+      this.ledger.enqueue(job, limits);
+    }
+  }
+}

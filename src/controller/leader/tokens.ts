@@ -1,0 +1,46 @@
+/** Changes of tokens and users: new limits apply at once, and queued jobs of a token that is no longer valid end. */
+import { endJob, endOf } from './ends.ts';
+import { stateOf } from './job.ts';
+import { refusalOf } from './resolve_job.ts';
+import { slotsOf, type TermState } from './term_state.ts';
+
+/** Queued jobs that a change of their token ends side by side. */
+const ENDED_AT_ONCE = 20;
+
+/** A token or user changed, or notices may have been missed: limits are read live, never from a spec. */
+export async function tokensChanged(state: TermState, which: number[] | 'all'): Promise<void> {
+  const known = state.tokens.among(which);
+  // Of those without a job it is enough to forget them: they are read again with their next one.
+  const ids = known.filter((id) => !state.isIdle(id));
+  for (const id of known) if (state.isIdle(id)) state.tokens.forget(id);
+  if (ids.length === 0) return;
+  await state.tokens.load(ids);
+  for (const id of ids) {
+    const record = state.tokens.known(id);
+    if (record && !state.isIdle(id)) state.ledger.setLimits(id, slotsOf(record));
+  }
+  endWaiting(state, ids);
+  state.scheduleAll();
+}
+
+/** Ends the queued jobs of those tokens that were revoked, have expired or belong to a suspended account. */
+function endWaiting(state: TermState, tokens: readonly number[]): void {
+  const clock = state.deps.store.clock.now();
+  const refusals = new Map(
+    tokens.flatMap((id) => {
+      const refusal = refusalOf(state.tokens.known(id), clock);
+      return refusal ? [[id, refusal] as const] : [];
+    }),
+  );
+  if (refusals.size === 0) return;
+  const jobs = Array.from(state.ledger.waitingEntries())
+    .filter(({ token }) => refusals.has(token))
+    .values();
+  const endNext = async (): Promise<void> => {
+    for (const job of jobs) {
+      const refusal = refusals.get(job.token);
+      if (state.live && refusal && stateOf(job) === 'waiting') await endJob(state, job, endOf(refusal));
+    }
+  };
+  for (let at = 0; at < ENDED_AT_ONCE; at++) void endNext();
+}
