@@ -134,8 +134,9 @@ const nats = {
 const sources = {
   allowSources: json('PY_ALLOW_SOURCES', 'a list of {cidr or host, port}', isAllowed, []),
   denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
-  s3Hosts: json('PY_S3_HOSTS', 'a list of host names', isStrings, []),
 };
+/** For those who read addresses. */
+const s3Hosts = json('PY_S3_HOSTS', 'a list of host names', isStrings, []);
 /** How origins and receivers of webhooks are reached. */
 const egress = {
   egressProxy: text('PY_EGRESS_PROXY', ''),
@@ -178,6 +179,7 @@ const api = {
   ...postgres,
   ...nats,
   ...sources,
+  s3Hosts,
   ...egress,
   sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
@@ -210,6 +212,7 @@ const controller = {
   ...postgres,
   ...nats,
   ...sources,
+  s3Hosts,
   natsNkeyFile: text('PY_NATS_NKEY_FILE'),
   natsIssuerFile: text('PY_NATS_ISSUER_FILE'),
   natsAccount: text('PY_NATS_ACCOUNT', 'PROBEYARD'),

@@ -3,10 +3,16 @@
  * each message here may be lost or come twice, and its receiver is written for that.
  */
 import type { ProbeJobSpec, Reason, Wall } from '../kube/resources.ts';
+import type { Source } from '../source/source.ts';
 import type { ToolName } from '../tools/table.ts';
 
-/** Runner and controller must speak the same one; a pod of another protocol gets no job and is replaced. */
-export const RUNNER_PROTOCOL = 1;
+/**
+ * Of orders and heartbeats. A runner of another protocol gets no job: it finishes the one that it has, and is replaced.
+ * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
+ */
+export const RUNNER_PROTOCOL = 2;
+/** Of results, by itself: during an upgrade collectors of the last version record results of the next, and vice versa. */
+export const RESULT_PROTOCOL = 1;
 
 export const SUBJECT = {
   /** API to leader: a job that is being created. Lets the leader prepare a runner; never admits. */
@@ -63,8 +69,8 @@ export interface Allowed {
 /** What a runner needs to run a job; the only place beside the API's memory where a source stands in clear. */
 export interface Assignment {
   kind: 'file' | 'msv' | 'c2pa';
-  /** The whole address, credentials included. */
-  source: string;
+  /** Credentials included. */
+  source: Source;
   tools: AssignedTool[];
   /** Analysis time, counted from admission. */
   timeoutMs: number;
@@ -99,6 +105,7 @@ export interface Order {
 }
 
 export interface Prepare extends Order {
+  protocol: number;
   /** Who may share a pod: made from the pool's reuse scope. The first prepare or go binds the pod to it. */
   tenant: string;
   assignment: Assignment;

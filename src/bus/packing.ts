@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { BusError } from './errors.ts';
-import { CHUNK_BYTES, type Result, type ResultBody, RUNNER_PROTOCOL } from './messages.ts';
+import { CHUNK_BYTES, type Result, type ResultBody, RESULT_PROTOCOL } from './messages.ts';
 
 const compress = promisify(zstdCompress);
 const inflate = promisify(zstdDecompress);
@@ -29,7 +29,7 @@ export async function packResult(
   if (packed.length > CHUNK_BYTES)
     for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
   const header: Result = {
-    protocol: RUNNER_PROTOCOL,
+    protocol: RESULT_PROTOCOL,
     ...of,
     encoding: 'zstd',
     size: text.length,

@@ -62,7 +62,7 @@ export async function run(): Promise<void> {
   const agent = startAgent({
     bus,
     launcher,
-    openSource: sourceOpener(proxy, { s3Hosts: config.s3Hosts }),
+    openSource: sourceOpener(proxy),
     identity: {
       protocol: RUNNER_PROTOCOL,
       pod: config.podName,

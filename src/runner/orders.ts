@@ -9,6 +9,7 @@ import {
   type OrderAnswer,
   PREPARE_TTL_MS,
   type Prepare,
+  RUNNER_PROTOCOL,
   type RunnerPhase,
 } from '../bus/messages.ts';
 
@@ -92,6 +93,7 @@ export const isNews = (before: State, after: State): boolean =>
 
 /** What is refused before anything else is looked at. */
 function gate(state: State, order: Prepare): Extract<OrderAnswer, { ok: false }>['why'] | undefined {
+  if (order.protocol !== RUNNER_PROTOCOL) return 'protocol';
   if (order.epoch < state.epoch) return 'epoch';
   if (state.tenant !== undefined && state.tenant !== order.tenant) return 'tenant';
   return undefined;

@@ -11,7 +11,7 @@ import {
   type ReportResult,
   type Result,
   type ResultBody,
-  RUNNER_PROTOCOL,
+  RESULT_PROTOCOL,
   type ToolResult,
 } from '../bus/messages.ts';
 import type { PackedResult } from '../bus/packing.ts';
@@ -124,7 +124,7 @@ export async function packBody(
   if (packed.length > CHUNK_BYTES)
     for (let at = 0; at < packed.length; at += CHUNK_BYTES) chunks.push(packed.subarray(at, at + CHUNK_BYTES));
   const header: Result = {
-    protocol: RUNNER_PROTOCOL,
+    protocol: RESULT_PROTOCOL,
     ...of,
     encoding: 'zstd',
     size,

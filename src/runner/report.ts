@@ -1,6 +1,8 @@
 /** probe_report in the runner: which outputs it can be made from, which tools run once more for it, and the result. */
 import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts';
 import { report, type Told } from '../report/report.ts';
+import { nameOf } from '../source/playlist/mapping.ts';
+import type { Source } from '../source/source.ts';
 import type { RawToolResult } from './output.ts';
 
 export type RawReport = Omit<ReportResult, 'output'> & { output: Buffer | null };
@@ -97,17 +99,5 @@ function toldBy(result: RawToolResult | undefined): Told | undefined {
 }
 
 /** Of the last segment of the path; nothing else of an address is looked at. */
-export function extensionOf(source: string): string | undefined {
-  const [scheme, rest] = cutAt(source, '://');
-  if (rest === undefined || !/^[A-Za-z][A-Za-z0-9+.-]*$/.test(scheme)) return undefined;
-  const path = rest.slice(0, rest.search(/[?#]|$/));
-  const slash = path.lastIndexOf('/');
-  const dot = path.lastIndexOf('.');
-  const extension = path.slice(dot + 1);
-  return slash !== -1 && dot > slash && /^[A-Za-z0-9]{1,5}$/.test(extension) ? extension.toLowerCase() : undefined;
-}
-
-function cutAt(text: string, mark: string): [string, string | undefined] {
-  const at = text.indexOf(mark);
-  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)];
-}
+export const extensionOf = ({ url }: Pick<Source, 'url'>): string | undefined =>
+  /\.([A-Za-z0-9]{1,5})$/.exec(nameOf(url))?.[1]?.toLowerCase();

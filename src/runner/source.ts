@@ -2,7 +2,6 @@
 import type { Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
-import { parseSource, type ParseOptions } from '../source/address/parse.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
 
@@ -43,21 +42,16 @@ export interface JobSource {
 export type OpenSource = (assignment: Assignment) => JobSource;
 
 export const sourceOpener =
-  (proxy: SourceProxy, settings: ParseOptions = {}): OpenSource =>
+  (proxy: SourceProxy): OpenSource =>
   (assignment) => {
     try {
-      return openSource(proxy, assignment, settings);
+      return openSource(proxy, assignment);
     } catch (error) {
       return unreadable(error);
     }
   };
 
-function openSource(
-  proxy: SourceProxy,
-  { source: text, tools, allow, maxBytes }: Assignment,
-  settings: ParseOptions,
-): JobSource {
-  const source = parseSource(text, settings);
+function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assignment): JobSource {
   const verify = Object.fromEntries(
     tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]),
   );

@@ -1,6 +1,6 @@
 /** Runners whose agent is taken over: what they say of other pods, other tenants and other jobs changes nothing. */
 import assert from 'node:assert/strict';
-import { SUBJECT, type Heartbeat, type Lease } from '../../src/bus/messages.ts';
+import { SUBJECT, type Heartbeat, type Lease, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { PODS } from '../../src/kube/client.ts';
 import { heartbeatOf } from '../../src/runner/orders.ts';
 import { until } from '../until.ts';
@@ -34,7 +34,7 @@ describe('a runner that lies', function () {
     ...heartbeatOf(
       runner.state,
       {
-        protocol: 1,
+        protocol: RUNNER_PROTOCOL,
         pod: runner.pod,
         uid: runner.uid,
         namespace: cluster.runnerNamespace,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Owners } from '../../src/controller/leader/runner_owners.ts';
+import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { Runners } from '../../src/controller/pools/runners.ts';
 import type { ProbeJob, ReuseScope } from '../../src/kube/resources.ts';
 import type { TokenRecord } from '../../src/store/records.ts';
@@ -34,7 +35,7 @@ describe('owners of runner pods', () => {
       );
       runners.heartbeat(
         {
-          protocol: 1,
+          protocol: RUNNER_PROTOCOL,
           pod: 'p',
           uid: 'a',
           namespace: 'r',

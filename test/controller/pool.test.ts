@@ -8,6 +8,7 @@ import {
   type Demand,
   type PoolView,
 } from '../../src/controller/pools/plan.ts';
+import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import type { Runner } from '../../src/controller/pools/runners.ts';
 import { tenantOf } from '../../src/controller/pools/share.ts';
 
@@ -25,6 +26,7 @@ const runner = (more: Partial<Runner> = {}): Runner => ({
   createdAt: 0,
   readyAt: 0,
   idleSince: 0,
+  protocol: RUNNER_PROTOCOL,
   seenAt: 0,
   deleting: false,
   userNamespace: false,
@@ -102,6 +104,17 @@ describe('pool plan', () => {
       ),
       false,
     );
+  });
+
+  it('a runner of another protocol finishes its job, and its place is taken by another', () => {
+    const other = { protocol: RUNNER_PROTOCOL - 1, generation: 'g1' };
+    assert.deepEqual(plan(many(2, { ...other, ...busy, tenant: 'a' })), { create: 2, end: [], ended: [] });
+    const idle = [runner(other), runner({ ...other, tenant: 'a' })];
+    assert.deepEqual(plan(idle), {
+      create: 2,
+      end: ['old-generation', 'old-generation'],
+      ended: [undefined, 'a'],
+    });
   });
 
   it('ends one that drains when it has nothing left, and gives its place to another', () => {

@@ -1,6 +1,6 @@
 /** What the pods of a pool are to the cluster: who owns them, what an eviction does, which walls stand around them. */
 import assert from 'node:assert/strict';
-import { SUBJECT, type Lease } from '../../src/bus/messages.ts';
+import { SUBJECT, type Lease, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { CONFIG_MAPS, EVENTS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
 import { heartbeatOf, initialState } from '../../src/runner/orders.ts';
 import { until } from '../until.ts';
@@ -125,7 +125,7 @@ describe('pods of a pool', function () {
         metadata: { name: pod, uid = '' },
       },
     ] = (await pods()) as [Pod];
-    const identity = { protocol: 1, pod, uid, namespace: runnerNamespace, pool: 'short', generation: '' };
+    const identity = { protocol: RUNNER_PROTOCOL, pod, uid, namespace: runnerNamespace, pool: 'short', generation: '' };
     const beat = () =>
       bus.request<Lease>(SUBJECT.heartbeat(uid), heartbeatOf(initialState(0), identity, 0, performance.now()), 1_000);
     await beat();
@@ -165,7 +165,7 @@ describe('pods of a pool', function () {
     await until('the pool says so', async () => (await condition('Ready'))?.reason === 'IsolationMissing');
     const runner = runners.all()[0]!;
     const identity = {
-      protocol: 1,
+      protocol: RUNNER_PROTOCOL,
       pod: runner.pod,
       uid: runner.uid,
       namespace: runnerNamespace,

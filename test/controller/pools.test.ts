@@ -8,6 +8,7 @@ import {
   type KubeClient,
   type ResourceType,
 } from '../../src/kube/client.ts';
+import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { LABEL } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';
 import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
@@ -211,7 +212,7 @@ describe('pools', function () {
     const { controller, runnerNamespace } = await start({ pools: { short: { minReady: 0 } } });
     const { term } = await controller();
     const stranger = {
-      protocol: 1,
+      protocol: RUNNER_PROTOCOL,
       pod: 'new',
       uid: 'new',
       namespace: runnerNamespace,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Heartbeat } from '../../src/bus/messages.ts';
+import { type Heartbeat, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { Runners, type Runner } from '../../src/controller/pools/runners.ts';
 
 const facts = (uid: string, more: object = {}) => ({
@@ -12,7 +12,7 @@ const facts = (uid: string, more: object = {}) => ({
   ...more,
 });
 const beat = (uid: string, more: Partial<Heartbeat> = {}): Heartbeat => ({
-  protocol: 1,
+  protocol: RUNNER_PROTOCOL,
   pod: `pod-${uid}`,
   uid,
   namespace: 'r',
@@ -45,6 +45,13 @@ describe('runners', () => {
     assert.equal(choose(runners, 't'), undefined);
     assert.deepEqual(runners.heartbeat(beat('a'), 1), { freed: true });
     assert.equal(choose(runners, 't'), 'a');
+  });
+
+  it('a runner of another protocol gets no job', () => {
+    const runners = new Runners();
+    runners.pod(facts('a'), 0);
+    assert.deepEqual(runners.heartbeat(beat('a', { protocol: RUNNER_PROTOCOL - 1 }), 1), { freed: false });
+    assert.deepEqual([choose(runners, 't'), runners.hasFree('short')], [undefined, false]);
   });
 
   it('a heartbeat of a pod that we did not make counts for nothing', () => {

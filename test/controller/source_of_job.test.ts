@@ -10,10 +10,18 @@ import { SECRETS } from '../../src/kube/client.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { watchOpeningKeys } from '../../src/seal/watch_keys.ts';
+import type { Source } from '../../src/source/source.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';
 import { type StoreFixture, startStore } from '../store/fixture.ts';
 
 const SOURCE = 'https://example.org/a.mp4';
+/** As an API with `sources.s3.hosts` parsed it; the text alone does not say so to a controller without. */
+const PARSED: Source = {
+  scheme: 'https',
+  url: 'https://minio.lan/bucket/a.mp4',
+  s3: { bucket: 'bucket', key: 'a.mp4', accessKey: 'KEY', secret: 'SEC/RET', style: 'path' },
+  class: 'file',
+};
 
 describe('the source of a job', function () {
   this.timeout(90_000);
@@ -42,11 +50,15 @@ describe('the source of a job', function () {
     poolFor: () => undefined,
   });
   /** What runners are told to probe, or why the job is refused. */
-  const outcome = (
+  const outcome = async (...given: Parameters<typeof sourceOf>): Promise<string> => {
+    const source = await sourceOf(...given);
+    return typeof source === 'string' ? source : source.url;
+  };
+  const sourceOf = (
     spec: object,
     keys: () => JSONWebKeySet = () => ({ keys: [] }),
     name: string = crypto.randomUUID(),
-  ): Promise<string> =>
+  ): Promise<Source | string> =>
     takeIn(intake(keys), {
       apiVersion: 'probeyard.dev/v1alpha1',
       kind: 'ProbeJob',
@@ -93,6 +105,38 @@ describe('the source of a job', function () {
       const sealed = await sealSource(SOURCE, { requestId, tokenId: 1 }, { keys: [key] });
       return await outcome({ source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } }, keys, requestId);
     };
+    const opened = async (text: string): Promise<Source | string> => {
+      const { open, secret } = await pair('one');
+      const requestId = crypto.randomUUID();
+      const sealed = await sealSource(text, { requestId, tokenId: 1 }, { keys: [open] });
+      const spec = { source: { sealed, display: SOURCE }, token: { id: 1, user: 1 } };
+      return sourceOf(spec, () => ({ keys: [secret] }), requestId);
+    };
+
+    it('a sealed address is parsed by the controller', async () =>
+      assert.deepEqual(await opened('https://u:p@example.org/a.mp4'), {
+        scheme: 'https',
+        url: SOURCE,
+        credentials: { user: 'u', password: 'p' },
+        class: 'file',
+      }));
+
+    it('a sealed Source reaches the runner as it was parsed', async () =>
+      assert.deepEqual(await opened(JSON.stringify(PARSED)), PARSED));
+
+    for (const [what, text] of [
+      ['no JSON', '{'],
+      ['an unknown scheme', JSON.stringify({ ...PARSED, scheme: 'gopher', url: 'gopher://minio.lan/' })],
+      ['an address of another scheme', JSON.stringify({ ...PARSED, url: 'file:///etc/passwd' })],
+      ['a line end in the address', JSON.stringify({ ...PARSED, url: `${PARSED.url}\n` })],
+      ['an unknown class', JSON.stringify({ ...PARSED, class: 'tape' })],
+      ['half a login', JSON.stringify({ ...PARSED, credentials: { user: 'u' } })],
+      ['an S3 object without a key', JSON.stringify({ ...PARSED, s3: { bucket: 'bucket' } })],
+    ] as const) {
+      it(`a sealed Source with ${what} is refused`, async () =>
+        assert.equal(await opened(text), 'the sealed source is not valid'));
+    }
+
     let written = 0;
     /** As the kubelet does: a new file, and a link that is swapped. */
     const write = (file: string, content: string): void => {

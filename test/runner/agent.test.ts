@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type AssignedTool, type Cancel, type FailureCode, SUBJECT } from '../../src/bus/messages.ts';
 import { outcome } from '../../src/controller/collect/outcome.ts';
 import { sampleWav } from '../../src/runner/verify_sample.ts';
+import type { Source } from '../../src/source/source.ts';
 import { until } from '../until.ts';
 import { Rig } from './agent_rig.ts';
 
@@ -263,7 +264,7 @@ describe('agent', function () {
     '/usr/bin/curl -sf -o /dev/null "$address" || { echo "Server returned an error" >&2; exit 1; }; echo "{}"';
   const sources: [
     string,
-    (path: string) => { source?: string; status?: number; location?: string },
+    (path: string) => { source?: string | Source; status?: number; location?: string },
     FailureCode,
     number,
   ][] = [
@@ -277,7 +278,12 @@ describe('agent', function () {
       'source-forbidden',
       400,
     ],
-    ['a kind of address that is not offered', () => ({ source: 'gopher://127.0.0.1/' }), 'source-forbidden', 400],
+    [
+      'a kind of address that is not offered',
+      () => ({ source: { scheme: 'gopher', url: 'gopher://127.0.0.1/', class: 'file' } as unknown as Source }),
+      'source-forbidden',
+      400,
+    ],
     ['a declared size over the limit', () => ({ status: 200 }), 'source-too-large', 400],
   ];
   for (const [what, make, code, status] of sources) {

@@ -31,6 +31,8 @@ import { type Agent, startAgent } from '../../src/runner/agent.ts';
 import { phaseOf } from '../../src/runner/orders.ts';
 import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
+import type { Source } from '../../src/source/source.ts';
 import type { PaceOptions } from '../../src/source/file/pace.ts';
 import { type SourceProxy, startProxy } from '../../src/source/proxy.ts';
 import { type NatsServer, startNats } from '../servers.ts';
@@ -164,11 +166,12 @@ export class Rig {
 
   go(
     tools: AssignedTool[],
-    more: Partial<Omit<Go, 'assignment'>> & { source?: string; assignment?: Partial<Assignment> } = {},
+    more: Partial<Omit<Go, 'assignment'>> & { source?: string | Source; assignment?: Partial<Assignment> } = {},
   ): Go {
     this.#jobs += 1;
     const { source = `${this.originUrl}/a.wav`, assignment = {}, ...order } = more;
     return {
+      protocol: RUNNER_PROTOCOL,
       epoch: 1,
       job: `job-${this.#jobs}`,
       attempt: 1,
@@ -177,7 +180,7 @@ export class Rig {
       ...order,
       assignment: {
         kind: 'file',
-        source,
+        source: typeof source === 'string' ? parseSource(source) : source,
         tools,
         timeoutMs: 30_000,
         maxBytes: 10_000_000_000,

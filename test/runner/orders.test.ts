@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Assignment, Go, OrderAnswer } from '../../src/bus/messages.ts';
+import { type Assignment, type Go, type OrderAnswer, RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import {
   type Decision,
   heartbeatOf,
@@ -21,7 +21,7 @@ import {
 
 const assignment: Assignment = {
   kind: 'file',
-  source: 'http://origin/a.mp4',
+  source: { scheme: 'http', url: 'http://origin/a.mp4', class: 'file' },
   tools: [],
   timeoutMs: 1000,
   maxBytes: 1000,
@@ -29,6 +29,7 @@ const assignment: Assignment = {
   report: { enabled: false, diff: false, prefer: null },
 };
 const order = (job: string, more: Partial<Go> = {}): Go => ({
+  protocol: RUNNER_PROTOCOL,
   epoch: 5,
   job,
   attempt: 1,
@@ -64,6 +65,7 @@ describe('orders', () => {
     ['prepare while a result is on its way', onPrepare(publishing, order('b'), 1), true, ['prepare'], 'prepared'],
     ['prepare while draining', onPrepare(draining, order('a'), 1), 'draining', [], 'draining'],
     ['prepare of an older term', onPrepare(idle, order('a', { epoch: 4 }), 1), 'epoch', [], 'idle'],
+    ['prepare of another protocol', onPrepare(idle, order('a', { protocol: 1 }), 1), 'protocol', [], 'idle'],
     ['prepare of another tenant', onPrepare(done, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'idle'],
     ['go without prepare', onGo(idle, order('a'), 1), true, ['run'], 'running'],
     ['go after prepare', onGo(prepared, order('a'), 1), true, ['run'], 'running'],
@@ -87,6 +89,7 @@ describe('orders', () => {
     ['go of an older term', onGo(idle, order('a', { epoch: 4 }), 1), 'epoch', [], 'idle'],
     ['go twice, the second of an older term', onGo(running, order('a', { epoch: 4 }), 1), 'epoch', [], 'running'],
     ['go of a newer term', onGo(idle, order('a', { epoch: 6 }), 1), true, ['run'], 'running'],
+    ['go of another protocol', onGo(idle, order('a', { protocol: 1 }), 1), 'protocol', [], 'idle'],
     ['go of another tenant', onGo(done, order('b', { tenant: 'account/2' }), 1), 'tenant', [], 'idle'],
     [
       'go of another tenant than was prepared',

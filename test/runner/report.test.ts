@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { AssignedTool, Assignment } from '../../src/bus/messages.ts';
 import { joinResult, unpackBody } from '../../src/bus/packing.ts';
 import { packBody, type RawToolResult } from '../../src/runner/output.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import { extensionOf, reportOf, runsForReport } from '../../src/runner/report.ts';
 import { outputsOf } from '../report/sample.ts';
 
@@ -14,7 +15,7 @@ const tool = (name: AssignedTool['name'], options: Record<string, string> = {}):
 });
 const assignment = (tools: AssignedTool[], more: Partial<Assignment> = {}): Assignment => ({
   kind: 'file',
-  source: 'https://example.com/a/b.mkv?x=1',
+  source: parseSource('https://example.com/a/b.mkv?x=1'),
   tools,
   timeoutMs: 1000,
   maxBytes: 1,
@@ -152,6 +153,6 @@ describe('the report in the runner', () => {
     ['https://a.b/c.d/', undefined],
     ['https://a.b/noext#x.mp4', undefined],
   ] as const) {
-    it(`the name in ${source} ends in ${extension}`, () => assert.equal(extensionOf(source), extension));
+    it(`the name in ${source} ends in ${extension}`, () => assert.equal(extensionOf(parseSource(source)), extension));
   }
 });

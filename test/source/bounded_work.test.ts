@@ -111,7 +111,7 @@ describe('bounded work: addresses of 8 kB', function () {
           return () => {
             for (let i = 0; i < 10; i++) {
               redactUrl(text);
-              extensionOf(text);
+              extensionOf({ url: text });
             }
           };
         });

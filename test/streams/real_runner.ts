@@ -12,7 +12,7 @@ import type { Entry } from '../../images/catalog.ts';
 import { runJob } from '../../src/runner/job.ts';
 import { openLauncher, type Launcher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
-import type { ParseOptions } from '../../src/source/address/parse.ts';
+import { parseSource, type ParseOptions } from '../../src/source/address/parse.ts';
 import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { startLauncher } from '../runner/built_launcher.ts';
 
@@ -82,7 +82,7 @@ export async function startRealRunner(
   const launcher: Launcher = openLauncher(launched.socket, { cleanMs: 3_000 });
   const proxy = await startProxy({ ...proxyOptions, log: { debug: note, warn: note } });
   await launcher.whenConnected(10_000);
-  const open = sourceOpener(proxy, parse);
+  const open = sourceOpener(proxy);
   const settings = { toolsDir: directory, nodePath: process.execPath, outputBytes: 64 << 20, memoryBytes: 2 ** 30 };
   return {
     entries: built.map(({ entry }) => entry),
@@ -98,7 +98,7 @@ export async function startRealRunner(
         }));
       const assignment = {
         kind: 'file' as const,
-        source,
+        source: parseSource(source, parse),
         tools,
         timeoutMs,
         maxBytes: 1e9,

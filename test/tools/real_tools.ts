@@ -16,6 +16,7 @@ import { runJob } from '../../src/runner/job.ts';
 import type { RawToolResult } from '../../src/runner/output.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
 import { verify } from '../../src/runner/verify.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
 import type { ProofLine } from '../../src/tools/proof.ts';
 import { startProxy, type SourceProxy } from '../../src/source/proxy.ts';
 import { startLauncher, type LauncherProcess } from '../runner/built_launcher.ts';
@@ -70,7 +71,7 @@ export async function startRealTools(): Promise<RealTools> {
     async run({ tool, version, command }, options) {
       const assignment = {
         kind: 'file' as const,
-        source,
+        source: parseSource(source),
         tools: [{ name: tool, version, timeoutMs: 60_000, options, command: [...command] }],
         timeoutMs: 60_000,
         maxBytes: 1e9,

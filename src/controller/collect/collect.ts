@@ -11,7 +11,7 @@ import type { Bus } from '../../bus/connect.ts';
 import { BusError } from '../../bus/errors.ts';
 import {
   CHUNK_BYTES,
-  RUNNER_PROTOCOL,
+  RESULT_PROTOCOL,
   SUBJECT,
   type Closed,
   type Result,
@@ -177,7 +177,7 @@ export async function collect(deps: CollectDeps, delivery: ResultDelivery): Prom
 async function take(deps: CollectDeps, { header: result, podUid }: ResultDelivery): Promise<void> {
   const { bus, store, log, metrics } = deps;
   const { job: key, attempt } = result;
-  if (result.protocol !== RUNNER_PROTOCOL) {
+  if (result.protocol !== RESULT_PROTOCOL) {
     metrics.collected('invalid');
     const named = { ...requestFields({ job: key }), ...runnerFields({ uid: podUid }) };
     log.warn({ ...named, protocol: result.protocol }, 'a result of another protocol was dropped');

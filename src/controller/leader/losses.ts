@@ -1,5 +1,11 @@
 /** Attempts that come to nothing with their runner: heartbeats, silence, pods that are gone. */
-import { RUNNER_SILENCE_MS, TASK_LEASE_MS, type Heartbeat, type Lease as TaskLease } from '../../bus/messages.ts';
+import {
+  RUNNER_PROTOCOL,
+  RUNNER_SILENCE_MS,
+  TASK_LEASE_MS,
+  type Heartbeat,
+  type Lease as TaskLease,
+} from '../../bus/messages.ts';
 import { requestFields, runnerFields } from '../../log.ts';
 import type { LostTask } from '../pools/runners.ts';
 import { recordedEnd } from './end_write.ts';
@@ -75,7 +81,8 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
     const pool = runner?.pool ?? beat.pool;
     pools.noticeFree(pool, runner);
     state.schedule(pool);
-  } else if (runner?.phase === 'draining') pools.demandChanged(runner.pool);
+  } else if (runner && (runner.phase === 'draining' || runner.protocol !== RUNNER_PROTOCOL))
+    pools.demandChanged(runner.pool);
   const job = beat.job === undefined ? undefined : state.jobs.get(beat.job);
   const unknown =
     beat.job !== undefined && job === undefined && !state.taking.has(beat.job) && !state.early.has(beat.job);

@@ -1,5 +1,5 @@
 /** A job's hold on a runner, and the leader's orders to that runner. A lost or late answer counts as `silent`. */
-import { SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../../bus/messages.ts';
+import { RUNNER_PROTOCOL, SUBJECT, type Cancel, type Go, type OrderAnswer, type Prepare } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import type { Job } from './job.ts';
 import { now, type TermState } from './term_state.ts';
@@ -83,6 +83,7 @@ export function letGo(
 
 export function orderFor(state: TermState, job: Job) {
   return {
+    protocol: RUNNER_PROTOCOL,
     epoch: state.deps.term.epoch,
     job: job.key,
     requestId: job.id,

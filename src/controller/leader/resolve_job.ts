@@ -14,7 +14,7 @@ import { openSealed } from '../../seal/open.ts';
 import { isAdmitted } from './job_status.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { displaySource } from '../../source/address/redact.ts';
-import { holdsCredentials } from '../../source/source.ts';
+import { holdsCredentials, isSource, type Source } from '../../source/source.ts';
 import {
   DEFAULT_QUEUE_MS,
   Refusal,
@@ -60,20 +60,35 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
 
 const noSecret = (name: string): string => `there is no Secret ${name} with the label ${LABEL.source}=true`;
 
-async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
-  const { sealed, url, secretRef } = job.spec.source;
-  if (sealed !== undefined) {
-    try {
-      return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
-    } catch {
-      throw new Refusal(
-        'InvalidRequest',
-        400,
-        'the sealed source does not belong to this job, or was sealed with a key that is no longer known',
-      );
-    }
+async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Promise<string> {
+  try {
+    return await openSealed(sealed, { requestId: job.metadata.name, tokenId: job.spec.token?.id ?? 0 }, deps.keys());
+  } catch {
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      'the sealed source does not belong to this job, or was sealed with a key that is no longer known',
+    );
   }
-  if (url !== undefined) return url;
+}
+
+/** The parsed source as JSON, or the text of its address, which the API seals until 0.2 (docs/decisions/0009). */
+function readSealed(text: string, s3Hosts: readonly string[]): Source {
+  if (!text.startsWith('{')) return parsed(text, s3Hosts);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (!isSource(value)) throw new Refusal('InvalidRequest', 400, 'the sealed source is not valid');
+  return value;
+}
+
+async function sourceOf(deps: IntakeDeps, job: ProbeJob): Promise<Source> {
+  const { sealed, url, secretRef } = job.spec.source;
+  if (sealed !== undefined) return readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
+  if (url !== undefined) return parsed(url, deps.s3Hosts);
   if (!secretRef) throw new Refusal('InvalidRequest', 400, 'the job names no source');
   try {
     const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
@@ -84,7 +99,7 @@ async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
     const value = secret.data?.[secretRef.key];
     if (value === undefined)
       throw new Refusal('InvalidRequest', 400, `the Secret ${secretRef.name} has no key ${secretRef.key}`);
-    return Buffer.from(value, 'base64').toString('utf8').trim();
+    return parsed(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
   } catch (error) {
     if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     if (isKubeError(error, 'forbidden'))
@@ -93,7 +108,7 @@ async function sourceText(deps: IntakeDeps, job: ProbeJob): Promise<string> {
   }
 }
 
-function parsed(text: string, s3Hosts: readonly string[]) {
+function parsed(text: string, s3Hosts: readonly string[]): Source {
   try {
     return parseSource(text, { s3Hosts });
   } catch (error) {
@@ -172,14 +187,11 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
 
   let display = job.spec.source.display ?? 'unknown';
   let scheme = 'unknown';
-  let text: string;
-  let credentials: boolean;
+  let source: Source;
   try {
-    text = await sourceText(deps, job);
-    const source = parsed(text, deps.s3Hosts);
+    source = await sourceOf(deps, job);
     display = displaySource(source);
     scheme = source.scheme;
-    credentials = holdsCredentials(source);
   } catch (error) {
     // Its end has to be recorded as well, so the row is opened even for a job that is refused.
     if (handMade && error instanceof Refusal) await openByHand(deps, job, display, scheme, token, true);
@@ -204,10 +216,15 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
       submittedAt: submittedAtOf(job),
       queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS, token.limits.queueTimeoutMs),
       timeoutMs: timeoutOf(job),
-      tenant: tenantOf(pool?.scope ?? 'account', { id, token: token.id, account: token.rootUserId, credentials }),
+      tenant: tenantOf(pool?.scope ?? 'account', {
+        id,
+        token: token.id,
+        account: token.rootUserId,
+        credentials: holdsCredentials(source),
+      }),
       assignment: {
         kind: job.spec.kind,
-        source: text,
+        source,
         tools,
         timeoutMs: timeoutOf(job),
         maxBytes: token.limits.fileBytes,

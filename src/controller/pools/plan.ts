@@ -6,7 +6,7 @@
  * starting at once follows the demand (about three times the drain) and is bounded; more in flight only makes each of
  * them slower.
  */
-import { HEARTBEAT_MS } from '../../bus/messages.ts';
+import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../bus/messages.ts';
 import type { ProbePoolSpec } from '../../kube/resources.ts';
 import { holderOf, type Holder, type Runner } from './runners.ts';
 import { isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
@@ -84,6 +84,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
   // What nobody may use again, or has not used for too long.
   for (const runner of free) {
     if (runner.tenant !== undefined && (reuse.scope === 'job' || isForOneJob(runner.tenant))) finish(runner, 'used-up');
+    else if (runner.protocol !== RUNNER_PROTOCOL) finish(runner, 'old-generation');
     else if (lacksWall?.(runner) && now - runner.createdAt > UNFIT_MS) finish(runner, 'isolation');
     else if (runner.jobsDone >= reuse.maxJobs) finish(runner, 'used-up');
     else if (now - runner.createdAt > reuse.maxAgeSeconds * 1000) finish(runner, 'age');

@@ -28,7 +28,6 @@ type Settings = Pick<
   | 'egressProxy'
   | 'noProxy'
   | 'egressResolve'
-  | 's3Hosts'
   | 's3Endpoint'
   | 's3Region'
   | 'minBytesPerMinute'
@@ -237,7 +236,6 @@ export function runnerPod(
               PY_TOOLS_DIR: TOOLS_DIR,
               PY_ALLOW_SOURCES: settings.allowSources.length > 0 ? JSON.stringify(settings.allowSources) : undefined,
               PY_DENY_CIDRS: settings.denyCidrs.length > 0 ? JSON.stringify(settings.denyCidrs) : undefined,
-              PY_S3_HOSTS: settings.s3Hosts.length > 0 ? JSON.stringify(settings.s3Hosts) : undefined,
               PY_S3_ENDPOINT: settings.s3Endpoint || undefined,
               PY_S3_REGION: settings.s3Region || undefined,
               PY_MIN_BYTES_PER_MINUTE: String(settings.minBytesPerMinute),

@@ -3,7 +3,7 @@
  * gone) and the heartbeats of their agents (they serve, they are busy). `Running` is not serving: only a heartbeat
  * makes a runner usable. No clock of its own: times are monotonic milliseconds given by the caller.
  */
-import type { Heartbeat, Walls } from '../../bus/messages.ts';
+import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.ts';
 import { WALLS, type Wall } from '../../kube/resources.ts';
 import { accountIn, isForOneJob } from './share.ts';
 
@@ -23,6 +23,8 @@ export interface Runner {
   createdAt: number;
   readyAt: number | undefined;
   idleSince: number;
+  /** As its agent reports it; undefined before its first heartbeat. */
+  protocol: number | undefined;
   /** When its last heartbeat came; undefined for a pod that never sent one. */
   seenAt: number | undefined;
   deleting: boolean;
@@ -67,8 +69,8 @@ const SHUN_MS = 1_000;
 const pick = (walls: Walls): Walls =>
   Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
 
-const isFree = ({ phase, task, deleting, shunnedUntil }: Runner): boolean =>
-  phase === 'idle' && !task && !deleting && shunnedUntil === 0;
+const isFree = ({ phase, task, deleting, shunnedUntil, protocol }: Runner): boolean =>
+  phase === 'idle' && !task && !deleting && shunnedUntil === 0 && protocol === RUNNER_PROTOCOL;
 
 export class Runners {
   #all = new Map<string, Runner>();
@@ -155,6 +157,7 @@ export class Runners {
         createdAt: now,
         readyAt: undefined,
         idleSince: now,
+        protocol: undefined,
         seenAt: undefined,
         deleting: facts.deleting,
         userNamespace: facts.userNamespace ?? false,
@@ -207,6 +210,7 @@ export class Runners {
     let idleWithTask: { job: string; attempt: number } | undefined;
     this.#change(runner, () => {
       runner.seenAt = now;
+      runner.protocol = beat.protocol;
       runner.readyAt ??= now;
       // For its life: a runner that could change its tenant could choose whose sources it is given.
       runner.tenant ??= isForOneJob(beat.tenant) ? beat.tenant : (this.#owners.get(beat.uid)?.tenant ?? beat.tenant);
