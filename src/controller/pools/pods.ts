@@ -1,0 +1,72 @@
+/** Ends runner pods, and holds back the making of others where the cluster takes no more. */
+import { PODS, PROBE_POOLS, isKubeError } from '../../kube/client.ts';
+import { runnerFields } from '../../log.ts';
+import { retry } from '../../retry.ts';
+import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './pools_state.ts';
+import type { Runner } from './runners.ts';
+
+const DELETE_PAUSES = { first: 100, longest: 5_000 };
+
+export function endPod(pools: PoolsState, uid: string, why: string): void {
+  const runner = pools.deps.runners.get(uid);
+  if (!runner) return;
+  pools.deps.runners.retire(uid);
+  void deletePod(pools, runner.pod, uid, runner.pool, why);
+}
+
+export async function deletePod(
+  pools: PoolsState,
+  name: string,
+  uid: string,
+  pool: string,
+  why: string,
+): Promise<void> {
+  const { kube, config, log, metrics, signal } = pools.deps;
+  if (signal.aborted) return;
+  metrics.podEnded(pool, why);
+  // A runner that may still work gets its time to drain; one that is silent or has ended does not.
+  const gracePeriodSeconds = why === 'silent' || why === 'never-ready' || why === 'ended' ? 0 : undefined;
+  try {
+    await retry(() => kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds }), {
+      ...DELETE_PAUSES,
+      signal,
+      when: (error) => !isKubeError(error, 'not-found', 'conflict'),
+    });
+    log.info({ pool, ...runnerFields({ pod: name, uid }), why }, 'runner pod ended');
+  } catch {
+    // It is gone, or the term is over.
+  }
+}
+
+/** Of pools that are gone, also while nobody led: a pod goes as soon as it has nothing to do. */
+export function endStranded(pools: PoolsState): void {
+  for (const runner of pools.deps.runners.all())
+    if (!pools.byName.has(runner.pool) && !runner.task && !runner.deleting) endPod(pools, runner.uid, 'pool-gone');
+}
+
+/**
+ * Under a queue a runner has its next job at once, and the plan never sees it free: it is looked at in between. One
+ * after the other, so that the work goes on.
+ */
+export function replaceWorn(pools: PoolsState, state: PoolState, runner: Runner): void {
+  if (runner.tenant === undefined || runner.task || runner.deleting || !pools.deps.stillLeading()) return;
+  const worn = now() - runner.createdAt > (state.pool.spec.reuse?.maxAgeSeconds ?? 3600) * 1000;
+  if (!worn && runner.generation === state.generation) return;
+  const coming =
+    state.unseen.size > 0 ||
+    [...pools.deps.runners.inPool(state.pool.metadata.name)].some(
+      ({ phase, deleting }) => phase === 'starting' && !deleting,
+    );
+  if (!coming) endPod(pools, runner.uid, worn ? 'age' : 'old-generation');
+}
+
+export function holdBack(pools: PoolsState, state: PoolState, reason: string, message: string): void {
+  if (now() < state.holdUntil) return;
+  state.problem = { reason, message: message.slice(0, 512) };
+  state.holdUntil = now() + state.holdMs;
+  state.holdMs = Math.min(state.holdMs * 2, HOLD_BACK_MS[1]);
+  pools.deps.log.warn({ pool: state.pool.metadata.name, reason, message }, 'no more runners for now');
+  pools.deps.events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason, message: state.problem.message });
+  // Nothing else may happen in a quiet cluster: look again when the time is over.
+  setTimeout(() => pools.plan(state), state.holdUntil - now() + 1).unref();
+}

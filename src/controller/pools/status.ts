@@ -1,0 +1,102 @@
+/** What `kubectl get probepool` shows: the counts and conditions of each pool. */
+import { LABEL, type Condition, type Wall } from '../../kube/resources.ts';
+import { PROBE_POOLS } from '../../kube/client.ts';
+import { overridden, overriddenCondition } from '../catalog/apply.ts';
+import { wallConditions, type Shown } from './isolation.ts';
+import { endStranded } from './pods.ts';
+import { now, type PoolState, type PoolsState } from './pools_state.ts';
+import type { Runner } from './runners.ts';
+import { lookAtStuck } from './user_namespaces.ts';
+import { missingWalls } from './waiting.ts';
+
+export async function showAll(pools: PoolsState): Promise<void> {
+  if (pools.deps.stillLeading()) {
+    endStranded(pools);
+    for (const { name, message } of pools.stuck.find(pools.tools.values(), now())) pools.deps.toolStuck(name, message);
+  }
+  for (const state of pools.byName.values()) {
+    pools.plan(state);
+    await lookAtStuck(pools, state).catch((error: unknown) =>
+      pools.deps.log.debug({ err: error }, 'cannot read the Events of a runner'),
+    );
+    await showOne(pools, state).catch((error: unknown) =>
+      pools.deps.log.debug({ err: error }, 'a pool status could not be written yet'),
+    );
+  }
+}
+
+async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
+  const { kube, runners, metrics } = pools.deps;
+  const name = state.pool.metadata.name;
+  const all = [...runners.inPool(name)].filter(({ deleting }) => !deleting);
+  const ready = all.filter((runner) => runner.phase === 'idle' && !runner.task).length;
+  const busy = all.filter((runner) => runner.task !== undefined || runner.phase === 'busy').length;
+  const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
+  metrics.pods(name, 'ready', ready);
+  metrics.pods(name, 'busy', busy);
+  metrics.pods(name, 'starting', starting);
+  const untouched = all.filter(
+    (runner) => runner.phase === 'idle' && !runner.task && runner.tenant === undefined,
+  ).length;
+  const walls = wallsOf(state, all);
+  for (const { type, status: up } of walls) metrics.isolation(name, type as Wall, up === 'True');
+  const wanted = pools.catalog.get(name);
+  const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
+  const missing = missingWalls(pools, state);
+  const [status, reason, message]: [Condition['status'], string, string] = state.draining
+    ? ['False', 'Draining', 'the chart no longer has this pool']
+    : missing
+      ? ['False', 'IsolationMissing', missing]
+      : state.problem
+        ? ['False', state.problem.reason, state.problem.message]
+        : pools.mounted.length === 0
+          ? ['False', 'NoTools', 'no ProbeTool is Available, or all that are Available are Degraded']
+          : untouched >= state.pool.spec.minReady || busy > 0
+            ? ['True', 'Serving', `${untouched} untouched runners are ready`]
+            : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
+  const shown = JSON.stringify([
+    ready,
+    busy,
+    starting,
+    status,
+    reason,
+    message,
+    walls,
+    extra,
+    state.generation,
+    state.pool.metadata.generation,
+  ]);
+  if (shown === state.shown || !pools.deps.stillLeading()) return;
+  const conditions = [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((one): Condition => {
+    const before = state.pool.status?.conditions?.find(({ type }) => type === one.type);
+    return {
+      ...one,
+      lastTransitionTime: before?.status === one.status ? before.lastTransitionTime : new Date().toISOString(),
+      ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
+    };
+  });
+  const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
+    ready,
+    busy,
+    starting,
+    replicas: all.length,
+    selector: `${LABEL.pool}=${name}`,
+    generation: state.generation,
+    conditions,
+    ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
+  });
+  state.shown = shown;
+  state.pool = { ...state.pool, status: updated.status ?? {} };
+}
+
+function wallsOf(state: PoolState, live: readonly Runner[]): Shown[] {
+  const shown = wallConditions(live.filter(({ phase }) => phase !== 'starting').map(({ walls }) => walls));
+  const without = state.without;
+  if (without)
+    return shown.map((one) =>
+      one.type === 'UserNamespace'
+        ? { ...one, status: 'False', reason: 'NotSupported', message: without.message }
+        : one,
+    );
+  return shown;
+}

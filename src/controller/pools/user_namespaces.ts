@@ -1,0 +1,64 @@
+/** Whether the runners of a pool get a user namespace: nodes may have none, and say so only in Events. */
+import { EVENTS, PROBE_POOLS } from '../../kube/client.ts';
+import { printable } from '../../kube/printable.ts';
+import { isWithoutUserNamespaces, requiredWalls } from './isolation.ts';
+import { endPod } from './pods.ts';
+import { now, type PoolState, type PoolsState } from './pools_state.ts';
+import type { Runner } from './runners.ts';
+
+/** When a pod that asks for a user namespace and has not come up is looked at, and how often. */
+const STUCK_MS = 8_000;
+const LOOK_MS = 5_000;
+/** Nodes are replaced and updated: a pool that does without user namespaces tries them again. */
+const AGAIN_MS = 30 * 60_000;
+
+const isStuck = ({ phase, userNamespace, deleting, createdAt }: Runner, at: number): boolean =>
+  phase === 'starting' && userNamespace && !deleting && at - createdAt > STUCK_MS;
+
+export function wantsUserNamespace(pools: PoolsState, state: PoolState): boolean {
+  const { userNamespaces = 'Preferred' } = state.pool.spec;
+  if (requiredWalls(state.pool.spec).includes('UserNamespace') || userNamespaces === 'Required') return true;
+  if (userNamespaces === 'Disabled') return false;
+  if (state.without === undefined) return true;
+  if (now() < state.without.until) return false;
+  // One runner tries again; those that come beside it do without.
+  return ![...pools.deps.runners.inPool(state.pool.metadata.name)].some(
+    ({ phase, userNamespace, deleting }) => phase === 'starting' && userNamespace && !deleting,
+  );
+}
+
+/**
+ * Nodes without user namespaces leave the pod in its creation, for ever; so does a slow pull for a while. The
+ * kubelet's Events tell which.
+ */
+export async function lookAtStuck(pools: PoolsState, state: PoolState): Promise<void> {
+  const { kube, config, runners } = pools.deps;
+  if (now() - state.lookedAt < LOOK_MS) return;
+  const stuck = [...runners.inPool(state.pool.metadata.name)].find((runner) => isStuck(runner, now()));
+  if (!stuck) return;
+  state.lookedAt = now();
+  const { items } = await kube.list(EVENTS, {
+    namespace: config.runnerNamespace,
+    fieldSelector: `involvedObject.uid=${stuck.uid}`,
+    limit: 50,
+  });
+  const said = items.find(
+    ({ reason, message }) =>
+      (reason === 'FailedCreatePodSandBox' || reason === 'Failed') && isWithoutUserNamespaces(message),
+  );
+  if (said) noUserNamespace(pools, state, said.message ?? '');
+}
+
+export function noUserNamespace(pools: PoolsState, state: PoolState, said: string): void {
+  const { runners, log, events } = pools.deps;
+  const message = printable(said, 512);
+  const isNew = state.without === undefined;
+  state.without = { until: now() + AGAIN_MS, message };
+  if (isNew) {
+    log.warn({ pool: state.pool.metadata.name, reason: message }, 'node has no user namespaces');
+    events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason: 'NoUserNamespace', message });
+  }
+  if (wantsUserNamespace(pools, state)) return;
+  for (const runner of runners.inPool(state.pool.metadata.name))
+    if (isStuck(runner, now())) endPod(pools, runner.uid, 'never-ready');
+}

@@ -1,0 +1,64 @@
+/** Why a job has no runner, as far as its pool is the reason. */
+import type { WaitingCause } from '../leader/job_status.ts';
+import { toolsLine, type Job } from '../leader/job.ts';
+import { lackedWalls, requiredWalls } from './isolation.ts';
+import { toolKey } from './pod.ts';
+import type { PoolState, PoolsState } from './pools_state.ts';
+import { mayTake, reserveOf, shareOf } from './share.ts';
+import { isAvailable, isDegraded } from './stuck_tools.ts';
+
+/** What a job asks of a pool. */
+export type Claim = Pick<Job, 'lane' | 'tenant' | 'account' | 'assignment'>;
+
+/** Why a job whose token may run it has no runner; undefined where one is free for it. */
+export function whyWaiting(
+  pools: PoolsState,
+  { lane, account, assignment: { tools } }: Claim,
+): { reason: WaitingCause; message: string } | undefined {
+  const state = pools.byName.get(lane);
+  if (!state) return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind' };
+  const { runners } = pools.deps;
+  const { spec } = state.pool;
+  const missing = missingWalls(pools, state);
+  if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
+  const [held, bound] = [runners.held(lane, account), runners.bound(lane)];
+  const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
+  if (mayGrow && !runners.hasFree(lane))
+    return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
+  if (!mayGrow || held >= shareOf(spec)) {
+    const message = `its account holds ${held} runners of the pool ${lane}: its share is ${shareOf(spec)} while others wait, and ${reserveOf(spec)} of ${spec.maxPods} stay for other accounts`;
+    return { reason: 'AccountAtShare', message };
+  }
+  return undefined;
+}
+
+/** The walls that a pool requires and none of its runners has; undefined: it may serve. */
+export function missingWalls(
+  pools: PoolsState,
+  {
+    pool: {
+      spec,
+      metadata: { name },
+    },
+  }: PoolState,
+): string | undefined {
+  if (requiredWalls(spec).length === 0) return undefined;
+  const up = [...pools.deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
+  if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
+  const walls = [...new Set(up.flatMap((runner) => lackedWalls(spec, runner.walls)))];
+  return `the pool ${name} requires ${walls.join(', ')}, and none of its ${up.length} runners reports it`;
+}
+
+function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string {
+  const lane = state.pool.metadata.name;
+  const all = [...pools.deps.runners.inPool(lane)];
+  const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
+  const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
+  const base = `the pool ${lane} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
+  const without = [...pools.tools.values()]
+    .filter((tool) => isAvailable(tool) && isDegraded(tool))
+    .map(({ spec }) => toolKey(spec));
+  const leftOut =
+    without.length > 0 ? `; left out because their images cannot be pulled: ${without.slice(0, 10).join(', ')}` : '';
+  return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
+}
