@@ -1,4 +1,5 @@
 /** How long a job may wait, and how long it may run. */
+import { deadlineMs } from '../retry_policy.ts';
 import { endJob } from './ends.ts';
 import { whyWaiting } from './explain.ts';
 import type { Job } from './job.ts';
@@ -7,8 +8,6 @@ import type { TermState } from './term_state.ts';
 
 /** A condition is written on a waiting job only after this: a happy job costs no write for waiting. */
 const MARK_AFTER_MS = 1_000;
-/** Beyond the analysis time: the runner ends the job itself, this is for one that does not. */
-const DEADLINE_GRACE_MS = 10_000;
 
 export function armQueue(state: TermState, job: Job): void {
   const waited = state.deps.store.clock.now() - job.submittedAt.getTime();
@@ -28,7 +27,7 @@ export function armQueue(state: TermState, job: Job): void {
 }
 
 export function armDeadline(state: TermState, job: Job, startedAt: number): void {
-  const left = startedAt + job.timeoutMs + DEADLINE_GRACE_MS - state.deps.store.clock.now();
+  const left = startedAt + deadlineMs(job.timeoutMs) - state.deps.store.clock.now();
   later(state.deps.term, job, Math.max(0, left), () => {
     void endJob(state, job, {
       state: 'error',

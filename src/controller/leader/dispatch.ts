@@ -1,5 +1,6 @@
 /** Admits the waiting jobs of a pool as runners and limits allow, and has their runners begin. */
 import { requestFields, runnerFields } from '../../log.ts';
+import { afterRefusal } from '../retry_policy.ts';
 import { writeAdmission } from './admission_write.ts';
 import { armDeadline } from './deadlines.ts';
 import { endJob, endOf, objectGone } from './ends.ts';
@@ -9,8 +10,6 @@ import { lost, replaceIfLeading } from './losses.ts';
 import { orderFor, prepare, reserve, sendGo } from './orders.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState } from './term_state.ts';
-
-const MOST_REFUSALS_IN_A_ROW = 3;
 
 export function admitNext(state: TermState, lane: string): void {
   state.contenders = undefined;
@@ -81,14 +80,11 @@ async function go(state: TermState, job: Job): Promise<void> {
   const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
   const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
   const said = await sendGo(bus, runner.uid, { ...orderFor(state, job), remainingMs });
-  if (said.ok) runners.trust(runner.uid);
+  if (said.ok) runners.accepted(runner.uid);
   if (said.ok || !state.live || job.attempt !== attempt || job.state !== 'running') return;
-  if (said.why === 'silent') pools.endPod(runner.uid, 'silent');
-  // It heeds a later term. If there is one, ours ends by its lease within moments; if not, this runner will never
-  // obey anybody again.
-  else if (said.why === 'epoch') replaceIfLeading(state, runner.uid);
-  else if (said.why === 'tools' || said.why === 'protocol') pools.endPod(runner.uid, 'unfit');
-  if (runners.doubt(runner.uid, now()) >= MOST_REFUSALS_IN_A_ROW) pools.endPod(runner.uid, 'refuses');
-  if (said.why !== 'silent') job.refusals += 1;
+  const next = afterRefusal(said.why, runners.refused(runner.uid, now()));
+  if (next.refused) job.refusals += 1;
+  if (next.replaceIfLeading) replaceIfLeading(state, runner.uid);
+  if (next.endPod) pools.endPod(runner.uid, next.endPod);
   await lost(state, job, attempt, `the runner ${runner.pod} did not take it (${said.why})`);
 }

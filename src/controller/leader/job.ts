@@ -34,7 +34,6 @@ export interface Job extends Entry {
 /** The state may have moved on during an await; the compiler would believe the last assignment. */
 export const stateOf = (job: Job): Job['state'] => job.state;
 
-export const MAX_ATTEMPTS = 3;
 export const DEFAULT_QUEUE_MS = 60_000;
 const DEFAULT_TIMEOUT_MS: Record<Kind, number> = { file: 65_000, c2pa: 65_000, msv: 650_000 };
 const DEFAULT_TOOL_MS = 60_000;

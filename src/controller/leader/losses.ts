@@ -8,18 +8,20 @@ import {
 } from '../../bus/messages.ts';
 import { requestFields, runnerFields } from '../../log.ts';
 import type { LostTask } from '../pools/runners.ts';
+import {
+  BOOT_PATIENCE_MS,
+  END_UNSEEN_MS,
+  EPOCH_PATIENCE_MS,
+  IDLE_AFTER_GO_MS,
+  STRANGER_MS,
+  afterLoss,
+} from '../retry_policy.ts';
 import { recordedEnd } from './end_write.ts';
 import { endJob, finishJob } from './ends.ts';
 import { explain } from './explain.ts';
-import { MAX_ATTEMPTS, type Job } from './job.ts';
+import type { Job } from './job.ts';
 import { letGo } from './orders.ts';
 import { now, type TermState } from './term_state.ts';
-
-/** A runner that does not take a job has not lost it: these attempts do not count, within reason. */
-const MOST_REFUSED_GO = 20;
-const STRANGER_MS = 30_000;
-/** Longer than a lease: by then a leader that was deposed knows. */
-const EPOCH_PATIENCE_MS = 7_000;
 
 /**
  * The attempt came to nothing, through no fault of the source or the tools: another runner, or after some attempts
@@ -38,13 +40,9 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
     await finishJob(state, job, recordedEnd(ended));
     return;
   }
-  if (attempt - Math.min(job.refusals, MOST_REFUSED_GO) >= MAX_ATTEMPTS) {
-    await endJob(state, job, {
-      state: 'error',
-      status: 500,
-      reason: 'RunnerLost',
-      error: `the analysis could not be completed: its runner was lost ${attempt - job.refusals} times`,
-    });
+  const next = afterLoss(attempt, job.refusals);
+  if (!next.retry) {
+    await endJob(state, job, { state: 'error', status: 500, reason: 'RunnerLost', error: next.error });
     return;
   }
   state.deps.metrics.retried(job.lane);
@@ -74,7 +72,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
     if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
       runners.release(beat.uid, idleWithTask.job, now());
       released = true;
-    } else if (job.state === 'running' && now() - job.goneAt > 3_000)
+    } else if (job.state === 'running' && now() - job.goneAt > IDLE_AFTER_GO_MS)
       void lost(state, job, idleWithTask.attempt, 'the runner says that it does not run it');
   }
   if (freed || released) {
@@ -99,9 +97,13 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
   };
 }
 
+/**
+ * The runner has seen a newer epoch. Either another leader exists, and this term ends with its lease within moments; or
+ * none does, and the runner would refuse every order.
+ */
 export function replaceIfLeading(state: TermState, uid: string): void {
   const { runners, pools, term } = state.deps;
-  runners.doubt(uid, now());
+  runners.refused(uid, now());
   setTimeout(() => {
     if (state.live && term.stillLeading(0)) pools.endPod(uid, 'epoch');
   }, EPOCH_PATIENCE_MS).unref();
@@ -113,7 +115,7 @@ export async function tick(state: TermState): Promise<void> {
   // to judge.
   if (!state.ready || !state.live || !state.deps.term.stillLeading(0)) return;
   const { runners, pools, store, log } = state.deps;
-  for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, pools.bootPatienceMs)) {
+  for (const runner of runners.silent(now(), RUNNER_SILENCE_MS, BOOT_PATIENCE_MS)) {
     if (runner.task) podGone(state, { ...runner.task, uid: runner.uid });
     // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
     if (runner.deleting) continue;
@@ -125,7 +127,7 @@ export async function tick(state: TermState): Promise<void> {
     if (job.state !== 'running') continue;
     const runner = job.runner && runners.get(job.runner.uid);
     // The runner has gone on to other things and no notice came, or its pod was never seen by this leader.
-    if (runner?.task?.job !== job.key && now() - job.goneAt > 1_500) unsure.push(job);
+    if (runner?.task?.job !== job.key && now() - job.goneAt > END_UNSEEN_MS) unsure.push(job);
   }
   if (unsure.length === 0) return;
   const ends = new Map((await store.endsFor(unsure.map(({ id }) => id))).map((end) => [end.id, end]));

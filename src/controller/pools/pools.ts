@@ -34,7 +34,6 @@ export class Pools {
   readonly #state: PoolsState;
   #settle: NodeJS.Timeout | undefined;
   #status: NodeJS.Timeout | undefined;
-  readonly bootPatienceMs = 90_000;
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;

@@ -5,6 +5,7 @@
  */
 import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.ts';
 import { WALLS, type Wall } from '../../kube/resources.ts';
+import { shunMs } from '../retry_policy.ts';
 import { accountIn, isForOneJob } from './share.ts';
 
 export interface Runner {
@@ -62,9 +63,6 @@ export function holderOf({ tenant, account, task, deleting }: Runner): Holder | 
   if (deleting || tenant === undefined || (tenant === 'any' && !task)) return undefined;
   return account ?? tenant;
 }
-
-/** Half a heartbeat: the next one tells whether it serves again. */
-const SHUN_MS = 1_000;
 
 const pick = (walls: Walls): Walls =>
   Object.fromEntries(WALLS.flatMap((wall) => (walls[wall] === undefined ? [] : [[wall, walls[wall]]])));
@@ -299,22 +297,19 @@ export class Runners {
     });
   }
 
-  /**
-   * It did not take a job that it seemed free for: for a while it gets nothing, longer each time. Says how often in a
-   * row that was.
-   */
-  doubt(uid: string, now: number): number {
+  /** It refused a job though it seemed free: it gets none for a while. Returns its refusals in a row. */
+  refused(uid: string, now: number): number {
     const runner = this.#all.get(uid);
     if (!runner) return 0;
     this.#change(runner, () => {
       runner.refusals += 1;
-      runner.shunnedUntil = now + SHUN_MS * runner.refusals;
+      runner.shunnedUntil = now + shunMs(runner.refusals);
     });
     return runner.refusals;
   }
 
-  /** It took one. */
-  trust(uid: string): void {
+  /** It accepted a job. */
+  accepted(uid: string): void {
     const runner = this.#all.get(uid);
     if (runner) runner.refusals = 0;
   }
