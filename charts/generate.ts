@@ -9,14 +9,13 @@ import { valuesSchema } from './schema.ts';
 import { parseCatalog } from '../images/catalog.ts';
 import { hlsRulesPage } from '../docs/tables/hls_rules.ts';
 import { imagesPage } from '../docs/tables/images.ts';
+import { metricsPage } from '../docs/tables/metrics.ts';
 import { optionPage } from '../docs/tables/options.ts';
 import { roleTable } from '../docs/tables/permissions.ts';
-import { valuesTable } from '../docs/tables/values.ts';
+import { valuesPage } from '../docs/tables/values.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'charts/probeyard';
-const BEGIN = '<!-- values: made from charts/probeyard/values.yaml by charts/generate.ts -->';
-const END = '<!-- /values -->';
 
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 
@@ -44,13 +43,6 @@ export function chartCatalog(catalogYaml: string): string {
   return `# Made from images/catalog.yaml by \`make generate\`: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
 }
 
-function withTable(page: string): string {
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`docs/operating.md: the marks ${BEGIN} and ${END} are missing`);
-  return `${before}${BEGIN}\n${valuesTable(read(`${CHART}/values.yaml`))}\n${END}${after}`;
-}
-
 /** Every file that is made, by its path: what it should hold. */
 export function madeFiles(): Map<string, string> {
   const files = new Map<string, string>();
@@ -58,7 +50,8 @@ export function madeFiles(): Map<string, string> {
   for (const [name, content] of crdFiles()) files.set(`${CHART}/files/crds/${name}`, content);
   files.set(`${CHART}/files/catalog.yaml`, chartCatalog(catalog));
   files.set(`${CHART}/values.schema.json`, valuesSchema());
-  files.set('docs/operating.md', withTable(read('docs/operating.md')));
+  files.set('docs/operating/values.md', valuesPage(read(`${CHART}/values.yaml`)));
+  files.set('docs/operating/metrics.md', metricsPage());
   files.set('docs/hls-rules.md', hlsRulesPage());
   files.set('docs/options.md', optionPage());
   files.set('docs/permissions.md', roleTable());

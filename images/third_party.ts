@@ -64,7 +64,7 @@ export async function crates(): Promise<Package[]> {
 
 /** Modules of the NATS server. */
 export async function goModules(): Promise<Licensed[]> {
-  const file = await read('test/cluster/parts/nats-server/go.mod');
+  const file = await read('test/node/parts/nats-server/go.mod');
   return [...file.matchAll(/^(?:require )?\s*(\S+\.\S+\/\S+) (v\S+)/gm)].map(([, name, version]) => ({
     name: name!,
     version: version!,

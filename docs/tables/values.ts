@@ -1,5 +1,6 @@
-/** The table of values in docs/operating.md, read from the comments of values.yaml. */
+/** docs/operating/values.md, read from the comments of values.yaml. */
 import { isMap, isScalar, parseDocument, type Node, type Pair, type YAMLMap } from 'yaml';
+import { wrapped } from './wrapped.ts';
 
 export interface ValueRow {
   path: string;
@@ -39,12 +40,18 @@ export function valueRows(valuesYaml: string): ValueRow[] {
   return rows;
 }
 
-const cell = (text: string): string => text.replaceAll('|', '\\|');
-const shown = (fallback: string): string => (fallback.length > 60 ? 'see values.yaml' : `\`${cell(fallback)}\``);
+const shown = (fallback: string): string => (fallback.length > 60 ? 'see values.yaml' : `\`${fallback}\``);
 
-export const valuesTable = (valuesYaml: string): string =>
-  [
-    '| value | default | meaning |',
-    '|---|---|---|',
-    ...valueRows(valuesYaml).map(({ path, fallback, text }) => `| \`${path}\` | ${shown(fallback)} | ${cell(text)} |`),
+const lineOf = ({ path, fallback, text }: ValueRow): string => wrapped(`- \`${path}\` (${shown(fallback)}): ${text}`);
+
+/** The whole page, with a section for each name at the top of the file. */
+export function valuesPage(valuesYaml: string): string {
+  const sections = Map.groupBy(valueRows(valuesYaml), ({ path }) => path.split('.')[0]!);
+  const texts = [...sections].map(([name, rows]) => `## ${name}\n\n${rows.map(lineOf).join('\n')}\n`);
+  return [
+    '# Values of the chart\n',
+    '<!-- Made from charts/probeyard/values.yaml by `make generate`: change it there. -->\n',
+    'Each value with its default. `values.schema.json` refuses a name that is not here.\n',
+    ...texts,
   ].join('\n');
+}

@@ -139,7 +139,7 @@ export async function grantRights(client: pg.Client, roles: Roles): Promise<numb
     if (rows.length === 0)
       throw new StoreError(
         'not-ready',
-        `the database has no role ${role}, which the ${part} signs in as: see docs/operating.md for the roles that it needs`,
+        `the database has no role ${role}, which the ${part} signs in as: see docs/operating/databases.md for the roles that it needs`,
       );
     const statements = await missing(client, role, owner?.schema ?? 'public', RIGHTS[part]);
     if (statements.length === 0) continue;

@@ -251,7 +251,7 @@ describe('trust: what the cluster gives', function () {
       const keyOf = (text: string) =>
         (JSON.parse(text) as { keys: { kid: string }[] }).keys[0] ?? assert.fail('no key');
       const opening = keyOf(made.private['private.jwks'] ?? '');
-      // As operating.md says, with the last key alone kept: a test that runs often leaves two.
+      // As docs/operating/secrets.md says, with the last key alone kept: a test that runs often leaves two.
       await write('probeyard-seal-private', 'private.jwks', [
         ...(await keysIn('probeyard-seal-private', 'private.jwks')).slice(-1),
         opening,
@@ -269,7 +269,7 @@ describe('trust: what the cluster gives', function () {
         );
         return files.length > 0 && files.every((file) => file.includes(opening.kid));
       });
-      // Nothing shows that they read it; operating.md says that they do within 10 s.
+      // Nothing shows that they read it; docs/operating/secrets.md says that they do within 10 s.
       await delay(11_000);
       await write('probeyard-seal-public', 'public.jwks', [
         ...(await keysIn('probeyard-seal-public', 'public.jwks')).slice(-1),
