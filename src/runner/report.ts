@@ -3,36 +3,12 @@ import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts'
 import { report, type Told } from '../report/report.ts';
 import { nameOf } from '../source/playlist/mapping.ts';
 import type { Source } from '../source/source.ts';
+import { probeReport } from '../tools/probe_report.ts';
+import { TOOL_TABLE } from '../tools/table.ts';
 import type { RawToolResult } from './output.ts';
 
 export type RawReport = Omit<ReportResult, 'output'> & { output: Buffer | null };
 
-/**
- * What changes the form of the output, or leaves out what a report needs, away from its default. Frames and packets
- * make it too large to be read twice.
- */
-const SHAPING: Readonly<Record<string, ReadonlySet<string>>> = {
-  ffprobe: new Set([
-    'output_format',
-    'show_format',
-    'show_streams',
-    'show_entries',
-    'select_streams',
-    'read_intervals',
-    'unit',
-    'prefix',
-    'byte_binary_prefix',
-    'sexagesimal',
-    'show_frames',
-    'show_packets',
-    'show_data',
-    'show_optional_fields',
-    'show_private_data',
-    'show_pixel_formats',
-    'max_streams',
-  ]),
-  mediainfo: new Set(['output', 'language', 'read_by_human']),
-};
 /** Small enough to be parsed beside everything else that the agent does. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
@@ -43,8 +19,9 @@ const MOST_BYTES = 16 * 1024 * 1024;
 export function runsForReport({ kind, report: { enabled }, tools }: Assignment): AssignedTool[] {
   if (!enabled || kind !== 'file') return [];
   return tools.flatMap((tool) => {
-    const shaping = SHAPING[tool.name];
-    if (!shaping || !Object.keys(tool.options).some((name) => shaping.has(name))) return [];
+    if (!probeReport.from.some((name) => name === tool.name)) return [];
+    const shaping = new Set(TOOL_TABLE[tool.name]?.options.flatMap(({ name, shapes }) => (shapes ? [name] : [])));
+    if (!Object.keys(tool.options).some((name) => shaping.has(name))) return [];
     return [
       { ...tool, options: Object.fromEntries(Object.entries(tool.options).filter(([name]) => !shaping.has(name))) },
     ];

@@ -29,6 +29,7 @@ export const MEDIAINFO_OUTPUTS = [
 export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'output',
+    shapes: true,
     type: 'enum',
     values: MEDIAINFO_OUTPUTS,
     default: 'JSON',
@@ -39,6 +40,7 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
   // `file://` here would make it read a file: a name and nothing else.
   {
     name: 'language',
+    shapes: true,
     type: 'string',
     default: 'raw',
     reported: 'Language',
@@ -56,6 +58,7 @@ export const MEDIAINFO_OPTIONS: readonly OptionSpec[] = [
   },
   {
     name: 'read_by_human',
+    shapes: true,
     type: 'boolean',
     default: false,
     reported: 'ReadByHuman',

@@ -26,6 +26,11 @@ export interface OptionSpec {
   pattern?: string;
   /** Beyond the documented interface: offered where the chosen version has it. */
   extra?: boolean;
+  /**
+   * Away from its default it changes the form of the output, leaves out what a report needs, or makes the output too
+   * large to be read twice (frames, packets): the tool runs once more for the report, without it.
+   */
+  shapes?: boolean;
   description?: string;
 }
 

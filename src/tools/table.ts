@@ -3,14 +3,24 @@ import { c2pa } from './c2pa.ts';
 import { ffprobe } from './ffprobe.ts';
 import { mediainfo } from './mediainfo.ts';
 import { msv } from './msv.ts';
+import { probeReport } from './probe_report.ts';
 import type { Program } from './tool.ts';
 
-const TABLE = [ffprobe, mediainfo, msv, c2pa] as const;
+export const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa] as const;
 
-export type ToolName = (typeof TABLE)[number]['name'];
-export const TOOLS: readonly ToolName[] = TABLE.map(({ name }) => name);
+type Row = (typeof TABLE)[number];
+type RowProgram = Extract<Row, Program>;
+
+/** What an answer may have a result of. */
+export type ResultName = Row['name'];
+/** What runs as a program. */
+export type ToolName = RowProgram['name'];
+
+const isProgram = (row: Row): row is RowProgram => 'args' in row;
+const PROGRAMS = TABLE.filter(isProgram);
+export const TOOLS: readonly ToolName[] = PROGRAMS.map(({ name }) => name);
 
 /** By name. A runner may be asked for a tool that its version of the product does not have. */
-export const TOOL_TABLE = Object.fromEntries(TABLE.map((tool) => [tool.name, tool])) as Readonly<
+export const TOOL_TABLE = Object.fromEntries(PROGRAMS.map((tool) => [tool.name, tool])) as Readonly<
   Partial<Record<ToolName, Program<ToolName>>>
 >;

@@ -49,6 +49,13 @@ export interface Program<Name extends string = string> {
   proof?: Proof;
 }
 
+/** A result that the agent makes of what programs printed. */
+export interface Derived<Name extends string = string, From extends string = string> {
+  name: Name;
+  from: readonly From[];
+  options: readonly OptionSpec[];
+}
+
 /** The last line that says something. */
 export function lastLine(text: string): string | undefined {
   return text
