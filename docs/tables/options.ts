@@ -2,16 +2,15 @@
  * Every option of the tools: what is accepted, what is refused, and the arguments that it becomes. The same table is
  * tested and written to docs/options.md.
  */
-import { TOOL_OPTIONS } from '../../src/tools/options.ts';
 import type { OptionSpec } from '../../src/tools/option.ts';
-import { TOOL_TABLE } from '../../src/tools/table.ts';
+import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../src/tools/table.ts';
 
 export interface Tried {
   value: unknown;
   args: string[];
 }
 export interface OptionRow {
-  tool: 'ffprobe' | 'mediainfo';
+  tool: ToolName;
   spec: OptionSpec;
   accepts: string;
   accepted: Tried[];
@@ -77,11 +76,11 @@ const said = (spec: OptionSpec): string => {
 };
 
 const ADDRESS = 'ADDRESS';
-export const argsOf = (tool: 'ffprobe' | 'mediainfo', options: Record<string, string>): string[] =>
+export const argsOf = (tool: ToolName, options: Record<string, string>): string[] =>
   TOOL_TABLE[tool]!.args(options, ADDRESS);
 
 /** The arguments of one option: what stands there beyond those of the defaults, or what is missing of them. */
-export function difference(tool: 'ffprobe' | 'mediainfo', options: Record<string, string>): string[] {
+export function difference(tool: ToolName, options: Record<string, string>): string[] {
   const before = argsOf(tool, {});
   const after = argsOf(tool, options);
   let from = 0;
@@ -99,8 +98,8 @@ export function difference(tool: 'ffprobe' | 'mediainfo', options: Record<string
 const textOf = (value: unknown): string => String(value);
 
 export function optionTable(): OptionRow[] {
-  return (['ffprobe', 'mediainfo'] as const).flatMap((tool) =>
-    TOOL_OPTIONS[tool].map((spec): OptionRow => ({
+  return FILE_ROWS.filter((row) => 'args' in row).flatMap(({ name: tool, options }) =>
+    options.map((spec): OptionRow => ({
       tool,
       spec,
       accepts: said(spec),
@@ -115,7 +114,7 @@ const shownArgs = (args: string[]): string =>
 
 export function optionPage(): string {
   const table = optionTable();
-  const lines = (tool: 'ffprobe' | 'mediainfo', extra: boolean): string[] =>
+  const lines = (tool: ToolName, extra: boolean): string[] =>
     table
       .filter((row) => row.tool === tool && (row.spec.extra === true) === extra)
       .map(({ spec, accepts, accepted }) => {
@@ -140,20 +139,11 @@ export function optionPage(): string {
     'The number 0 is not passed where it is the default.',
     'An option or an output format that the chosen version or its build does not have is a 400 that names both.',
     '',
-    '## ffprobe',
-    '',
-    head,
-    ...lines('ffprobe', false),
-    '',
-    'Where the chosen version has them, these too:',
-    '',
-    head,
-    ...lines('ffprobe', true),
-    '',
-    '## mediainfo',
-    '',
-    head,
-    ...lines('mediainfo', false),
-    '',
+    ...[...new Set(table.map(({ tool }) => tool))].flatMap((tool) => {
+      const extras = lines(tool, true);
+      const further =
+        extras.length > 0 ? ['Where the chosen version has them, these too:', '', head, ...extras, ''] : [];
+      return [`## ${tool}`, '', head, ...lines(tool, false), '', ...further];
+    }),
   ].join('\n');
 }

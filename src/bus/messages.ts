@@ -4,7 +4,8 @@
  */
 import type { ProbeJobSpec, Reason, Wall } from '../kube/resources.ts';
 import type { Source } from '../source/source.ts';
-import type { ToolName } from '../tools/table.ts';
+import type { Reader } from '../tools/probe_report.ts';
+import type { ResultName, ToolName } from '../tools/table.ts';
 
 /**
  * Of orders and heartbeats. A runner of another protocol gets no job: it finishes the one that it has, and is replaced.
@@ -76,7 +77,7 @@ export interface Assignment {
   timeoutMs: number;
   maxBytes: number;
   allow: Allowed[];
-  report: { enabled: boolean; diff: boolean; prefer: 'ffprobe' | 'mediainfo' | null };
+  report: { enabled: boolean; diff: boolean; prefer: Reader | null };
 }
 
 export interface AssignedTool {
@@ -189,7 +190,7 @@ export interface ToolResult {
 }
 
 /** What stands under `probe_report`: no tool, but shown and counted as one. */
-export type ReportResult = Omit<ToolResult, 'name'> & { name: ToolName | 'probe_report' };
+export type ReportResult = Omit<ToolResult, 'name'> & { name: ResultName };
 
 /** The body of a result, before compression and cutting. */
 export interface ResultBody {

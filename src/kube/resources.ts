@@ -1,5 +1,6 @@
 /** The custom resources: one description each, from which the types, the CRDs (crd.ts) and the checks come. */
 import Type, { type Static, type TSchema } from 'typebox';
+import { probeReport } from '../tools/probe_report.ts';
 import { PROOF_LIMITS } from '../tools/proof.ts';
 import { TOOLS } from '../tools/table.ts';
 
@@ -141,7 +142,7 @@ export type ToolRequest = Static<typeof ToolRequest>;
 const Report = Type.Object({
   enabled: Type.Boolean({ default: true }),
   diff: Type.Optional(Type.Boolean()),
-  prefer: Type.Optional(oneOf(['ffprobe', 'mediainfo'])),
+  prefer: Type.Optional(oneOf(probeReport.from)),
 });
 
 const ProbeJobSpec = Type.Object(

@@ -4,18 +4,17 @@
  * hostile media.
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
+import { probeReport } from '../tools/probe_report.ts';
+import { FILE_ROWS, FILE_TOOLS, type FileTool, type ResultName } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
-
-export type Shown = 'ffprobe' | 'mediainfo' | 'probe_report' | 'c2pa';
-const ORDER: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
 
 export interface AnswerOptions {
   requestId: string;
   queueTimeMs: number;
   /** What the answer holds; left out: everything there is. Tools that ran for the report alone are not in it. */
-  shown?: readonly Shown[];
+  shown?: readonly FileTool[];
   /** With one tool shown: the body is its bare output. */
   injectOutput?: boolean;
   /** The media type of that, where it is no JSON. */
@@ -39,11 +38,11 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 export function assemble(result: ResultBody, options: AnswerOptions): Answer {
-  const shown = options.shown ?? ORDER;
-  const all = new Map<Shown, Told>();
-  for (const tool of result.tools) if (tool.name !== 'msv') all.set(tool.name, tool);
-  if (result.report) all.set('probe_report', costing(result.report, result.tools, shown));
-  const told = ORDER.filter((name) => shown.includes(name)).flatMap((name) => {
+  const shown = options.shown ?? FILE_TOOLS;
+  const all = new Map<ResultName, Told>();
+  for (const tool of result.tools) all.set(tool.name, tool);
+  if (result.report) all.set(probeReport.name, costing(result.report, result.tools, shown));
+  const told = FILE_TOOLS.filter((name) => shown.includes(name)).flatMap((name) => {
     const tool = all.get(name);
     return tool ? [{ name, tool }] : [];
   });
@@ -60,8 +59,9 @@ export function assemble(result: ResultBody, options: AnswerOptions): Answer {
 type Told = Omit<ToolResult, 'name'>;
 
 /** Tools that the answer does not show ran for the report alone: their time is what it took. */
-function costing(report: Told, tools: readonly ToolResult[], shown: readonly Shown[]): Told {
-  const hidden = tools.filter(({ name }) => (name === 'ffprobe' || name === 'mediainfo') && !shown.includes(name));
+function costing(report: Told, tools: readonly ToolResult[], shown: readonly FileTool[]): Told {
+  const readers: readonly string[] = probeReport.from.filter((name) => !shown.includes(name));
+  const hidden = tools.filter(({ name }) => readers.includes(name));
   if (hidden.length === 0) return report;
   return {
     ...report,
@@ -71,7 +71,7 @@ function costing(report: Told, tools: readonly ToolResult[], shown: readonly Sho
 }
 
 interface Part {
-  name: Shown;
+  name: FileTool;
   tool: Told;
   /** As JSON text. */ response: Piece[];
   /** Where that is one long output that is JSON. */ json?: LongOutput;
@@ -129,6 +129,7 @@ const section = ({ success, durationMs, usageMs, error }: Told): string =>
     ...(success ? {} : { error: error ?? 'failed' }),
   });
 
+const HOSTS: ReadonlySet<FileTool> = new Set(FILE_ROWS.flatMap(({ name, file }) => (file.hosts ? [name] : [])));
 const OBJECT = /^\s*\{/;
 
 /**
@@ -160,16 +161,14 @@ function hostOf({
 }
 
 /**
- * One document: the first object of ffprobe and mediainfo also carries the responses of the others that succeeded. Its
- * own members win.
+ * One document: the first host whose response is an object also carries the responses of the results behind it that
+ * succeeded. Its own members win.
  */
 function inject(parts: Part[]): void {
-  for (const part of parts) {
-    const host = part.name === 'ffprobe' || part.name === 'mediainfo' ? hostOf(part) : null;
+  for (const [place, part] of parts.entries()) {
+    const host = HOSTS.has(part.name) ? hostOf(part) : null;
     if (!host) continue;
-    const guests = parts.filter(
-      ({ name, tool }) => name !== part.name && name !== 'ffprobe' && tool.success && !host.has(name),
-    );
+    const guests = parts.slice(place + 1).filter(({ name, tool }) => tool.success && !host.has(name));
     if (guests.length === 0) return;
     const added = guests.flatMap(({ name, response }, index) => [
       `${index > 0 || !host.isEmpty ? ',' : ''}${JSON.stringify(name)}:`,

@@ -3,14 +3,15 @@
  * means for the request was decided when it was recorded, and is not decided again here.
  */
 import type { Kind } from '../kube/resources.ts';
-import { assemble, type Answer, type Shown } from './assemble.ts';
+import { FILE_TOOLS, type FileTool } from '../tools/table.ts';
+import { assemble, type Answer } from './assemble.ts';
 import { assembleSingle, SINGLE_DEFAULTS, type SingleTool } from './assemble_single.ts';
 import type { Unpacked } from './unpack.ts';
 
 export interface Wanted {
   /** An endpoint of one tool, whose answers have a form of their own. */
   single?: SingleTool;
-  shown: readonly Shown[];
+  shown: readonly FileTool[];
   injectOutput: boolean;
   /** What the bare output is, where it is no JSON. */
   bareType?: string;
@@ -39,8 +40,6 @@ export const answerOf = (
     ? assemble(result, { ...recorded, ...wanted, long, withoutOutputs })
     : assembleSingle(result, { ...recorded, ...wanted, tool: wanted.single, long, withoutOutputs });
 
-const EVERYTHING: readonly Shown[] = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'];
-
 /** Of what the record keeps of a request. Those that no API made (kubectl) keep no wishes: they show everything. */
 export function keptWishes({ kind, request }: { kind: Kind; request: unknown }): Wanted {
   const kept = (request ?? {}) as Partial<{ shown: Wanted['shown']; inject_json: boolean }>;
@@ -53,7 +52,7 @@ export function keptWishes({ kind, request }: { kind: Kind; request: unknown }):
     };
   }
   return {
-    shown: kept.shown ?? EVERYTHING,
+    shown: kept.shown ?? FILE_TOOLS,
     injectOutput: false,
     injectJson: kept.inject_json ?? false,
   };

@@ -1,5 +1,5 @@
 /** The check of C2PA manifests: a program around the library, built from crates.io. */
-import { lastLine, type Program } from './tool.ts';
+import { lastLine, type InFile, type Program } from './tool.ts';
 
 /**
  * Where the operator's trust anchors and settings of the C2PA check are in the container of the tools; missing where
@@ -7,7 +7,7 @@ import { lastLine, type Program } from './tool.ts';
  */
 export const C2PA_CONFIG_DIR = '/etc/probeyard/c2pa';
 
-export const c2pa: Program<'c2pa'> = {
+export const c2pa: InFile<Program<'c2pa'>> = {
   name: 'c2pa',
   options: [],
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],
@@ -16,6 +16,11 @@ export const c2pa: Program<'c2pa'> = {
   /** A manifest that does not hold is a finding, and a file without one too: both exit with 0. */
   failure({ code, stderr }) {
     return code === 0 ? undefined : (lastLine(stderr) ?? 'c2pa failed without a message');
+  },
+  file: {
+    byDefault: false,
+    enables: 'Read and check the C2PA manifest.',
+    description: 'The C2PA manifest.',
   },
   proof: {
     ask: { version: '--version', help: '--help' },

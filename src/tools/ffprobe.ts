@@ -1,7 +1,7 @@
 /** ffprobe: how it is run, and how what it prints is read. */
 import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
 import { readOptions } from './option.ts';
-import { findsPcm, lastLine, type Program } from './tool.ts';
+import { findsPcm, lastLine, type InFile, type Program } from './tool.ts';
 
 /**
  * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow
@@ -9,10 +9,16 @@ import { findsPcm, lastLine, type Program } from './tool.ts';
  */
 const LIBRARY_BOOLEANS = new Set(['skip_estimate_duration_from_pts']);
 
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  json: 'application/json',
+  xml: 'application/xml',
+  csv: 'text/csv',
+};
+
 /** What a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
 const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
 
-export const ffprobe: Program<'ffprobe'> = {
+export const ffprobe: InFile<Program<'ffprobe'>> = {
   name: 'ffprobe',
   options: FFPROBE_OPTIONS,
   readsStreams: true,
@@ -37,6 +43,17 @@ export const ffprobe: Program<'ffprobe'> = {
     const own = format === 'json' && stdout.length < 65_536 ? ownError(stdout) : undefined;
     if (code === 0 && own === undefined) return undefined;
     return own ?? lastLine(stderr) ?? 'ffprobe failed without a message';
+  },
+  formats: {
+    option: 'output_format',
+    mediaType: (format) => `${MEDIA_TYPES[format] ?? 'text/plain'}; charset=utf-8`,
+  },
+  file: {
+    byDefault: true,
+    enables: 'Run ffprobe.',
+    description: 'ffprobe and its options.',
+    tunable: true,
+    hosts: true,
   },
   proof: {
     ask: { version: '-version', help: '-h' },

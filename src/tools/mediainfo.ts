@@ -1,6 +1,6 @@
 /** mediainfo: its options, how it is run, and how what it prints is read. */
 import { readOptions, type OptionSpec } from './option.ts';
-import { findsPcm, type Program } from './tool.ts';
+import { findsPcm, type InFile, type Program } from './tool.ts';
 
 export const MEDIAINFO_OUTPUTS = [
   'Text',
@@ -83,7 +83,14 @@ const lackedIn = (help: string): string[] =>
     .map((name) => name.trim())
     .filter((name) => /^[A-Za-z]{1,32}$/.test(name));
 
-export const mediainfo: Program<'mediainfo'> = {
+function mediaTypeOf(output: string): string {
+  if (output.endsWith('JSON')) return 'application/json';
+  if (output === 'Text') return 'text/plain';
+  // Every export format but those above is XML.
+  return output === 'HTML' ? 'text/html' : 'application/xml';
+}
+
+export const mediainfo: InFile<Program<'mediainfo'>> = {
   name: 'mediainfo',
   options: MEDIAINFO_OPTIONS,
   args(options, address) {
@@ -103,6 +110,14 @@ export const mediainfo: Program<'mediainfo'> = {
   failure({ code, stdout, stderr }) {
     if (code === 0 && !isEmpty(stdout)) return undefined;
     return message(stderr) ?? 'mediainfo found nothing in the source';
+  },
+  formats: { option: 'output', mediaType: (output) => `${mediaTypeOf(output)}; charset=utf-8` },
+  file: {
+    byDefault: true,
+    enables: 'Run mediainfo.',
+    description: 'mediainfo and its options.',
+    tunable: true,
+    hosts: true,
   },
   proof: {
     ask: { version: '--Version', help: '--Help' },

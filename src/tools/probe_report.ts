@@ -1,11 +1,11 @@
 /** The report that both readers lead to. */
-import type { Derived } from './tool.ts';
+import type { Derived, InFile } from './tool.ts';
 
 /** The two that it compares. */
 const READERS = ['ffprobe', 'mediainfo'] as const;
 export type Reader = (typeof READERS)[number];
 
-export const probeReport: Derived<'probe_report', Reader> = {
+export const probeReport: InFile<Derived<'probe_report', Reader>> = {
   name: 'probe_report',
   from: READERS,
   options: [
@@ -18,4 +18,9 @@ export const probeReport: Derived<'probe_report', Reader> = {
       description: 'This tool wins every field that both have.',
     },
   ],
+  file: {
+    byDefault: true,
+    enables: 'Add the report that both tools lead to.',
+    description: 'The report that both tools lead to.',
+  },
 };

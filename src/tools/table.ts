@@ -4,20 +4,28 @@ import { ffprobe } from './ffprobe.ts';
 import { mediainfo } from './mediainfo.ts';
 import { msv } from './msv.ts';
 import { probeReport } from './probe_report.ts';
-import type { Program } from './tool.ts';
+import type { Program, Section } from './tool.ts';
 
-export const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa] as const;
+const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa] as const;
 
 type Row = (typeof TABLE)[number];
 type RowProgram = Extract<Row, Program>;
 
-/** What an answer may have a result of. */
+/** What a result may be of. */
 export type ResultName = Row['name'];
 /** What runs as a program. */
 export type ToolName = RowProgram['name'];
 
+type FileRow = Extract<Row, { file: Section }>;
+/** What `/v1/probe/file` asks for by name, and its envelope shows. */
+export type FileTool = FileRow['name'];
+const isInFile = (row: Row): row is FileRow => row.file !== undefined;
+export const FILE_ROWS = TABLE.filter(isInFile);
+export const FILE_TOOLS: readonly FileTool[] = FILE_ROWS.map(({ name }) => name);
+
 const isProgram = (row: Row): row is RowProgram => 'args' in row;
 const PROGRAMS = TABLE.filter(isProgram);
+export const RESULTS: readonly ResultName[] = TABLE.map(({ name }) => name);
 export const TOOLS: readonly ToolName[] = PROGRAMS.map(({ name }) => name);
 
 /** By name. A runner may be asked for a tool that its version of the product does not have. */

@@ -23,6 +23,22 @@ export interface Proof {
   misreads(said: string): string | undefined;
 }
 
+/** How it stands in `/v1/probe/file`, and in the envelope. */
+export interface Section {
+  /** Whether it runs where the caller does not say. */
+  byDefault: boolean;
+  /** For the description of the API: what `enabled` does, and what the section is. */
+  enables: string;
+  description: string;
+  /** Callers choose its version, its time limit and its options; otherwise the latest one runs for the whole time. */
+  tunable?: boolean;
+  /** With `inject_json` its document carries the results that stand behind it. */
+  hosts?: boolean;
+}
+
+/** What the types of the table know to be in the file endpoint. */
+export type InFile<T> = T & { file: Section };
+
 /** A tool that runs as a program of its own. */
 export interface Program<Name extends string = string> {
   name: Name;
@@ -45,6 +61,9 @@ export interface Program<Name extends string = string> {
    * output's beginning.
    */
   verdict?(output: string): string | undefined;
+  /** Where callers choose the format of the output: by which option, and what media type each format is. */
+  formats?: { option: string; mediaType(format: string): string };
+  file?: Section;
   /** Absent for a program that comes with the product. */
   proof?: Proof;
 }
@@ -54,6 +73,7 @@ export interface Derived<Name extends string = string, From extends string = str
   name: Name;
   from: readonly From[];
   options: readonly OptionSpec[];
+  file?: Section;
 }
 
 /** The last line that says something. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ResultBody, ToolResult } from '../../src/bus/messages.ts';
-import { assemble, type Shown } from '../../src/result/assemble.ts';
+import { assemble } from '../../src/result/assemble.ts';
+import type { FileTool } from '../../src/tools/table.ts';
 
 const tool = (name: ToolResult['name'], usageMs: number): ToolResult => ({
   name,
@@ -18,7 +19,7 @@ const body: ResultBody = {
   report: { ...tool('ffprobe', 0), name: 'probe_report', durationMs: 2, output: '{"report":1}' },
   ioUsage: 1,
 };
-const answer = (shown: Shown[], more: object = {}) =>
+const answer = (shown: FileTool[], more: object = {}) =>
   assemble(body, {
     requestId: 'r',
     queueTimeMs: 0,
@@ -26,8 +27,8 @@ const answer = (shown: Shown[], more: object = {}) =>
     ...more,
   }) as { body: string };
 /** A large body comes in pieces. */
-const text = (shown: Shown[], more: object = {}) => [answer(shown, more).body].flat().map(String).join('');
-const part = (shown: Shown[]) => (JSON.parse(text(shown)) as { probe_report: unknown }).probe_report;
+const text = (shown: FileTool[], more: object = {}) => [answer(shown, more).body].flat().map(String).join('');
+const part = (shown: FileTool[]) => (JSON.parse(text(shown)) as { probe_report: unknown }).probe_report;
 
 describe('probe_report in the envelope', () => {
   it('costs nothing beside the tools that ran anyway', () =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { mediaTypeOf } from '../../src/tools/media_type.ts';
-import { MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
+import { ffprobe } from '../../src/tools/ffprobe.ts';
+import { mediainfo, MEDIAINFO_OUTPUTS } from '../../src/tools/mediainfo.ts';
 
 describe('the media type of a bare output', () => {
   for (const [format, type] of [
@@ -11,7 +11,8 @@ describe('the media type of a bare output', () => {
     ['flat', 'text/plain'],
     ['ini', 'text/plain'],
   ] as const) {
-    it(`ffprobe ${format} is ${type}`, () => assert.equal(mediaTypeOf('ffprobe', format), `${type}; charset=utf-8`));
+    it(`ffprobe ${format} is ${type}`, () =>
+      assert.equal(ffprobe.formats?.mediaType(format), `${type}; charset=utf-8`));
   }
   const own: Record<string, string> = {
     Text: 'text/plain',
@@ -23,6 +24,6 @@ describe('the media type of a bare output', () => {
   for (const output of MEDIAINFO_OUTPUTS) {
     const type = own[output] ?? 'application/xml';
     it(`mediainfo ${output} is ${type}`, () =>
-      assert.equal(mediaTypeOf('mediainfo', output), `${type}; charset=utf-8`));
+      assert.equal(mediainfo.formats?.mediaType(output), `${type}; charset=utf-8`));
   }
 });

@@ -4,21 +4,21 @@ import { GatewayError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { selectTools } from '../../src/api/probe/tools.ts';
-import { LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
-import { TOOL_OPTIONS } from '../../src/tools/options.ts';
+import { FFPROBE_OPTIONS, LOG_LEVELS } from '../../src/tools/ffprobe_options.ts';
+import type { ToolName } from '../../src/tools/table.ts';
 import { aTool } from '../api/a_tool.ts';
 import { argsOf, difference, optionTable } from '../../docs/tables/options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 /** A version that has everything. */
-const flags = TOOL_OPTIONS.ffprobe.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
+const flags = FFPROBE_OPTIONS.flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
 const catalog = catalogOf([
   aTool('ffprobe', '9.0', { latest: true, options: [flags] }),
   aTool('mediainfo', '26.10', { latest: true }),
 ]);
 
 /** From what a caller writes to the arguments of the tool, by the code that does it. */
-function passed(tool: 'ffprobe' | 'mediainfo', name: string, value: unknown): string[] {
+function passed(tool: ToolName, name: string, value: unknown): string[] {
   const request = read({
     form: 'json',
     value: JSON.parse(JSON.stringify({ url: 'u', only: tool, [tool]: { [name]: value } })),

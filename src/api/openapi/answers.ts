@@ -1,5 +1,6 @@
 /** What the probe endpoints answer with. Members that tools print are theirs: no schema holds them. */
 import Type from 'typebox';
+import { FILE_TOOLS } from '../../tools/table.ts';
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -31,10 +32,7 @@ export const EnvelopeSchema = Type.Object(
     success: Type.Boolean({ description: 'At least one tool that ran succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
     metadata: MetadataSchema,
-    ffprobe: Type.Optional(ToolResultSchema),
-    mediainfo: Type.Optional(ToolResultSchema),
-    probe_report: Type.Optional(ToolResultSchema),
-    c2pa: Type.Optional(ToolResultSchema),
+    ...Object.fromEntries(FILE_TOOLS.map((name) => [name, Type.Optional(ToolResultSchema)])),
   },
   { title: 'Envelope', additionalProperties: false },
 );

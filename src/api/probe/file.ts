@@ -1,5 +1,5 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
-import type { ToolName } from '../../tools/table.ts';
+import { FILE_ROWS, type ToolName } from '../../tools/table.ts';
 import type { Wanted } from '../../result/wanted.ts';
 import { auth } from '../http/auth.ts';
 import { body } from '../http/body.ts';
@@ -9,7 +9,6 @@ import { countRefused, rateLimitHeaders } from '../http/rate.ts';
 import type { Deps } from '../deps.ts';
 import { makeReader } from '../http/input/read.ts';
 import { methods, noCache } from '../http/middleware.ts';
-import { mediaTypeOf } from '../../tools/media_type.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
 import { selectTools, type Selection } from './tools.ts';
 
@@ -26,24 +25,14 @@ export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selec
   asked: { name: ToolName }[];
 }
 
-/** Of the tools that print in formats of their own. */
-const bareType = ({
-  only,
-  ffprobe,
-  mediainfo,
-}: Pick<ProbeFile, 'only' | 'ffprobe' | 'mediainfo'>): { bareType?: string } => {
-  if (only === 'ffprobe')
-    return { bareType: mediaTypeOf('ffprobe', String((ffprobe as { output_format?: unknown }).output_format)) };
-  return only === 'mediainfo'
-    ? { bareType: mediaTypeOf('mediainfo', String((mediainfo as { output?: unknown }).output)) }
-    : {};
-};
+/** Of a tool that prints in a format of the caller's choice. */
+function bareType(request: ProbeFile): { bareType?: string } {
+  const only = FILE_ROWS.find(({ name }) => name === request.only);
+  const formats = only && 'args' in only ? only.formats : undefined;
+  return only && formats ? { bareType: formats.mediaType(String(request[only.name][formats.option])) } : {};
+}
 
-function wantedOf(
-  request: Pick<ProbeFile, 'only' | 'inject_output' | 'inject_json' | 'ffprobe' | 'mediainfo'>,
-  selection: Selection,
-  onlyReturnsRaw: boolean,
-): Wanted {
+function wantedOf(request: ProbeFile, selection: Selection, onlyReturnsRaw: boolean): Wanted {
   return {
     shown: selection.shown,
     injectOutput: request.only !== null && (request.inject_output ?? onlyReturnsRaw),

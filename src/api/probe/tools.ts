@@ -1,46 +1,48 @@
 /** From a checked request to the tools that run for it, and to those that its answer shows. */
 import type { ProbeJobSpec, ToolRequest } from '../../kube/resources.ts';
-import type { ToolName } from '../../tools/table.ts';
+import { probeReport, type Reader } from '../../tools/probe_report.ts';
+import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../tools/table.ts';
 import type { Catalog } from './catalog.ts';
 import { GatewayError, invalid } from '../errors.ts';
-import type { ProbeFile } from './schema/file.ts';
+import type { AskedTool, ProbeFile } from './schema/file.ts';
 import { optionTexts } from './schema/tool_options.ts';
-
-export type Shown = 'ffprobe' | 'mediainfo' | 'probe_report' | 'c2pa';
 
 export interface Selection {
   tools: ToolRequest[];
   report: NonNullable<ProbeJobSpec['report']>;
   /** What the answer holds: tools that run for the report alone are not in it. */
-  shown: Shown[];
+  shown: FileTool[];
 }
 
 /** Which parts of the answer a caller wants. */
-function shownOf(request: Pick<ProbeFile, 'only' | Shown>): Shown[] {
+function shownOf(request: Pick<ProbeFile, 'only' | FileTool>): FileTool[] {
   if (request.only !== null) return [request.only];
-  const shown = (['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const).filter((tool) => request[tool].enabled);
+  const shown = FILE_TOOLS.filter((tool) => request[tool].enabled);
   if (shown.length === 0) throw new GatewayError(400, 'invalid-field', 'all tools are disabled');
   return shown;
 }
 
-/** A report needs what ffprobe and mediainfo say: where the caller wants neither, both run for it. */
-function runOf(request: Pick<ProbeFile, Shown>, shown: Shown[]): ToolName[] {
-  const asked = (['ffprobe', 'mediainfo', 'c2pa'] as const).filter((tool) => shown.includes(tool));
-  if (!shown.includes('probe_report')) return asked;
-  const sources = (['ffprobe', 'mediainfo'] as const).filter((tool) => request[tool].enabled);
-  return [...new Set([...asked, ...(sources.length > 0 ? sources : (['ffprobe', 'mediainfo'] as const))])];
+/** A report is made from what its readers print: where the caller wants none of them, all of them run for it. */
+function runOf(request: Pick<ProbeFile, FileTool>, shown: FileTool[]) {
+  const programs = FILE_ROWS.filter((row) => 'args' in row);
+  const asked = programs.filter(({ name }) => shown.includes(name));
+  if (!shown.includes(probeReport.name)) return asked;
+  const readers = programs.filter(({ name }) => probeReport.from.some((reader) => reader === name));
+  const enabled = readers.filter(({ name }) => request[name].enabled);
+  return [...new Set([...asked, ...(enabled.length > 0 ? enabled : readers)])];
 }
 
 export function selectTools(request: ProbeFile, catalog: Catalog): Selection {
   const shown = shownOf(request);
-  const tools = runOf(request, shown).map((name): ToolRequest => {
-    if (name === 'c2pa') {
-      if (catalog.versions('c2pa').length === 0) throw invalid('c2pa', 'is not available in this cluster');
+  const tools = runOf(request, shown).map((program): ToolRequest => {
+    const { name, file } = program;
+    if (!file.tunable) {
+      if (catalog.versions(name).length === 0) throw invalid(name, 'is not available in this cluster');
       return { name, version: catalog.resolve(name, 'latest').version, timeoutMs: request.timeout };
     }
-    const wanted = request[name as 'ffprobe' | 'mediainfo'];
+    const wanted = request[name];
     const resolved = catalog.resolve(name, wanted.version);
-    const options = optionTexts(name as 'ffprobe' | 'mediainfo', wanted, resolved);
+    const options = optionTexts(program, wanted, resolved);
     return {
       name,
       version: resolved.version,
@@ -48,7 +50,11 @@ export function selectTools(request: ProbeFile, catalog: Catalog): Selection {
       ...(Object.keys(options).length > 0 ? { options } : {}),
     };
   });
-  const { diff, prefer } = request.probe_report;
-  const enabled = shown.includes('probe_report');
-  return { tools, shown, report: { enabled, ...(enabled ? { diff, ...(prefer === null ? {} : { prefer }) } : {}) } };
+  return { tools, shown, report: reportOf(request, shown) };
+}
+
+function reportOf(request: ProbeFile, shown: FileTool[]): Selection['report'] {
+  if (!shown.includes(probeReport.name)) return { enabled: false };
+  const { diff, prefer } = request[probeReport.name] as AskedTool & { diff: boolean; prefer: Reader | null };
+  return { enabled: true, diff, ...(prefer === null ? {} : { prefer }) };
 }

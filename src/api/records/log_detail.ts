@@ -4,6 +4,8 @@ import type { ResultBody, ReportResult } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { escaped, type Piece } from '../../result/pieces.ts';
 import { unpackResult, type LongOutputs, type Unpacked } from '../../result/unpack.ts';
+import { probeReport } from '../../tools/probe_report.ts';
+import { FILE_ROWS, RESULTS, TOOL_TABLE, type ResultName } from '../../tools/table.ts';
 import { isUuid } from '../../store/uuid.ts';
 import type { Packed } from '../../result/inflate.ts';
 import { isStoreError } from '../../store/errors.ts';
@@ -21,17 +23,19 @@ const RESPONSE =
   'What the tool printed, as it printed it; null where it did not run or printed nothing, or the result is kept no longer.';
 const TYPE = 'What that is: json, or the format that was asked for.';
 
+const memberOf = (name: ResultName): string => `${name.replaceAll('_', '-')}-response`;
+/** Those without options print JSON alone: no type is told. */
+const TYPED: readonly ResultName[] = FILE_ROWS.filter(({ options }) => options.length > 0).map(({ name }) => name);
+
 const Answer = Type.Object({
   ...LOG_ROW,
   request: Type.String({ description: 'What was asked, as JSON; the address as the log shows it.' }),
-  'ffprobe-response': text(RESPONSE),
-  'ffprobe-response-type': text(TYPE),
-  'mediainfo-response': text(RESPONSE),
-  'mediainfo-response-type': text(TYPE),
-  'probe-report-response': text(RESPONSE),
-  'probe-report-response-type': text(TYPE),
-  'c2pa-response': text(RESPONSE),
-  'msv-response': text(RESPONSE),
+  ...Object.fromEntries(
+    RESULTS.flatMap((name) => [
+      [memberOf(name), text(RESPONSE)],
+      ...(TYPED.includes(name) ? [[`${memberOf(name)}-type`, text(TYPE)]] : []),
+    ]),
+  ),
 });
 
 /** What the gateway kept for itself beside what was asked. */
@@ -46,29 +50,22 @@ function formatOf(tool: ReportResult, kept: unknown): string | null {
   if (tool.output === null) return null;
   if (tool.format === 'json') return 'json';
   const options = (kept as Record<string, Record<string, unknown> | undefined> | null)?.[tool.name];
-  const asked = options?.['output_format'] ?? options?.['output'];
+  const option = tool.name === probeReport.name ? undefined : TOOL_TABLE[tool.name]?.formats?.option;
+  const asked = option === undefined ? undefined : options?.[option];
   return typeof asked === 'string' ? asked : 'text';
 }
 
 /** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
-function responsesOf(result: ResultBody | null, kept: unknown) {
-  const tools = new Map<string, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
-  if (result?.report) tools.set('probe_report', result.report);
-  const output = (name: string) => tools.get(name)?.output ?? null;
-  const type = (name: string) => {
+function responsesOf(result: ResultBody | null, kept: unknown): Record<string, string | null> {
+  const tools = new Map<ResultName, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
+  if (result?.report) tools.set(probeReport.name, result.report);
+  const members = RESULTS.flatMap((name) => {
     const tool = tools.get(name);
-    return tool ? formatOf(tool, kept) : null;
-  };
-  return {
-    'ffprobe-response': output('ffprobe'),
-    'ffprobe-response-type': type('ffprobe'),
-    'mediainfo-response': output('mediainfo'),
-    'mediainfo-response-type': type('mediainfo'),
-    'probe-report-response': output('probe_report'),
-    'probe-report-response-type': type('probe_report'),
-    'c2pa-response': output('c2pa'),
-    'msv-response': output('msv'),
-  };
+    const response: [string, string | null] = [memberOf(name), tool?.output ?? null];
+    if (!TYPED.includes(name)) return [response];
+    return [response, [`${memberOf(name)}-type`, tool ? formatOf(tool, kept) : null] satisfies [string, string | null]];
+  });
+  return Object.fromEntries(members);
 }
 
 /** As JSON text. Long outputs are strings of the stored body already, and stand here as they stand there. */

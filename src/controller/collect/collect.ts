@@ -26,7 +26,7 @@ import { outcome as outcomeOf } from './outcome.ts';
 import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/resources.ts';
-import { TOOLS } from '../../tools/table.ts';
+import { RESULTS } from '../../tools/table.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { isFinished } from '../leader/job_status.ts';
@@ -59,7 +59,7 @@ const FAILURES = [
   'unavailable',
 ];
 const ToolResultSchema = Type.Object({
-  name: oneOf([...TOOLS, 'probe_report']),
+  name: oneOf(RESULTS),
   version: Type.String({ maxLength: 64 }),
   success: Type.Boolean(),
   durationMs: ms,

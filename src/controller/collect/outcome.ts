@@ -4,7 +4,7 @@
  */
 import type { ResultBody, ToolResult } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/resources.ts';
-import type { ToolName } from '../../tools/table.ts';
+import { TOOL_TABLE, type ToolName } from '../../tools/table.ts';
 
 export interface Outcome {
   status: 200 | 400 | 404 | 500;
@@ -16,9 +16,9 @@ export interface Outcome {
   error?: string;
 }
 
-/** The validator did its work, and its report says that the stream breaks the rules. */
+/** It did its work, and what it holds against the source is in its output. */
 const isVerdict = (tool: ToolResult): boolean =>
-  tool.name === 'msv' && tool.failure === 'failed' && tool.output !== null;
+  TOOL_TABLE[tool.name]?.verdict !== undefined && tool.failure === 'failed' && tool.output !== null;
 
 const MAX_SUMMARY = 1000;
 

@@ -10,15 +10,37 @@ import {
   options,
   version,
 } from '../../http/fields.ts';
+import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../../tools/table.ts';
 import { optionFields } from './tool_options.ts';
-
-const SHOWN = ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'] as const;
 
 const toolTimeout = milliseconds(
   60_000,
   MAX_TIMEOUT_MS,
   'Milliseconds that this tool may run; never longer than the whole request.',
 );
+
+/** What a request says of one tool: whether it runs and, where it can be tuned, how. */
+export interface AskedTool extends Record<string, unknown> {
+  enabled: boolean;
+  version: string;
+  timeout: number;
+}
+
+const sectionOf = ({ name, file, options: specs }: (typeof FILE_ROWS)[number]) =>
+  Type.Unsafe<AskedTool>(
+    options(
+      {
+        enabled: flag(file.byDefault, file.enables),
+        ...(file.tunable ? { version: version(`A version of ${name}.`), timeout: toolTimeout } : {}),
+        ...optionFields(specs),
+      },
+      file.description,
+    ),
+  );
+const sections = Object.fromEntries(FILE_ROWS.map((row) => [row.name, sectionOf(row)])) as Record<
+  FileTool,
+  ReturnType<typeof sectionOf>
+>;
 
 export const ProbeFileSchema = Type.Object(
   {
@@ -35,7 +57,7 @@ export const ProbeFileSchema = Type.Object(
       'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
     ),
     queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
-    only: optionalChoice(SHOWN, 'Run this tool alone; the answer is the envelope with that one result.'),
+    only: optionalChoice(FILE_TOOLS, 'Run this tool alone; the answer is the envelope with that one result.'),
     // No default here: an operator can make true the default.
     inject_output: Type.Optional(
       Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' }),
@@ -48,33 +70,7 @@ export const ProbeFileSchema = Type.Object(
     }),
     inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
     webhook_url: optionalText(8192, 'POST only: the answer is 202 at once, and the envelope is sent to this address.'),
-    ffprobe: options(
-      {
-        enabled: flag(true, 'Run ffprobe.'),
-        version: version('A version of ffprobe.'),
-        timeout: toolTimeout,
-        ...optionFields('ffprobe'),
-      },
-      'ffprobe and its options.',
-    ),
-    mediainfo: options(
-      {
-        enabled: flag(true, 'Run mediainfo.'),
-        version: version('A version of mediainfo.'),
-        timeout: toolTimeout,
-        ...optionFields('mediainfo'),
-      },
-      'mediainfo and its options.',
-    ),
-    probe_report: options(
-      {
-        enabled: flag(true, 'Add the report that both tools lead to.'),
-        diff: flag(true, 'List every field on which the tools disagree.'),
-        prefer: optionalChoice(['ffprobe', 'mediainfo'], 'This tool wins every field that both have.'),
-      },
-      'The report that both tools lead to.',
-    ),
-    c2pa: options({ enabled: flag(false, 'Read and check the C2PA manifest.') }, 'The C2PA manifest.'),
+    ...sections,
     mediastreamvalidator: Type.Optional(
       Type.Unsafe<unknown>({ type: 'object', description: 'Accepted, ignored, and named in X-Ignored-Fields.' }),
     ),

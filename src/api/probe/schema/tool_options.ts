@@ -3,12 +3,10 @@
  */
 import Type, { type TSchema } from 'typebox';
 import type { OptionSpec } from '../../../tools/option.ts';
-import { TOOL_OPTIONS } from '../../../tools/options.ts';
+import type { Program } from '../../../tools/tool.ts';
 import type { ToolVersion } from '../catalog.ts';
 import { invalid } from '../../errors.ts';
 import { choice, flag, optionalChoice, optionalText, PLAIN } from '../../http/fields.ts';
-
-type Tool = keyof typeof TOOL_OPTIONS;
 
 /** Half of what a ProbeJob takes: there and here a character is counted differently. */
 const MAX_TEXT = 512;
@@ -41,8 +39,8 @@ function fieldOf(spec: OptionSpec): TSchema {
   }
 }
 
-export const optionFields = (tool: Tool): Record<string, TSchema> =>
-  Object.fromEntries(TOOL_OPTIONS[tool].map((spec) => [spec.name, fieldOf(spec)]));
+export const optionFields = (specs: readonly OptionSpec[]): Record<string, TSchema> =>
+  Object.fromEntries(specs.map((spec) => [spec.name, fieldOf(spec)]));
 
 /** Plain decimals: an exponent is no form that every tool reads. */
 const textOf = (value: unknown): string =>
@@ -67,20 +65,20 @@ function lacks(spec: OptionSpec, value: string, options: ReadonlySet<string> | n
  * lacks the option.
  */
 export function optionTexts(
-  tool: Tool,
+  { name, options: specs }: Pick<Program, 'name' | 'options'>,
   wanted: Record<string, unknown>,
   { version, options }: ToolVersion,
 ): Record<string, string> {
   const texts: Record<string, string> = {};
-  for (const spec of TOOL_OPTIONS[tool]) {
+  for (const spec of specs) {
     const value = wanted[spec.name];
     if (value === undefined || value === null || value === spec.default) continue;
     const text = textOf(value);
     const lacking = lacks(spec, text, options);
     if (lacking !== undefined)
       throw invalid(
-        `${tool}.${spec.name}`,
-        `${tool} ${version} does not have ${lacking === 'value' ? text : 'this option'}`,
+        `${name}.${spec.name}`,
+        `${name} ${version} does not have ${lacking === 'value' ? text : 'this option'}`,
       );
     texts[spec.name] = text;
   }

@@ -3,7 +3,7 @@ import type { Input } from '../../../../src/api/http/context.ts';
 import { parsePairs } from '../../../../src/api/http/input/pairs.ts';
 import { makeReader } from '../../../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../../src/api/probe/schema/file.ts';
-import { TOOL_OPTIONS } from '../../../../src/tools/options.ts';
+import { FFPROBE_OPTIONS } from '../../../../src/tools/ffprobe_options.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 const query = (text: string): Input => ({ form: 'query', pairs: parsePairs(text, 'query') });
@@ -31,7 +31,7 @@ describe('the fields of a probe request', () => {
       [enabled, version, timeout, mediainfo['parse_speed'], mediainfo['output'], mediainfo['language']],
       [true, 'latest', 60_000, 0.5, 'JSON', 'raw'],
     );
-    assert.deepEqual(options, Object.fromEntries(TOOL_OPTIONS.ffprobe.map((option) => [option.name, option.default])));
+    assert.deepEqual(options, Object.fromEntries(FFPROBE_OPTIONS.map((option) => [option.name, option.default])));
     const trueOnes = Object.keys(options).filter((name) => options[name] === true);
     assert.deepEqual(trueOnes, ['show_format', 'show_streams', 'show_programs', 'show_chapters', 'show_error']);
   });
