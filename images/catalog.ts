@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import Type, { type Static } from 'typebox';
 import { parse } from 'yaml';
+import { IMAGE_TOOLS, type ImageTool } from '../src/tools/table.ts';
 import { ImageError } from './image_error.ts';
 
 const text = (options: object = {}) => Type.String({ minLength: 1, ...options });
@@ -82,7 +83,10 @@ export type UpstreamSource = Static<typeof UpstreamSource>;
 /** A program of ours around a library from crates.io, whose checksums are in the recipe's Cargo.lock. */
 const CargoSource = Type.Object({ kind: Type.Literal('cargo'), recipe: Type.Literal('c2pa') }, strict);
 
-const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource, CargoSource]);
+/** A program of ours in C, images/tools/<recipe>/main.c: compiled static, with no library but libc. */
+const CSource = Type.Object({ kind: Type.Literal('c'), recipe: text({ pattern: '^[a-z][a-z0-9_]*$' }) }, strict);
+
+const Source = Type.Union([MavenSource, NpmSource, DebianSource, UpstreamSource, CargoSource, CSource]);
 export type Source = Static<typeof Source>;
 export type SourceOf<K extends Source['kind']> = Extract<Source, { kind: K }>;
 
@@ -98,7 +102,7 @@ const Built = Type.Object(
 
 const Entry = Type.Object(
   {
-    tool: Type.Union([Type.Literal('ffprobe'), Type.Literal('mediainfo'), Type.Literal('c2pa')]),
+    tool: Type.Unsafe<ImageTool>({ type: 'string', enum: IMAGE_TOOLS }),
     /** The name that callers use. */
     version: text({ pattern: '^\\d+\\.\\d+(\\.\\d+)?$' }),
     /** What the program itself reports. */
@@ -136,6 +140,7 @@ const checkSource: Record<string, ReturnType<typeof ajv.compile>> = {
   debian: ajv.compile(DebianSource),
   'upstream-source': ajv.compile(UpstreamSource),
   cargo: ajv.compile(CargoSource),
+  c: ajv.compile(CSource),
 };
 
 export const catalogFile = join(import.meta.dirname, 'catalog.yaml');

@@ -8,6 +8,7 @@ import { baseRoot } from './base.ts';
 import type { BuiltImage } from './built_image.ts';
 import { withScratch } from './cache.ts';
 import type { Entry } from './catalog.ts';
+import { TOOL_TABLE } from '../src/tools/table.ts';
 import { attempt, type CommandResult, run } from './command.ts';
 import { closure } from './elf.ts';
 
@@ -70,14 +71,10 @@ async function addNode(root: string): Promise<void> {
   await run('chmod', ['755', join(root, 'lib64/ld-linux-x86-64.so.2')]);
 }
 
-/** How a tool names its version, and the version in what it says. */
-const VERSION: Readonly<Record<Entry['tool'], { args: string[]; says: RegExp }>> = {
-  ffprobe: { args: ['-version'], says: /^ffprobe version n?([0-9.]+)/m },
-  mediainfo: { args: ['--Version'], says: /^MediaInfoLib - v([0-9.]+)/m },
-  c2pa: { args: ['--version'], says: /^c2pa ([0-9.]+)/m },
-};
+const proofOf = (tool: Entry['tool']) => TOOL_TABLE[tool]!.proof!;
 
-export const versionArgs = ({ tool }: Pick<Entry, 'tool'>): string[] => VERSION[tool].args;
+export const versionArgs = ({ tool }: Pick<Entry, 'tool'>): string[] => [proofOf(tool).ask.version];
 
+/** The number alone: ffprobe may say n9.0.2-static. */
 export const versionIn = ({ tool }: Pick<Entry, 'tool'>, output: string): string | undefined =>
-  VERSION[tool].says.exec(output)?.[1]?.replace(/\.$/, '');
+  /\d+(?:\.\d+)*/.exec(proofOf(tool).says.exec(output)?.[1] ?? '')?.[0];

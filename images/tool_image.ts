@@ -44,6 +44,8 @@ function identity(source: Source): unknown {
 function recipeOf({ source, command }: Entry): string[] {
   if (source.kind === 'cargo')
     return [...imageSources, join(toolsDir, 'prebuilt'), join(import.meta.dirname, 'tool_tree.ts')];
+  if (source.kind === 'c')
+    return [join(toolsDir, source.recipe), join(toolsDir, 'prebuilt'), join(import.meta.dirname, 'tool_tree.ts')];
   if (source.kind === 'upstream-source') return [join(toolsDir, `${source.recipe}-source`)];
   const layout = ['prebuilt', ...(command[0] === '{node}' ? ['mediainfo-wasm'] : [])];
   return [...layout.map((name) => join(toolsDir, name)), join(import.meta.dirname, 'tool_tree.ts')];

@@ -23,6 +23,12 @@ export async function layOut(entry: Entry, tree: string): Promise<void> {
   else if (source.kind === 'debian') await layOutDebian(source, tool, tree);
   else if (source.kind === 'npm') await layOutNpm(source, entry, tree);
   else if (source.kind === 'cargo') await layOutCargo(tool, tree);
+  else if (source.kind === 'c') await layOutC(source, tool, tree);
+}
+
+async function layOutC({ recipe }: SourceOf<'c'>, tool: string, tree: string): Promise<void> {
+  await mkdir(join(tree, 'bin'), { recursive: true });
+  await run('cc', ['-O2', '-static', '-Wall', join(toolsDir, recipe, 'main.c'), '-o', join(tree, 'bin', tool)]);
 }
 
 async function layOutCargo(tool: string, tree: string): Promise<void> {

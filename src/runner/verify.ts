@@ -10,12 +10,12 @@ import { isAbsolute } from 'node:path';
 import { commandOf } from './job.ts';
 import type { OptionSpec } from '../tools/option.ts';
 import { PROOF_LIMITS as MOST, type ProofLine, type ProofReason, type Proven } from '../tools/proof.ts';
-import { TOOL_TABLE, type ToolName } from '../tools/table.ts';
+import { TOOL_TABLE, type ImageTool } from '../tools/table.ts';
 import type { Program } from '../tools/tool.ts';
 import { serveSample } from './verify_sample.ts';
 
 export interface VerifyInput {
-  tool: ToolName;
+  tool: ImageTool;
   version: string;
   command: string[];
 }

@@ -1,5 +1,5 @@
 /** The check of C2PA manifests: a program around the library, built from crates.io. */
-import { lastLine, type InFile, type Program } from './tool.ts';
+import { lastLine, type InFile, type InImage, type Program } from './tool.ts';
 
 /**
  * Where the operator's trust anchors and settings of the C2PA check are in the container of the tools; missing where
@@ -7,7 +7,7 @@ import { lastLine, type InFile, type Program } from './tool.ts';
  */
 export const C2PA_CONFIG_DIR = '/etc/probeyard/c2pa';
 
-export const c2pa: InFile<Program<'c2pa'>> = {
+export const c2pa: InFile<InImage<Program<'c2pa'>>> = {
   name: 'c2pa',
   options: [],
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],

@@ -1,7 +1,7 @@
 /** ffprobe: how it is run, and how what it prints is read. */
 import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
 import { readOptions } from './option.ts';
-import { findsPcm, lastLine, type InFile, type Program } from './tool.ts';
+import { findsPcm, lastLine, type InFile, type InImage, type Program } from './tool.ts';
 
 /**
  * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow
@@ -18,7 +18,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 /** What a playlist may make it open: the source proxy on 127.0.0.1, keys, inline data; never a file. */
 const PROTOCOLS = 'http,https,httpproxy,tls,tcp,crypto,data';
 
-export const ffprobe: InFile<Program<'ffprobe'>> = {
+export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
   name: 'ffprobe',
   options: FFPROBE_OPTIONS,
   readsStreams: true,

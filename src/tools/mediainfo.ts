@@ -1,6 +1,6 @@
 /** mediainfo: its options, how it is run, and how what it prints is read. */
 import { readOptions, type OptionSpec } from './option.ts';
-import { findsPcm, type InFile, type Program } from './tool.ts';
+import { findsPcm, type InFile, type InImage, type Program } from './tool.ts';
 
 export const MEDIAINFO_OUTPUTS = [
   'Text',
@@ -90,7 +90,7 @@ function mediaTypeOf(output: string): string {
   return output === 'HTML' ? 'text/html' : 'application/xml';
 }
 
-export const mediainfo: InFile<Program<'mediainfo'>> = {
+export const mediainfo: InFile<InImage<Program<'mediainfo'>>> = {
   name: 'mediainfo',
   options: MEDIAINFO_OPTIONS,
   args(options, address) {

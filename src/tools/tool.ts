@@ -36,8 +36,9 @@ export interface Section {
   hosts?: boolean;
 }
 
-/** What the types of the table know to be in the file endpoint. */
+/** For the types of the table: it stands in the file endpoint; it has an image. */
 export type InFile<T> = T & { file: Section };
+export type InImage<T> = T & { proof: Proof };
 
 /** A tool that runs as a program of its own. */
 export interface Program<Name extends string = string> {

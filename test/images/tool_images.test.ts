@@ -19,6 +19,12 @@ interface Mediainfo {
   media: { '@ref': string; track: Record<string, string>[] };
 }
 
+const READ: Readonly<Record<string, (sandbox: Sandbox, source: string) => Promise<void>>> = {
+  ffprobe: readWithFfprobe,
+  mediainfo: readWithMediainfo,
+  c2pa: readWithC2pa,
+};
+
 describe('tool images, each alone in an empty root', function () {
   this.timeout(120_000);
 
@@ -56,9 +62,8 @@ describe('tool images, each alone in an empty root', function () {
         const said = await sandbox.run(versionArgs(entry));
         assert.equal(said.stderr, '', 'nothing is missing that the loader would warn of');
         assert.equal(versionIn(entry, said.stdout), entry.exact);
-        const read = { ffprobe: readWithFfprobe, mediainfo: readWithMediainfo, c2pa: readWithC2pa }[entry.tool];
-        await read(sandbox, '/tiny.mp4');
-        await read(sandbox, address);
+        await READ[entry.tool]?.(sandbox, '/tiny.mp4');
+        await READ[entry.tool]?.(sandbox, address);
       }));
   }
 });

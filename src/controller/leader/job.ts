@@ -1,7 +1,7 @@
 /** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
 import type { AssignedTool, Assignment } from '../../bus/messages.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/resources.ts';
-import type { ToolName } from '../../tools/table.ts';
+import { FILE_ROWS, type ToolName } from '../../tools/table.ts';
 import type { Entry } from './ledger.ts';
 
 export interface Job extends Entry {
@@ -67,7 +67,9 @@ export interface AvailableTool {
   /** What it needs mounted, where that is not its own image. */ uses?: string[];
 }
 
-const DEFAULT_TOOLS: Record<Kind, ToolName[]> = { file: ['ffprobe', 'mediainfo'], c2pa: ['c2pa'], msv: ['msv'] };
+/** Of a job that names none. */
+const defaultTools = (kind: Kind): readonly ToolName[] =>
+  kind === 'file' ? FILE_ROWS.flatMap((row) => ('args' in row && row.file.byDefault ? [row.name] : [])) : [kind];
 
 /**
  * Versions as names: `latest` to the one that it stands for now; one that the cluster lacks is refused, never replaced
@@ -75,7 +77,7 @@ const DEFAULT_TOOLS: Record<Kind, ToolName[]> = { file: ['ffprobe', 'mediainfo']
  */
 export function resolveTools(job: ProbeJob, available: readonly AvailableTool[]): AssignedTool[] {
   const wanted: ToolRequest[] =
-    job.spec.tools ?? DEFAULT_TOOLS[job.spec.kind].map((name) => ({ name, version: 'latest' }));
+    job.spec.tools ?? defaultTools(job.spec.kind).map((name) => ({ name, version: 'latest' }));
   return wanted.map((request) => {
     const candidates = available.filter(({ tool }) => tool === request.name);
     const found = candidates.find(({ version, latest }) =>
