@@ -1,7 +1,7 @@
 /** docs/permissions.md: who may call what, made of the one table. */
 import { PERMISSIONS, USER_PERMISSIONS, type Role } from '../../src/accounts/caller.ts';
 import { ACCESS, refusal, type Access } from '../../src/api/http/access.ts';
-import { BASE } from '../../src/api/http/error_body.ts';
+import { BASE } from '../../src/api/http/side.ts';
 
 const COLUMNS: [title: string, role: Role, permissions: readonly string[]][] = [
   ['user', 'user', USER_PERMISSIONS],

@@ -2,10 +2,10 @@
  * Makes an API token: the record keeps its hash, a sealed copy where its owner may see it again, and a secret for
  * webhooks.
  */
-import { createHash } from 'node:crypto';
 import type { Store } from '../store/store.ts';
 import type { Maker } from '../store/api_tokens.ts';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../store/limits.ts';
+import { tokenSha256 } from '../store/token_text.ts';
 import type { Box } from './box.ts';
 import type { AccountSettings } from './settings.ts';
 import { newTokenText, newWebhookSecret } from './token_text.ts';
@@ -29,15 +29,13 @@ export interface TokenParts {
   settings: Pick<AccountSettings, 'tokensViewable' | 'mostTokens'>;
 }
 
-export const sha256Of = (token: string): Buffer => createHash('sha256').update(token).digest();
-
 /** What the record keeps of a token's text. */
 export const keptToken = async (
   { box, settings }: { box: Box; settings: Pick<AccountSettings, 'tokensViewable'> },
   id: number,
   token: string,
 ): Promise<{ sha256: Buffer; sealed: Buffer | null }> => ({
-  sha256: sha256Of(token),
+  sha256: tokenSha256(token),
   sealed: settings.tokensViewable ? await box.seal(token, 'token', id) : null,
 });
 

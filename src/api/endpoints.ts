@@ -1,4 +1,4 @@
-/** Every endpoint of the management side. */
+/** Every endpoint, in the order of the description. */
 import type { Endpoint } from './http/endpoint.ts';
 import { endSession } from './accounts/auth/end_session.ts';
 import { endSessions } from './accounts/auth/end_sessions.ts';
@@ -11,6 +11,10 @@ import { signIn } from './accounts/auth/sign_in.ts';
 import { signOut } from './accounts/auth/sign_out.ts';
 import { signUp } from './accounts/auth/sign_up.ts';
 import { verify } from './accounts/auth/verify.ts';
+import { c2paByBody, c2paByQuery } from './probe/c2pa.ts';
+import { fileByBody, fileByQuery } from './probe/file.ts';
+import { msvByBody, msvByQuery } from './probe/msv.ts';
+import { readProbe } from './probe/read_back.ts';
 import { logDetail } from './records/log_detail.ts';
 import { logList } from './records/log_list.ts';
 import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
@@ -29,6 +33,8 @@ import { readCurrent, readUser } from './accounts/users/read.ts';
 import { userStatus } from './accounts/users/status.ts';
 import { webhookList } from './records/webhook_list.ts';
 import { webhookRetry } from './records/webhook_retry.ts';
+
+const PROBE: readonly Endpoint[] = [fileByQuery, fileByBody, msvByQuery, msvByBody, c2paByQuery, c2paByBody, readProbe];
 
 export const MANAGEMENT: readonly Endpoint[] = [
   signUp,
@@ -69,3 +75,5 @@ export const MANAGEMENT: readonly Endpoint[] = [
   webhookList,
   webhookRetry,
 ];
+
+export const ENDPOINTS: readonly Endpoint[] = [...PROBE, ...MANAGEMENT];

@@ -7,14 +7,10 @@ import type { Deps } from './deps.ts';
 import { DOCS } from './openapi/page/endpoint.ts';
 import { errorHandler } from './http/error_handler.ts';
 import { healthz, readyz, type Checks } from './health.ts';
-import { mountManagement } from './http/endpoint.ts';
-import { MANAGEMENT } from './endpoints.ts';
+import { mount } from './http/endpoint.ts';
+import { ENDPOINTS } from './endpoints.ts';
 import { openapi } from './openapi/endpoint.ts';
 import { OPERATIONS } from './openapi/operations.ts';
-import { probeC2pa } from './probe/c2pa.ts';
-import { probeFile } from './probe/file.ts';
-import { probeMsv } from './probe/msv.ts';
-import { probeRead } from './probe/read_back.ts';
 import { requestId } from './http/middleware.ts';
 
 export function makeApp(deps: Deps, checks: Checks): Koa<State> {
@@ -39,12 +35,8 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const description = openapi(OPERATIONS);
   router.all('/openapi.json', ...description);
   router.all('/frontend/api/v1/openapi.json', ...description);
-  router.all('/v1/probe/file', ...probeFile(deps));
-  router.all('/v1/probe/mediastreamvalidator', ...probeMsv(deps));
-  router.all('/v1/probe/c2pa', ...probeC2pa(deps));
-  router.all('/v1/probe/:id', ...probeRead(deps));
   for (const [path, handlers] of Object.entries(DOCS)) router.all(path, ...handlers);
-  mountManagement(router, deps, MANAGEMENT);
+  mount(router, deps, ENDPOINTS);
   app.use(router.routes());
   return app;
 }

@@ -2,12 +2,12 @@
  * The first administrator, his token, and the token of jobs made with kubectl: made at install time, found again at
  * every start.
  */
-import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
 import { hashPassword } from './password.ts';
 import { parameters } from './storable.ts';
+import { isToken, tokenSha256 } from './token_text.ts';
 
 export interface AdminInput {
   email: string;
@@ -31,9 +31,6 @@ export const PERMISSIONS = [
   'write:sub-user',
   'write:user',
 ] as const;
-
-export const isToken = (text: string): boolean => /^[A-Za-z0-9]{64}$/.test(text);
-const tokenSha256 = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const INSTALL_TOKEN = 'install';
 const DEFAULT_TOKEN = 'kubectl';

@@ -22,7 +22,7 @@ describe('the gateway refuses', function () {
   }
 
   describe('callers', () => {
-    const BAD = 'the API token is not valid';
+    const BAD = 'the credential is not valid or has expired';
     const NONE = 'an API token is needed, as Authorization: Bearer <token> or as the query parameter token';
     const good = 'A'.repeat(64);
     const cases: [what: string, headers: Record<string, string>, query: string, error: string][] = [
@@ -77,7 +77,7 @@ describe('the gateway refuses', function () {
       const { token, id } = await api.newToken();
       const headers = { Authorization: `Bearer ${token}` };
       await api.stored.sql(`update tokens set permissions = array['read:media'] where id = $1`, [id]);
-      await refused(await file('?url=x', { headers }), 403, 'the API token lacks the permission write:media');
+      await refused(await file('?url=x', { headers }), 403, 'the permission write:media is needed');
       await api.stored.sql(`update users set status = 'suspended' where id = $1`, [api.userId]);
       try {
         const response = await until(

@@ -13,7 +13,7 @@ import { natsTls, renewed } from '../../src/setup/certificates.ts';
 import { PERSISTENT_VOLUME_CLAIMS, setup } from '../../src/setup/main.ts';
 import { renew } from '../../src/setup/renew.ts';
 import { admin, natsAuth, postgres, randomText, sealKeys } from '../../src/setup/secrets.ts';
-import { isToken } from '../../src/store/admin.ts';
+import { isToken } from '../../src/store/token_text.ts';
 import { type TestApiServer, testApiServer } from '../kube/apiserver.ts';
 import { startNats } from '../servers.ts';
 

@@ -59,7 +59,16 @@ export const ACCESS = {
   'GET statistics/summary': having('read:statistics'),
 } as const satisfies Record<string, Access>;
 
-export type EndpointName = keyof typeof ACCESS;
+/** Of the gateway: only API tokens call it. */
+export const PROBE_ACCESS = {
+  'GET /v1/probe/file': having('write:media'),
+  'POST /v1/probe/file': having('write:media'),
+  'GET /v1/probe/mediastreamvalidator': having('write:media'),
+  'POST /v1/probe/mediastreamvalidator': having('write:media'),
+  'GET /v1/probe/c2pa': having('write:media'),
+  'POST /v1/probe/c2pa': having('write:media'),
+  'GET /v1/probe/:id': having('read:media'),
+} as const satisfies Record<string, Access>;
 
 /** Null: he may. */
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {

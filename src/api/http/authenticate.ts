@@ -1,29 +1,37 @@
 /**
- * Who asks: the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the cookie `jwt`. The
- * first present decides; a bad one never falls through. The queries are looked at as they were sent: one that cannot be
- * read is told to known callers only.
+ * Who calls: the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the cookie `jwt`. The
+ * first present decides; a bad one never falls through. The query is scanned as it was sent: one that cannot be parsed
+ * is reported to authenticated callers only.
  */
-import { createHash } from 'node:crypto';
 import { callerOfToken, type Caller } from '../../accounts/caller.ts';
-import { type Context, type Handler, remoteIp } from './context.ts';
+import type { TokenRecord } from '../../store/records.ts';
+import { isToken, tokenSha256 } from '../../store/token_text.ts';
 import type { Deps } from '../deps.ts';
 import { forbidden, unauthorized } from '../errors.ts';
+import { remoteIp, type Context, type Handler } from './context.ts';
+import type { CredentialKind } from './side.ts';
 
-const TOKEN = /^[A-Za-z0-9]{64}$/;
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export const COOKIE = 'jwt';
 /** A browser takes it from this host alone, over TLS. */
 export const HOST_COOKIE = '__Host-jwt';
 
-export interface Credential {
-  kind: 'token' | 'jwt';
+interface Credential {
+  kind: CredentialKind;
   value: string;
   from: 'header' | 'query' | 'cookie';
 }
 
+const IS: Record<CredentialKind, (text: string) => boolean> = { token: isToken, jwt: (text) => JWT.test(text) };
+
+const WANTED: Record<CredentialKind, string> = {
+  token: 'an API token is needed, as Authorization: Bearer <token> or as the query parameter token',
+  jwt: 'a credential is needed: an API token or a JWT, as Authorization: Bearer, as the query parameter token or jwt, or as the cookie jwt',
+};
+
 const bad = () => unauthorized('bad-credential', 'the credential is not valid or has expired');
 
-/** Given twice it is none: which one would decide? */
+/** A repeated parameter is rejected as ambiguous. */
 function queryValue(querystring: string, name: string): string | undefined {
   const given = querystring.split('&').filter((part) => part === name || part.startsWith(`${name}=`));
   if (given.length === 0) return undefined;
@@ -40,58 +48,51 @@ function cookieValue(header: string, name: string): string | undefined {
   return given.length === 1 ? given[0]!.slice(name.length + 1) : '';
 }
 
-function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>): Credential | null {
+function credentialIn(ctx: Pick<Context, 'get' | 'querystring'>, kinds: readonly CredentialKind[]): Credential | null {
   const header = ctx.get('Authorization');
   if (header !== '') {
     const value = /^Bearer +([^ ]+) *$/i.exec(header)?.[1] ?? '';
-    if (TOKEN.test(value)) return { kind: 'token', value, from: 'header' };
-    if (JWT.test(value)) return { kind: 'jwt', value, from: 'header' };
-    throw bad();
+    const kind = kinds.find((one) => IS[one](value));
+    if (!kind) throw bad();
+    return { kind, value, from: 'header' };
   }
-  for (const [kind, pattern] of [
-    ['token', TOKEN],
-    ['jwt', JWT],
-  ] as const) {
+  for (const kind of kinds) {
     const value = queryValue(ctx.querystring, kind);
     if (value === undefined) continue;
-    if (!pattern.test(value)) throw bad();
+    if (!IS[kind](value)) throw bad();
     return { kind, value, from: 'query' };
   }
+  if (!kinds.includes('jwt')) return null;
   const cookie = cookieValue(ctx.get('Cookie'), HOST_COOKIE) ?? cookieValue(ctx.get('Cookie'), COOKIE);
   if (cookie === undefined) return null;
-  if (!JWT.test(cookie)) throw bad();
+  if (!IS.jwt(cookie)) throw bad();
   return { kind: 'jwt', value: cookie, from: 'cookie' };
 }
 
-async function callerBy(
-  deps: Pick<Deps, 'tokens' | 'store' | 'accounts'>,
-  ctx: Context,
-  { kind, value }: Credential,
-): Promise<Caller> {
-  if (kind === 'jwt') {
-    const caller = await deps.accounts.callerOfJwt(value);
-    if (!caller) throw bad();
-    return caller;
-  }
-  const record = await deps.tokens.get(
-    createHash('sha256').update(value).digest(),
-    remoteIp(ctx, deps.accounts.settings.trustedHops),
-  );
-  if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= deps.store.clock.now())) throw bad();
-  return callerOfToken(record);
+type Parts = Pick<Deps, 'tokens' | 'store' | 'accounts'>;
+
+async function liveToken({ tokens, store, accounts }: Parts, ctx: Context, text: string): Promise<TokenRecord> {
+  const record = await tokens.get(tokenSha256(text), remoteIp(ctx, accounts.settings.trustedHops));
+  if (!record || (record.expiresAt !== null && record.expiresAt.getTime() <= store.clock.now())) throw bad();
+  return record;
 }
 
-export const authenticate = (deps: Pick<Deps, 'tokens' | 'store' | 'accounts'>): Handler =>
-  async function findCaller(ctx, next) {
-    const credential = credentialIn(ctx);
-    if (!credential)
-      throw unauthorized(
-        'no-credential',
-        'a credential is needed: an API token or a JWT, as Authorization: Bearer, as the query parameter token or jwt, or as the cookie jwt',
-      );
-    const caller = await callerBy(deps, ctx, credential);
-    if (caller.status !== 'active') throw forbidden('account-inactive', `the account is ${caller.status}`);
+async function callerOfJwt({ accounts }: Parts, text: string): Promise<Caller> {
+  const caller = await accounts.callerOfJwt(text);
+  if (!caller) throw bad();
+  return caller;
+}
+
+/** Sets `ctx.state.caller`, and `ctx.state.token` where it is an API token. */
+export const makeAuthenticate = (deps: Parts, kinds: readonly CredentialKind[]): Handler =>
+  async function authenticate(ctx, next) {
+    const credential = credentialIn(ctx, kinds);
+    if (!credential) throw unauthorized('no-credential', WANTED[kinds.includes('jwt') ? 'jwt' : 'token']);
+    if (credential.kind === 'token') ctx.state.token = await liveToken(deps, ctx, credential.value);
+    const caller = ctx.state.token ? callerOfToken(ctx.state.token) : await callerOfJwt(deps, credential.value);
+    // Kept before it is judged: the rate counts refused calls, too, and the access log names who made them.
     ctx.state.caller = caller;
     ctx.state.byCookie = credential.from === 'cookie';
+    if (caller.status !== 'active') throw forbidden('account-inactive', `the account is ${caller.status}`);
     return next();
   };

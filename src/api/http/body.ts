@@ -1,7 +1,6 @@
 /**
- * Reads the input of a probe endpoint: the query of a GET, the body of a POST. koa-body reads (and inflates) at most a
- * megabyte of bytes; what they mean is decided here, so that every encoding goes through the same strict parsers, and
- * no part of a multipart form is ever written to a disk.
+ * Reads a body. koa-body reads (and inflates) at most a megabyte of bytes; they are parsed here, so that every encoding
+ * goes through the same strict parsers, and no part of a multipart form is ever written to a disk.
  */
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
@@ -68,14 +67,12 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
   return pairs;
 }
 
-/** A credential is one wherever it stands in a query, and no field. */
-const without = (credentials: readonly string[], pairs: Pair[]): Pair[] =>
-  pairs.filter(([name]) => !credentials.includes(name));
+/** A credential is one wherever it stands in a query, and never a field. */
+export const queryPairs = (ctx: Context, credentials: readonly string[]): Pair[] =>
+  parsePairs(ctx.querystring, 'query').filter(([name]) => !credentials.includes(name));
 
 async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
-  const query = without(credentials, parsePairs(ctx.querystring, 'query'));
-  if (ctx.method === 'GET') return { form: 'query', pairs: query };
-  const [stray] = query;
+  const [stray] = queryPairs(ctx, credentials);
   if (stray)
     throw new GatewayError(
       400,
@@ -95,17 +92,11 @@ async function inputOf(ctx: Context, credentials: readonly string[]): Promise<In
   return { form: 'form', pairs: await multipart(bytes, ctx.get('content-type')) };
 }
 
-const reading =
-  (credentials: readonly string[]): Handler =>
-  async (ctx, next) => {
-    ctx.state.input = await inputOf(ctx, credentials);
-    return next();
+/** `credentials`: what may stand in the query beside the body. */
+export const makeReadBody = (credentials: readonly string[]): Handler =>
+  function readBody(ctx, next) {
+    return (read as Handler)(ctx, async function parseBody() {
+      ctx.state.input = await inputOf(ctx, credentials);
+      return next();
+    });
   };
-
-export const body: Handler[] = [read as Handler, reading(['token'])];
-
-/** The same where other credentials may stand in the query, as one step. */
-export function bodyBeside(credentials: readonly string[]): Handler {
-  const after = reading(credentials);
-  return (ctx, next) => (read as Handler)(ctx, () => after(ctx, next));
-}

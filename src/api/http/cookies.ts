@@ -7,7 +7,7 @@ import type { Context } from './context.ts';
 import type { Deps } from '../deps.ts';
 import { KNOWN_MS } from '../../accounts/known_browsers.ts';
 import { COOKIE, HOST_COOKIE } from './authenticate.ts';
-import { BASE } from './error_body.ts';
+import { BASE } from './side.ts';
 
 const behindTls = (ctx: Context, { accounts }: Pick<Deps, 'accounts'>): boolean =>
   accounts.settings.publicUrl.startsWith('https:') ||

@@ -1,28 +1,19 @@
-/**
- * The frame of the management side, `/frontend/api/v1/*`. How to add an endpoint:
- *  1. a line in access.ts says who may call it: `'GET media/log': having('read:media')`;
- *  2. a file exports it: `export const listLog = endpoint('GET media/log', { id, tag, summary, query: Query, answer:
- * {...} }, (deps) => [listLog(deps)])`.
- *     The frame authenticates, judges by the table, takes the rate, checks query (GET, DELETE) or body (POST, PUT)
- * against the schema. The
- *     steps find `callerOf(ctx)` and `checkedBy(Query, ctx)`, and throw GatewayErrors: `notFound()` for what belongs to
- * another;
- *  3. endpoints.ts lists it. Its Operation (OpenAPI) is `listLog.operation`. Whose data a caller sees: `await
- * visibleUsers(deps, caller)`: null is everyone's, else these user ids. Lists: lists.ts.
- */
+/** The one way to declare an endpoint: its access, what it takes and answers, its description and its steps. */
 import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
-import type { Handler, State } from './context.ts';
 import type { Deps } from '../deps.ts';
-import { methods, noCache, sameSite } from './middleware.ts';
 import { errorResponse } from '../openapi/errors.ts';
-import type { Operation, Response } from '../openapi/operation.ts';
-import { rateLimitHeaders, userRate } from './rate.ts';
-import { ACCESS, type Access, type EndpointName, permitted } from './access.ts';
-import { authenticate } from './authenticate.ts';
-import { BASE } from './error_body.ts';
+import type { Examples, Operation, Response } from '../openapi/operation.ts';
+import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
+import { makeAuthenticate } from './authenticate.ts';
+import type { Handler, State } from './context.ts';
+import { methods, noCache, sameSite } from './middleware.ts';
+import { countRefused, rateLimitHeaders, userRate } from './rate.ts';
 import { readInput } from './read_input.ts';
-import { tooMany } from './too_many.ts';
+import { BASE, sideOf, type Side } from './side.ts';
+
+const TABLE = { ...ACCESS, ...PROBE_ACCESS };
+export type EndpointName = keyof typeof TABLE;
 
 export interface Endpoint {
   name: EndpointName;
@@ -31,65 +22,91 @@ export interface Endpoint {
   handlers(deps: Deps): Handler[];
 }
 
-export interface Described {
-  id: string;
-  tag: Operation['tag'];
-  summary: string;
-  description?: string;
-  params?: Record<string, TSchema>;
+export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'description' | 'params' | 'headers'> {
+  /** Of a GET or DELETE. */
   query?: TSchema;
+  queryExamples?: Examples;
+  /** Of a POST or PUT. */
   body?: TSchema;
+  bodyExamples?: Examples;
+  /** What validates the input, where the description leaves fields out. `ignored`: the query is not read. */
+  input?: TSchema | 'ignored';
   /** Of the success; the errors are added. */
   answer: { status?: number } & Response;
-  /** Further statuses it may give, beside those that every endpoint has. */
+  /** Further successes. */
+  answers?: Record<number, Response>;
+  /** Further errors, beside those that every endpoint has. */
   also?: readonly (401 | 404 | 409)[];
+  /** Descriptions of errors, where the common one says too little. */
+  errors?: Record<number, string>;
+  /** `user`: calls a minute of the user (the default). `request`: requests a minute of the token. */
+  rate?: 'user' | 'request';
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
 const BODIES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
-/** The description adds what every known caller and every checked field can meet; here stands the rest. */
-function responses(path: string, { answer, also = [] }: Described, access: Access): Record<number, Response> {
+
+/** The description adds what every authenticated call and every checked field can lead to. */
+function responsesOf(path: string, described: Described, access: Access): Record<number, Response> {
+  const { answer, answers = {}, also = [], errors = {} } = described;
   const { status = answer.schema ? 200 : 204, ...success } = answer;
-  const statuses = [400, ...(access.who === 'anyone' ? [403, 429] : []), ...also];
+  const statuses = [400, ...(access.who === 'anyone' ? [403, 429] : []), ...also, ...Object.keys(errors).map(Number)];
   return {
+    ...Object.fromEntries(statuses.map((code) => [code, errorResponse(path, code, errors[code])])),
+    ...answers,
     [status]: success,
-    ...Object.fromEntries(
-      statuses.map((code) => [
-        code,
-        errorResponse(path, code, code === 409 ? 'It collides with what is there.' : undefined),
-      ]),
-    ),
   };
 }
 
-export function endpoint(name: EndpointName, described: Described, steps: (deps: Deps) => Handler[]): Endpoint {
-  const access: Access = ACCESS[name];
-  const [method, path] = name.split(' ') as [string, string];
-  const { id, tag, summary, description, params, query, body } = described;
-  const operation: Operation = {
+function operationOf(method: string, path: string, described: Described, access: Access, side: Side): Operation {
+  const { id, tag, summary, description, params, headers, query, queryExamples, body, bodyExamples } = described;
+  return {
     method: method.toLowerCase() as Operation['method'],
-    path: `${BASE}/${path}`,
+    path,
     id,
     tag,
     summary,
-    security: access.who === 'anyone' ? 'none' : 'management',
-    responses: responses(`${BASE}/${path}`, described, access),
+    security: access.who === 'anyone' ? 'none' : side.security,
+    responses: responsesOf(path, described, access),
     ...(description === undefined ? {} : { description }),
     ...(access.permission === undefined ? {} : { permission: access.permission }),
     ...(params === undefined ? {} : { params }),
+    ...(headers === undefined ? {} : { headers }),
     ...(query === undefined ? {} : { query }),
-    ...(body === undefined ? {} : { body: { schema: body, mediaTypes: BODIES } }),
+    ...(queryExamples === undefined ? {} : { queryExamples }),
+    ...(body === undefined
+      ? {}
+      : {
+          body: { schema: body, mediaTypes: BODIES, ...(bodyExamples === undefined ? {} : { examples: bodyExamples }) },
+        }),
   };
+}
+
+/** Who calls, whether they may, and the limit that the call counts against. */
+function admission(deps: Deps, access: Access, side: Side, rate: Described['rate']): Handler[] {
+  if (access.who === 'anyone') return [];
+  const known = [makeAuthenticate(deps, side.credentials), permitted(access)];
+  return rate === 'request'
+    ? [rateLimitHeaders, countRefused(deps), ...known]
+    : [...known, rateLimitHeaders, userRate(deps)];
+}
+
+/** `GET media/log` stands for a path of the management side; one with a leading slash is complete. */
+export function endpoint(name: EndpointName, described: Described, steps: (deps: Deps) => Handler[]): Endpoint {
+  const access: Access = TABLE[name];
+  const [method, given] = name.split(' ') as [string, string];
+  const path = given.startsWith('/') ? given : `${BASE}/${given}`;
+  const side = sideOf(path);
+  const { query, body, input = query ?? body ?? NOTHING, rate = 'user' } = described;
   return {
     name,
     access,
-    operation,
+    operation: operationOf(method, path, described, access, side),
     handlers: (deps) => [
       noCache,
-      ...(access.who === 'anyone' ? [] : [authenticate(deps), permitted(access), rateLimitHeaders, userRate(deps)]),
+      ...admission(deps, access, side, rate),
       sameSite(deps.accounts.ownHosts),
-      ...readInput(query ?? body ?? NOTHING),
-      tooMany,
+      ...(input === 'ignored' ? [] : readInput(input, side)),
       ...steps(deps),
     ],
   };
@@ -97,8 +114,8 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
 
 const PATTERN_LAST = (path: string): number => (path.includes(':') ? 1 : 0);
 
-/** Fixed paths before those with parameters: `user/current` is no id. */
-export function mountManagement(router: Router<State>, deps: Deps, endpoints: readonly Endpoint[]): void {
+/** Fixed paths before those with parameters: `user/current` is not an id. */
+export function mount(router: Router<State>, deps: Deps, endpoints: readonly Endpoint[]): void {
   const paths = Map.groupBy(endpoints, ({ operation }) => operation.path);
   for (const [path, all] of [...paths].sort(([a], [b]) => PATTERN_LAST(a) - PATTERN_LAST(b))) {
     const only = methods(...all.map(({ operation }) => operation.method.toUpperCase()));

@@ -2,9 +2,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 
-export const BASE = '/frontend/api/v1';
-export const isManagement = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`);
-
 /** Beside the status times 100. */
 const SECOND: Record<string, number> = { 'bad-credential': 1, 'account-inactive': 1, quota: 2 };
 

@@ -1,12 +1,15 @@
 /** The one place where an error becomes an answer. */
 import { STATUS_CODES } from 'node:http';
+import { TooManyAttempts } from '../../accounts/attempts.ts';
+import { BusyError } from '../../accounts/passwords.ts';
 import { BusError } from '../../bus/errors.ts';
 import { isKubeError } from '../../kube/errors.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { isStoreError } from '../../store/errors.ts';
-import { GatewayError, inside, unavailable } from '../errors.ts';
-import { errorBody, isManagement } from './error_body.ts';
+import { GatewayError, inside, tooManyAttempts, unavailable } from '../errors.ts';
+import { errorBody } from './error_body.ts';
 import type { Handler } from './context.ts';
+import { isManagement } from './side.ts';
 
 /** A failover of Postgres or of the API server takes some seconds. */
 const RETRY_AFTER_S = 5;
@@ -38,6 +41,8 @@ function frameworkError(error: unknown): GatewayError | null {
 
 function gatewayErrorOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
+  if (error instanceof TooManyAttempts) return tooManyAttempts(error.retryAfterMs);
+  if (error instanceof BusyError) return tooManyAttempts(1_000);
   const message = error instanceof Error ? error.message : String(error);
   if (isAway(error))
     return unavailable('the service is not available right now, try again later', RETRY_AFTER_S, {

@@ -1,5 +1,6 @@
 /** The error bodies of both sides, and the errors that every operation shares. */
 import Type, { type TSchema } from 'typebox';
+import { isManagement } from '../http/side.ts';
 import type { Operation, Response } from './operation.ts';
 
 const GatewayErrorSchema = Type.Object(
@@ -26,7 +27,6 @@ const ManagementErrorSchema = Type.Object(
   { title: 'ManagementError', additionalProperties: false },
 );
 
-const isManagement = (path: string): boolean => path.startsWith('/frontend/api/');
 const seconds = Type.String({ description: 'Seconds.', pattern: '^[0-9]+$' });
 
 const TEXTS: Record<number, string> = {
@@ -34,6 +34,7 @@ const TEXTS: Record<number, string> = {
   401: 'The credential is missing, malformed, expired or revoked.',
   403: 'The credential lacks the permission, its account is not active, or its quota is used up.',
   404: "There is nothing here, or nothing of the caller's.",
+  409: 'It collides with what is there.',
   429: 'Too many requests, or too many unknown tokens from this address.',
   500: 'Something went wrong on our side.',
   503: 'The service is not available right now: what it needs is away, or the memory budget of answers is used up.',

@@ -2,10 +2,9 @@
 import Type from 'typebox';
 import { ProbeFileSchema } from '../probe/schema/file.ts';
 import { AcceptedSchema, AnswerSchema } from './answers.ts';
-import { errorResponse } from './errors.ts';
-import type { Examples, Operation, Response } from './operation.ts';
+import type { Described } from '../http/endpoint.ts';
+import type { Examples, Response } from './operation.ts';
 
-const PATH = '/v1/probe/file';
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the version that is named, and answers with what they say.',
   'A tool that fails says so in its own result; `success` is true while at least one succeeded. Where every tool that reads failed because the origin could not be reached, the answer is 404.',
@@ -20,23 +19,22 @@ const answered: Response = {
   otherTypes: { 'text/plain': text, 'text/csv': text, 'text/html': text, 'application/xml': text },
   headers: { 'X-Ignored-Fields': { description: 'Fields that were accepted and ignored.', schema: Type.String() } },
 };
-const responses = {
-  200: answered,
-  404: errorResponse(PATH, 404, "The source is not accessible; the text is the first tool's own."),
-  429: errorResponse(PATH, 429, 'The token is over its rate, or the request waited too long in the queue.'),
-};
 
 const { webhook_url: _, ...inQuery } = ProbeFileSchema.properties;
 /** A webhook is for a POST. */
 const QuerySchema = Type.Object(inQuery, { additionalProperties: false });
 
 const common = {
-  path: PATH,
   tag: 'probe',
+  summary: 'Probe a media file',
   description: DESCRIPTION,
-  security: 'gateway',
-  permission: 'write:media',
-} as const;
+  rate: 'request',
+  answer: answered,
+  errors: {
+    404: "The source is not accessible; the text is the first tool's own.",
+    429: 'The token is over its rate, or the request waited too long in the queue.',
+  },
+} as const satisfies Partial<Described>;
 
 const film = 'https://media.example.com/film.mp4';
 
@@ -59,12 +57,11 @@ const BODY_EXAMPLES: Examples = {
   s3: { summary: 'An object in S3', value: { url: 's3://AKIAIOSFODNN7EXAMPLE:secret/with/slashes@bucket/film.mp4' } },
 };
 
-export const probeFileGet: Operation = {
+export const FILE_BY_QUERY: Described = {
   ...common,
-  method: 'get',
   id: 'probeFileByQuery',
-  summary: 'Probe a media file',
   query: QuerySchema,
+  input: ProbeFileSchema,
   queryExamples: {
     everything: { summary: 'Both tools and the report', value: { url: film } },
     versions: {
@@ -80,27 +77,18 @@ export const probeFileGet: Operation = {
       value: { url: film, only: 'ffprobe', inject_output: true, ffprobe: { output_format: 'csv' } },
     },
   },
-  responses,
 };
 
-export const probeFilePost: Operation = {
+export const FILE_BY_BODY: Described = {
   ...common,
-  method: 'post',
   id: 'probeFile',
-  summary: 'Probe a media file',
   headers: {
     'Idempotency-Key': {
       description: "The same key and body answer with the first request's result.",
       schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
     },
   },
-  body: {
-    schema: ProbeFileSchema,
-    mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
-    examples: BODY_EXAMPLES,
-  },
-  responses: {
-    ...responses,
-    202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema },
-  },
+  body: ProbeFileSchema,
+  bodyExamples: BODY_EXAMPLES,
+  answers: { 202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema } },
 };

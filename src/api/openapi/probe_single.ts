@@ -2,8 +2,8 @@
 import Type, { type TProperties } from 'typebox';
 import { ProbeC2paSchema, ProbeMsvSchema } from '../probe/schema/single.ts';
 import { AcceptedSchema, MetadataSchema } from './answers.ts';
-import { errorResponse } from './errors.ts';
-import type { Examples, Operation } from './operation.ts';
+import type { Described } from '../http/endpoint.ts';
+import type { Examples } from './operation.ts';
 
 const SingleMetadataSchema = Type.Object(
   {
@@ -96,39 +96,42 @@ const MsvReportSchema = Type.Object(
   { title: 'MsvReport' },
 );
 
-const MEDIA_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
+interface Both {
+  byQuery: Described;
+  byBody: Described;
+}
 
-function operations(
-  path: string,
-  name: string,
-  summary: string,
-  description: string,
+function both(
+  { name, summary, description }: { name: string; summary: string; description: string },
   schema: typeof ProbeMsvSchema | typeof ProbeC2paSchema,
   answer: object,
   examples: Examples,
-): [Operation, Operation] {
-  const common = { path, tag: 'probe', summary, description, security: 'gateway', permission: 'write:media' } as const;
-  const responses = {
-    200: {
+): Both {
+  const common = {
+    tag: 'probe',
+    summary,
+    description,
+    rate: 'request',
+    answer: {
       description: 'The bare output; with `inject_output=false` the envelope.',
       schema: Type.Unsafe<object>(answer),
     },
-    404: errorResponse(path, 404, "The source is not accessible; the text is the tool's own."),
-    429: errorResponse(path, 429, 'The token is over its rate, or the request waited too long in the queue.'),
-  };
+    errors: {
+      404: "The source is not accessible; the text is the tool's own.",
+      429: 'The token is over its rate, or the request waited too long in the queue.',
+    },
+  } as const satisfies Partial<Described>;
   const { webhook_url: _, ...inQuery } = schema.properties;
-  return [
-    {
+  return {
+    byQuery: {
       ...common,
-      method: 'get',
       id: `${name}ByQuery`,
       query: Type.Object(inQuery as TProperties, { additionalProperties: false }),
+      input: schema,
       queryExamples: examples,
-      responses,
     },
-    {
+    byBody: {
       ...common,
-      method: 'post',
       id: name,
       headers: {
         'Idempotency-Key': {
@@ -136,47 +139,48 @@ function operations(
           schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
         },
       },
-      body: { schema, mediaTypes: MEDIA_TYPES, examples },
-      responses: {
-        ...responses,
-        202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema },
-      },
+      body: schema,
+      bodyExamples: examples,
+      answers: { 202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema } },
     },
-  ];
+  };
 }
 
 const photo = 'https://media.example.com/photo.jpg';
 const stream = 'https://media.example.com/live/master.m3u8';
 
-export const PROBE_SINGLE: readonly Operation[] = [
-  ...operations(
-    '/v1/probe/mediastreamvalidator',
-    'probeMsv',
-    'Validate an HLS stream',
-    "Judges an HLS stream by the rules of RFC 8216, its successor and Apple's authoring specification. A stream that breaks a rule that must be kept has `success: false`, with status 200.",
-    ProbeMsvSchema,
-    { anyOf: [MsvEnvelopeSchema, MsvReportSchema] },
-    {
-      bare: { summary: 'The bare report', value: { url: stream } },
-      measured: {
-        summary: 'Segments are measured, too, and the report comes as a text for people as well',
-        value: { url: stream, parse_playlist_only: false, enable_cli_output: true, inject_output: false },
-      },
+export const MSV = both(
+  {
+    name: 'probeMsv',
+    summary: 'Validate an HLS stream',
+    description:
+      "Judges an HLS stream by the rules of RFC 8216, its successor and Apple's authoring specification. A stream that breaks a rule that must be kept has `success: false`, with status 200.",
+  },
+  ProbeMsvSchema,
+  { anyOf: [MsvEnvelopeSchema, MsvReportSchema] },
+  {
+    bare: { summary: 'The bare report', value: { url: stream } },
+    measured: {
+      summary: 'Segments are measured, too, and the report comes as a text for people as well',
+      value: { url: stream, parse_playlist_only: false, enable_cli_output: true, inject_output: false },
     },
-  ),
-  ...operations(
-    '/v1/probe/c2pa',
-    'probeC2pa',
-    'Check the C2PA manifest of a file',
-    'Reads the C2PA manifest store of a file and checks it: JPEG, PNG, AVIF, HEIC, HEIF, DNG, TIFF, WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success whose `active_manifest` is null, and so is one whose manifest is Invalid. Nothing but the source is ever fetched.',
-    ProbeC2paSchema,
-    { anyOf: [C2paEnvelopeSchema, C2paReportSchema] },
-    {
-      bare: { summary: 'The bare report', value: { url: photo } },
-      enveloped: {
-        summary: 'Enveloped, the report as an object',
-        value: { url: photo, inject_output: false, inject_json: true },
-      },
+  },
+);
+
+export const C2PA = both(
+  {
+    name: 'probeC2pa',
+    summary: 'Check the C2PA manifest of a file',
+    description:
+      'Reads the C2PA manifest store of a file and checks it: JPEG, PNG, AVIF, HEIC, HEIF, DNG, TIFF, WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success whose `active_manifest` is null, and so is one whose manifest is Invalid. Nothing but the source is ever fetched.',
+  },
+  ProbeC2paSchema,
+  { anyOf: [C2paEnvelopeSchema, C2paReportSchema] },
+  {
+    bare: { summary: 'The bare report', value: { url: photo } },
+    enveloped: {
+      summary: 'Enveloped, the report as an object',
+      value: { url: photo, inject_output: false, inject_json: true },
     },
-  ),
-];
+  },
+);

@@ -1,10 +1,10 @@
 /** `GET|POST /v1/probe/c2pa`: what a file's C2PA manifest says, and whether it holds. */
-import type { Handler } from '../http/context.ts';
-import type { Deps } from '../deps.ts';
-import { makeReader } from '../http/input/read.ts';
-import { probeSingle } from './single.ts';
-import { ProbeC2paSchema, type ProbeC2pa } from './schema/single.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { C2PA } from '../openapi/probe_single.ts';
+import type { ProbeC2pa } from './schema/single.ts';
+import { probeSingle, type Single } from './single.ts';
 
-const read = makeReader<ProbeC2pa>(ProbeC2paSchema);
+const tool: Single<ProbeC2pa> = { tool: 'c2pa', options: () => ({}) };
 
-export const probeC2pa = (deps: Deps): Handler[] => probeSingle(deps, { tool: 'c2pa', read, options: () => ({}) });
+export const c2paByQuery = endpoint('GET /v1/probe/c2pa', C2PA.byQuery, (deps) => [probeSingle(deps, tool)]);
+export const c2paByBody = endpoint('POST /v1/probe/c2pa', C2PA.byBody, (deps) => [probeSingle(deps, tool)]);

@@ -1,18 +1,14 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
 import { FILE_ROWS, type ToolName } from '../../tools/table.ts';
 import type { Wanted } from '../../result/wanted.ts';
-import { auth } from '../http/auth.ts';
-import { body } from '../http/body.ts';
 import { carryOut } from './carry_out.ts';
 import type { Context, Handler } from '../http/context.ts';
-import { countRefused, rateLimitHeaders } from '../http/rate.ts';
 import type { Deps } from '../deps.ts';
-import { makeReader } from '../http/input/read.ts';
-import { methods, noCache } from '../http/middleware.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { checkedBy } from '../http/read_input.ts';
+import { FILE_BY_BODY, FILE_BY_QUERY } from '../openapi/probe_file.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
 import { selectTools, type Selection } from './tools.ts';
-
-const read = makeReader<ProbeFile>(ProbeFileSchema);
 
 function ignoredFields(ctx: Context, request: ProbeFile): void {
   const ignored = IGNORED.filter((name) => request[name] !== undefined);
@@ -41,10 +37,9 @@ function wantedOf(request: ProbeFile, selection: Selection, onlyReturnsRaw: bool
   };
 }
 
-const probe =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const request = read(ctx.state.input!);
+const probe = (deps: Deps): Handler =>
+  async function probeFile(ctx) {
+    const request = checkedBy(ProbeFileSchema, ctx);
     ignoredFields(ctx, request);
     const selection = selectTools(request, deps.catalog());
     const wanted = wantedOf(request, selection, deps.settings.onlyReturnsRaw);
@@ -54,12 +49,5 @@ const probe =
     await carryOut(deps, ctx, { kind: 'file', request, selection, wanted, kept });
   };
 
-export const probeFile = (deps: Deps): Handler[] => [
-  methods('GET', 'POST'),
-  noCache,
-  rateLimitHeaders,
-  countRefused(deps),
-  auth(deps)('write:media'),
-  ...body,
-  probe(deps),
-];
+export const fileByQuery = endpoint('GET /v1/probe/file', FILE_BY_QUERY, (deps) => [probe(deps)]);
+export const fileByBody = endpoint('POST /v1/probe/file', FILE_BY_BODY, (deps) => [probe(deps)]);

@@ -1,18 +1,18 @@
 /** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream keeps the rules. */
-import type { Handler } from '../http/context.ts';
-import type { Deps } from '../deps.ts';
-import { makeReader } from '../http/input/read.ts';
-import { probeSingle } from './single.ts';
-import { ProbeMsvSchema, type ProbeMsv } from './schema/single.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { MSV } from '../openapi/probe_single.ts';
+import type { ProbeMsv } from './schema/single.ts';
+import { probeSingle, type Single } from './single.ts';
 
-const read = makeReader<ProbeMsv>(ProbeMsvSchema);
+const tool: Single<ProbeMsv> = {
+  tool: 'msv',
+  options: ({ parse_playlist_only: playlistsOnly, enable_cli_output: text }) => ({
+    parse_playlist_only: String(playlistsOnly),
+    enable_cli_output: String(text),
+  }),
+};
 
-export const probeMsv = (deps: Deps): Handler[] =>
-  probeSingle(deps, {
-    tool: 'msv',
-    read,
-    options: ({ parse_playlist_only: playlistsOnly, enable_cli_output: text }) => ({
-      parse_playlist_only: String(playlistsOnly),
-      enable_cli_output: String(text),
-    }),
-  });
+const PATH = '/v1/probe/mediastreamvalidator';
+
+export const msvByQuery = endpoint(`GET ${PATH}`, MSV.byQuery, (deps) => [probeSingle(deps, tool)]);
+export const msvByBody = endpoint(`POST ${PATH}`, MSV.byBody, (deps) => [probeSingle(deps, tool)]);

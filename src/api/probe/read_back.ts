@@ -4,26 +4,12 @@ import { keptWishes } from '../../result/wanted.ts';
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { WAITING, type ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
-import { isUuid } from '../../store/uuid.ts';
 import { answer } from './answer.ts';
-import { auth } from '../http/auth.ts';
-import { tokenOf, type Handler } from '../http/context.ts';
+import { endpoint } from '../http/endpoint.ts';
+import { tokenOf, uuidOf, type Handler } from '../http/context.ts';
+import { READ_BACK } from '../openapi/probe_read.ts';
 import type { Deps } from '../deps.ts';
-import { notFound, rateLimited } from '../errors.ts';
-import { methods, noCache } from '../http/middleware.ts';
-import { rateLimitHeaders } from '../http/rate.ts';
-
-/** Reading back and management: per user. */
-const READS_PER_MINUTE = 600;
-
-const limit =
-  ({ store }: Pick<Deps, 'store'>): Handler =>
-  async (ctx, next) => {
-    const taken = await store.takeRate('user', tokenOf(ctx).userId, READS_PER_MINUTE);
-    ctx.state.rate = taken.rate;
-    if (!taken.allowed) throw rateLimited(taken.retryAfterMs);
-    return next();
-  };
+import { notFound } from '../errors.ts';
 
 /**
  * Where a request without an end stands, from its ProbeJob. One that is not (yet) there, or cannot be asked for, is
@@ -50,12 +36,10 @@ async function jobOf(
   }
 }
 
-const readBack =
-  (deps: Deps): Handler =>
-  async (ctx) => {
+const readBack = (deps: Deps): Handler =>
+  async function answerStanding(ctx) {
     const { store } = deps;
-    const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
-    if (!isUuid(id)) throw notFound();
+    const id = uuidOf(ctx);
     const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
     if (!record) throw notFound();
 
@@ -75,11 +59,4 @@ const readBack =
     await answer(deps, ctx, end, record.submittedAt, keptWishes(record));
   };
 
-export const probeRead = (deps: Deps): Handler[] => [
-  methods('GET'),
-  noCache,
-  auth(deps)('read:media'),
-  rateLimitHeaders,
-  limit(deps),
-  readBack(deps),
-];
+export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, (deps) => [readBack(deps)]);

@@ -3,13 +3,9 @@
  * bare or enveloped.
  */
 import type { SingleTool } from '../../result/assemble_single.ts';
-import { auth } from '../http/auth.ts';
-import { body } from '../http/body.ts';
 import { carryOut, type Asked } from './carry_out.ts';
-import type { Handler, Input } from '../http/context.ts';
-import { countRefused, rateLimitHeaders } from '../http/rate.ts';
+import type { Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { methods, noCache } from '../http/middleware.ts';
 
 interface SingleRequest extends Asked {
   inject_output: boolean;
@@ -18,7 +14,6 @@ interface SingleRequest extends Asked {
 
 export interface Single<T> {
   tool: SingleTool;
-  read(input: Input): T;
   /** The options that the tool gets, as texts. */
   options(request: T): Record<string, string>;
 }
@@ -29,10 +24,9 @@ export interface KeptSingle {
   inject_json: boolean;
 }
 
-const probe =
-  <T extends SingleRequest>(deps: Deps, { tool, read, options }: Single<T>): Handler =>
-  async (ctx) => {
-    const request = read(ctx.state.input!);
+export const probeSingle = <T extends SingleRequest>(deps: Deps, { tool, options }: Single<T>): Handler =>
+  async function probeWithTool(ctx) {
+    const request = ctx.state.checked as T;
     const texts = options(request);
     const { version } = deps.catalog().resolve(tool, 'latest');
     const { url: _, webhook_url: __, ...rest } = request;
@@ -59,13 +53,3 @@ const probe =
       kept: { ...rest, single: tool } satisfies KeptSingle,
     });
   };
-
-export const probeSingle = <T extends SingleRequest>(deps: Deps, single: Single<T>): Handler[] => [
-  methods('GET', 'POST'),
-  noCache,
-  rateLimitHeaders,
-  countRefused(deps),
-  auth(deps)('write:media'),
-  ...body,
-  probe(deps, single),
-];

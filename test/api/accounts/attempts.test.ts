@@ -173,7 +173,10 @@ describe('attempts to guess an API token', function () {
     [
       'the gateway',
       `/v1/probe/${randomUUID()}`,
-      { 401: { error: 'the API token is not valid' }, 429: { error: 'too many attempts; try again later' } },
+      {
+        401: { error: 'the credential is not valid or has expired' },
+        429: { error: 'too many attempts; try again later' },
+      },
     ],
     [
       'the management side',

@@ -7,7 +7,7 @@ import type { State } from '../../../src/api/http/context.ts';
 import type { Deps } from '../../../src/api/deps.ts';
 import { errorHandler } from '../../../src/api/http/error_handler.ts';
 import { listen } from '../../../src/api/http/http_server.ts';
-import { mountManagement, type Endpoint } from '../../../src/api/http/endpoint.ts';
+import { mount, type Endpoint } from '../../../src/api/http/endpoint.ts';
 import { requestId } from '../../../src/api/http/middleware.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
@@ -52,7 +52,7 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
       ),
     ),
   );
-  mountManagement(router, deps, endpoints);
+  mount(router, deps, endpoints);
   app.use(router.routes());
   const server = await listen(app.callback(), { host: '127.0.0.1', port: 0 }, () => stored.store.newRequest().id);
   const newToken = async (userId: number) => {

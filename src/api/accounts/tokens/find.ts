@@ -1,14 +1,13 @@
 /** Finds a token by its id, or by itself, among those that the caller may see. */
 import { endsNoLater, reachesNoFurther } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
-import { sha256Of } from '../../../accounts/make_token.ts';
 import type { ApiTokenRecord } from '../../../store/api_tokens.ts';
+import { isToken, tokenSha256 } from '../../../store/token_text.ts';
 import type { UserRecord } from '../../../store/users.ts';
 import { type Context, paramOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 
-const TOKEN = /^[A-Za-z0-9]{64}$/;
 const ID = /^[1-9][0-9]{0,14}$/;
 
 export interface FoundToken {
@@ -21,8 +20,8 @@ export interface FoundToken {
 
 export async function findToken({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<FoundToken> {
   const given = paramOf(ctx);
-  if (!TOKEN.test(given) && !ID.test(given)) throw notFound();
-  const token = await store.readToken(TOKEN.test(given) ? { sha256: sha256Of(given) } : { id: Number(given) });
+  if (!isToken(given) && !ID.test(given)) throw notFound();
+  const token = await store.readToken(isToken(given) ? { sha256: tokenSha256(given) } : { id: Number(given) });
   const owner = token && (await store.findUser(token.userId, seesEveryone(caller) ? null : caller.userId));
   if (!token || !owner) throw notFound();
   const own = owner.id === caller.userId;

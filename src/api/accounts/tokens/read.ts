@@ -1,5 +1,6 @@
 /** `GET auth/api-token/{id}`: one token; its owner sees it itself, where the operator lets him. */
 import Type from 'typebox';
+import { TOKEN_PATTERN } from '../../../store/token_text.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
@@ -9,7 +10,7 @@ import { findToken } from './find.ts';
 
 export const TokenParam = Type.String({
   description: 'Its id, or the token itself.',
-  pattern: '^([0-9]{1,16}|[A-Za-z0-9]{64})$',
+  pattern: `^([0-9]{1,16}|${TOKEN_PATTERN})$`,
 });
 
 const readWork =

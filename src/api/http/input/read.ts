@@ -1,9 +1,37 @@
 /** From what was sent to what the schema says, whatever way it came. */
 import type { Input } from '../context.ts';
-import { unreadable } from '../../errors.ts';
+import { invalid, unreadable } from '../../errors.ts';
 import { makeCheck } from './check.ts';
-import { coerce, type Field } from './coerce.ts';
+import { allows, coerce, type Field } from './coerce.ts';
 import { nest } from './nested.ts';
+import { shown, type Pair } from './pairs.ts';
+
+type ListField = Field & { items?: Field };
+
+const MAX_ITEMS = 200;
+
+const itemOf = (items: Field | undefined, text: string): unknown =>
+  coerce({ properties: { item: items ?? {} } }, { item: text }, { jsonObjects: true })['item'];
+
+/** Lists are written by repeating the name, with or without `[]`; forms may write one as JSON. */
+function takeLists(field: Field, pairs: readonly Pair[]): { rest: Pair[]; lists: Record<string, unknown[]> } {
+  const lists: Record<string, unknown[]> = {};
+  const rest: Pair[] = [];
+  for (const [name, value] of pairs) {
+    const plain = name.endsWith('[]') ? name.slice(0, -2) : name;
+    const list: ListField | undefined =
+      field.properties && Object.hasOwn(field.properties, plain) ? field.properties[plain] : undefined;
+    if (!list || !allows(list, 'array')) {
+      rest.push([name, value]);
+      continue;
+    }
+    if (value === '') continue;
+    const items = (lists[plain] ??= []);
+    if (items.length >= MAX_ITEMS) throw invalid(shown(plain), `must have at most ${MAX_ITEMS} values`);
+    items.push(itemOf(list.items, value));
+  }
+  return { rest, lists };
+}
 
 export function makeReader<T>(schema: object): (input: Input) => T {
   const field = schema as Field;
@@ -14,6 +42,7 @@ export function makeReader<T>(schema: object): (input: Input) => T {
         throw unreadable('must be a JSON object');
       return check(input.value);
     }
-    return check(coerce(field, nest(input.pairs), { jsonObjects: input.form === 'form' }));
+    const { rest, lists } = takeLists(field, input.pairs);
+    return check({ ...coerce(field, nest(rest), { jsonObjects: input.form === 'form' }), ...lists });
   };
 }

@@ -1,0 +1,8 @@
+/** The text of an API token: what it looks like, and what the record keeps of it. */
+import { createHash } from 'node:crypto';
+
+export const TOKEN_PATTERN = '[A-Za-z0-9]{64}';
+const TOKEN = new RegExp(`^${TOKEN_PATTERN}$`);
+
+export const isToken = (text: string): boolean => TOKEN.test(text);
+export const tokenSha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
