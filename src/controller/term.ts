@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { isBeatOf } from '../bus/claims.ts';
 import { SUBJECT, type Closed, type Early, type Heartbeat } from '../bus/messages.ts';
 import { BEATS, makeRates } from '../bus/rates.ts';
+import { stamp } from '../kube/conditions.ts';
 import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.ts';
 import { eventRecorder } from '../kube/events.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
@@ -94,6 +95,7 @@ export async function startTerm(
     owner,
     signal: over.signal,
     stillLeading: () => term.stillLeading(0),
+    now: () => store.clock.now(),
     demand: (lane) => made.leader?.demand(lane) ?? [],
     podGone: (task) => made.leader?.podGone(task),
     changed: () => made.leader?.poolsChanged(),
@@ -145,6 +147,7 @@ export async function startTerm(
     proofsRunning: () =>
       pods.list().filter((pod) => isProofPod(pod) && pod.metadata.deletionTimestamp === undefined).length,
     stillLeading: () => term.stillLeading(0),
+    now: () => store.clock.now(),
     triedAt: new Map(),
     again: new Set(),
     stuck: new Map(),
@@ -247,7 +250,7 @@ export async function startTerm(
     });
     if (!applied) return;
     pools.catalog(new Map(applied.pools.map(({ name, spec }) => [name, spec])), applied.removedPools);
-    await showOverridden(kube, applied.tools).catch((error: unknown) =>
+    await showOverridden(kube, applied.tools, stamp(store.clock.now())).catch((error: unknown) =>
       log.warn({ err: error }, 'cannot show which fields of tools are overridden'),
     );
     log.info(

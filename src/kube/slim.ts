@@ -1,6 +1,7 @@
 /**
  * What a cache need not hold. managedFields are some 40 % of a small object; a finished job's source is read by nobody.
  */
+import { isFinished } from './conditions.ts';
 import type { KubeObject, Pod } from './kinds.ts';
 import type { ProbeJob } from './resources.ts';
 
@@ -9,14 +10,9 @@ export function withoutManagedFields<T extends KubeObject>(object: T): T {
   return object;
 }
 
-export const isFinished = (job: ProbeJob): boolean => {
-  const status = job.status?.conditions?.find(({ type }) => type === 'Succeeded')?.status;
-  return status === 'True' || status === 'False';
-};
-
 export function slimJob(job: ProbeJob): ProbeJob {
   withoutManagedFields(job);
-  if (isFinished(job))
+  if (isFinished(job.status))
     job.spec = { kind: job.spec.kind, source: {}, ...(job.spec.token === undefined ? {} : { token: job.spec.token }) };
   return job;
 }

@@ -199,6 +199,7 @@ describe('a tool whose image is gone', function () {
           getPod: () => pod,
           proofsRunning: () => 0,
           stillLeading: () => true,
+          now: Date.now,
           owner: async () => undefined,
           triedAt,
           again,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { isFinished } from '../../src/kube/conditions.ts';
 import type { Pod } from '../../src/kube/kinds.ts';
 import type { ProbeJob } from '../../src/kube/resources.ts';
-import { isFinished, slimJob, slimPod } from '../../src/kube/slim.ts';
+import { slimJob, slimPod } from '../../src/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',
@@ -32,7 +33,7 @@ describe('what a cache keeps', () => {
     ['False', true],
   ] as const) {
     it(`of a job whose Succeeded is ${status ?? 'not there'}: ${finished ? 'kind and token, no source' : 'all of its spec'}`, () => {
-      assert.equal(isFinished(job(status)), finished);
+      assert.equal(isFinished(job(status).status), finished);
       const slim = slimJob(job(status));
       assert.deepEqual(slim.spec, finished ? { kind: 'msv', source: {}, token: { id: 7, user: 3 } } : job().spec);
       assert.equal('managedFields' in slim.metadata, false);

@@ -1,5 +1,6 @@
 /** Which tool versions the cluster can run now, from its ProbeTools; and what a caller's version means. */
 import { HLS_VERSION } from '../../hls/version.ts';
+import { isAvailable } from '../../kube/conditions.ts';
 import type { ProbeTool } from '../../kube/resources.ts';
 import type { ToolName } from '../../tools/table.ts';
 import { GatewayError, invalid } from '../errors.ts';
@@ -28,9 +29,8 @@ export function byNewest(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-const isAvailable = (tool: ProbeTool): boolean =>
-  tool.metadata.deletionTimestamp === undefined &&
-  (tool.status?.conditions ?? []).some(({ type, status }) => type === 'Available' && status === 'True');
+/** Available, and not about to go. */
+const isOffered = (tool: ProbeTool): boolean => tool.metadata.deletionTimestamp === undefined && isAvailable(tool);
 
 /**
  * A pool may have nodes of several architectures: an option counts as known where each of them knows it, as lacking
@@ -53,7 +53,7 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
     latest: HLS_VERSION,
     versions: new Map([[HLS_VERSION, { version: HLS_VERSION, options: null }]]),
   });
-  for (const tool of tools.filter(isAvailable).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
+  for (const tool of tools.filter(isOffered).sort((a, b) => byNewest(a.spec.version, b.spec.version))) {
     const entry = byTool.get(tool.spec.tool) ?? { latest: undefined, versions: new Map() };
     byTool.set(tool.spec.tool, entry);
     entry.versions.set(tool.spec.version, { version: tool.spec.version, options: optionsOf(tool) });

@@ -2,6 +2,7 @@
 import { endedNotice } from '../../result/ended_notice.ts';
 import { keptWishes } from '../../result/wanted.ts';
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
+import { conditionOf, isTrue } from '../../kube/conditions.ts';
 import { WAITING, type ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
 import { answer } from './answer.ts';
@@ -16,8 +17,8 @@ import { notFound } from '../errors.ts';
  * queued for all anybody knows.
  */
 function standing(job: ProbeJob | null, elapsedMs: number): { state: 'queued' | 'running'; queueTimeMs: number } {
-  const admitted = job?.status?.conditions?.find(({ type }) => type === 'Admitted')?.status === 'True';
-  const reason = job?.status?.conditions?.find(({ type }) => type === 'Succeeded')?.reason;
+  const admitted = isTrue(job?.status, 'Admitted');
+  const reason = conditionOf(job?.status, 'Succeeded')?.reason;
   const running = admitted && !WAITING.some((waiting) => waiting === reason);
   return running
     ? { state: 'running', queueTimeMs: job?.status?.queueTimeMs ?? 0 }

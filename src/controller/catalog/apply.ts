@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
+import { conditionOf, setConditions } from '../../kube/conditions.ts';
 import {
   PROBE_POOLS,
   PROBE_TOOLS,
@@ -167,7 +168,11 @@ export async function applyCatalog(
 }
 
 /** On tools; pools show it with the rest of their status. */
-export async function showOverridden(kube: KubeClient, entries: readonly Entry<ProbeToolSpec>[]): Promise<void> {
+export async function showOverridden(
+  kube: KubeClient,
+  entries: readonly Entry<ProbeToolSpec>[],
+  now: string,
+): Promise<void> {
   const wanted = new Map(entries.map(({ name, spec }) => [name, spec]));
   for (const {
     metadata: { name },
@@ -177,14 +182,10 @@ export async function showOverridden(kube: KubeClient, entries: readonly Entry<P
     const ours = wanted.get(name);
     if (!ours) continue;
     const shown = overriddenCondition(overridden(ours, spec));
-    const before = status?.conditions?.find(({ type }) => type === 'Overridden');
+    const before = conditionOf(status, 'Overridden');
     if (before ? before.status === shown.status && before.message === shown.message : shown.status === 'False')
       continue;
-    const conditions = [
-      ...(status?.conditions ?? []).filter(({ type }) => type !== 'Overridden'),
-      { ...shown, lastTransitionTime: new Date().toISOString() },
-    ];
-    await kube.mergePatchStatus(PROBE_TOOLS, name, { conditions });
+    await kube.mergePatchStatus(PROBE_TOOLS, name, { conditions: setConditions(status, [shown], now) });
   }
 }
 

@@ -2,16 +2,16 @@
  * Proves each ProbeTool in a pod of its own, mounted and executed, before any pool mounts it. A broken image hurts
  * nothing but itself.
  */
+import { conditionOf, isDegraded, setConditions, stamp, type Change } from '../../kube/conditions.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { WorkQueue } from '../../kube/queue.ts';
-import { LABEL, type ProbeTool, type ProbeToolStatus } from '../../kube/resources.ts';
+import { LABEL, type Condition, type ProbeTool, type ProbeToolStatus } from '../../kube/resources.ts';
 import type { Config } from '../../config.ts';
 import type { Logger } from '../../log.ts';
 import type { OwnerReference } from '../pools/pod_owner.ts';
 import { hasEnded, verifyName, verifyPod } from '../pools/pod.ts';
-import { isDegraded } from '../pools/stuck_tools.ts';
-import { availability, degraded, judgeProof, provenStatus } from './verdict.ts';
+import { judgeProof, provenStatus, toolChange } from './verdict.ts';
 
 export interface ProofDeps {
   kube: KubeClient;
@@ -24,6 +24,8 @@ export interface ProofDeps {
   getPod: (name: string) => Pod | undefined;
   proofsRunning: () => number;
   stillLeading: () => boolean;
+  /** Postgres' clock. */
+  now: () => number;
   owner: () => Promise<OwnerReference | undefined>;
   triedAt: Map<string, number>;
   /** Tools whose proof is on its way again, though there is a verdict on it. */
@@ -65,184 +67,158 @@ const slower = (deps: ProofDeps, name: string): void => {
   deps.pauses.set(name, Math.min((deps.pauses.get(name) ?? DEGRADED_PAUSE_MS / 2) * 2, AGAIN_MS));
 };
 
+/** One look at one tool. */
+interface Look {
+  deps: ProofDeps;
+  tool: ProbeTool;
+  name: string;
+  generation: number;
+  /** By Postgres' clock. */
+  now: number;
+  /** Name of the proof pod: it changes with what is to be proven. */
+  proof: string;
+  /** Whether it is available, and why not. */
+  condition: Condition | undefined;
+  /** There is a verdict on this proof. */
+  settled: boolean;
+}
+
+const show = (look: Look, change: Change, status: ProbeToolStatus = {}): Promise<void> =>
+  setStatus(look.deps, look.tool, {
+    ...status,
+    conditions: setConditions(look.tool.status, [change], stamp(look.now)),
+  });
+
+const lookAgain = ({ deps, name }: Look): void => deps.queue.addAfter(name, LOOK_MS, { low: true });
+
 /**
  * When the proof of a tool that has a verdict is to be made again: refused, or degraded. By the last try and not by the
  * condition, which keeps its transition time.
  */
-function nextTry({ triedAt, pauses }: ProofDeps, tool: ProbeTool): number {
-  const { name } = tool.metadata;
-  const since = (type: string): number =>
-    Date.parse(tool.status?.conditions?.find((one) => one.type === type)?.lastTransitionTime ?? '') || 0;
+function nextTry({ deps: { triedAt, pauses }, tool, name }: Look): number {
+  const since = (type: string): number => Date.parse(conditionOf(tool.status, type)?.lastTransitionTime ?? '') || 0;
   if (isDegraded(tool))
     return Math.max(triedAt.get(name) ?? 0, since('Degraded')) + (pauses.get(name) ?? DEGRADED_PAUSE_MS);
   return (triedAt.get(name) ?? since('Available')) + AGAIN_MS;
 }
 
 /** Runners cannot get its image: pools leave it out until it is proven again. */
-async function degrade(deps: ProofDeps, tool: ProbeTool, message: string): Promise<void> {
-  const { name, generation = 0 } = tool.metadata;
-  await setStatus(deps, tool, {
-    conditions: degraded(
-      tool.status?.conditions,
-      'True',
-      'ImageUnavailable',
-      message,
-      generation,
-      new Date().toISOString(),
-    ),
-  });
+async function degrade(look: Look, message: string): Promise<void> {
+  const { deps, tool, name, generation } = look;
+  await show(look, toolChange('Degraded', 'True', 'ImageUnavailable', message, generation));
   slower(deps, name);
   deps.log.warn({ tool: name, reason: 'ImageUnavailable', message }, 'tool degraded');
   deps.events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'Degraded', message });
   deps.queue.addAfter(name, deps.pauses.get(name) ?? DEGRADED_PAUSE_MS, { low: true });
 }
 
-/** One step for one tool; called again whenever it, its proof pod or time changed. */
-export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
-  const { kube, config, log, queue, events } = deps;
-  const tool = deps.getTool(name);
-  if (!tool || !deps.stillLeading()) return;
-  const generation = tool.metadata.generation ?? 0;
-  const now = new Date();
-  const proof = verifyName(tool.spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
-  const condition = tool.status?.conditions?.find(({ type }) => type === 'Available');
-  const pod = deps.getPod(proof);
-  deps.started(proof, name);
+async function refuseRegistry(look: Look): Promise<void> {
+  const { deps, tool, generation, proof, condition } = look;
+  if (condition?.reason === 'RegistryNotAllowed' && tool.status?.proof === proof) return;
+  const message = `${tool.spec.image} is from a registry that is not on the operator's list: ${deps.config.allowedRegistries.join(', ')}`;
+  await show(look, toolChange('Available', 'False', 'RegistryNotAllowed', message, generation), {
+    proof,
+    observedGeneration: generation,
+  });
+  deps.events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'RegistryNotAllowed', message });
+}
 
-  if (!registryAllowed(tool.spec.image, config.allowedRegistries)) {
-    if (condition?.reason !== 'RegistryNotAllowed' || tool.status?.proof !== proof) {
-      const message = `${tool.spec.image} is from a registry that is not on the operator's list: ${config.allowedRegistries.join(', ')}`;
-      await setStatus(deps, tool, {
-        proof,
-        observedGeneration: generation,
-        conditions: availability(
-          tool.status?.conditions,
-          'False',
-          'RegistryNotAllowed',
-          message,
-          generation,
-          now.toISOString(),
-        ),
-      });
-      events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: 'RegistryNotAllowed', message });
-    }
+/** Whether a tool that has a verdict is to be proven again now. */
+async function isDue(look: Look, pod: Pod | undefined, stuck: string | undefined): Promise<boolean> {
+  const { deps, tool, name, now, condition } = look;
+  if (pod) await removePod(deps, pod);
+  if (condition?.status === 'True' && !isDegraded(tool)) {
+    if (stuck !== undefined) await degrade(look, stuck);
+    return false;
+  }
+  const next = nextTry(look);
+  if (now >= next) return true;
+  deps.queue.addAfter(name, next - now, { low: true });
+  return false;
+}
+
+async function startProof(look: Look): Promise<void> {
+  const { deps, tool, name, generation, now, proof, condition } = look;
+  if (deps.proofsRunning() >= AT_ONCE) {
+    deps.queue.addAfter(name, WAIT_MS, { low: true });
     return;
   }
-
-  const settled = tool.status?.proof === proof && condition !== undefined && condition.status !== 'Unknown';
-  // Pools say so again each second, as long as it is so.
-  const stuck = deps.stuck.get(name);
-  deps.stuck.delete(name);
-  if (settled && !deps.again.has(name)) {
-    if (pod) await removePod(deps, pod);
-    if (condition.status === 'True' && !isDegraded(tool)) {
-      if (stuck !== undefined) await degrade(deps, tool, stuck);
-      return;
-    }
-    const next = nextTry(deps, tool);
-    if (now.getTime() < next) {
-      queue.addAfter(name, next - now.getTime(), { low: true });
-      return;
-    }
-    deps.again.add(name);
+  try {
+    await deps.kube.create(PODS, verifyPod(deps.config, tool.spec, proof, await deps.owner()), {
+      namespace: deps.config.runnerNamespace,
+    });
+  } catch (error) {
+    if (!isKubeError(error, 'already-exists')) throw error;
   }
+  // An image that was proven before stays in use while another runner image proves it again.
+  if (condition === undefined || tool.status?.observedGeneration !== generation)
+    await show(
+      look,
+      toolChange('Available', 'Unknown', 'Proving', `mounting and executing it in the pod ${proof}`, generation),
+    );
+  deps.triedAt.set(name, now);
+  lookAgain(look);
+}
 
-  if (!pod) {
-    if (deps.proofsRunning() >= AT_ONCE) {
-      queue.addAfter(name, WAIT_MS, { low: true });
-      return;
-    }
-    try {
-      await kube.create(PODS, verifyPod(config, tool.spec, proof, await deps.owner()), {
-        namespace: config.runnerNamespace,
-      });
-    } catch (error) {
-      if (!isKubeError(error, 'already-exists')) throw error;
-    }
-    // An image that was proven before stays in use while another runner image proves it again.
-    if (condition === undefined || tool.status?.observedGeneration !== generation) {
-      await setStatus(deps, tool, {
-        conditions: availability(
-          tool.status?.conditions,
-          'Unknown',
-          'Proving',
-          `mounting and executing it in the pod ${proof}`,
-          generation,
-          now.toISOString(),
-        ),
-      });
-    }
-    deps.triedAt.set(name, now.getTime());
-    queue.addAfter(name, LOOK_MS, { low: true });
-    return;
-  }
-
-  const log_ = hasEnded(pod)
-    ? await kube
-        .logs(pod.metadata.name, { namespace: config.runnerNamespace, limitBytes: 1_000_000 })
+async function followProof(look: Look, pod: Pod): Promise<void> {
+  const { deps, tool, name, generation, now, proof, condition, settled } = look;
+  const output = hasEnded(pod)
+    ? await deps.kube
+        .logs(pod.metadata.name, { namespace: deps.config.runnerNamespace, limitBytes: 1_000_000 })
         .catch(() => undefined)
     : undefined;
   // A pod of the leader before us has our whole patience: its age by the API server's clock would be off by what ours
   // is.
-  if (!deps.triedAt.has(name)) deps.triedAt.set(name, now.getTime());
-  const verdict = judgeProof(pod, log_, now.getTime(), deps.triedAt.get(name));
-  if (verdict.state === 'pending') {
-    queue.addAfter(name, LOOK_MS, { low: true });
-    return;
-  }
+  if (!deps.triedAt.has(name)) deps.triedAt.set(name, now);
+  const verdict = judgeProof(pod, output, now, deps.triedAt.get(name));
+  if (verdict.state === 'pending') return lookAgain(look);
   if (verdict.state === 'waiting') {
     // An image that was proven before stays in use meanwhile.
-    if (
-      condition?.status !== 'True' &&
-      (condition?.reason !== verdict.reason || condition.message !== verdict.message)
-    ) {
-      await setStatus(deps, tool, {
-        conditions: availability(
-          tool.status?.conditions,
-          'Unknown',
-          verdict.reason,
-          verdict.message,
-          generation,
-          now.toISOString(),
-        ),
-      });
-    }
-    queue.addAfter(name, LOOK_MS, { low: true });
-    return;
+    if (condition?.status !== 'True' && (condition?.reason !== verdict.reason || condition.message !== verdict.message))
+      await show(look, toolChange('Available', 'Unknown', verdict.reason, verdict.message, generation));
+    return lookAgain(look);
   }
   deps.again.delete(name);
-  // Its image is still away, which says nothing of what is in it: jobs that ask for it wait for it.
-  if (
-    verdict.state === 'refused' &&
-    verdict.reason === 'ImageUnavailable' &&
-    settled &&
-    condition.status === 'True' &&
-    isDegraded(tool)
-  ) {
+  const isStillAway = verdict.state === 'refused' && verdict.reason === 'ImageUnavailable';
+  // That says nothing of what is in the image: jobs that ask for it wait for it.
+  if (isStillAway && settled && condition?.status === 'True' && isDegraded(tool)) {
     slower(deps, name);
-    await setStatus(deps, tool, {
-      conditions: degraded(
-        tool.status?.conditions,
-        'True',
-        verdict.reason,
-        verdict.message,
-        generation,
-        now.toISOString(),
-      ),
-    });
-    await removePod(deps, pod);
-    queue.addAfter(name, LOOK_MS, { low: true });
-    return;
-  }
-  await setStatus(deps, tool, provenStatus(tool.status, proof, verdict, generation, now.toISOString()));
-  if (verdict.state === 'proven')
-    log.info({ tool: name, version: verdict.line.version, startupMs: verdict.line.startupMs }, 'tool proven');
-  else {
-    log.warn({ tool: name, reason: verdict.reason, message: verdict.message }, 'tool refused');
-    events.record(PROBE_TOOLS, tool, { type: 'Warning', reason: verdict.reason, message: verdict.message });
+    await show(look, toolChange('Degraded', 'True', verdict.reason, verdict.message, generation));
+  } else {
+    await setStatus(deps, tool, provenStatus(tool.status, proof, verdict, generation, stamp(now)));
+    if (verdict.state === 'proven')
+      deps.log.info({ tool: name, version: verdict.line.version, startupMs: verdict.line.startupMs }, 'tool proven');
+    else {
+      const { reason, message } = verdict;
+      deps.log.warn({ tool: name, reason, message }, 'tool refused');
+      deps.events.record(PROBE_TOOLS, tool, { type: 'Warning', reason, message });
+    }
   }
   await removePod(deps, pod);
-  queue.addAfter(name, LOOK_MS, { low: true });
+  lookAgain(look);
+}
+
+/** One step for one tool; called again whenever it, its proof pod or time changed. */
+export async function proveTool(deps: ProofDeps, name: string): Promise<void> {
+  const { config } = deps;
+  const tool = deps.getTool(name);
+  if (!tool || !deps.stillLeading()) return;
+  const proof = verifyName(tool.spec, config.toolsDelivery === 'bundled' ? config.bundledImage : config.runnerImage);
+  const condition = conditionOf(tool.status, 'Available');
+  const settled = tool.status?.proof === proof && condition !== undefined && condition.status !== 'Unknown';
+  const generation = tool.metadata.generation ?? 0;
+  const look: Look = { deps, tool, name, generation, now: deps.now(), proof, condition, settled };
+  const pod = deps.getPod(proof);
+  deps.started(proof, name);
+  if (!registryAllowed(tool.spec.image, config.allowedRegistries)) return refuseRegistry(look);
+  // Pools say so again each second, as long as it is so.
+  const stuck = deps.stuck.get(name);
+  deps.stuck.delete(name);
+  if (settled && !deps.again.has(name)) {
+    if (!(await isDue(look, pod, stuck))) return;
+    deps.again.add(name);
+  }
+  await (pod ? followProof(look, pod) : startProof(look));
 }
 
 export const isProofPod = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.component] === 'verify';

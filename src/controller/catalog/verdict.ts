@@ -1,6 +1,7 @@
 /** What a proof pod's end says of a tool image. Pure: from the pod and its log to the conditions of the ProbeTool. */
 import type { Pod } from '../../kube/kinds.ts';
 import { printable } from '../../kube/printable.ts';
+import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import type { Condition, ProbeToolStatus } from '../../kube/resources.ts';
 import type { ProofLine, Proven } from '../../tools/proof.ts';
 import { hasEnded } from '../pools/pod.ts';
@@ -105,48 +106,14 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
   };
 }
 
-export function availability(
-  previous: Condition[] | undefined,
-  status: 'True' | 'False' | 'Unknown',
+/** What changes of a tool: whether it is there at all (`Available`), and whether pools leave it out (`Degraded`). */
+export const toolChange = (
+  type: 'Available' | 'Degraded',
+  status: Condition['status'],
   reason: string,
   message: string,
   generation: number,
-  now: string,
-): Condition[] {
-  const before = previous?.find(({ type }) => type === 'Available');
-  const condition: Condition = {
-    type: 'Available',
-    status,
-    reason,
-    message: printable(message, 4096),
-    observedGeneration: generation,
-    lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
-  };
-  return [...(previous ?? []).filter(({ type }) => type !== 'Available'), condition];
-}
-
-const isDegraded = ({ type, status }: Condition): boolean => type === 'Degraded' && status === 'True';
-
-/** Another word on whether pools leave the tool out; one that was never left out has none. */
-export function degraded(
-  previous: Condition[] | undefined,
-  status: 'True' | 'False',
-  reason: string,
-  message: string,
-  generation: number,
-  now: string,
-): Condition[] {
-  const before = previous?.find(({ type }) => type === 'Degraded');
-  const condition: Condition = {
-    type: 'Degraded',
-    status,
-    reason,
-    message: printable(message, 4096),
-    observedGeneration: generation,
-    lastTransitionTime: before?.status === status ? before.lastTransitionTime : now,
-  };
-  return [...(previous ?? []).filter(({ type }) => type !== 'Degraded'), condition];
-}
+): Change => ({ type, status, reason, message: printable(message, 4096), observedGeneration: generation });
 
 export function provenStatus(
   previous: ProbeToolStatus | undefined,
@@ -155,15 +122,22 @@ export function provenStatus(
   generation: number,
   now: string,
 ): ProbeToolStatus {
-  const wasDegraded = previous?.conditions?.some(isDegraded) ?? false;
-  const conditions = wasDegraded
-    ? degraded(previous?.conditions, 'False', 'Proved', 'its proof has ended since', generation, now)
-    : previous?.conditions;
+  const show = (status: 'True' | 'False', reason: string, message: string): Condition[] =>
+    setConditions(
+      previous,
+      [
+        ...(isTrue(previous, 'Degraded')
+          ? [toolChange('Degraded', 'False', 'Proved', 'its proof has ended since', generation)]
+          : []),
+        toolChange('Available', status, reason, message, generation),
+      ],
+      now,
+    );
   if (verdict.state === 'refused') {
     return {
       proof,
       observedGeneration: generation,
-      conditions: availability(conditions, 'False', verdict.reason, verdict.message, generation, now),
+      conditions: show('False', verdict.reason, verdict.message),
     };
   }
   const { version, startupMs, options, protocols, arch } = verdict.line;
@@ -182,13 +156,6 @@ export function provenStatus(
     observedGeneration: generation,
     reported: printable(version, 256),
     architectures,
-    conditions: availability(
-      conditions,
-      'True',
-      'Proven',
-      `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`,
-      generation,
-      now,
-    ),
+    conditions: show('True', 'Proven', `mounted and executed on ${arch}; starts in ${Math.round(startupMs)} ms`),
   };
 }

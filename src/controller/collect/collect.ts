@@ -29,7 +29,7 @@ import type { ProbeJob } from '../../kube/resources.ts';
 import { RESULTS } from '../../tools/table.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
-import { isFinished } from '../leader/job_status.ts';
+import { isFinished } from '../../kube/conditions.ts';
 import { recordedEnd } from '../leader/end_write.ts';
 import { idOf, submittedAtOf } from '../leader/job.ts';
 import type { ControllerMetrics } from '../metrics.ts';

@@ -3,7 +3,8 @@ import { PROBE_JOBS, isKubeError, outcomeUnknown, type KubeClient } from '../../
 import { type Logger, requestFields } from '../../log.ts';
 import { backoff, pause } from '../../retry.ts';
 import type { Store } from '../../store/store.ts';
-import { admittedStatus, isFinished, stamp } from './job_status.ts';
+import { isFinished, stamp } from '../../kube/conditions.ts';
+import { admittedStatus } from './job_status.ts';
 import { resultPathOf, type Job } from './job.ts';
 import { WRITE_MS, leaseSafe, type Term } from './lease_guard.ts';
 

@@ -13,7 +13,8 @@ import { backoff, pause, retry } from '../../retry.ts';
 import type { RecordedEnd } from '../../store/requests.ts';
 import type { Store } from '../../store/store.ts';
 import { isUuid } from '../../store/uuid.ts';
-import { finishedStatus, isFinished, stamp } from './job_status.ts';
+import { isFinished, stamp } from '../../kube/conditions.ts';
+import { finishedStatus } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
 

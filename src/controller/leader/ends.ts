@@ -4,7 +4,7 @@ import type { ProbeJob, Reason } from '../../kube/resources.ts';
 import { endRequest, writeFinish, type End, type Endable, type Finish } from './end_write.ts';
 import { explain } from './explain.ts';
 import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';
-import { isFinished } from './job_status.ts';
+import { isFinished } from '../../kube/conditions.ts';
 import { disarm, leaseSafe } from './lease_guard.ts';
 import { letGo, sendCancel } from './orders.ts';
 import type { TermState } from './term_state.ts';

@@ -1,4 +1,5 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
+import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
 import type { Condition, ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
 import type { ToolName } from '../../tools/table.ts';
@@ -8,19 +9,6 @@ export type WaitingCause = Extract<
   Reason,
   'Queued' | 'TokenAtLimit' | 'AccountAtLimit' | 'AccountAtShare' | 'NoRunner' | 'IsolationMissing'
 >;
-type Change = Omit<Condition, 'lastTransitionTime'>;
-
-/** A moment as a status tells it; `ms` by Postgres' clock, which counts fractions. */
-export const stamp = (ms: number): string => new Date(Math.floor(ms)).toISOString();
-
-function withConditions(previous: Condition[] | undefined, changes: Change[], now: string): Condition[] {
-  const kept = (previous ?? []).filter(({ type }) => !changes.some((change) => change.type === type));
-  const changed = changes.map((change) => {
-    const before = previous?.find(({ type }) => type === change.type);
-    return { ...change, lastTransitionTime: before?.status === change.status ? before.lastTransitionTime : now };
-  });
-  return [...kept, ...changed];
-}
 
 const admitted = (status: Condition['status'], reason: string, message: string): Change => ({
   type: 'Admitted',
@@ -43,8 +31,8 @@ export function waitingStatus(
   now: string,
 ): ProbeJobStatus {
   return {
-    conditions: withConditions(
-      previous?.conditions,
+    conditions: setConditions(
+      previous,
       [admitted('False', reason, message), succeeded('Unknown', reason, message)],
       now,
     ),
@@ -73,8 +61,8 @@ export function admittedStatus(
   const again = admission.attempt > 1 ? ` (attempt ${admission.attempt})` : '';
   const tools = admission.tools.map(({ name, version }) => `${name} ${version}`).join(' and ');
   return {
-    conditions: withConditions(
-      previous?.conditions,
+    conditions: setConditions(
+      previous,
       [
         admitted('True', 'Admitted', `holds a slot of its token since ${now}`),
         succeeded('Unknown', 'Running', `${tools} on ${admission.runner.pod}${again}`),
@@ -108,12 +96,10 @@ export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Fin
   const changes = [
     succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, printable(finish.summary, 4096)),
   ];
-  const wasAdmitted =
-    previous?.conditions?.some(({ type, status }) => type === 'Admitted' && status === 'True') ?? false;
-  if (!wasAdmitted) changes.unshift(admitted('False', finish.reason, 'ended before it was admitted'));
+  if (!isTrue(previous, 'Admitted')) changes.unshift(admitted('False', finish.reason, 'ended before it was admitted'));
   const startedAt = previous?.startedAt;
   return {
-    conditions: withConditions(previous?.conditions, changes, now),
+    conditions: setConditions(previous, changes, now),
     completedAt: now,
     ...(startedAt ? { durationMs: Math.max(0, Date.parse(now) - Date.parse(startedAt)) } : {}),
     ...(finish.tools.length > 0 ? { tools: finish.tools } : {}),
@@ -121,14 +107,6 @@ export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Fin
     resultPath: finish.resultPath,
   };
 }
-
-export const isFinished = (status: ProbeJobStatus | undefined): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === 'Succeeded' && value !== 'Unknown') ?? false;
-
-/** Holds a slot of its token: what `kubectl get pj` shows as Running. */
-export const isAdmitted = (status: ProbeJobStatus | undefined): boolean =>
-  !isFinished(status) &&
-  (status?.conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') ?? false);
 
 /** A finalizer of somebody else's may keep the object there for ever: whoever deleted it has waited long enough. */
 export const isBeingDeleted = ({ metadata }: Pick<ProbeJob, 'metadata'>): boolean =>

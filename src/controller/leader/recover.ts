@@ -12,7 +12,7 @@ import { recordedEnd } from './end_write.ts';
 import { finishJob } from './ends.ts';
 import { take } from './intake.ts';
 import { isHandMade, submittedAtOf } from './job.ts';
-import { isAdmitted, isFinished } from './job_status.ts';
+import { isAdmitted, isFinished } from '../../kube/conditions.ts';
 import { Owners } from './runner_owners.ts';
 import { now, type TermState } from './term_state.ts';
 

@@ -11,7 +11,7 @@ import { LABEL, type ProbeJob, type ReuseScope } from '../../kube/resources.ts';
 import type { JSONWebKeySet } from 'jose';
 import { isUuid } from '../../store/uuid.ts';
 import { openSealed } from '../../seal/open.ts';
-import { isAdmitted } from './job_status.ts';
+import { isAdmitted } from '../../kube/conditions.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { displaySource } from '../../source/address/redact.ts';
 import { holdsCredentials, isSource, type Source } from '../../source/source.ts';

@@ -20,6 +20,8 @@ export interface PoolsDeps {
   runners: Runners;
   signal: AbortSignal;
   stillLeading: () => boolean;
+  /** Postgres' clock. */
+  now: () => number;
   owner: () => Promise<OwnerReference | undefined>;
   demand: (lane: string) => Waiting[];
   /** A pod is gone, with what it ran. */

@@ -1,5 +1,6 @@
 /** What `kubectl get probepool` shows: the counts and conditions of each pool. */
 import { LABEL, type Condition, type Wall } from '../../kube/resources.ts';
+import { stamp, withTimes } from '../../kube/conditions.ts';
 import { PROBE_POOLS } from '../../kube/client.ts';
 import { overridden, overriddenCondition } from '../catalog/apply.ts';
 import { wallConditions, type Shown } from './isolation.ts';
@@ -67,14 +68,13 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
     state.pool.metadata.generation,
   ]);
   if (shown === state.shown || !pools.deps.stillLeading()) return;
-  const conditions = [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((one): Condition => {
-    const before = state.pool.status?.conditions?.find(({ type }) => type === one.type);
-    return {
-      ...one,
-      lastTransitionTime: before?.status === one.status ? before.lastTransitionTime : new Date().toISOString(),
-      ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
-    };
-  });
+  const observed =
+    state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation };
+  const conditions = withTimes(
+    state.pool.status,
+    [{ type: 'Ready', status, reason, message }, ...walls, ...extra].map((change) => ({ ...change, ...observed })),
+    stamp(pools.deps.now()),
+  );
   const updated = await kube.mergePatchStatus(PROBE_POOLS, name, {
     ready,
     busy,
@@ -83,7 +83,7 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
     selector: `${LABEL.pool}=${name}`,
     generation: state.generation,
     conditions,
-    ...(state.pool.metadata.generation === undefined ? {} : { observedGeneration: state.pool.metadata.generation }),
+    ...observed,
   });
   state.shown = shown;
   state.pool = { ...state.pool, status: updated.status ?? {} };

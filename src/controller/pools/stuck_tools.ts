@@ -3,6 +3,7 @@
  * in the container's waiting state which image it cannot pull: `Back-off pulling image "…"`, `Container image "…" is
  * not present …`. A mount that fails in the container runtime names no image: of that, nothing is concluded.
  */
+import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import type { Pod } from '../../kube/kinds.ts';
 import type { ProbeTool } from '../../kube/resources.ts';
 import type { Runner, Runners } from './runners.ts';
@@ -16,13 +17,6 @@ const pullTrouble = (pod: Pod): string | undefined =>
   pod.status?.containerStatuses
     ?.map(({ state }) => state?.waiting)
     .find((waiting) => PULL_REASONS.has(waiting?.reason ?? ''))?.message;
-
-const isCondition =
-  (type: string) =>
-  (tool: ProbeTool): boolean =>
-    tool.status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
-export const isAvailable = isCondition('Available');
-export const isDegraded = isCondition('Degraded');
 
 export interface StuckTools {
   seen(pod: Pod, uid: string, at: number): void;

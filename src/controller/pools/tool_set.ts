@@ -1,10 +1,10 @@
 /** Which tools there are: what jobs may ask for, and what pods of each generation mount. */
 import type { AssignedTool } from '../../bus/messages.ts';
+import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import { builtInMsv } from '../../hls/built_in.ts';
 import type { AvailableTool } from '../leader/job.ts';
 import { generationOf, toolKey } from './pod.ts';
 import type { PoolState, PoolsState } from './pools_state.ts';
-import { isAvailable, isDegraded } from './stuck_tools.ts';
 
 export function regenerate(pools: PoolsState): void {
   const mounted = [...pools.tools.values()]

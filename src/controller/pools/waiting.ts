@@ -1,11 +1,11 @@
 /** Why a job has no runner, as far as its pool is the reason. */
+import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import type { WaitingCause } from '../leader/job_status.ts';
 import { toolsLine, type Job } from '../leader/job.ts';
 import { lackedWalls, requiredWalls } from './isolation.ts';
 import { toolKey } from './pod.ts';
 import type { PoolState, PoolsState } from './pools_state.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
-import { isAvailable, isDegraded } from './stuck_tools.ts';
 
 /** What a job asks of a pool. */
 export type Claim = Pick<Job, 'lane' | 'tenant' | 'account' | 'assignment'>;
