@@ -127,7 +127,11 @@ const VALUES: TSchema = object({
     }),
   }),
   controller: object({ ...deployment, terminationGraceSeconds: whole(1, 3600) }),
-  accounts: object({ signUp: flag, maxSubUsers: whole(0, 1_000_000), maxTokens: whole(1, 1_000_000) }),
+  // Required, so that values of an older chart (helm upgrade --reuse-values) are refused instead of rendered as 0.
+  accounts: object({ signUp: flag, maxSubUsers: whole(0, 1_000_000), maxTokens: whole(1, 1_000_000) }, [
+    'maxSubUsers',
+    'maxTokens',
+  ]),
   tokens: object({ viewable: flag }),
   mail: object({
     host: text({ pattern: '^[A-Za-z0-9.:_-]*$' }),

@@ -9,6 +9,11 @@ describe('values that are refused', function () {
     ['a name that is not there, further down', { api: { service: { prot: 80 } } }, /'prot' not allowed/],
     ['a name that a pool does not know', { pools: { short: { minRedy: 1 } } }, /minRedy/],
     ['a pool without what it serves', { pools: { other: { minReady: 1 } } }, /serves/],
+    [
+      'values of an older chart, without limits of an account (helm upgrade --reuse-values)',
+      { accounts: { maxSubUsers: null, maxTokens: null } },
+      /maxSubUsers(?:.|\n)*maxTokens/,
+    ],
     ['an architecture that the tools are not built for', { arch: 'arm64' }, /\/arch/],
     ['a wrong type', { api: { replicas: 'two' } }, /\/api\/replicas/],
     ['a digest that is none', { image: { digest: 'latest' } }, /\/image\/digest/],
