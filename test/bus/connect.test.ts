@@ -117,4 +117,30 @@ describe('bus: connecting by a name', function () {
     await until('it is back', () => bus.connected());
     await bus.drain();
   });
+
+  it('drain closes the connection while the server is away, too', async () => {
+    const bus = await connectBus(settings);
+    bus.subscribe('test.drain', () => {});
+    await server.kill();
+    try {
+      await until('it is disconnected', () => !bus.connected());
+      await bus.drain();
+      assert.ok(bus.connection.isClosed(), 'it goes on dialling');
+    } finally {
+      await server.restart();
+    }
+  });
+
+  it('drain closes the connection when the server goes meanwhile', async () => {
+    const bus = await connectBus(settings);
+    bus.subscribe('test.drain', () => {});
+    const drained = bus.drain();
+    await server.kill();
+    try {
+      await drained;
+      assert.ok(bus.connection.isClosed(), 'it goes on dialling');
+    } finally {
+      await server.restart();
+    }
+  });
 });
