@@ -10,7 +10,7 @@ import { openStore } from '../store/store.ts';
 import { accountSettings } from './accounts/settings.ts';
 import { DEFAULTS } from './deps.ts';
 import { listen } from './http/http_server.ts';
-import { makeMetricsApp } from './metrics_server.ts';
+import { serveHealth } from '../health.ts';
 import { watchSealKeys } from '../seal/watch_keys.ts';
 import { makeApp } from './server.ts';
 import { wire } from './wire.ts';
@@ -78,11 +78,7 @@ export async function run(): Promise<void> {
   const server = await listen(makeApp(deps, checks).callback(), config.listen, newId, {
     onClosed: deps.metrics.slowSocketClosed,
   });
-  const metricsServer = await listen(
-    makeMetricsApp(deps.metrics, checks, deps.drain).callback(),
-    config.metricsListen,
-    newId,
-  );
+  const metricsServer = await serveHealth(config.metricsListen, { ready: checks, registry: deps.metrics.registry });
   log.info({ port: server.port }, 'listening');
 
   const signal = await stopping.serving();
@@ -93,7 +89,9 @@ export async function run(): Promise<void> {
   await server.close(config.drainMs + LAST_WORDS_MS);
   clearTimeout(cut);
   await wired.stop();
-  await Promise.allSettled([metricsServer.close(1_000), bus.drain()]);
+  metricsServer.close();
+  metricsServer.closeAllConnections();
+  await bus.drain().catch(() => {});
   await Promise.allSettled([store.close(), kube.close()]);
   log.info('drained');
 }

@@ -6,7 +6,8 @@ import type { State } from './http/context.ts';
 import type { Deps } from './deps.ts';
 import { DOCS } from './openapi/page/endpoint.ts';
 import { errorHandler } from './http/error_handler.ts';
-import { healthz, readyz, type Checks } from './health.ts';
+import type { Checks } from '../health.ts';
+import { healthz, readyz } from './health.ts';
 import { mount } from './http/endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { openapi } from './openapi/endpoint.ts';
@@ -31,7 +32,7 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
 
   const router = new Router<State>({ strict: false });
   router.all('/healthz', ...healthz);
-  router.all('/readyz', ...readyz(checks, deps.drain));
+  router.all('/readyz', ...readyz(checks));
   const description = openapi(OPERATIONS);
   router.all('/openapi.json', ...description);
   router.all('/frontend/api/v1/openapi.json', ...description);

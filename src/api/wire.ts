@@ -12,13 +12,13 @@ import type { Logger } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { startDelivery, type DeliverySettings } from '../webhooks/deliver.ts';
 import { openUrl } from '../webhooks/kept_url.ts';
+import type { Checks } from '../health.ts';
 import { webhookMetrics } from '../webhooks/metrics.ts';
 import { catalogOf, type Catalog } from './probe/catalog.ts';
 import type { Deps, Settings } from './deps.ts';
 import { makeDrain } from './http/drain.ts';
 import { makeHandOver } from './probe/hand_over.ts';
 import { makeQueueRoom } from './probe/queue_room.ts';
-import type { Checks } from './health.ts';
 import { makeMetrics } from './metrics.ts';
 import { makeTokenCache } from './http/token_cache.ts';
 import { makeWaiting } from './probe/waiting.ts';
@@ -140,6 +140,7 @@ export function wire({
       });
     }),
     tools: () => (tools.hasSynced() ? null : 'the tool versions are not read yet'),
+    drain: () => (deps.drain.started ? 'this replica is shutting down' : null),
   };
   return {
     deps,

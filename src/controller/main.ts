@@ -12,6 +12,7 @@ import { startElection } from '../kube/lease.ts';
 import { startReflector } from '../kube/reflector.ts';
 import { LABEL, type ProbeJob } from '../kube/resources.ts';
 import { slimJob, slimPod } from '../kube/slim.ts';
+import { serveHealth } from '../health.ts';
 import { makeLog, runnerFields } from '../log.ts';
 import { watchOpeningKeys } from '../seal/watch_keys.ts';
 import { openStore } from '../store/store.ts';
@@ -20,7 +21,6 @@ import { collect, collectorRoom } from './collect/collect.ts';
 import { floods } from './floods.ts';
 import { idOf } from './leader/job.ts';
 import { controllerMetrics } from './metrics.ts';
-import { serveStatus } from './status_page.ts';
 import { startTerm, type RunningTerm } from './term.ts';
 import { isRunnerPod } from './catalog/prove.ts';
 import { startUpkeep } from './upkeep.ts';
@@ -237,23 +237,17 @@ export async function run(): Promise<void> {
     retention: { envelopeDays: config.keepEnvelopeDays, requestMonths: config.keepRequestMonths },
   });
 
-  const server = await serveStatus(config.metricsListen, {
+  const silence = (ms: number) => (): string | null =>
+    jobs.silentMs() > ms ? `no event from the API server for ${ms / 1000} s` : null;
+  const server = await serveHealth(config.metricsListen, {
     registry: metrics.registry,
-    live: [
-      {
-        name: 'jobs-cache',
-        problem: () => (jobs.silentMs() > 2 * CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined),
-      },
-    ],
-    ready: [
-      { name: 'postgres', problem: async () => ((await store.healthy()) ? undefined : 'no answer') },
-      { name: 'nats', problem: () => (bus.connected() ? undefined : 'not connected') },
-      { name: 'collecting', problem: () => (results.active() ? undefined : 'not collecting') },
-      {
-        name: 'jobs-cache',
-        problem: () => (jobs.silentMs() > CACHE_SILENCE_MS ? 'nothing heard of the API server' : undefined),
-      },
-    ],
+    live: { 'jobs-cache': silence(2 * CACHE_SILENCE_MS) },
+    ready: {
+      postgres: async () => ((await store.healthy()) ? null : 'does not answer'),
+      nats: () => (bus.connected() ? null : 'not connected'),
+      collecting: () => (results.active() ? null : 'not collecting results'),
+      'jobs-cache': silence(CACHE_SILENCE_MS),
+    },
   });
   log.info({ listen: config.metricsListen }, 'controller is up');
 

@@ -8,7 +8,7 @@ import { loadConfig } from '../config.ts';
 import { makeLog } from '../log.ts';
 import { startProxy } from '../source/proxy.ts';
 import { startAgent } from './agent.ts';
-import { serveHealth } from './health.ts';
+import { serveHealth } from '../health.ts';
 import { openLauncher } from './launcher.ts';
 import { sourceOpener } from './source.ts';
 import { watchWalls } from './walls.ts';
@@ -23,10 +23,11 @@ export async function run(): Promise<void> {
   let starting = true;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => (starting ? process.exit(0) : asked.resolve(signal)));
-  const health = await serveHealth({
-    host: config.listen.host ?? (config.podIp || undefined),
-    port: config.listen.port,
-  });
+  // Whether it serves is reported to the leader by heartbeats alone.
+  const health = await serveHealth(
+    { host: config.listen.host ?? (config.podIp || undefined), port: config.listen.port },
+    {},
+  );
   const launcher = openLauncher(config.launcherSocket, {
     onConnect: () => log.info('launcher connected'),
     onLost: () => log.warn('launcher lost'),

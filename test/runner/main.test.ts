@@ -102,8 +102,8 @@ describe('the agent as a process', function () {
   });
 
   it('answers the kubelet', async () => {
-    const { serveHealth } = await import('../../src/runner/health.ts');
-    const server = await serveHealth({ host: '127.0.0.1', port: 0 });
+    const { serveHealth } = await import('../../src/health.ts');
+    const server = await serveHealth({ host: '127.0.0.1', port: 0 }, {});
     const { port } = server.address() as { port: number };
     const status = await new Promise((resolve) => {
       get(`http://127.0.0.1:${port}/healthz`, (response) => resolve(response.resume().statusCode));

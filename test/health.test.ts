@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { Counter, Registry } from 'prom-client';
+import { healthOf, serveHealth, type Checks } from '../src/health.ts';
+
+describe('health', () => {
+  const failing = () => {
+    throw Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:5432'), { code: 'ECONNREFUSED' });
+  };
+  const cases: [name: string, checks: Checks, reasons: Record<string, string> | undefined][] = [
+    ['no checks', {}, undefined],
+    ['checks that pass', { nats: () => null, postgres: async () => null }, undefined],
+    ['one that fails', { nats: () => 'not connected', postgres: () => null }, { nats: 'not connected' }],
+    ['one that throws: its code, never its message', { postgres: failing }, { postgres: 'ECONNREFUSED' }],
+    [
+      'one that does not answer',
+      { postgres: () => new Promise<null>(() => {}) },
+      { postgres: 'no answer within 1500 ms' },
+    ],
+  ];
+  for (const [name, checks, reasons] of cases)
+    it(`${name}: ${reasons ? 503 : 200}`, async () =>
+      assert.deepEqual(
+        await healthOf('ready', checks),
+        reasons ? { status: 503, body: { ready: false, reasons } } : { status: 200, body: { ready: true } },
+      ));
+
+  it('serves /healthz, /readyz and /metrics', async () => {
+    const registry = new Registry();
+    new Counter({ name: 'probeyard_test_total', help: 'A counter', registers: [registry] }).inc();
+    const server = await serveHealth(
+      { host: '127.0.0.1', port: 0 },
+      { live: {}, ready: { nats: () => 'not connected' }, registry },
+    );
+    const { port } = server.address() as AddressInfo;
+    const ask = async (path: string, method = 'GET') => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+      return [response.status, await response.text()];
+    };
+    try {
+      assert.deepEqual(await ask('/healthz'), [200, '{"ok":true}']);
+      assert.deepEqual(await ask('/readyz?verbose'), [503, '{"ready":false,"reasons":{"nats":"not connected"}}']);
+      assert.match(String((await ask('/metrics'))[1]), /probeyard_test_total 1/);
+      assert.deepEqual(await ask('/'), [404, '{"error":"not found"}']);
+      assert.deepEqual(await ask('/healthz', 'POST'), [405, '{"error":"only GET and HEAD"}']);
+      assert.deepEqual(await ask('/healthz', 'HEAD'), [200, '']);
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
+  });
+});
