@@ -43,6 +43,10 @@ browser: $(MODULES) ## the pages in a real browser (Debian's chromium, fetched i
 	@$(RUN) test/browser/chromium.ts
 	@npm exec --no --silent -- mocha 'test/api/openapi/page/*.test.ts'
 
+mutations: $(MODULES) ## take out each guard that no type holds: a test must fail; writes docs/reports/mutations.md
+	@$(SERVERS)
+	@nice -n 19 $(RUN) test/mutations/run.ts
+
 fuzz-api: $(MODULES) ## random requests to the whole interface (CASES, N, SEED, SIDE); writes docs/reports/fuzzing.md
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/fuzz/api/run.ts
@@ -106,6 +110,6 @@ $(MODULES): package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down status logs images test check test-unit test-cluster browser \
+.PHONY: help up down status logs images test check test-unit test-cluster browser mutations \
 	fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults soak hostility sources peers \
 	report-data report-train report-tables generate format images-source

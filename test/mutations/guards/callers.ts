@@ -1,0 +1,69 @@
+import { without, type Guard } from '../guard.ts';
+
+const authority = () => import('../../../src/accounts/authority.ts');
+const AUTHORITY = 'test/accounts/authority.test.ts';
+const CREDENTIALS = 'test/api/accounts/credentials.test.ts';
+
+export const callers: readonly Guard[] = [
+  without(
+    'an endpoint needs its permission',
+    'test/api/accounts/roles.test.ts',
+    () => import('../../../src/api/http/access.ts'),
+    'refusal',
+    () => () => null,
+  ),
+  without('a caller changes nobody above them', AUTHORITY, authority, 'mayChange', () => () => true),
+  without('nobody gives a permission that they do not have', AUTHORITY, authority, 'notToGive', () => () => undefined),
+  without('a narrowed credential gets no wider one', AUTHORITY, authority, 'reachesNoFurther', () => () => true),
+  without(
+    'a credential gets none that ends later',
+    'test/api/accounts/made_credentials.test.ts',
+    authority,
+    'endsNoLater',
+    () => () => true,
+  ),
+  without(
+    'another site changes nothing with the cookie',
+    CREDENTIALS,
+    () => import('../../../src/api/http/middleware.ts'),
+    'sameSite',
+    () => () => (_ctx, next) => next(),
+  ),
+  without(
+    'a JWT is verified by a key of ours',
+    CREDENTIALS,
+    () => import('../../../src/accounts/jwt.ts'),
+    'makeJwts',
+    (original) => (settings) => ({
+      ...original(settings),
+      verify: (_audience, text) => {
+        const body = JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString()) as Record<
+          string,
+          string
+        >;
+        return Promise.resolve({ id: body['jti']!, userId: Number(body['sub']) });
+      },
+    }),
+  ),
+  without(
+    'attempts are limited',
+    'test/api/accounts/attempts.test.ts',
+    () => import('../../../src/accounts/attempts.ts'),
+    'makeAttempts',
+    (original) => (store, limits) => ({ ...original(store, limits), take: () => Promise.resolve() }),
+  ),
+  without(
+    'a sub-user has no permission that an account above lacks',
+    'test/store/tokens.test.ts',
+    () => import('../../../src/store/limits.ts'),
+    'effectivePermissions',
+    () => (_token, user) => user,
+  ),
+  without(
+    'a literal address that is refused is told at once',
+    'test/api/hostile_urls.test.ts',
+    () => import('../../../src/api/probe/source.ts'),
+    'readSource',
+    () => (text) => ({ scheme: 'https', url: text }) as never,
+  ),
+];

@@ -1,0 +1,75 @@
+import { compactDecrypt } from 'jose';
+import { without, type Guard } from '../guard.ts';
+
+const guard = () => import('../../../src/source/address/guard.ts');
+const ranges = () => import('../../../src/source/address/ranges.ts');
+const redact = () => import('../../../src/source/address/redact.ts');
+const GUARD = 'test/source/guard.test.ts';
+const REDACT = 'test/source/redact.test.ts';
+
+export const sources: readonly Guard[] = [
+  without('private, local and reserved addresses are refused', GUARD, ranges, 'isPublic4', () => () => true),
+  without('private, local and reserved IPv6 addresses are refused', GUARD, ranges, 'isPublic6', () => () => true),
+  without('an IPv4 address inside an IPv6 one is checked', GUARD, ranges, 'embeddedIPv4', () => () => undefined),
+  without(
+    'redirects, playlists and parts are checked like the source',
+    'test/source/proxy_guard.test.ts',
+    guard,
+    'makeGuard',
+    (original) => (options) => original({ ...options, allow: [{ cidr: '0.0.0.0/0' }, { cidr: '::/0' }] }),
+  ),
+  without(
+    'credentials go to the named authority alone',
+    'test/source/proxy_credentials.test.ts',
+    () => import('../../../src/source/address/target.ts'),
+    'sameAuthority',
+    () => () => true,
+  ),
+  without(
+    'a playlist leads nowhere but through the proxy',
+    'test/source/playlist.test.ts',
+    () => import('../../../src/source/playlist/mapping.ts'),
+    'rewriteReference',
+    () => (reference) => reference,
+  ),
+  without(
+    'a credential among the parameters is a stand-in',
+    'test/source/parameters.test.ts',
+    () => import('../../../src/source/playlist/parameters.ts'),
+    'isCredential',
+    () => () => false,
+  ),
+  without('query values are hidden', REDACT, redact, 'redactUrl', () => (text) => text),
+  without('secrets are struck out of what tools print', REDACT, redact, 'redactor', () => () => (text) => text),
+  without(
+    'a source is shown without its secrets',
+    REDACT,
+    redact,
+    'displaySource',
+    () =>
+      ({ url }) =>
+        url,
+  ),
+  without(
+    'a sealed source opens for its own request and token',
+    'test/seal/seal.test.ts',
+    () => import('../../../src/seal/open.ts'),
+    'openSealed',
+    () =>
+      async (sealed, _binding, { keys }) => {
+        const opened = await compactDecrypt(sealed, ({ kid }) => keys.find((one) => one.kid === kid)!);
+        return new TextDecoder().decode(opened.plaintext);
+      },
+  ),
+  without(
+    'a kept secret opens as what it was sealed for',
+    'test/seal/box.test.ts',
+    () => import('../../../src/seal/box.ts'),
+    'openBox',
+    (original) => (sealed, _purpose, keys) => {
+      const header = Buffer.from(sealed).toString('latin1').split('.')[0]!;
+      const { for: purpose } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { for: string };
+      return original(sealed, purpose, keys);
+    },
+  ),
+];
