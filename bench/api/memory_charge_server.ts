@@ -11,7 +11,7 @@ import { makeMetrics } from '../../src/api/metrics.ts';
 import { makeMemoryBudget } from '../../src/result/memory_budget.ts';
 import { openResult } from '../../src/result/open_result.ts';
 import { WHOLE } from '../../src/result/unpack.ts';
-import { keptWishes } from '../../src/result/wanted.ts';
+import { readKeptRequest } from '../../src/result/kept_request.ts';
 import { openStore } from '../../src/store/store.ts';
 import { webhookBody } from '../../src/webhooks/body.ts';
 
@@ -41,14 +41,14 @@ app.use(async (ctx) => {
         ...(inline ? { body: inline.toString('base64') } : {}),
       },
       submittedAt,
-      keptWishes(record),
+      readKeptRequest(record).response,
     );
   }
   const stored = await openResult(deps, { id, submittedAt, inflatedBytes }, 1);
   const body = await webhookBody(
     { ...ended, requestId: id, ioBytes: 1, endedAt: submittedAt, error: null },
     stored,
-    keptWishes(record),
+    readKeptRequest(record).response,
   );
   // Held for as long as a silent receiver holds it.
   ctx.status = 200;

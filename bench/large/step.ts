@@ -9,13 +9,13 @@ import { outcome } from '../../src/controller/collect/outcome.ts';
 import { skimResult } from '../../src/result/skim.ts';
 import { bytesOf, type Piece } from '../../src/result/pieces.ts';
 import { unpackResult } from '../../src/result/unpack.ts';
-import { answerOf, type Wanted } from '../../src/result/wanted.ts';
+import { answerOf, type ResponseForm } from '../../src/result/answer.ts';
 import { packBody } from '../../src/runner/output.ts';
 
 const [, , step, file] = process.argv as [string, string, string, string];
 const peak = (): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
 const asked = [{ name: 'ffprobe' }] as const;
-const wanted: Wanted = { shown: ['ffprobe'], injectOutput: false, injectJson: false };
+const wanted: ResponseForm = { shown: ['ffprobe'], injectOutput: false, injectJson: false };
 const about = { requestId: '0192f0c1-0000-7000-8000-000000000001', queueTimeMs: 1, error: null };
 const MOST = 256 * 1024 * 1024;
 

@@ -7,7 +7,7 @@ import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { skimResult } from '../result/skim.ts';
 import { unpackResult, type Unpacked } from '../result/unpack.ts';
-import { answerOf, type Wanted } from '../result/wanted.ts';
+import { answerOf, type ResponseForm } from '../result/answer.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
@@ -63,20 +63,20 @@ export interface Stored {
 }
 
 /** `stored`: null where the request ended without an envelope. */
-export async function webhookBody(ended: Ended, stored: Stored | null, wanted: Wanted): Promise<Buffer> {
+export async function webhookBody(ended: Ended, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
   if (!stored) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
   // What inflates to more is never put together, and its outputs are never held.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked: Unpacked = tooLarge
     ? { result: (await skimResult(stored.packed)).body, long: new Map() }
     : await unpackResult(stored.packed, stored.inflatedBytes);
-  const head = await whole(answerOf(unpacked, ended, wanted, { withoutOutputs: true }).body, stored.packed);
+  const head = await whole(answerOf(unpacked, ended, form, { withoutOutputs: true }).body, stored.packed);
   const members = {
     type: head.toString('latin1', 0, 15) === '{"success":true' ? 'probe.completed' : 'probe.failed',
     timestamp: ended.endedAt.toISOString(),
   };
   if (!tooLarge) {
-    const { body } = answerOf(unpacked, ended, wanted);
+    const { body } = answerOf(unpacked, ended, form);
     if (sizeOf(body) <= MAX_BODY_BYTES) {
       const all = withMembers(await whole(body, stored.packed), members);
       if (all.length <= MAX_BODY_BYTES) return all;

@@ -8,7 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { LiftError } from '../result/lift.ts';
 import { OverBudget, type MemoryBudget } from '../result/memory_budget.ts';
 import { openResult } from '../result/open_result.ts';
-import { hasEnvelope, keptWishes } from '../result/wanted.ts';
+import { hasEnvelope } from '../result/answer.ts';
+import { readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { trustedContext } from '../source/http/connect.ts';
 import { egressRoute, type Egress } from '../source/http/egress.ts';
@@ -119,7 +120,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       : null;
     const release = (): void => stored?.place.release();
     try {
-      const body = await webhookBody(ended, stored, keptWishes(record));
+      const body = await webhookBody(ended, stored, readKeptRequest(record).response);
       // Of a streamed result nothing is left but this body, of a kilobyte.
       if (stored && !Buffer.isBuffer(stored.packed)) release();
       return { body, release };

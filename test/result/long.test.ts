@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
-import { answerOf, type Wanted } from '../../src/result/wanted.ts';
+import { answerOf, type ResponseForm } from '../../src/result/answer.ts';
 import { bytesOf as streamOf, lengthOf, type Piece } from '../../src/result/pieces.ts';
 import { unpackResult } from '../../src/result/unpack.ts';
 import { bad, body, good } from './result_samples.ts';
@@ -22,7 +22,7 @@ const frames = (count: number, more: object = {}) =>
     4,
   );
 const LONG = frames(1_600);
-const wanted = (more: Partial<Wanted> = {}): Wanted => ({
+const wanted = (more: Partial<ResponseForm> = {}): ResponseForm => ({
   shown: ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'],
   injectOutput: false,
   injectJson: false,
@@ -71,7 +71,7 @@ const RESULTS: [string, ResultBody][] = [
     body([good('ffprobe', `{"a":"\\ud83d${'x'.repeat(300_000)}"}`), good('mediainfo', '"\ud83d"', { format: 'text' })]),
   ],
 ];
-const WISHES: [string, Wanted][] = [
+const WISHES: [string, ResponseForm][] = [
   ['the envelope', wanted()],
   ['one document', wanted({ injectJson: true })],
   ['one tool', wanted({ shown: ['ffprobe'] })],
@@ -110,7 +110,7 @@ describe('a result with long outputs', function () {
         it(`${tool}, ${what}: ${injectOutput ? 'bare' : injectJson ? 'an object' : 'a text'}`, async () => {
           const result = body([good(tool, output)]);
           const packed = zstdCompressSync(JSON.stringify(result));
-          const wishes: Wanted = { single: tool, shown: [], injectOutput, injectJson };
+          const wishes: ResponseForm = { single: tool, shown: [], injectOutput, injectJson };
           const long = answerOf(await unpackResult(packed, null), about, wishes);
           const plain = answerOf({ result, long: new Map() }, about, wishes);
           assert.equal(long.contentType, plain.contentType);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
-import { keptWishes } from '../../src/result/wanted.ts';
+import { readKeptRequest } from '../../src/result/kept_request.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type Ended } from '../../src/webhooks/body.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 
@@ -10,7 +10,7 @@ const AT = new Date('2026-03-01T12:00:00.123Z');
 const ended: Ended = { requestId: ID, queueTimeMs: 7, ioBytes: 0, endedAt: AT, status: 200, error: null };
 const asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
 const wanted = (more: object = {}) =>
-  keptWishes({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } });
+  readKeptRequest({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } }).response;
 const stored = (result: ResultBody) => {
   const text = JSON.stringify(result);
   return { packed: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) };
@@ -64,7 +64,7 @@ describe('the body of a webhook', () => {
     const text = await sent(
       ended,
       body([good('c2pa', '{"active_manifest":null}')]),
-      keptWishes({ kind: 'c2pa', request: { inject_json: true, inject_output: true } }),
+      readKeptRequest({ kind: 'c2pa', request: { inject_json: true, inject_output: true } }).response,
     );
     assert.deepEqual(
       [text['type'], text['output'], text['metadata'].request_id],
@@ -109,7 +109,7 @@ describe('the body of a webhook', () => {
       truncated: true,
     });
     const single = body([good('c2pa', filler(MAX_BODY_BYTES))]);
-    assert.deepEqual(Object.keys(await sent(ended, single, keptWishes({ kind: 'c2pa', request: {} }))), [
+    assert.deepEqual(Object.keys(await sent(ended, single, readKeptRequest({ kind: 'c2pa', request: {} }).response)), [
       'success',
       'metadata',
       'type',

@@ -2,7 +2,7 @@
 import type { Ended } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
 import { unpackResult } from '../../result/unpack.ts';
-import { answerOf, hasEnvelope, type Wanted } from '../../result/wanted.ts';
+import { answerOf, hasEnvelope, type ResponseForm } from '../../result/answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { GatewayError, inside } from '../errors.ts';
@@ -29,7 +29,7 @@ export async function answer(
   ctx: Context,
   end: Ended,
   submittedAt: Date,
-  wanted: Wanted,
+  form: ResponseForm,
 ): Promise<void> {
   if (!hasEnvelope(end)) throw endError(end);
   const began = performance.now();
@@ -42,7 +42,7 @@ export async function answer(
     throw unreadable(error);
   });
   const { queueTimeMs, error = null } = end;
-  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, wanted);
+  const made = answerOf(unpacked, { requestId: id, queueTimeMs, error }, form);
   ctx.status = 200;
   // HTML and XML hold what stands in the media: no browser may run it as ours.
   if (made.contentType !== JSON_TYPE)

@@ -1,6 +1,5 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
-import { FILE_ROWS, type ToolName } from '../../tools/table.ts';
-import type { Wanted } from '../../result/wanted.ts';
+import { FILE_ROWS } from '../../tools/table.ts';
 import { carryOut } from './carry_out.ts';
 import type { Context, Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
@@ -8,45 +7,34 @@ import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
 import { FILE_BY_BODY, FILE_BY_QUERY } from '../openapi/probe_file.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
-import { selectTools, type Selection } from './tools.ts';
+import { probeRequest } from './request.ts';
+import { selectTools } from './tools.ts';
 
-function ignoredFields(ctx: Context, request: ProbeFile): void {
-  const ignored = IGNORED.filter((name) => request[name] !== undefined);
+function ignoredFields(ctx: Context, fields: ProbeFile): void {
+  const ignored = IGNORED.filter((name) => fields[name] !== undefined);
   if (ignored.length > 0) ctx.set('X-Ignored-Fields', ignored.join(', '));
-  for (const name of ignored) delete request[name];
-}
-
-export interface Kept extends Omit<ProbeFile, 'url' | 'webhook_url'>, Pick<Selection, 'shown'> {
-  /** For replicas of the previous version, which work out the status of a result from it. */
-  asked: { name: ToolName }[];
+  for (const name of ignored) delete fields[name];
 }
 
 /** Of a tool that prints in a format of the caller's choice. */
-function bareType(request: ProbeFile): { bareType?: string } {
-  const only = FILE_ROWS.find(({ name }) => name === request.only);
+function bareType(fields: ProbeFile): { bareType?: string } {
+  const only = FILE_ROWS.find(({ name }) => name === fields.only);
   const formats = only && 'args' in only ? only.formats : undefined;
-  return only && formats ? { bareType: formats.mediaType(String(request[only.name][formats.option])) } : {};
-}
-
-function wantedOf(request: ProbeFile, selection: Selection, onlyReturnsRaw: boolean): Wanted {
-  return {
-    shown: selection.shown,
-    injectOutput: request.only !== null && (request.inject_output ?? onlyReturnsRaw),
-    injectJson: request.inject_json,
-    ...bareType(request),
-  };
+  return only && formats ? { bareType: formats.mediaType(String(fields[only.name][formats.option])) } : {};
 }
 
 const probe = (deps: Deps): Handler =>
   async function probeFile(ctx) {
-    const request = checkedBy(ProbeFileSchema, ctx);
-    ignoredFields(ctx, request);
-    const selection = selectTools(request, deps.catalog());
-    const wanted = wantedOf(request, selection, deps.settings.onlyReturnsRaw);
-    const { url: _, webhook_url: __, ...options } = request;
-    const asked = selection.tools.map(({ name }) => ({ name }));
-    const kept: Kept = { ...options, shown: selection.shown, asked };
-    await carryOut(deps, ctx, { kind: 'file', request, selection, wanted, kept });
+    const fields = checkedBy(ProbeFileSchema, ctx);
+    ignoredFields(ctx, fields);
+    const { tools, shown, report } = selectTools(fields, deps.catalog());
+    const response = {
+      shown,
+      injectOutput: fields.only !== null && (fields.inject_output ?? deps.settings.onlyReturnsRaw),
+      injectJson: fields.inject_json,
+      ...bareType(fields),
+    };
+    await carryOut(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
   };
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE_BY_QUERY, (deps) => [probe(deps)]);

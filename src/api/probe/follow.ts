@@ -10,16 +10,9 @@ import type { Context } from '../http/context.ts';
 import { createJob, worthAnotherTry } from './create_job.ts';
 import type { Deps } from '../deps.ts';
 import { recordEnd } from './ends.ts';
+import type { Opened } from './open.ts';
+import type { ProbeRequest } from './request.ts';
 import { GatewayError } from '../errors.ts';
-
-export interface Followed {
-  id: string;
-  submittedAt: Date;
-  queueTimeoutMs: number;
-  timeoutMs: number;
-  /** Null: another request made it (Idempotency-Key), and ends it. */
-  job: ProbeJob | null;
-}
 
 type Why = 'hung-up' | 'overdue' | 'drained';
 class Stopped extends Error {
@@ -48,13 +41,14 @@ const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request d
  */
 export async function create(
   deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log'>,
-  request: Omit<Followed, 'timeoutMs'>,
+  request: Pick<Opened, 'id' | 'submittedAt'>,
   job: ProbeJob,
+  withinMs: number,
   signal: AbortSignal,
 ): Promise<Ended | null> {
   const began = performance.now();
   try {
-    await createJob(deps.kube, job, { withinMs: request.queueTimeoutMs, signal });
+    await createJob(deps.kube, job, { withinMs, signal });
     deps.metrics.step('create', performance.now() - began);
     return null;
   } catch (error) {
@@ -65,14 +59,19 @@ export async function create(
 }
 
 /** The end of a request whose caller waits in `ctx`. */
-export async function follow(deps: Deps, ctx: Context, request: Followed): Promise<Ended> {
+export async function follow(
+  deps: Deps,
+  ctx: Context,
+  request: Opened,
+  limits: ProbeRequest['limits'],
+): Promise<Ended> {
   const { drain, waiting, settings } = deps;
   const stop = new AbortController();
   const hungUp = (): void => stop.abort(new Stopped('hung-up'));
   const drained = (): void => stop.abort(new Stopped('drained'));
   const overdue = setTimeout(
     () => stop.abort(new Stopped('overdue')),
-    request.queueTimeoutMs + request.timeoutMs + settings.graceMs,
+    limits.queueTimeoutMs + limits.timeoutMs + settings.graceMs,
   );
   ctx.res.once('close', hungUp);
   drain.over.addEventListener('abort', drained);
@@ -91,7 +90,7 @@ export async function follow(deps: Deps, ctx: Context, request: Followed): Promi
       return await end;
     }
     deps.tellEarly({ job: request.id, namespace: settings.namespace, spec: request.job.spec });
-    creating = create(deps, request, request.job, stop.signal);
+    creating = create(deps, request, request.job, limits.queueTimeoutMs, stop.signal);
     // A create whose answer was lost may have made the job all the same: its end counts, whatever became of the create.
     return await Promise.race([end, creating.then((own) => own ?? end)]);
   } catch (error) {
@@ -104,7 +103,7 @@ export async function follow(deps: Deps, ctx: Context, request: Followed): Promi
   }
 }
 
-async function stopped(deps: Deps, request: Followed, why: Why, creating: Promise<unknown>): Promise<Ended> {
+async function stopped(deps: Deps, request: Opened, why: Why, creating: Promise<unknown>): Promise<Ended> {
   const mine = request.job !== null;
   switch (why) {
     case 'drained':

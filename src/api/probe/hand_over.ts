@@ -4,11 +4,12 @@
 import type { ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
 import type { Deps } from '../deps.ts';
-import { create, type Followed } from './follow.ts';
+import { create } from './follow.ts';
+import type { Opened } from './open.ts';
 
 export interface HandOver {
   /** Resolves when the job is there, or after a moment: then it is still being tried. Never rejects. */
-  start(request: Omit<Followed, 'timeoutMs' | 'job'>, job: ProbeJob): Promise<void>;
+  start(request: Pick<Opened, 'id' | 'submittedAt'>, job: ProbeJob, withinMs: number): Promise<void>;
   /** What was not created by now has an open row: the controllers' sweep ends it, and its webhook says so. */
   stop(): Promise<void>;
 }
@@ -23,9 +24,9 @@ export function makeHandOver(
   const underWay = new Set<Promise<void>>();
 
   return {
-    async start(request, job) {
+    async start(request, job, withinMs) {
       deps.tellEarly({ job: request.id, namespace: deps.settings.namespace, spec: job.spec });
-      const creating: Promise<void> = create(deps, { ...request, job }, job, stopping.signal)
+      const creating: Promise<void> = create(deps, request, job, withinMs, stopping.signal)
         .then(
           () => {},
           (error: unknown) => {

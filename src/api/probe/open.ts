@@ -2,11 +2,12 @@
  * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end,
  * whatever happens.
  */
-import type { Kind, ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/resources.ts';
+import { keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../seal/seal.ts';
 import { displaySource, hideQuery } from '../../source/address/redact.ts';
 import type { Source } from '../../source/source.ts';
-import type { MonthlyLimits, OpenInput } from '../../store/records.ts';
+import type { MonthlyLimits } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
 import { tokenOf, type Context } from '../http/context.ts';
@@ -14,23 +15,7 @@ import type { Deps } from '../deps.ts';
 import { GatewayError, inside, rateLimited } from '../errors.ts';
 import { probeJob } from './probe_job.ts';
 import { setRequestId } from '../http/middleware.ts';
-import type { Selection } from './tools.ts';
-
-export interface Submission {
-  kind: Kind;
-  url: string;
-  source: Source;
-  selection: Pick<Selection, 'tools' | 'report'>;
-  queueTimeoutMs: number;
-  timeoutMs: number;
-  /** For the log and for reading the result back: everything but the addresses. */
-  kept: unknown;
-  idempotency: OpenInput['idempotency'];
-  /** Nobody waits: the result is sent there. */
-  webhookUrl: string | null;
-  /** The same call tries once more: it is counted already. */
-  again: boolean;
-}
+import type { ProbeRequest } from './request.ts';
 
 export interface Opened {
   id: string;
@@ -39,18 +24,18 @@ export interface Opened {
   job: ProbeJob | null;
 }
 
-export async function submit(deps: Deps, ctx: Context, submission: Submission): Promise<Opened> {
+/** `again`: the same call tries once more, and is counted already. */
+export async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest, again: boolean): Promise<Opened> {
   const { store, settings, sealKeys } = deps;
+  const { kind, source, tools, limits } = request;
   const token = tokenOf(ctx);
   const { id, submittedAt } = store.newRequest();
   setRequestId(ctx, id);
-  const { kind, url, source, selection, queueTimeoutMs, timeoutMs } = submission;
-  const sealing = sealSource(url, { requestId: id, tokenId: token.id }, sealKeys());
+  const sealing = sealSource(request.url, { requestId: id, tokenId: token.id }, sealKeys());
   // Where the request is not opened, nobody awaits it.
   sealing.catch(() => {});
 
-  const webhookUrl =
-    submission.webhookUrl === null ? null : await keptUrl(submission.webhookUrl, id, deps.accounts.box);
+  const webhookUrl = request.webhookUrl === null ? null : await keptUrl(request.webhookUrl, id, deps.accounts.box);
   const began = performance.now();
   const opened = await store.openRequest({
     id,
@@ -60,18 +45,17 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
     kind,
     display: hideQuery(source.url),
     scheme: schemeOf(source),
-    request: submission.kept,
-    tools: selection.tools.map(({ name, version }) => ({ name, version })),
-    queueTimeoutMs,
-    timeoutMs,
-    waiter: submission.webhookUrl === null ? settings.replica : null,
+    request: keptRequest(request.options, request.response, tools),
+    tools: tools.map(({ name, version }) => ({ name, version })),
+    ...limits,
+    waiter: webhookUrl === null ? settings.replica : null,
     webhookUrl,
-    idempotency: submission.idempotency,
-    requestsPerMinute: submission.again ? 0 : token.limits.requestsPerMinute,
+    idempotency: request.idempotency,
+    requestsPerMinute: again ? 0 : token.limits.requestsPerMinute,
     quotas: { of: token.quotas, rootUserId: token.rootUserId },
   });
   deps.metrics.step('open', performance.now() - began);
-  if (!submission.again) ctx.state.rate = opened.rate;
+  if (!again) ctx.state.rate = opened.rate;
 
   switch (opened.outcome) {
     case 'rate-limited':
@@ -87,18 +71,13 @@ export async function submit(deps: Deps, ctx: Context, submission: Submission): 
       return { id: opened.id, submittedAt: first, job: null };
     }
     case 'opened': {
-      const job = probeJob({
+      const job = probeJob(request, {
         id,
         namespace: settings.namespace,
         submittedAt,
-        kind,
         token,
         display: displaySource(source),
         sealed: await sealing,
-        queueTimeoutMs,
-        timeoutMs,
-        tools: selection.tools,
-        report: selection.report,
       });
       return { id, submittedAt, job };
     }

@@ -1,6 +1,6 @@
 /** `GET /v1/probe/{request_id}`: how a request stands, and its result, for as long as the record keeps it. */
 import { endedNotice } from '../../result/ended_notice.ts';
-import { keptWishes } from '../../result/wanted.ts';
+import { readKeptRequest } from '../../result/kept_request.ts';
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { conditionOf, isTrue } from '../../kube/conditions.ts';
 import { WAITING, type ProbeJob } from '../../kube/resources.ts';
@@ -57,7 +57,7 @@ const readBack = (deps: Deps): Handler =>
       reason: reason ?? 'InternalError',
       queueTimeMs: queueTimeMs ?? 0,
     });
-    await answer(deps, ctx, end, record.submittedAt, keptWishes(record));
+    await answer(deps, ctx, end, record.submittedAt, readKeptRequest(record).response);
   };
 
 export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, (deps) => [readBack(deps)]);

@@ -3,11 +3,12 @@
  * bare or enveloped.
  */
 import type { SingleTool } from '../../result/assemble_single.ts';
-import { carryOut, type Asked } from './carry_out.ts';
+import { carryOut } from './carry_out.ts';
+import { probeRequest, type CommonFields } from './request.ts';
 import type { Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 
-interface SingleRequest extends Asked {
+interface SingleFields extends CommonFields {
   inject_output: boolean;
   inject_json: boolean;
 }
@@ -15,41 +16,20 @@ interface SingleRequest extends Asked {
 export interface Single<T> {
   tool: SingleTool;
   /** The options that the tool gets, as texts. */
-  options(request: T): Record<string, string>;
+  options(fields: T): Record<string, string>;
 }
 
-/** What is kept of a request, to give its result back later. */
-export interface KeptSingle {
-  single: SingleTool;
-  inject_json: boolean;
-}
-
-export const probeSingle = <T extends SingleRequest>(deps: Deps, { tool, options }: Single<T>): Handler =>
+export const probeSingle = <T extends SingleFields>(deps: Deps, { tool, options }: Single<T>): Handler =>
   async function probeWithTool(ctx) {
-    const request = ctx.state.checked as T;
-    const texts = options(request);
+    const fields = ctx.state.checked as T;
+    const texts = options(fields);
     const { version } = deps.catalog().resolve(tool, 'latest');
-    const { url: _, webhook_url: __, ...rest } = request;
-    await carryOut(deps, ctx, {
+    const ran = { name: tool, version, timeoutMs: fields.timeout };
+    const request = probeRequest(deps, ctx, fields, {
       kind: tool,
-      request,
-      selection: {
-        tools: [
-          {
-            name: tool,
-            version,
-            timeoutMs: request.timeout,
-            ...(Object.keys(texts).length > 0 ? { options: texts } : {}),
-          },
-        ],
-        report: { enabled: false },
-      },
-      wanted: {
-        single: tool,
-        shown: [],
-        injectOutput: request.inject_output,
-        injectJson: request.inject_json,
-      },
-      kept: { ...rest, single: tool } satisfies KeptSingle,
+      tools: [Object.keys(texts).length > 0 ? { ...ran, options: texts } : ran],
+      report: { enabled: false },
+      response: { single: tool, shown: [], injectOutput: fields.inject_output, injectJson: fields.inject_json },
     });
+    await carryOut(deps, ctx, request);
   };

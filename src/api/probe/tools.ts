@@ -1,15 +1,14 @@
 /** From a checked request to the tools that run for it, and to those that its answer shows. */
-import type { ProbeJobSpec, ToolRequest } from '../../kube/resources.ts';
+import type { ToolRequest } from '../../kube/resources.ts';
 import { probeReport, type Reader } from '../../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../tools/table.ts';
 import type { Catalog } from './catalog.ts';
 import { GatewayError, invalid } from '../errors.ts';
+import type { ProbeRequest } from './request.ts';
 import type { AskedTool, ProbeFile } from './schema/file.ts';
 import { optionTexts } from './schema/tool_options.ts';
 
-export interface Selection {
-  tools: ToolRequest[];
-  report: NonNullable<ProbeJobSpec['report']>;
+export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
   /** What the answer holds: tools that run for the report alone are not in it. */
   shown: FileTool[];
 }

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { ResultBody, ReportResult } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
+import { readKeptRequest, type KeptRequest } from '../../result/kept_request.ts';
 import { escaped, type Piece } from '../../result/pieces.ts';
 import { unpackResult, type LongOutputs, type Unpacked } from '../../result/unpack.ts';
 import { probeReport } from '../../tools/probe_report.ts';
@@ -38,32 +39,29 @@ const Answer = Type.Object({
   ),
 });
 
-/** What the gateway kept for itself beside what was asked. */
-const INSIDE = ['asked', 'shown', 'single'];
+type Options = KeptRequest['options'];
 
-function requestOf(kept: unknown, display: string): string {
-  const asked = Object.entries((kept ?? {}) as Record<string, unknown>).filter(([name]) => !INSIDE.includes(name));
-  return JSON.stringify({ url: display, ...Object.fromEntries(asked) });
-}
-
-function formatOf(tool: ReportResult, kept: unknown): string | null {
+function formatOf(tool: ReportResult, asked: Options): string | null {
   if (tool.output === null) return null;
   if (tool.format === 'json') return 'json';
-  const options = (kept as Record<string, Record<string, unknown> | undefined> | null)?.[tool.name];
+  const options = asked[tool.name] as Record<string, unknown> | undefined;
   const option = tool.name === probeReport.name ? undefined : TOOL_TABLE[tool.name]?.formats?.option;
-  const asked = option === undefined ? undefined : options?.[option];
-  return typeof asked === 'string' ? asked : 'text';
+  const format = option === undefined ? undefined : options?.[option];
+  return typeof format === 'string' ? format : 'text';
 }
 
 /** A report that came to nothing and tools that ran for it alone are told too: the log keeps what happened. */
-function responsesOf(result: ResultBody | null, kept: unknown): Record<string, string | null> {
+function responsesOf(result: ResultBody | null, options: Options): Record<string, string | null> {
   const tools = new Map<ResultName, ReportResult>(result?.tools.map((tool) => [tool.name, tool]));
   if (result?.report) tools.set(probeReport.name, result.report);
   const members = RESULTS.flatMap((name) => {
     const tool = tools.get(name);
     const response: [string, string | null] = [memberOf(name), tool?.output ?? null];
     if (!TYPED.includes(name)) return [response];
-    return [response, [`${memberOf(name)}-type`, tool ? formatOf(tool, kept) : null] satisfies [string, string | null]];
+    return [
+      response,
+      [`${memberOf(name)}-type`, tool ? formatOf(tool, options) : null] satisfies [string, string | null],
+    ];
   });
   return Object.fromEntries(members);
 }
@@ -107,10 +105,11 @@ const read = (deps: Deps): Handler =>
       packed,
       unpacked: { result, long },
     } = await resultOf(deps, ctx, row);
+    const { options } = readKeptRequest(row);
     const members = {
       ...rowOf(row),
-      request: requestOf(row.request, row.display),
-      ...responsesOf(result, row.request),
+      request: JSON.stringify({ url: row.display, ...options }),
+      ...responsesOf(result, options),
     };
     const pieces = textOf(members, long);
     sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);

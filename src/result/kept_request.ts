@@ -1,0 +1,56 @@
+/** What the record keeps of a request beside its address. */
+import type { Kind } from '../kube/resources.ts';
+import { FILE_TOOLS, type FileTool, type ToolName } from '../tools/table.ts';
+import type { ResponseForm } from './answer.ts';
+import { SINGLE_DEFAULTS } from './assemble_single.ts';
+
+export interface KeptRequest {
+  /** What the caller asked for, without the addresses: shown in the log. */
+  options: Record<string, unknown>;
+  /** How the result is given back later: always enveloped. */
+  response: ResponseForm;
+}
+
+/** Before 0.2 the options stood at the top level, among members that are not the caller's. */
+interface PreviousForm extends Record<string, unknown> {
+  asked?: { name: ToolName }[];
+  shown?: readonly FileTool[];
+  single?: string;
+  inject_json?: boolean;
+}
+
+/** Also what replicas of the previous version need, until none can run beside this one. */
+export function keptRequest(
+  options: object,
+  form: ResponseForm,
+  tools: readonly { name: ToolName }[],
+): KeptRequest & PreviousForm {
+  const { bareType: _, ...response } = { ...form, injectOutput: false };
+  return {
+    options: { ...options },
+    response,
+    asked: tools.map(({ name }) => ({ name })),
+    shown: response.shown,
+    inject_json: response.injectJson,
+  };
+}
+
+function readPreviousForm(kind: Kind, kept: PreviousForm): KeptRequest {
+  const { asked: _, shown, single: __, ...options } = kept;
+  const form = { injectOutput: false, injectJson: kept.inject_json };
+  return {
+    options,
+    response:
+      kind === 'file'
+        ? { ...form, shown: shown ?? FILE_TOOLS, injectJson: form.injectJson ?? false }
+        : { ...form, shown: [], single: kind, injectJson: form.injectJson ?? SINGLE_DEFAULTS[kind].injectJson },
+  };
+}
+
+/** A request that no API opened (kubectl) has neither options nor a form: everything is shown. */
+export function readKeptRequest({ kind, request }: { kind: Kind; request: unknown }): KeptRequest {
+  const kept = (request ?? {}) as Partial<KeptRequest>;
+  return kept.options && kept.response
+    ? { options: kept.options, response: kept.response }
+    : readPreviousForm(kind, kept as PreviousForm);
+}

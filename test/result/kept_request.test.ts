@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import type { ResponseForm } from '../../src/result/answer.ts';
+import { keptRequest, readKeptRequest } from '../../src/result/kept_request.ts';
+
+/** As jsonb gives it back. */
+const stored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+const OPTIONS = { timeout: 65_000, only: 'ffprobe', inject_json: true, ffprobe: { version: '7.1' } };
+const FORM: ResponseForm = { shown: ['ffprobe'], injectOutput: true, bareType: 'text/csv', injectJson: true };
+
+describe('kept request', () => {
+  it('gives back the options as they were, and the form always enveloped', () => {
+    const request = stored(keptRequest(OPTIONS, FORM, [{ name: 'ffprobe' }, { name: 'mediainfo' }]));
+    assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
+      options: OPTIONS,
+      response: { shown: ['ffprobe'], injectOutput: false, injectJson: true },
+    });
+  });
+
+  it('keeps the form of an endpoint of one tool', () => {
+    const form: ResponseForm = { single: 'msv', shown: [], injectOutput: true, injectJson: false };
+    const request = stored(keptRequest({}, form, [{ name: 'msv' }]));
+    assert.deepEqual(readKeptRequest({ kind: 'msv', request }).response, { ...form, injectOutput: false });
+  });
+
+  it('holds what a replica of the previous version reads', () => {
+    const { asked, shown, inject_json } = keptRequest(OPTIONS, FORM, [{ name: 'ffprobe' }, { name: 'mediainfo' }]);
+    assert.deepEqual([asked, shown, inject_json], [[{ name: 'ffprobe' }, { name: 'mediainfo' }], ['ffprobe'], true]);
+  });
+
+  it('reads a row of the previous version: options at the top level', () => {
+    const request = { ...OPTIONS, shown: ['mediainfo'], asked: [{ name: 'mediainfo' }] };
+    assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
+      options: OPTIONS,
+      response: { shown: ['mediainfo'], injectOutput: false, injectJson: true },
+    });
+    assert.deepEqual(readKeptRequest({ kind: 'c2pa', request: { timeout: 1, inject_json: true, single: 'c2pa' } }), {
+      options: { timeout: 1, inject_json: true },
+      response: { single: 'c2pa', shown: [], injectOutput: false, injectJson: true },
+    });
+  });
+
+  it('shows everything of a request that no API opened', () => {
+    for (const request of [{}, null]) {
+      assert.deepEqual(readKeptRequest({ kind: 'file', request }), {
+        options: {},
+        response: { shown: ['ffprobe', 'mediainfo', 'probe_report', 'c2pa'], injectOutput: false, injectJson: false },
+      });
+      const { response } = readKeptRequest({ kind: 'msv', request });
+      assert.deepEqual(response, { single: 'msv', shown: [], injectOutput: false, injectJson: true });
+    }
+  });
+});
