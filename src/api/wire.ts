@@ -96,7 +96,7 @@ export function wire({
       log.debug({ err: error }, 'the leader was not told early');
     }
   };
-  const handOver = makeHandOver({ store, kube, metrics, log, settings, tellEarly });
+  const handOver = makeHandOver({ store, kube, metrics, log, namespace: settings.namespace, tellEarly });
   const delivery = startDelivery({
     store,
     memory,

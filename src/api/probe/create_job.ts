@@ -1,13 +1,17 @@
 /** Creates a ProbeJob, however long the API server is away, up to a deadline: a name that is there already is ours. */
+import type { Ended } from '../../bus/messages.ts';
 import { isKubeError, outcomeUnknown, PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/resources.ts';
+import { type Logger, requestFields } from '../../log.ts';
 import { retry } from '../../retry.ts';
+import type { Metrics } from '../metrics.ts';
+import { recordEnd, type EndStore } from './ends.ts';
 
 const PAUSES = { first: 100, longest: 2_000 };
 /** One try. The job of a warm request is created in 3 to 4 ms; a try that takes this long is repeated. */
 const TRY_MS = 5_000;
 
-export const worthAnotherTry = (error: unknown): boolean =>
+const worthAnotherTry = (error: unknown): boolean =>
   outcomeUnknown(error) || isKubeError(error, 'too-many-requests', 'unauthorized');
 
 /**
@@ -31,4 +35,45 @@ export async function createJob(
     signal: options.signal,
     when: (error) => worthAnotherTry(error) && ((isKubeError(error) && error.retryAfterMs) || true),
   });
+}
+
+/**
+ * The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's
+ * load.
+ */
+const AWAY = {
+  status: 503,
+  reason: 'InternalError',
+  error: 'the service is not available right now, try again later',
+} as const;
+const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something went wrong on our side' } as const;
+
+export interface CreateDeps {
+  kube: Pick<KubeClient, 'create'>;
+  store: EndStore;
+  metrics: Pick<Metrics, 'step'>;
+  log: Logger;
+}
+
+/**
+ * Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the
+ * request.
+ */
+export async function createOrEnd(
+  deps: CreateDeps,
+  request: { id: string; submittedAt: Date },
+  job: ProbeJob,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<Ended | null> {
+  const began = performance.now();
+  try {
+    await createJob(deps.kube, job, { withinMs, signal });
+    deps.metrics.step('create', performance.now() - began);
+    return null;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
+    return recordEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
+  }
 }

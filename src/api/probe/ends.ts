@@ -5,8 +5,10 @@
 import type { Ended } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/resources.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
-import type { Deps } from '../deps.ts';
+import type { Store } from '../../store/store.ts';
 import { inside } from '../errors.ts';
+
+export type EndStore = Pick<Store, 'closeRequest' | 'endsFor'>;
 
 export interface OwnEnd {
   status: number;
@@ -16,7 +18,7 @@ export interface OwnEnd {
 
 /** Gives back the end that stands: this one, or the one that was there. */
 export async function recordEnd(
-  store: Pick<Deps['store'], 'closeRequest' | 'endsFor'>,
+  store: EndStore,
   request: { id: string; submittedAt: Date },
   end: OwnEnd,
 ): Promise<Ended> {

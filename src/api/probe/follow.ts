@@ -3,11 +3,9 @@
  * otherwise.
  */
 import type { Ended } from '../../bus/messages.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
-import { requestFields } from '../../log.ts';
 import { cancel } from './cancel.ts';
 import type { Context } from '../http/context.ts';
-import { createJob, worthAnotherTry } from './create_job.ts';
+import { createOrEnd } from './create_job.ts';
 import type { Deps } from '../deps.ts';
 import { recordEnd } from './ends.ts';
 import type { Opened } from './open.ts';
@@ -23,40 +21,7 @@ class Stopped extends Error {
   }
 }
 
-/**
- * The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's
- * load.
- */
-const AWAY = {
-  status: 503,
-  reason: 'InternalError',
-  error: 'the service is not available right now, try again later',
-} as const;
-const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something went wrong on our side' } as const;
 const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request did not end in time' } as const;
-
-/**
- * Creates the job; where that fails for good, the row gets its end here, because no controller will ever see the
- * request.
- */
-export async function create(
-  deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log'>,
-  request: Pick<Opened, 'id' | 'submittedAt'>,
-  job: ProbeJob,
-  withinMs: number,
-  signal: AbortSignal,
-): Promise<Ended | null> {
-  const began = performance.now();
-  try {
-    await createJob(deps.kube, job, { withinMs, signal });
-    deps.metrics.step('create', performance.now() - began);
-    return null;
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
-    return recordEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
-  }
-}
 
 /** The end of a request whose caller waits in `ctx`. */
 export async function follow(
@@ -90,7 +55,7 @@ export async function follow(
       return await end;
     }
     deps.tellEarly({ job: request.id, namespace: settings.namespace, spec: request.job.spec });
-    creating = create(deps, request, request.job, limits.queueTimeoutMs, stop.signal);
+    creating = createOrEnd(deps, request, request.job, limits.queueTimeoutMs, stop.signal);
     // A create whose answer was lost may have made the job all the same: its end counts, whatever became of the create.
     return await Promise.race([end, creating.then((own) => own ?? end)]);
   } catch (error) {

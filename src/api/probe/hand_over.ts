@@ -1,15 +1,14 @@
 /**
  * Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away.
  */
+import type { Early } from '../../bus/messages.ts';
 import type { ProbeJob } from '../../kube/resources.ts';
 import { requestFields } from '../../log.ts';
-import type { Deps } from '../deps.ts';
-import { create } from './follow.ts';
-import type { Opened } from './open.ts';
+import { createOrEnd, type CreateDeps } from './create_job.ts';
 
 export interface HandOver {
   /** Resolves when the job is there, or after a moment: then it is still being tried. Never rejects. */
-  start(request: Pick<Opened, 'id' | 'submittedAt'>, job: ProbeJob, withinMs: number): Promise<void>;
+  start(request: { id: string; submittedAt: Date }, job: ProbeJob, withinMs: number): Promise<void>;
   /** What was not created by now has an open row: the controllers' sweep ends it, and its webhook says so. */
   stop(): Promise<void>;
 }
@@ -17,16 +16,14 @@ export interface HandOver {
 /** A job of a quiet cluster is there in 4 ms; one that is not there by now should not keep its caller. */
 const MOMENT_MS = 1_000;
 
-export function makeHandOver(
-  deps: Pick<Deps, 'kube' | 'store' | 'metrics' | 'log' | 'settings' | 'tellEarly'>,
-): HandOver {
+export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(early: Early): void }): HandOver {
   const stopping = new AbortController();
   const underWay = new Set<Promise<void>>();
 
   return {
     async start(request, job, withinMs) {
-      deps.tellEarly({ job: request.id, namespace: deps.settings.namespace, spec: job.spec });
-      const creating: Promise<void> = create(deps, request, job, withinMs, stopping.signal)
+      deps.tellEarly({ job: request.id, namespace: deps.namespace, spec: job.spec });
+      const creating: Promise<void> = createOrEnd(deps, request, job, withinMs, stopping.signal)
         .then(
           () => {},
           (error: unknown) => {
