@@ -72,7 +72,24 @@ const AFTER_FAILURE_MS = 1_000;
 /** The replica that claimed the webhook ended before it could say what came of it. */
 const LOST = { status: null, error: 'The attempt was interrupted.', durationMs: 0 } as const;
 const GONE = { status: null, error: 'The request or its token is gone.', durationMs: 0 } as const;
+/** The box may know the key again later: the schedule decides, as for a receiver that fails. */
+const SEALED = {
+  status: null,
+  error: 'The signing secret or the address cannot be decrypted.',
+  durationMs: 0,
+} as const;
 const UNREADABLE = { status: null, error: 'The result cannot be read.', durationMs: 0 } as const;
+
+class CannotDecrypt extends Error {}
+
+/** The error of the box goes along as the cause. */
+const decrypted = async <T>(what: string, opening: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await opening();
+  } catch (cause) {
+    throw new CannotDecrypt(`cannot decrypt ${what} of a webhook`, { cause });
+  }
+};
 
 export function startDelivery({ store, memory, log, metrics, settings }: DeliveryDeps): Delivery {
   const { timeoutMs = TIMEOUT_MS, atOnce = 32, perAccount = 8, openSecret, openUrl } = settings;
@@ -133,23 +150,22 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
   /** Null: there is nothing to send any more. */
   async function attempt(webhook: DueWebhook): Promise<Sent | null> {
     if (webhook.tokenGone) return null;
-    if (!webhook.secret) throw new Error('the token has no secret to sign with yet');
+    const { secret: kept } = webhook;
+    if (!kept) throw new Error('the token has no secret to sign with yet');
+    const secret = await decrypted('the signing secret', () => openSecret(kept, webhook.tokenId));
+    const url = await decrypted('the address', () => openUrl(webhook.url, webhook.requestId));
     const message = await messageOf(webhook);
     if (!message) return null;
     const { body, release } = message;
     try {
       const at = new Date(store.clock.now());
-      const headers = signedHeaders(await openSecret(webhook.secret, webhook.tokenId), { id: webhook.id, at, body });
+      const headers = signedHeaders(secret, { id: webhook.id, at, body });
       const guard = makeGuard({
         allow: [...settings.allowSources, ...webhook.allow],
         denyExtra: settings.denyCidrs,
         ...(settings.lookup ? { lookup: settings.lookup } : {}),
       });
-      return await send(
-        { url: await openUrl(webhook.url, webhook.requestId), headers, body },
-        { guard, verify: true, context, egress, timeoutMs },
-        timeoutMs,
-      );
+      return await send({ url, headers, body }, { guard, verify: true, context, egress, timeoutMs }, timeoutMs);
     } finally {
       release();
     }
@@ -164,6 +180,13 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       const sent = await attempt(webhook);
       return sent ? judged(sent) : { sent: GONE, verdict: { state: 'failed' } };
     } catch (error) {
+      if (error instanceof CannotDecrypt) {
+        log.error(
+          { err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) },
+          'cannot decrypt a webhook',
+        );
+        return judged(SEALED);
+      }
       if (!(error instanceof LiftError)) throw error;
       log.error(
         { err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) },

@@ -103,6 +103,36 @@ describe('delivering webhooks', function () {
     );
   });
 
+  for (const what of ['openSecret', 'openUrl'] as const) {
+    it(`${what} fails: the attempt counts, and the next one comes after the pause of the schedule`, async () => {
+      const lines: string[] = [];
+      const box = { known: false };
+      start(
+        {
+          [what]: async (kept: never) => {
+            if (!box.known) throw new Error('no key opens it');
+            return kept;
+          },
+        },
+        lines,
+      );
+      const id = await endedRequest(fixture, receiver.url);
+      const first = await attempts(id, 1);
+      assert.ok(first.next_in_ms > 3_000 && first.next_in_ms <= 6_000, `${first.next_in_ms}`);
+      assert.equal(lines.filter((line) => line.includes('cannot decrypt a webhook')).length, 1);
+      box.known = true;
+      await makeDue(fixture, id);
+      await ended(id, 'delivered');
+      assert.deepEqual(
+        (await row(id)).attempts.map(({ status, error }) => [status, error]),
+        [
+          [null, 'The signing secret or the address cannot be decrypted.'],
+          [204, undefined],
+        ],
+      );
+    });
+  }
+
   it('sends again what failed, under the same id with a new time and signature, after the pauses of the schedule', async () => {
     receiver.answer = (response) => void response.writeHead(500).end();
     start();
