@@ -92,11 +92,8 @@ describe('eviction of runners', function () {
     const hls = await probe('/v1/probe/mediastreamvalidator', 'msv', { url: `${origin.url}/long.m3u8` });
     const nodeOf = async (pod: string) => (await c.kube.get(PODS, pod, { namespace: RUNNERS })).spec?.nodeName ?? '';
     const nodes = [...new Set([await nodeOf(file.pod), await nodeOf(hls.pod)])];
-    const selector = `${LABEL.component}=runner`;
-    const drained = c.kubectl(
-      ...['drain', ...nodes, '--pod-selector', selector],
-      ...['--delete-emptydir-data', '--timeout=55s'],
-    );
+    const onlyRunners = ['--pod-selector', `${LABEL.component}=runner`];
+    const drained = c.kubectl('drain', ...nodes, ...onlyRunners, '--delete-emptydir-data', '--timeout=55s');
     drained.catch(() => {});
     try {
       await eventually('both runners are being deleted', 30, async () => {

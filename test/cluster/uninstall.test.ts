@@ -44,13 +44,15 @@ describe('helm uninstall', function () {
         );
       try {
         if (!createNamespace) await c.kube.create(NAMESPACES, { metadata: { name: runners } });
-        await helm(
-          ...['install', RELEASE, chart, '--namespace', own, '--create-namespace', '--values', values],
-          ...['--set', `runners.namespace=${runners},runners.createNamespace=${createNamespace}`],
+        const settings = [
+          `runners.namespace=${runners},runners.createNamespace=${createNamespace}`,
           // The CRDs are the other release's, and its port of the node is taken.
-          ...['--set', 'crds.enabled=false,api.service.type=ClusterIP,api.service.nodePort=null'],
-          ...['--set', 'api.replicas=1,controller.replicas=1', '--wait', '--timeout', '3m'],
-        );
+          'crds.enabled=false,api.service.type=ClusterIP,api.service.nodePort=null',
+          'api.replicas=1,controller.replicas=1',
+        ].join(',');
+        const where = ['--namespace', own];
+        const wait = ['--wait', '--timeout', '3m'];
+        await helm('install', RELEASE, chart, ...where, '--create-namespace', ...wait, '-f', values, '--set', settings);
         await eventually('runners of both pools are up', 90, async () => {
           const up = (await pods()).filter(
             ({ metadata, status }) =>
@@ -59,7 +61,7 @@ describe('helm uninstall', function () {
           );
           return new Set(up.map(({ metadata }) => metadata.labels?.[LABEL.pool])).size === 2;
         });
-        await helm('uninstall', RELEASE, '--namespace', own, '--wait', '--timeout', '3m');
+        await helm('uninstall', RELEASE, ...where, ...wait);
         const left = () =>
           pods().then((all) => all.map(({ metadata, status }) => `${metadata.name} ${status?.phase}`).join(', '));
         await eventually('no pod is left', 90, async () => (await left()) === '').catch(async (error: unknown) =>

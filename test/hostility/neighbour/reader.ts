@@ -1,10 +1,11 @@
 /**
- * Reads answers and drops them, in a thread of its own: several answers of 50 MB a second would delay the probes that
- * are timed in the same process.
+ * Reads answers and drops them, in a process of its own: several answers of 50 MB a second would delay the probes that
+ * are timed in the same one.
  */
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
 
 interface Order {
   id: number;
@@ -18,29 +19,33 @@ export interface Reader {
 }
 
 export async function startReader(): Promise<Reader> {
-  const worker = new Worker(new URL(import.meta.url));
+  const child = fork(fileURLToPath(import.meta.url));
   const open = new Map<number, () => void>();
-  worker.on('message', (id: number) => {
+  child.on('message', (id: number) => {
     open.get(id)?.();
     open.delete(id);
   });
-  await once(worker, 'online');
+  await once(child, 'spawn');
+  const order = (one: Order): void => void child.send(one);
   let last = 0;
   return {
     read: (url, token, signal) =>
       new Promise((resolve) => {
         const id = ++last;
         open.set(id, resolve);
-        signal.addEventListener('abort', () => worker.postMessage({ id } satisfies Order), { once: true });
-        worker.postMessage({ id, read: { url, token } } satisfies Order);
+        signal.addEventListener('abort', () => order({ id }), { once: true });
+        order({ id, read: { url, token } });
       }),
-    close: async () => void (await worker.terminate()),
+    async close() {
+      child.disconnect();
+      await once(child, 'exit');
+    },
   };
 }
 
-function readInThread(port: NonNullable<typeof parentPort>): void {
+function carryOutOrders(): void {
   const open = new Map<number, () => void>();
-  port.on('message', ({ id, read }: Order) => {
+  process.on('message', ({ id, read }: Order) => {
     if (!read) return open.get(id)?.();
     const asking = request(read.url, { headers: { authorization: `Bearer ${read.token}` } }, (response) =>
       response.on('error', () => {}).resume(),
@@ -50,10 +55,11 @@ function readInThread(port: NonNullable<typeof parentPort>): void {
       .on('error', () => {})
       .on('close', () => {
         open.delete(id);
-        port.postMessage(id);
+        process.send?.(id);
       })
       .end();
   });
+  process.once('disconnect', () => process.exit());
 }
 
-if (!isMainThread && parentPort) readInThread(parentPort);
+if (import.meta.main) carryOutOrders();
