@@ -1,0 +1,63 @@
+/** The caches of a controller: ProbeJobs, and the pods in the runners' namespace. */
+import type { Config } from '../config.ts';
+import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../kube/client.ts';
+import { startReflector, type Reflector } from '../kube/reflector.ts';
+import { LABEL, type ProbeJob } from '../kube/resources.ts';
+import { slimJob, slimPod } from '../kube/slim.ts';
+import type { Logger } from '../log.ts';
+import { idOf } from './leader/job.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import type { RunningTerm } from './term.ts';
+
+export interface CachesDeps {
+  kube: KubeClient;
+  config: Config<'controller'>;
+  log: Logger;
+  metrics: ControllerMetrics;
+  /** The term of this replica, while it leads. */
+  term: () => RunningTerm | undefined;
+  podGone: (pod: Pod) => void;
+}
+
+export interface Caches {
+  jobs: Reflector<ProbeJob>;
+  pods: Reflector<Pod>;
+}
+
+export function startCaches({ kube, config, log, metrics, term, podGone }: CachesDeps): Caches {
+  const hooks = (resource: string) => ({
+    listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
+    failed: (error: unknown) => log.debug({ err: error, resource }, 'a cache starts over'),
+  });
+  const jobs = startReflector<ProbeJob>({
+    client: kube,
+    type: PROBE_JOBS,
+    namespace: config.namespace,
+    transform: slimJob,
+    indexes: { id: idOf },
+    hooks: hooks('probejobs'),
+    handlers: {
+      add: (job) => term()?.jobSeen(job),
+      update: (job) => term()?.jobSeen(job),
+      delete: (job) => term()?.jobGone(job),
+    },
+  });
+  const pods = startReflector<Pod>({
+    client: kube,
+    type: PODS,
+    namespace: config.runnerNamespace,
+    labelSelector: `${LABEL.managedBy}=probeyard`,
+    transform: slimPod,
+    indexes: { uid: (pod) => pod.metadata.uid },
+    hooks: hooks('pods'),
+    handlers: {
+      add: (pod, { relist }) => term()?.podSeen(pod, relist),
+      update: (pod) => term()?.podSeen(pod, false),
+      delete: (pod) => {
+        term()?.podGone(pod);
+        podGone(pod);
+      },
+    },
+  });
+  return { jobs, pods };
+}

@@ -1,0 +1,61 @@
+/** Stands for election, and runs a term while this replica leads. */
+import type { KubeClient } from '../kube/client.ts';
+import { startElection } from '../kube/lease.ts';
+import { startTerm, type RunningTerm, type TermDeps } from './term.ts';
+
+export interface Candidacy {
+  /** The term of this replica, while it leads. */
+  term(): RunningTerm | undefined;
+  stop(): Promise<void>;
+}
+
+export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candidacy {
+  const { config, jobs, log, metrics } = deps;
+  let term: RunningTerm | undefined;
+  let starting: Promise<void> = Promise.resolve();
+  const endTerm = async (): Promise<void> => {
+    const ending = term;
+    term = undefined;
+    metrics.lead(undefined);
+    await ending?.stop();
+    // What another leads now is no longer counted here.
+    for (const state of ['waiting', 'running'] as const) metrics.jobs(state, 0);
+  };
+  const election = startElection({
+    client: leaseClient,
+    name: 'probeyard-controller',
+    namespace: config.namespace,
+    holder: config.podName,
+    // Where somebody deleted the Lease: runners refuse a term that is older than one that they have seen.
+    epochFloor: () => jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), 0),
+    onLead: ({ epoch }) => {
+      log.info({ epoch }, 'elected');
+      metrics.lead(epoch);
+      const lead = async (): Promise<void> => {
+        await endTerm();
+        metrics.lead(epoch);
+        const mine = () => election.leading() === epoch;
+        if (!mine()) return;
+        term = await startTerm(
+          deps,
+          { holder: election.identity, epoch, stillLeading: (margin) => mine() && election.stillLeading(margin) },
+          (running) => {
+            term = running;
+          },
+        );
+      };
+      starting = starting.then(lead).catch(async (error: unknown) => {
+        // A leader that cannot begin must not keep the others from it.
+        log.error({ err: error, epoch }, 'the term could not begin');
+        process.exit(1);
+      });
+    },
+    onLost: async (why) => {
+      log.warn({ why }, 'no longer leading');
+      await starting;
+      await endTerm();
+    },
+    onError: (error) => log.warn({ err: error }, 'lease'),
+  });
+  return { term: () => term, stop: () => election.stop() };
+}

@@ -1,0 +1,46 @@
+/** What a controller is connected to. */
+import { readFile } from 'node:fs/promises';
+import { connectBus, type Bus } from '../bus/connect.ts';
+import { INBOX } from '../bus/permissions.ts';
+import { limitsOf, type Config } from '../config.ts';
+import { makeClient, type KubeClient } from '../kube/client.ts';
+import type { Logger } from '../log.ts';
+import { watchOpeningKeys } from '../seal/watch_keys.ts';
+import { openStore, type Store } from '../store/store.ts';
+
+export interface Clients {
+  kube: KubeClient;
+  /** For the lease alone: a renewal must not wait behind a thousand other calls. */
+  leaseClient: KubeClient;
+  store: Store;
+  bus: Bus;
+  keys: ReturnType<typeof watchOpeningKeys>;
+  issuerSeed: string;
+}
+
+export async function connect(config: Config<'controller'>, log: Logger): Promise<Clients> {
+  const kube = await makeClient({ namespace: config.namespace });
+  const leaseClient = await makeClient({ namespace: config.namespace });
+  const keys = watchOpeningKeys(config.sealPrivateFile, (error) =>
+    log.error({ err: error }, 'cannot read the private seal keys again'),
+  );
+  const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
+  const store = await openStore({
+    url: config.postgresUrl,
+    directUrl: config.postgresDirectUrl,
+    caFile: config.postgresCaFile || undefined,
+    name: `probeyard-controller ${config.podName}`,
+    defaultLimits: limitsOf(config),
+    onError: (error) => log.warn({ err: error }, 'Postgres'),
+  });
+  const bus = await connectBus({
+    url: config.natsUrl,
+    caFile: config.natsCaFile || undefined,
+    nkeyFile: config.natsNkeyFile,
+    name: `controller/${config.podName}`,
+    inboxPrefix: INBOX.controller,
+    onStatus: (status) => log.info({ status }, 'NATS'),
+    onError: (error) => log.warn({ err: error }, 'NATS'),
+  });
+  return { kube, leaseClient, store, bus, keys, issuerSeed };
+}
