@@ -2,10 +2,11 @@
  * What is said over NATS: every subject and every message, once. NATS is a road, never the record:
  * each message here may be lost or come twice, and its receiver is written for that.
  */
-import type { ProbeJobSpec, Reason, Wall } from '../kube/resources.ts';
+import Type, { type Static, type TSchema } from 'typebox';
+import type { Kind, ProbeJobSpec, Reason, Wall } from '../kube/resources.ts';
 import type { Source } from '../source/source.ts';
 import type { Reader } from '../tools/probe_report.ts';
-import type { ResultName, ToolName } from '../tools/table.ts';
+import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
 
 /**
  * Of orders and heartbeats. A runner of another protocol gets no job: it finishes the one that it has, and is replaced.
@@ -69,7 +70,7 @@ export interface Allowed {
 
 /** What a runner needs to run a job; the only place beside the API's memory where a source stands in clear. */
 export interface Assignment {
-  kind: 'file' | 'msv' | 'c2pa';
+  kind: Kind;
   /** Credentials included. */
   source: Source;
   tools: AssignedTool[];
@@ -159,47 +160,69 @@ export interface Lease {
   cancel?: { job: string; attempt: number };
 }
 
-export type FailureCode =
-  | 'origin-unreachable'
-  | 'source-forbidden'
-  | 'source-too-large'
-  | 'source-cut'
-  | 'timeout'
-  | 'crashed'
-  | 'out-of-memory'
-  | 'output-too-large'
-  | 'failed'
-  | 'unavailable';
+const oneOf = <const T extends string>(values: readonly T[]) => Type.Unsafe<T>({ type: 'string', enum: [...values] });
+const orNull = <T extends TSchema>(schema: T) => Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
+const milliseconds = Type.Number({ minimum: 0, maximum: 1e10 });
 
-export interface ToolResult {
-  name: ToolName;
-  version: string;
-  success: boolean;
-  /** From spawn to end, by the monotonic clock. */
-  durationMs: number;
-  usageMs: number;
-  exitCode: number | null;
-  signal: string | null;
-  /** Absent on success. Redacted, for the caller. */
-  error?: string;
-  failure?: FailureCode;
-  /** How `output` is to be read: a JSON text kept byte for byte, or text of another format. */
-  format: 'json' | 'text';
-  /** What the tool printed, addresses put back and redacted. Null where it printed nothing. */
-  output: string | null;
-}
+const FailureCode = oneOf([
+  'origin-unreachable',
+  'source-forbidden',
+  'source-too-large',
+  'source-cut',
+  'timeout',
+  'crashed',
+  'out-of-memory',
+  'output-too-large',
+  'failed',
+  'unavailable',
+]);
+export type FailureCode = Static<typeof FailureCode>;
 
+const resultOf = <const N extends string>(names: readonly N[]) =>
+  Type.Object({
+    name: oneOf(names),
+    version: Type.String({ maxLength: 64 }),
+    success: Type.Boolean(),
+    /** From spawn to end, by the monotonic clock. */
+    durationMs: milliseconds,
+    usageMs: milliseconds,
+    exitCode: orNull(Type.Integer()),
+    signal: orNull(Type.String({ maxLength: 32 })),
+    /** Absent on success. Redacted, for the caller. */
+    error: Type.Optional(Type.String({ maxLength: 65_536 })),
+    failure: Type.Optional(FailureCode),
+    /** How `output` is to be read: a JSON text kept byte for byte, or text of another format. */
+    format: oneOf(['json', 'text']),
+    /** What the tool printed, addresses put back and redacted. Null where it printed nothing. */
+    output: orNull(Type.String()),
+  });
+const ToolResult = resultOf(TOOLS);
+export type ToolResult = Static<typeof ToolResult>;
 /** What stands under `probe_report`: no tool, but shown and counted as one. */
-export type ReportResult = Omit<ToolResult, 'name'> & { name: ResultName };
+const ReportResult = resultOf(RESULTS);
+export type ReportResult = Static<typeof ReportResult>;
+
+/**
+ * What a body may inflate to, for collectors and for answers: two tools at the agent's cap on their output, a report
+ * and the JSON around them. It holds for a runner that is not ours any more, too.
+ */
+export const RESULT_BYTES = 256 * 1024 * 1024;
 
 /** The body of a result, before compression and cutting. */
-export interface ResultBody {
-  tools: ToolResult[];
-  report?: ReportResult;
-  ioUsage: number;
+export const ResultBody = Type.Object({
+  tools: Type.Array(ToolResult, { maxItems: 8 }),
+  report: Type.Optional(ReportResult),
+  ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
   /** What the source proxy knows of the origin, decides between 400, 404 and 200. */
-  source?: { failure: FailureCode; status?: number; message: string };
-}
+  source: Type.Optional(
+    Type.Object({
+      failure: FailureCode,
+      status: Type.Optional(Type.Integer()),
+      message: Type.String({ maxLength: 65_536 }),
+    }),
+  ),
+});
+export type ResultBody = Static<typeof ResultBody>;
 
 /** Header of a result: travels as the message's JSON, with `inline` or with chunks beside it. */
 export interface Result {

@@ -5,6 +5,7 @@
 import { isAscii } from 'node:buffer';
 import { once } from 'node:events';
 import { constants, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
+import { RESULT_BYTES } from '../bus/messages.ts';
 import { LiftError } from './lift.ts';
 import type { Pace } from './pace.ts';
 
@@ -17,15 +18,13 @@ export interface PackedSlices {
   pace?: Pace;
 }
 
-/** Two tools at the agent's cap on their output, a report and the JSON around them. Collectors accept the same. */
-const MAX_INFLATED = 256 * 1024 * 1024;
 /** Scanning a slice takes below a millisecond. */
 const SLICE = 64 * 1024;
 /** Agents compress with a window of 2 MB. A frame may demand 128 MB, and the decoder would allocate it. */
 export const WINDOW = { [constants.ZSTD_d_windowLogMax]: 22 };
 
 /** Throws a LiftError where the body is not zstd, or inflates to more than `maxBytes`. */
-export async function* inflate(packed: Packed, maxBytes = MAX_INFLATED): AsyncGenerator<Buffer, void, undefined> {
+export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGenerator<Buffer, void, undefined> {
   const stream = createZstdDecompress({ chunkSize: SLICE, params: WINDOW });
   let failure: unknown;
   const feeding = feed(packed, stream).catch((error: unknown) => {

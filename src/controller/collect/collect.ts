@@ -5,17 +5,17 @@
  */
 import { zstdCompressSync } from 'node:zlib';
 import { Ajv } from 'ajv';
-import Type from 'typebox';
 import { makeBodyRoom, type BodyRoom } from '../../bus/body_room.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { BusError } from '../../bus/errors.ts';
 import {
   CHUNK_BYTES,
+  RESULT_BYTES,
   RESULT_PROTOCOL,
   SUBJECT,
   type Closed,
   type Result,
-  type ResultBody,
+  ResultBody,
 } from '../../bus/messages.ts';
 import { unpackBody } from '../../bus/packing.ts';
 import type { ResultDelivery } from '../../bus/collect.ts';
@@ -26,7 +26,6 @@ import { outcome as outcomeOf } from './outcome.ts';
 import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/resources.ts';
-import { RESULTS } from '../../tools/table.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { isFinished } from '../../kube/conditions.ts';
@@ -35,55 +34,13 @@ import { idOf, submittedAtOf } from '../leader/job.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { recordEnd } from './record_end.ts';
 
-/** What a runner may make us inflate. Its own caps are lower; this one holds if it is not ours any more. */
-const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /**
  * Of the compressed body. A collector takes three times its size while it is joined and recorded (measured up to 128
  * MB), and the pod has 512 MiB. Two outputs of 64 MiB that are base64 of noise come to this; larger ones are no result
  * of ours, and would end each collector in turn.
  */
 const MAX_PACKED_BYTES = 96 * 1024 * 1024;
-const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...values] });
-const ms = Type.Number({ minimum: 0, maximum: 1e10 });
-const nullable = (schema: object) => Type.Unsafe({ anyOf: [schema, { type: 'null' }] });
-const FAILURES = [
-  'origin-unreachable',
-  'source-forbidden',
-  'source-too-large',
-  'source-cut',
-  'timeout',
-  'crashed',
-  'out-of-memory',
-  'output-too-large',
-  'failed',
-  'unavailable',
-];
-const ToolResultSchema = Type.Object({
-  name: oneOf(RESULTS),
-  version: Type.String({ maxLength: 64 }),
-  success: Type.Boolean(),
-  durationMs: ms,
-  usageMs: ms,
-  exitCode: nullable({ type: 'integer' }),
-  signal: nullable({ type: 'string', maxLength: 32 }),
-  error: Type.Optional(Type.String({ maxLength: 65_536 })),
-  failure: Type.Optional(oneOf(FAILURES)),
-  format: oneOf(['json', 'text']),
-  output: nullable({ type: 'string' }),
-});
-const BodySchema = Type.Object({
-  tools: Type.Array(ToolResultSchema, { maxItems: 8 }),
-  report: Type.Optional(ToolResultSchema),
-  ioUsage: Type.Number({ minimum: 0, maximum: 1e15 }),
-  source: Type.Optional(
-    Type.Object({
-      failure: oneOf(FAILURES),
-      status: Type.Optional(Type.Integer()),
-      message: Type.String({ maxLength: 65_536 }),
-    }),
-  ),
-});
-const validBody = new Ajv({ strict: false }).compile<ResultBody>(BodySchema);
+const validBody = new Ajv({ strict: false }).compile<ResultBody>(ResultBody);
 
 /** Its packing was checked against its header; this checks that it has the form of a result. */
 function checkedBody(body: unknown): ResultBody {
@@ -132,7 +89,7 @@ const SKIMMED_FROM = 1024 * 1024;
 
 async function skimmed(packed: Buffer, declared: number): Promise<Skimmed> {
   try {
-    return await skimResult(packed, Math.min(declared, MAX_BODY_BYTES));
+    return await skimResult(packed, Math.min(declared, RESULT_BYTES));
   } catch (error) {
     throw error instanceof LiftError
       ? new BusError('bad-result', `the body cannot be read: ${error.message}`, { cause: error })
@@ -202,7 +159,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     read =
       result.size > SKIMMED_FROM
         ? await skimmed(packed, result.size)
-        : { body: await unpackBody(packed, MAX_BODY_BYTES, result.size), inflatedBytes: result.size };
+        : { body: await unpackBody(packed, RESULT_BYTES, result.size), inflatedBytes: result.size };
     checkedBody(read.body);
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
