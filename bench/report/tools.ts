@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDir } from '../../images/cache.ts';
 import { cachedTools } from '../../images/cached.ts';
+import { probeReport } from '../../src/tools/probe_report.ts';
 import { TOOL_TABLE } from '../../src/tools/table.ts';
 
 const exec = promisify(execFile);
@@ -47,7 +48,8 @@ function unpack(archive: string, into: string): void {
 export async function programs(): Promise<Program[]> {
   const found: Program[] = [];
   for (const { entry, image } of await cachedTools()) {
-    if (!image || entry.tool === 'c2pa') continue;
+    const reader = probeReport.from.find((name) => name === entry.tool);
+    if (!image || !reader) continue;
     const digest = readFileSync(join(image.archive, '..', 'digest'), 'utf8').trim();
     const root = join(reportCache, 'tools', `${entry.tool}-${entry.version}-${digest.slice(7, 23)}`);
     if (!existsSync(root)) unpack(image.archive, root);
@@ -56,7 +58,7 @@ export async function programs(): Promise<Program[]> {
     );
     const tool = TOOL_TABLE[entry.tool]!;
     const program: Program = {
-      tool: entry.tool,
+      tool: reader,
       version: entry.version,
       slow: entry.command[0] === '{node}',
       async run(file) {

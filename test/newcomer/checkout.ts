@@ -1,0 +1,54 @@
+/** A copy of this checkout with a patch applied: what a newcomer would have in their hands. */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface Checkout {
+  path: string;
+  /** The files that the patch touches, as `git diff --stat` counts them. */
+  changed: string[];
+  /** Runs a program in it, and throws what it printed where it fails. */
+  run(program: string, ...args: string[]): Promise<string>;
+  remove(): void;
+}
+
+export async function patched(patch: string): Promise<Checkout> {
+  const path = mkdtempSync(join(tmpdir(), 'probeyard-newcomer-'));
+  const run = async (program: string, ...args: string[]): Promise<string> => {
+    const { stdout } = await promisify(execFile)(program, args, { cwd: path, maxBuffer: 64 << 20 }).catch(
+      (error: { stdout?: string; stderr?: string; message: string }) => {
+        throw new Error(`${error.message}\n${error.stdout ?? ''}${error.stderr ?? ''}`);
+      },
+    );
+    return stdout;
+  };
+  const copied = spawnSync(
+    'bash',
+    // What is deleted and not yet committed is still listed.
+    [
+      '-c',
+      `git ls-files -co --exclude-standard | while read -r f; do [ -e "$f" ] && echo "$f"; done | tar c -T - | tar x -C "$0"`,
+      path,
+    ],
+    { cwd: ROOT, encoding: 'utf8' },
+  );
+  if (copied.status !== 0) throw new Error(`cannot copy the checkout: ${copied.stderr}`);
+  symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'));
+  await run('git', 'init', '-q');
+  await run('git', 'add', '-A', '--', ':!node_modules');
+  await run('git', '-c', 'user.name=newcomer', '-c', 'user.email=newcomer@example.com', 'commit', '-qm', 'Before');
+  // One line of context: the neighbours of a row change more often than the row's place.
+  await run('git', 'apply', '-C1', '--recount', join(import.meta.dirname, patch));
+  await run('git', 'add', '-AN', '--', ':!node_modules');
+  const stat = await run('git', 'diff', '--stat=200');
+  return {
+    path,
+    changed: stat.split('\n').flatMap((line) => (line.includes('|') ? [line.split('|')[0]!.trim()] : [])),
+    run,
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
