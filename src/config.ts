@@ -1,4 +1,5 @@
 /** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
+import { MAX_QUEUE_MS } from './limits.ts';
 
 export class ConfigError extends Error {
   readonly code = 'config-invalid';
@@ -154,7 +155,7 @@ const origins = {
 const limits = {
   requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, 100),
   concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, 10),
-  queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, 60_000, 60_000),
+  queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, MAX_QUEUE_MS, MAX_QUEUE_MS),
   fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, 10_000_000_000),
   /** Of an account, over all its tokens. Null: four times the concurrency of its root user; 0: none. */
   accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),

@@ -1,8 +1,9 @@
 /** The custom resources: one description each, from which the types, the CRDs (crd.ts) and the checks come. */
 import Type, { type Static, type TSchema } from 'typebox';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../limits.ts';
 import { probeReport } from '../tools/probe_report.ts';
 import { PROOF_LIMITS } from '../tools/proof.ts';
-import { TOOLS } from '../tools/table.ts';
+import { ENDPOINT_TOOLS, TOOLS, type EndpointTool } from '../tools/table.ts';
 
 export const GROUP = 'probeyard.dev';
 export const VERSION = 'v1alpha1';
@@ -49,8 +50,9 @@ const conditions = Type.Optional(
 
 // ---------------------------------------------------------------- ProbeJob
 
-export const KINDS = ['file', 'msv', 'c2pa'] as const;
-export type Kind = (typeof KINDS)[number];
+/** `file`, and each tool that has an endpoint of its own. */
+export type Kind = 'file' | EndpointTool;
+export const KINDS: readonly Kind[] = ['file', ...ENDPOINT_TOOLS];
 
 /** Reasons of the `Succeeded` condition: the State column. Unknown while the job goes on, True only for Completed. */
 const REASONS = [
@@ -127,7 +129,7 @@ const Source = Type.Object(
 const ToolRequest = Type.Object({
   name: oneOf(TOOLS),
   version: text(64, { minLength: 1, default: 'latest' }),
-  timeoutMs: Type.Optional(millis(650_000)),
+  timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS)),
   // Every option is kept as text: the CRD stays structural and bounded, and the runner's own table gives each its
   // meaning.
   options: Type.Optional(
@@ -159,8 +161,8 @@ const ProbeJobSpec = Type.Object(
       ),
     ),
     submittedAt: Type.Optional(time({ description: 'When the API accepted the request, with milliseconds.' })),
-    queueTimeoutMs: Type.Optional(millis(60_000)),
-    timeoutMs: Type.Optional(millis(650_000)),
+    queueTimeoutMs: Type.Optional(millis(MAX_QUEUE_MS)),
+    timeoutMs: Type.Optional(millis(MAX_TIMEOUT_MS)),
     tools: Type.Optional(
       Type.Array(ToolRequest, {
         minItems: 1,

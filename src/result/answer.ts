@@ -2,15 +2,15 @@
  * From a stored result to the answer, in the form that its caller asked for. What the result means for the request was
  * decided when it was recorded, and is not decided again here.
  */
-import type { FileTool } from '../tools/table.ts';
+import type { EndpointTool, FileTool } from '../tools/table.ts';
 import { assemble, type Answer } from './assemble.ts';
-import { assembleSingle, type SingleTool } from './assemble_single.ts';
+import { assembleSingle } from './assemble_single.ts';
 import type { Unpacked } from './unpack.ts';
 
 /** How a result is given. */
 export interface ResponseForm {
   /** Set for an endpoint of one tool, whose answers have a form of their own. */
-  single?: SingleTool;
+  single?: EndpointTool;
   /** Tools that ran for the report alone are not in it. */
   shown: readonly FileTool[];
   injectOutput: boolean;

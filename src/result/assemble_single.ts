@@ -4,14 +4,13 @@
  */
 import type { ResultBody, ToolResult } from '../bus/messages.ts';
 import { JSON_TYPE, type Answer } from './assemble.ts';
+import type { EndpointTool } from '../tools/table.ts';
 import { isJson } from './json.ts';
 import { escaped, textOf, type Piece } from './pieces.ts';
 import type { LongOutput, LongOutputs } from './unpack.ts';
 
-export type SingleTool = 'msv' | 'c2pa';
-
 export interface SingleOptions {
-  tool: SingleTool;
+  tool: EndpointTool;
   requestId: string;
   queueTimeMs: number;
   /** Of the request, as it is recorded: there whenever the tool did not succeed. */
@@ -25,12 +24,6 @@ export interface SingleOptions {
   /** Outputs that are not in the result themselves. */
   long?: LongOutputs;
 }
-
-/** What the endpoints do where a caller does not say. */
-export const SINGLE_DEFAULTS: Readonly<Record<SingleTool, Pick<SingleOptions, 'injectOutput' | 'injectJson'>>> = {
-  msv: { injectOutput: true, injectJson: true },
-  c2pa: { injectOutput: true, injectJson: false },
-};
 
 export function assembleSingle(result: ResultBody, options: SingleOptions): Answer {
   const ran = result.tools.find(({ name }) => name === options.tool);

@@ -1,8 +1,7 @@
 /** What the record keeps of a request beside its address. */
 import type { Kind } from '../kube/resources.ts';
-import { FILE_TOOLS, type FileTool, type ToolName } from '../tools/table.ts';
+import { FILE_TOOLS, TOOL_TABLE, type FileTool, type ToolName } from '../tools/table.ts';
 import type { ResponseForm } from './answer.ts';
-import { SINGLE_DEFAULTS } from './assemble_single.ts';
 
 export interface KeptRequest {
   /** What the caller asked for, without the addresses: shown in the log. */
@@ -43,7 +42,12 @@ function readPreviousForm(kind: Kind, kept: PreviousForm): KeptRequest {
     response:
       kind === 'file'
         ? { ...form, shown: shown ?? FILE_TOOLS, injectJson: form.injectJson ?? false }
-        : { ...form, shown: [], single: kind, injectJson: form.injectJson ?? SINGLE_DEFAULTS[kind].injectJson },
+        : {
+            ...form,
+            shown: [],
+            single: kind,
+            injectJson: form.injectJson ?? TOOL_TABLE[kind]?.endpoint?.injectJson ?? false,
+          },
   };
 }
 

@@ -1,10 +1,11 @@
 /** Figures as they are told: by name, in the order of the interface. */
+import { KINDS } from '../kube/resources.ts';
 import { quantileOf, readHistogram } from './histogram.ts';
 
 export const NAMES = {
   usage: ['request-count', 'processing-time', 'data-processed', 'queue-time'],
   queue: ['request-count', 'queue-time-average', 'queue-time-p95', 'queue-time-maximum', 'timed-out'],
-  requests: ['file', 'msv', 'c2pa', 'success', 'with-errors', 'error'],
+  requests: [...KINDS, 'success', 'with-errors', 'error'],
   sources: ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'],
 } as const;
 export type Statistic = keyof typeof NAMES;

@@ -2,6 +2,7 @@
  * What a statistic counts, as it reads in each place that holds usage: the rollups, what was not folded yet, the
  * requests themselves.
  */
+import { KINDS, type Kind } from '../kube/resources.ts';
 import type { Statistic } from '../statistics/resources.ts';
 
 export interface Measure {
@@ -25,14 +26,13 @@ const sum = (name: string, kept: string, live: string, raw: string): Measure => 
 });
 const added = (columns: readonly string[]) => columns.map((column) => `coalesce(${column}, 0)`).join(' + ');
 
-const KINDS = ['file', 'msv', 'c2pa'] as const;
 const ENDS = [
   ['success', 'success', 'success'],
   ['with-errors', 'with_errors', 'with_errors'],
   ['error', 'error', 'errors'],
 ] as const;
 
-const kind = (name: (typeof KINDS)[number]): Measure =>
+const kind = (name: Kind): Measure =>
   sum(
     name,
     added(ENDS.map(([, column]) => `${name}_${column}`)),

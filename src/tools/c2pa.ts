@@ -1,5 +1,6 @@
 /** The check of C2PA manifests: a program around the library, built from crates.io. */
-import { lastLine, type InFile, type InImage, type Program } from './tool.ts';
+import { TIMEOUT_MS } from '../limits.ts';
+import { lastLine, type InFile, type InImage, type Program, type WithEndpoint } from './tool.ts';
 
 /**
  * Where the operator's trust anchors and settings of the C2PA check are in the container of the tools; missing where
@@ -7,9 +8,10 @@ import { lastLine, type InFile, type InImage, type Program } from './tool.ts';
  */
 export const C2PA_CONFIG_DIR = '/etc/probeyard/c2pa';
 
-export const c2pa: InFile<InImage<Program<'c2pa'>>> = {
+export const c2pa: WithEndpoint<InFile<InImage<Program<'c2pa'>>>> = {
   name: 'c2pa',
   options: [],
+  endpoint: { timeoutMs: TIMEOUT_MS, injectJson: false },
   args: (_options, address) => ['--config', C2PA_CONFIG_DIR, address],
   format: () => 'json',
   verifiesTls: () => true,

@@ -1,6 +1,7 @@
 /** The HLS validator: a program of the product itself, run in the tools' container like any other. */
 import { readOptions, type OptionSpec } from './option.ts';
-import { lastLine, type Program } from './tool.ts';
+import { MAX_TIMEOUT_MS } from '../limits.ts';
+import { lastLine, type Program, type WithEndpoint } from './tool.ts';
 
 const MSV_OPTIONS: readonly OptionSpec[] = [
   {
@@ -15,9 +16,11 @@ const MSV_OPTIONS: readonly OptionSpec[] = [
 /** It ends by itself a little before the launcher would end it: a report of what was seen is worth more than none. */
 const SPARE_MS = 2_000;
 
-export const msv: Program<'msv'> = {
+export const msv: WithEndpoint<Program<'msv'>> = {
   name: 'msv',
   options: MSV_OPTIONS,
+  timeoutMs: MAX_TIMEOUT_MS,
+  endpoint: { timeoutMs: MAX_TIMEOUT_MS, injectJson: true },
   args(options, address, { wallMs } = { wallMs: 60_000 }) {
     const values = new Map([...readOptions(MSV_OPTIONS, options)].map(([spec, value]) => [spec.name, value]));
     return [

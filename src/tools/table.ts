@@ -4,7 +4,7 @@ import { ffprobe } from './ffprobe.ts';
 import { mediainfo } from './mediainfo.ts';
 import { msv } from './msv.ts';
 import { probeReport } from './probe_report.ts';
-import type { Program, Proof, Section } from './tool.ts';
+import type { Endpoint, Program, Proof, Section } from './tool.ts';
 
 const TABLE = [ffprobe, mediainfo, probeReport, msv, c2pa] as const;
 
@@ -23,6 +23,9 @@ const isInFile = (row: Row): row is FileRow => row.file !== undefined;
 export const FILE_ROWS = TABLE.filter(isInFile);
 export const FILE_TOOLS: readonly FileTool[] = FILE_ROWS.map(({ name }) => name);
 
+/** What has an endpoint, and a kind of job, of its own. */
+export type EndpointTool = Extract<Row, { endpoint: Endpoint }>['name'];
+
 /** What has an image: all but what comes with the product. */
 export type ImageTool = Extract<Row, { proof: Proof }>['name'];
 
@@ -31,6 +34,8 @@ const PROGRAMS = TABLE.filter(isProgram);
 export const RESULTS: readonly ResultName[] = TABLE.map(({ name }) => name);
 export const TOOLS: readonly ToolName[] = PROGRAMS.map(({ name }) => name);
 
+const hasEndpoint = (row: Row): row is Extract<Row, { endpoint: Endpoint }> => 'endpoint' in row;
+export const ENDPOINT_TOOLS: readonly EndpointTool[] = TABLE.filter(hasEndpoint).map(({ name }) => name);
 export const IMAGE_TOOLS = PROGRAMS.flatMap((tool) => ('proof' in tool ? [tool.name] : []));
 
 /** By name. A runner may be asked for a tool that its version of the product does not have. */

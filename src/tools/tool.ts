@@ -36,8 +36,17 @@ export interface Section {
   hosts?: boolean;
 }
 
-/** For the types of the table: it stands in the file endpoint; it has an image. */
+/** An endpoint of its own, `/v1/probe/<name>`, and with it a kind of job. */
+export interface Endpoint {
+  /** Of the whole analysis, where the caller names no time. */
+  timeoutMs: number;
+  /** Whether the output is an object in the envelope, where the caller does not say; otherwise a text that holds it. */
+  injectJson: boolean;
+}
+
+/** For the types of the table: it stands in the file endpoint; it has an endpoint of its own; it has an image. */
 export type InFile<T> = T & { file: Section };
+export type WithEndpoint<T> = T & { endpoint: Endpoint };
 export type InImage<T> = T & { proof: Proof };
 
 /** A tool that runs as a program of its own. */
@@ -65,6 +74,9 @@ export interface Program<Name extends string = string> {
   /** Where callers choose the format of the output: by which option, and what media type each format is. */
   formats?: { option: string; mediaType(format: string): string };
   file?: Section;
+  endpoint?: Endpoint;
+  /** How long it may run where the caller names no time: TOOL_TIMEOUT_MS, or this. */
+  timeoutMs?: number;
   /** Absent for a program that comes with the product. */
   proof?: Proof;
 }

@@ -96,7 +96,7 @@ describe('a new tool', function () {
     const { outcome } = await load<typeof import('../../src/controller/collect/outcome.ts')>(
       'src/controller/collect/outcome.ts',
     );
-    const { answerOf } = await load<typeof import('../../src/result/wanted.ts')>('src/result/wanted.ts');
+    const { answerOf } = await load<typeof import('../../src/result/answer.ts')>('src/result/answer.ts');
     assert.equal(outcome(body, tools).status, 200);
     const { body: text } = answerOf(
       { result: body, long: new Map() },

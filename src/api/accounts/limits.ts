@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../store/limits.ts';
 import type { Limits } from '../../store/records.ts';
 import type { UserLimits } from '../../store/users.ts';
-import { MAX_QUEUE_MS } from '../http/fields.ts';
+import { MAX_QUEUE_MS } from '../../limits.ts';
 import { LOWERED_TO } from '../http/input/check.ts';
 
 const amount = (maximum: number, description: string, options: object = {}) =>

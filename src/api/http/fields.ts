@@ -4,9 +4,6 @@
 import Type, { type TSchema } from 'typebox';
 import { LOWERED_TO } from './input/check.ts';
 
-export const MAX_TIMEOUT_MS = 650_000;
-export const MAX_QUEUE_MS = 60_000;
-
 export const milliseconds = (byDefault: number, loweredTo: number, description: string) =>
   Type.Integer({ minimum: 1, default: byDefault, [LOWERED_TO]: loweredTo, description });
 

@@ -2,7 +2,7 @@
  * What the endpoints of one tool have in common: a request becomes a job of one tool, its answer is that tool's output,
  * bare or enveloped.
  */
-import type { SingleTool } from '../../result/assemble_single.ts';
+import type { EndpointTool } from '../../tools/table.ts';
 import { carryOut } from './carry_out.ts';
 import { probeRequest, type CommonFields } from './request.ts';
 import type { Handler } from '../http/context.ts';
@@ -14,7 +14,7 @@ interface SingleFields extends CommonFields {
 }
 
 export interface Single<T> {
-  tool: SingleTool;
+  tool: EndpointTool;
   /** The options that the tool gets, as texts. */
   options(fields: T): Record<string, string>;
 }

@@ -1,7 +1,8 @@
 /** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
+import { TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../limits.ts';
 import type { AssignedTool, Assignment } from '../../bus/messages.ts';
 import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/resources.ts';
-import { FILE_ROWS, type ToolName } from '../../tools/table.ts';
+import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../tools/table.ts';
 import type { Entry } from './ledger.ts';
 
 export interface Job extends Entry {
@@ -34,11 +35,8 @@ export interface Job extends Entry {
 /** The state may have moved on during an await; the compiler would believe the last assignment. */
 export const stateOf = (job: Job): Job['state'] => job.state;
 
-export const DEFAULT_QUEUE_MS = 60_000;
-const DEFAULT_TIMEOUT_MS: Record<Kind, number> = { file: 65_000, c2pa: 65_000, msv: 650_000 };
-const DEFAULT_TOOL_MS = 60_000;
-
-export const timeoutOf = (job: ProbeJob): number => job.spec.timeoutMs ?? DEFAULT_TIMEOUT_MS[job.spec.kind];
+export const timeoutOf = ({ spec: { kind, timeoutMs } }: ProbeJob): number =>
+  timeoutMs ?? (kind === 'file' ? TIMEOUT_MS : (TOOL_TABLE[kind]?.endpoint?.timeoutMs ?? TIMEOUT_MS));
 
 const resultPath = (id: string): string => `/v1/probe/${id}`;
 export const resultPathOf = (job: { id: string }): string => resultPath(job.id);
@@ -94,10 +92,7 @@ export function resolveTools(job: ProbeJob, available: readonly AvailableTool[])
     return {
       name: request.name,
       version: found.version,
-      timeoutMs: Math.min(
-        request.timeoutMs ?? (job.spec.kind === 'msv' ? timeoutOf(job) : DEFAULT_TOOL_MS),
-        timeoutOf(job),
-      ),
+      timeoutMs: Math.min(request.timeoutMs ?? TOOL_TABLE[request.name]?.timeoutMs ?? TOOL_TIMEOUT_MS, timeoutOf(job)),
       options: request.options ?? {},
       command: found.command,
       ...(found.uses ? { uses: found.uses } : {}),

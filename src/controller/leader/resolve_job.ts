@@ -2,6 +2,7 @@
  * From a ProbeJob to a Job: whose it is, what its source is, which tools it means. Refuses what cannot run, with the
  * words for its caller.
  */
+import { MAX_QUEUE_MS } from '../../limits.ts';
 import { isStoreError } from '../../store/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { TokenRecord } from '../../store/records.ts';
@@ -16,7 +17,6 @@ import { parseSource } from '../../source/address/parse.ts';
 import { displaySource } from '../../source/address/redact.ts';
 import { holdsCredentials, isSource, type Source } from '../../source/source.ts';
 import {
-  DEFAULT_QUEUE_MS,
   Refusal,
   idOf,
   isHandMade,
@@ -136,7 +136,7 @@ async function openByHand(
       scheme,
       request: { kubectl: job.metadata.name },
       tools: (job.spec.tools ?? []).map(({ name, version }) => ({ name, version })),
-      queueTimeoutMs: job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS,
+      queueTimeoutMs: job.spec.queueTimeoutMs ?? MAX_QUEUE_MS,
       timeoutMs: timeoutOf(job),
       waiter: null,
       webhookUrl: null,
@@ -214,7 +214,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
       account: token.rootUserId,
       kind: job.spec.kind,
       submittedAt: submittedAtOf(job),
-      queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? DEFAULT_QUEUE_MS, token.limits.queueTimeoutMs),
+      queueTimeoutMs: Math.min(job.spec.queueTimeoutMs ?? MAX_QUEUE_MS, token.limits.queueTimeoutMs),
       timeoutMs: timeoutOf(job),
       tenant: tenantOf(pool?.scope ?? 'account', {
         id,

@@ -1,20 +1,12 @@
 /** What `/v1/probe/file` takes: validated, typed and described by this alone. */
 import Type, { type Static } from 'typebox';
-import {
-  flag,
-  MAX_QUEUE_MS,
-  MAX_TIMEOUT_MS,
-  milliseconds,
-  optionalChoice,
-  optionalText,
-  options,
-  version,
-} from '../../http/fields.ts';
+import { flag, milliseconds, optionalChoice, optionalText, options, version } from '../../http/fields.ts';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../limits.ts';
 import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../../tools/table.ts';
 import { optionFields } from './tool_options.ts';
 
 const toolTimeout = milliseconds(
-  60_000,
+  TOOL_TIMEOUT_MS,
   MAX_TIMEOUT_MS,
   'Milliseconds that this tool may run; never longer than the whole request.',
 );
@@ -52,7 +44,7 @@ export const ProbeFileSchema = Type.Object(
       examples: ['https://media.example.com/film.mp4'],
     }),
     timeout: milliseconds(
-      65_000,
+      TIMEOUT_MS,
       MAX_TIMEOUT_MS,
       'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
     ),

@@ -1,8 +1,12 @@
 /** What the endpoints of one tool take: validated, typed and described by this alone. */
 import Type, { type Static } from 'typebox';
-import { flag, MAX_QUEUE_MS, MAX_TIMEOUT_MS, milliseconds, optionalText } from '../../http/fields.ts';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../limits.ts';
+import type { Endpoint } from '../../../tools/tool.ts';
+import { c2pa } from '../../../tools/c2pa.ts';
+import { msv } from '../../../tools/msv.ts';
+import { flag, milliseconds, optionalText } from '../../http/fields.ts';
 
-const common = (timeoutMs: number, injectJson: boolean) => ({
+const common = ({ timeoutMs, injectJson }: Endpoint) => ({
   url: Type.String({
     minLength: 1,
     maxLength: 8192,
@@ -21,7 +25,7 @@ const common = (timeoutMs: number, injectJson: boolean) => ({
 
 export const ProbeMsvSchema = Type.Object(
   {
-    ...common(MAX_TIMEOUT_MS, true),
+    ...common(msv.endpoint),
     parse_playlist_only: flag(true, 'Judge the playlists alone; false: segments are sampled and measured, too.'),
     enable_cli_output: flag(false, 'Add the report as a text for people.'),
   },
@@ -29,5 +33,5 @@ export const ProbeMsvSchema = Type.Object(
 );
 export type ProbeMsv = Static<typeof ProbeMsvSchema>;
 
-export const ProbeC2paSchema = Type.Object(common(65_000, false), { additionalProperties: false });
+export const ProbeC2paSchema = Type.Object(common(c2pa.endpoint), { additionalProperties: false });
 export type ProbeC2pa = Static<typeof ProbeC2paSchema>;
