@@ -63,7 +63,8 @@ for (const { name, title, measure } of chosen) {
     console.log(text);
     measured.set(
       name,
-      `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}. The machine before: ${before}. After: ${load()}.\n\n${text}\n`,
+      `## ${name}: ${title}\n\n${new Date().toISOString().slice(0, 10)}. The ` +
+        `machine before: ${before}. After: ${load()}.\n\n${text}\n`,
     );
   } catch (error) {
     failed = true;
@@ -72,7 +73,10 @@ for (const { name, title, measure } of chosen) {
 }
 
 const path = join(import.meta.dirname, '..', 'docs', 'reports', 'measurements.md');
-const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}`;
+const machine =
+  `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ` +
+  `${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ` +
+  `${process.version}`;
 const standing = existsSync(path)
   ? readFileSync(path, 'utf8')
       .split(/^(?=## )/m)
@@ -90,7 +94,8 @@ const sections = [
 ];
 writeFileSync(
   path,
-  `# Measurements\n\n${machine}; API server, etcd, Postgres, NATS, the runners, the origin and the callers all share it. Made by \`make bench\`; aims in bench/ranges.yaml.\n\n${sections.join('\n')}`,
+  `# Measurements\n\n${machine}; API server, etcd, Postgres, NATS, the runners, the origin and the callers ` +
+    `all share it. Made by \`make bench\`; aims in bench/ranges.yaml.\n\n${sections.join('\n')}`,
 );
 console.log(`\nwritten to ${path}`);
 process.exit(failed ? 1 : 0);

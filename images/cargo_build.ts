@@ -118,7 +118,8 @@ async function change(crate: string): Promise<void> {
   if (!existsSync(crate))
     throw new ImageError(
       'SOURCE_UNAVAILABLE',
-      `Cargo.lock names another version of the library than ${SMALLER_PIECES.crate}: ${(await readdir(join(crate, '..'))).filter((name) => name.startsWith('c2pa-')).join(', ')}`,
+      `Cargo.lock names another version of the library than ${SMALLER_PIECES.crate}: ` +
+        `${(await readdir(join(crate, '..'))).filter((name) => name.startsWith('c2pa-')).join(', ')}`,
     );
   const text = await readFile(join(crate, file), 'utf8');
   if (text.split(from).length !== 2)

@@ -101,7 +101,8 @@ export async function thirdParty(): Promise<string> {
     '# Third-party packages\n',
     '<!-- Made by images/third_party.ts. Do not edit. -->\n',
     'Every package that the images contain, with the licence that it declares.',
-    '[licences.md](licences.md) explains what follows from them, and lists the tools and libraries that come as binaries.\n',
+    '[licences.md](licences.md) explains what follows from them, and ' +
+      'lists the tools and libraries that come as binaries.\n',
     section('npm packages in the product image', await npmPackages()),
     section('Go modules in the NATS image', await goModules()),
     section('Rust crates of the C2PA tool', await licensedCrates()),

@@ -142,7 +142,8 @@ for (const name of wanted) {
   const started = performance.now();
   const counts = await part();
   console.log(
-    `-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} skipped in ${Math.round((performance.now() - started) / 1000)} s`,
+    `-- ${name}: ${counts.passes} passed, ${counts.failures} failed, ${counts.pending} ` +
+      `skipped in ${Math.round((performance.now() - started) / 1000)} s`,
   );
   total = sum([total, counts]);
 }

@@ -129,7 +129,8 @@ try {
         const { peak, held } = await measure(path, whole, warmUp, count);
         const perByte = (bytes: number): string => (bytes / count / inflated).toFixed(1);
         console.log(
-          `${path.path}, held, ${letters}, ${count} of ${(inflated / MB).toFixed(2)} MB: peak ${mb(peak)}, ${perByte(peak)} per inflated byte; steady ${perByte(held)}`,
+          `${path.path}, held, ${letters}, ${count} of ${(inflated / MB).toFixed(2)} MB: peak ` +
+            `${mb(peak)}, ${perByte(peak)} per inflated byte; steady ${perByte(held)}`,
         );
       }
       for (const size of [24, 50]) {
@@ -137,7 +138,8 @@ try {
         for (const count of [8]) {
           const { peak, held } = await measure(path, large, warmUp, count);
           console.log(
-            `${path.path}, streamed, ${letters}, ${count} of ${size} MB: peak ${mb(peak)}, ${mb(peak / count)} each; steady ${mb(held / count)} each`,
+            `${path.path}, streamed, ${letters}, ${count} of ${size} MB: peak ` +
+              `${mb(peak)}, ${mb(peak / count)} each; steady ${mb(held / count)} each`,
           );
         }
       }

@@ -38,7 +38,8 @@ try {
   await until('all are back', () => runners.every((runner) => runner.connected()), 60_000);
   delay.disable();
   console.log(
-    `after a restart all were back in ${Math.round(performance.now() - up)} ms, ${decisions} decisions, longest stretch ${Math.round(delay.max / 1e6)} ms (runners and controller share this process)`,
+    `after a restart all were back in ${Math.round(performance.now() - up)} ms, ${decisions} decisions, ` +
+      `longest stretch ${Math.round(delay.max / 1e6)} ms (runners and controller share this process)`,
   );
 } finally {
   await fixture.close();

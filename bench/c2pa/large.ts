@@ -104,7 +104,8 @@ export const c2paLarge: Measurement = {
           job.close();
           bare!.push(await run(file, config));
           report(
-            `${size} MB: ${ours!.at(-1)!.ms.toFixed(0)} ms through the proxy, ${bare!.at(-1)!.ms.toFixed(0)} ms on the disk`,
+            `${size} MB: ${ours!.at(-1)!.ms.toFixed(0)} ms through the ` +
+              `proxy, ${bare!.at(-1)!.ms.toFixed(0)} ms on the disk`,
           );
         }
         rows.push({

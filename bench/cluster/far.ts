@@ -91,7 +91,9 @@ export const far: Measurement = {
             );
           }
           report(
-            `${name}: ${Math.round(median(ms))} against ${Math.round(median(bareMs))} ms, ${median(bytes).toFixed(1)} against ${median(bareBytes).toFixed(1)} MB, outputs ${equal ? 'equal' : 'DIFFER'}`,
+            `${name}: ${Math.round(median(ms))} against ${Math.round(median(bareMs))} ms, ` +
+              `${median(bytes).toFixed(1)} against ${median(bareBytes).toFixed(1)} MB, outputs ` +
+              `${equal ? 'equal' : 'DIFFER'}`,
           );
           rows.push(
             {

@@ -60,7 +60,9 @@ export const memory: Measurement = {
         const [a, l] = [memoryOf(agent), memoryOf(launcher)];
         if (!served) found.push({ rss: a.rss + l.rss, pss: a.pss + l.pss, cgroup: cgroupMb(agent) });
         report(
-          `${pod.metadata.name}${served ? ' (has served)' : ''}: agent ${a.rss.toFixed(1)} MB resident (${a.pss.toFixed(1)} its share), launcher ${l.rss.toFixed(1)} (${l.pss.toFixed(1)}), cgroup of the pod ${cgroupMb(agent)?.toFixed(1) ?? 'not accounted'}`,
+          `${pod.metadata.name}${served ? ' (has served)' : ''}: agent ${a.rss.toFixed(1)} MB ` +
+            `resident (${a.pss.toFixed(1)} its share), launcher ${l.rss.toFixed(1)} ` +
+            `(${l.pss.toFixed(1)}), cgroup of the pod ${cgroupMb(agent)?.toFixed(1) ?? 'not accounted'}`,
         );
       }
       const cgroups = found.flatMap(({ cgroup }) => (cgroup === undefined ? [] : [cgroup]));

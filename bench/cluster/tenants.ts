@@ -24,7 +24,9 @@ export const tenants: Measurement = {
             const { rate, times, statuses, cpu } = await flood(c, `${origin.url}/tiny.mp4`, tokens, SECONDS, 10);
             const { status } = await readPool(c);
             report(
-              `scope ${scope}: ${rate.toFixed(1)}/s ${JSON.stringify(statuses)}, ${status?.replicas} pods; ${cpuLine(cpu)}`,
+              `scope ${scope}: ${rate.toFixed(1)}/s ` +
+                `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
+                `${cpuLine(cpu)}`,
             );
             rows.push(
               {

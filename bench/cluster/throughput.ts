@@ -97,7 +97,9 @@ export const throughput: Measurement = {
             const { rate, times, statuses, cpu } = await flood(c, url, tokens);
             const { status } = await readPool(c);
             report(
-              `scope ${scope}: ${rate.toFixed(1)}/s ${JSON.stringify(statuses)}, ${status?.replicas} pods; ${cpuLine(cpu)}`,
+              `scope ${scope}: ${rate.toFixed(1)}/s ` +
+                `${JSON.stringify(statuses)}, ${status?.replicas} pods; ` +
+                `${cpuLine(cpu)}`,
             );
             rows.push(
               {

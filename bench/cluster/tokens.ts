@@ -16,7 +16,8 @@ export async function manyTokens(
        from users u join tokens t on t.user_id = u.id, given where t.is_default returning id),
      numbered as (select id, row_number() over () as n from made),
      inserted as (insert into tokens (user_id, name, sha256, concurrency, requests_per_minute)
-       select m.id, 'bench', decode(g.sha, 'hex'), ${concurrency}, 1000000 from numbered m join given g using (n) returning id)
+       select m.id, 'bench', decode(g.sha, 'hex'),
+       ${concurrency}, 1000000 from numbered m join given g using (n) returning id)
      select string_agg(id::text, ',') from inserted`,
   );
   return {

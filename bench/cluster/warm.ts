@@ -70,7 +70,8 @@ export const warm: Measurement = {
               values: summary(hops.map(of)),
             });
           report(
-            `${label}: added p50 ${added.p50.toFixed(1)} p99 ${added.p99.toFixed(1)} ms (least ${added.least.toFixed(1)}); ${hops.length} requests found in the logs`,
+            `${label}: added p50 ${added.p50.toFixed(1)} p99 ${added.p99.toFixed(1)} ms (least ` +
+              `${added.least.toFixed(1)}); ${hops.length} requests found in the logs`,
           );
         }
       } finally {

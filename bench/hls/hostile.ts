@@ -50,7 +50,10 @@ export async function judgeHostile(name: string): Promise<Outcome> {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const begun = performance.now();
-  const script = `process.on('exit', () => process.stderr.write('PEAK ' + process.resourceUsage().maxRSS)); process.argv.splice(1, 0, 'x'); await import(${JSON.stringify(join(import.meta.dirname, '../../src/hls/program.ts'))});`;
+  const script =
+    `process.on('exit', () => process.stderr.write('PEAK ' + process.resourceUsage().maxRSS)); ` +
+    `process.argv.splice(1, 0, 'x'); await ` +
+    `import(${JSON.stringify(join(import.meta.dirname, '../../src/hls/program.ts'))});`;
   const child = spawn(
     process.execPath,
     [

@@ -122,7 +122,9 @@ async function compareClients(): Promise<void> {
       const { times, rate } = await run(600, atOnce, way.call);
       first ??= rate;
       console.log(
-        `  ${String(atOnce).padStart(2)} at once  ${what.padEnd(32)} ${rate.toFixed(0).padStart(5)}/s  x${(rate / first).toFixed(1)}  ${summary(times)}  ${way.connections()}`,
+        `  ${String(atOnce).padStart(2)} at once  ${what.padEnd(32)} ` +
+          `${rate.toFixed(0).padStart(5)}/s  x${(rate / first).toFixed(1)}  ${summary(times)}  ` +
+          `${way.connections()}`,
       );
       await way.close();
     }
@@ -177,7 +179,8 @@ async function writes(): Promise<void> {
         await timed(remove, client.delete(PROBE_JOBS, name));
       });
       console.log(
-        `  HTTP/${http2 ? '2  ' : '1.1'} ${String(atOnce).padStart(2)} at once  create ${summary(create)}  patch ${summary(patch)}  delete ${summary(remove)}  ${rate.toFixed(0)} jobs/s`,
+        `  HTTP/${http2 ? '2  ' : '1.1'} ${String(atOnce).padStart(2)} at once  create ${summary(create)} ` +
+          ` patch ${summary(patch)}  delete ${summary(remove)}  ${rate.toFixed(0)} jobs/s`,
       );
     }
     await client.close();
@@ -210,7 +213,9 @@ async function cache(jobs: number): Promise<void> {
   const listedMs = performance.now() - startedAt;
   globalThis.gc?.();
   console.log(
-    `cache of ${jobs} queued jobs: first list ${listedMs.toFixed(0)} ms, ${((process.memoryUsage().rss - before) / 1e6).toFixed(0)} MB more (RSS${globalThis.gc === undefined ? ', no gc' : ''})`,
+    `cache of ${jobs} queued jobs: first list ${listedMs.toFixed(0)} ms, ` +
+      `${((process.memoryUsage().rss - before) / 1e6).toFixed(0)} MB more ` +
+      `(RSS${globalThis.gc === undefined ? ', no gc' : ''})`,
   );
   const again = performance.now();
   await reflector.relist();

@@ -68,7 +68,8 @@ export async function collect(): Promise<void> {
     } else refused += 1;
     if (number % 20 === 0)
       console.log(
-        `${number} of ${FILES}: ${made} made, ${refused} combinations that the encoders refuse, ${Math.round((performance.now() - begun) / 1000)} s`,
+        `${number} of ${FILES}: ${made} made, ${refused} combinations that the ` +
+          `encoders refuse, ${Math.round((performance.now() - begun) / 1000)} s`,
       );
   }
 }

@@ -84,7 +84,10 @@ function fieldTable(all: readonly Judged[]): string[] {
     '|---|---|---|---|---|---|---|',
     ...rows.map(
       ([name, { cases, model, ffprobe, mediainfo, rules, neither }]) =>
-        `| ${name === 'all' ? '**all**' : `\`${name}\``} | ${cases.toFixed(1)} | ${percent(model, cases)} | ${percent(ffprobe, cases)} | ${percent(mediainfo, cases)} | ${percent(rules, cases)} | ${neither.toFixed(1)} |`,
+        `| ${name === 'all' ? '**all**' : `\`${name}\``} | ${cases.toFixed(1)} | ` +
+        `${percent(model, cases)} | ${percent(ffprobe, cases)} | ` +
+        `${percent(mediainfo, cases)} | ${percent(rules, cases)} | ` +
+        `${neither.toFixed(1)} |`,
     ),
   ];
 }
@@ -189,7 +192,9 @@ function tables(): { text: string; behind: string[] } {
   const versions = new Set(all.flatMap(({ readings }) => Object.keys(readings)));
   const times = reportTimes();
   const text = [
-    `${all.length} files, ${all.filter(({ truth }) => truth.damage !== 'none').length} of them damaged, read by ${versions.size} tool versions; ${files.length} are held out. A file counts once for a field, however many pairs of versions read it, so numbers of cases have decimals.`,
+    `${all.length} files, ${all.filter(({ truth }) => truth.damage !== 'none').length} of them damaged, ` +
+      `read by ${versions.size} tool versions; ${files.length} are held out. A file counts once for a ` +
+      'field, however many pairs of versions read it, so numbers of cases have decimals.',
     '',
     '#### Disputed fields of the held-out files',
     '',
@@ -201,7 +206,9 @@ function tables(): { text: string; behind: string[] } {
     '',
     '| | cases | expected calibration error |',
     '|---|---|---|',
-    `| disputed fields | ${disputes.reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ${(100 * calibrationError(disputes)).toFixed(1)} % |`,
+    '| disputed fields | ' +
+      `${disputes.reduce((sum, { row }) => sum + row.weight, 0).toFixed(0)} | ` +
+      `${(100 * calibrationError(disputes)).toFixed(1)} % |`,
     `| fields that only one tool has | ${settled
       .filter(({ row }) => row.agreement === 'single')
       .reduce((sum, { row }) => sum + row.weight, 0)
@@ -232,7 +239,8 @@ function tables(): { text: string; behind: string[] } {
     '',
     '| | |',
     '|---|---|',
-    `| one report, 50 streams, parsing included, at a load of ${loadavg()[0]!.toFixed(1)} on ${cpus().length} cores: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
+    `| one report, 50 streams, parsing included, at a load of ${loadavg()[0]!.toFixed(1)} on ` +
+      `${cpus().length} cores: p50 / p99 | ${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms |`,
     `| of it processor time: p50 / p99 | ${times.processor.p50.toFixed(1)} / ${times.processor.p99.toFixed(1)} ms |`,
     `| size of the weights | ${(statSync(weightsFile).size / 1000).toFixed(0)} kB |`,
   ].join('\n');
@@ -245,7 +253,8 @@ if (import.meta.main) {
   writePart(page, 'tables', text);
   if (behind.length > 0) {
     console.error(
-      `the report is right less often than a tool alone or a rule in ${behind.join(', ')}: add the field to RULED in src/report/judge.ts`,
+      'the report is right less often than a tool alone or a rule in ' +
+        `${behind.join(', ')}: add the field to RULED in src/report/judge.ts`,
     );
     process.exitCode = 1;
   }

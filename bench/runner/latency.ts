@@ -47,7 +47,9 @@ async function measure(label: string, tools: AssignedTool[]): Promise<void> {
   }
   for (const times of [answered, added, own]) times.sort((a, b) => a - b);
   console.log(
-    `${label.padEnd(24)} go answered p50 ${at(answered, 0.5)} p99 ${at(answered, 0.99)} ms, added p50 ${at(added, 0.5)} p90 ${at(added, 0.9)} p99 ${at(added, 0.99)} ms, the tools themselves p50 ${at(own, 0.5)} ms`,
+    `${label.padEnd(24)} go answered p50 ${at(answered, 0.5)} p99 ${at(answered, 0.99)} ms, added p50 ` +
+      `${at(added, 0.5)} p90 ${at(added, 0.9)} p99 ${at(added, 0.99)} ms, the tools themselves p50 ` +
+      `${at(own, 0.5)} ms`,
   );
 }
 

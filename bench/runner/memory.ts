@@ -79,10 +79,14 @@ async function measure(label: string, flags: string[], env: Record<string, strin
     const from = performance.now();
     await rig.say(SUBJECT.go, order);
     const { body } = await rig.taken(order.job, 60_000);
-    big = `, two outputs of ${((body.tools[0]?.output?.length ?? 0) / 1e6).toFixed(0)} MB: peak ${status(pid, 'VmHWM')} MB, ${(performance.now() - from).toFixed(0)} ms`;
+    big =
+      `, two outputs of ${((body.tools[0]?.output?.length ?? 0) / 1e6).toFixed(0)} MB: peak ` +
+      `${status(pid, 'VmHWM')} MB, ${(performance.now() - from).toFixed(0)} ms`;
   }
   console.log(
-    `${label.padEnd(48)} ready ${String(ready).padStart(5)} ms, idle ${idle} MB (${own} not shared), after 100 jobs ${after} MB${big}, launcher ${(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rig.launcherProcess.pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(1)} MB`,
+    `${label.padEnd(48)} ready ${String(ready).padStart(5)} ms, idle ${idle} MB (${own} not shared), ` +
+      `after 100 jobs ${after} MB${big}, launcher ` +
+      `${(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rig.launcherProcess.pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(1)} MB`,
   );
   child.kill('SIGTERM');
   await once(child, 'exit');

@@ -161,7 +161,8 @@ async function drain(count: number): Promise<void> {
     }
     const ms = performance.now() - started - leadingMs;
     const [row] = await stored.sql<{ open: string; done: string }>(
-      "select count(*) filter (where state = 'open') open, count(*) filter (where state = 'success') done from requests where token_id = any($1)",
+      "select count(*) filter (where state = 'open') open, count(*) filter (where " +
+        "state = 'success') done from requests where token_id = any($1)",
       [tokens],
     );
     const most = Math.max(...tokens.map((token) => cluster.most(token)));

@@ -92,10 +92,12 @@ const ms = (value: number): string => value.toFixed(0);
 const mb = (value: number): string => (value / 1e6).toFixed(1);
 
 console.log(
-  `${runs} runs, median (least to most); origin ${process.env['BENCH_ONE_WAY_MS'] ?? 20} ms each way, ${process.env['BENCH_MBIT'] ?? 100} Mbit/s a connection`,
+  `${runs} runs, median (least to most); origin ${process.env['BENCH_ONE_WAY_MS'] ?? 20} ` +
+    `ms each way, ${process.env['BENCH_MBIT'] ?? 100} Mbit/s a connection`,
 );
 console.log(
-  '| file | tools | bare ms | proxied ms | time | bare MB | proxied MB | bytes | on the line | connections | requests | outputs |\n|---|---|---|---|---|---|---|---|---|---|---|---|',
+  '| file | tools | bare ms | proxied ms | time | bare MB | proxied MB | bytes | on the line | ' +
+    'connections | requests | outputs |\n|---|---|---|---|---|---|---|---|---|---|---|---|',
 );
 for (const name of chosen) {
   for (const [label, tools] of [
@@ -114,9 +116,14 @@ for (const name of chosen) {
     ): number[] => results.map((result) => result[field]);
     const equal = without.every((result, i) => result.outputs.every((output, j) => output === through[i]!.outputs[j]));
     console.log(
-      `| ${name} | ${label} | ${spread(pick(without, 'ms'), ms)} | ${spread(pick(through, 'ms'), ms)} | ×${(middle(pick(through, 'ms')) / middle(pick(without, 'ms'))).toFixed(2)} ` +
-        `| ${spread(pick(without, 'sent'), mb)} | ${spread(pick(through, 'sent'), mb)} | ×${(middle(pick(through, 'sent')) / middle(pick(without, 'sent'))).toFixed(2)} ` +
-        `| ${mb(middle(pick(without, 'delivered')))} / ${mb(middle(pick(through, 'delivered')))} | ${middle(pick(without, 'connections'))} / ${middle(pick(through, 'connections'))} | ${middle(pick(without, 'requests'))} / ${middle(pick(through, 'requests'))} | ${equal ? 'equal' : 'DIFFER'} |`,
+      `| ${name} | ${label} | ${spread(pick(without, 'ms'), ms)} | ${spread(pick(through, 'ms'), ms)} ` +
+        `| ×${(middle(pick(through, 'ms')) / middle(pick(without, 'ms'))).toFixed(2)} ` +
+        `| ${spread(pick(without, 'sent'), mb)} | ${spread(pick(through, 'sent'), mb)} | ` +
+        `×${(middle(pick(through, 'sent')) / middle(pick(without, 'sent'))).toFixed(2)} ` +
+        `| ${mb(middle(pick(without, 'delivered')))} / ${mb(middle(pick(through, 'delivered')))} | ` +
+        `${middle(pick(without, 'connections'))} / ${middle(pick(through, 'connections'))} | ` +
+        `${middle(pick(without, 'requests'))} / ${middle(pick(through, 'requests'))} | ` +
+        `${equal ? 'equal' : 'DIFFER'} |`,
     );
     if (!equal && process.env['BENCH_SHOW'] !== undefined) console.log(without[0]!.outputs, through[0]!.outputs);
   }

@@ -51,7 +51,11 @@ function written(lines: readonly string[]): void {
   if (options.write)
     writeFileSync(
       options.write,
-      `# Queries\n\n${requests.toLocaleString('en')} requests of two years and ${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by \`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything else; the rest of the files' cache is the system's. Users are of very different size: the largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n`,
+      `# Queries\n\n${requests.toLocaleString('en')} requests of two years and ` +
+        `${users.toLocaleString('en')} users; ${new Date().toISOString().slice(0, 10)}. Made by ` +
+        `\`make bench-store\`. Postgres has 256 MB of shared buffers and its default of everything ` +
+        `else; the rest of the files' cache is the system's. Users are of very different size: the ` +
+        `largest has a tenth of all requests, the smallest 0.03 %.\n\n${WHY}\n\n${text}\n`,
     );
 }
 
@@ -67,8 +71,10 @@ async function measure(url: string): Promise<string> {
     to: Date;
     largest: number;
     first: number;
-  }>(`select (select min(submitted_at) from requests) "from", (select max(submitted_at) from requests) "to", (select min(id)::integer from users) first,
-    (select user_id::integer from (select user_id, sum(requests) n from rollup_day where user_id <> 0 group by 1 order by 2 desc limit 1) s) largest`);
+  }>(`select (select min(submitted_at) from requests) "from", (select max(submitted_at) from requests) "to", (select
+  min(id)::integer from users) first,
+    (select user_id::integer from (select user_id, sum(requests) n from rollup_day where user_id <> 0 group by 1 order
+    by 2 desc limit 1) s) largest`);
   const { from, to, largest, first } = span!;
   const { rows: samples } = await client.query<{ id: string; submitted_at: Date }>(
     `select id, submitted_at from requests tablesample system (${Math.min(100, 500_000 / requests)}) limit 5000`,
@@ -118,9 +124,11 @@ async function measure(url: string): Promise<string> {
   }
   const key = summary(keys);
   const row = ({ of, p50, p99 }: (typeof all)[number]) =>
-    `| ${of.what} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${(p50 / key.p50).toFixed(1)} × | ${(p99 / key.p99).toFixed(1)} × | ${p99 <= AIM_MS ? 'yes' : 'NO'} |`;
+    `| ${of.what} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${(p50 / key.p50).toFixed(1)} × ` +
+    `| ${(p99 / key.p99).toFixed(1)} × | ${p99 <= AIM_MS ? 'yes' : 'NO'} |`;
   const HEAD =
-    '| what | p50 ms | p99 ms | p50 to a read by key | p99 to its p99 | p99 within 50 ms |\n| --- | --- | --- | --- | --- | --- |';
+    '| what | p50 ms | p99 ms | p50 to a read by key | p99 to its p99 | p99 ' +
+    'within 50 ms |\n| --- | --- | --- | --- | --- | --- |';
   const WHOSE = {
     any: 'of any user',
     largest: 'of the largest user, who has a tenth of all',
@@ -136,7 +144,9 @@ async function measure(url: string): Promise<string> {
       const these = all.filter(({ of }) => of.group === group && of.whose === whose);
       if (these.length === 0) continue;
       lines.push(
-        `### ${group === 'log' ? 'Log' : 'Statistics'} ${WHOSE[whose]}\n\n${these.filter(({ p99 }) => p99 <= AIM_MS).length} of ${these.length} within ${AIM_MS} ms.\n\n${HEAD}\n${these.map(row).join('\n')}`,
+        `### ${group === 'log' ? 'Log' : 'Statistics'} ` +
+          `${WHOSE[whose]}\n\n${these.filter(({ p99 }) => p99 <= AIM_MS).length} of ${these.length} within ` +
+          `${AIM_MS} ms.\n\n${HEAD}\n${these.map(row).join('\n')}`,
       );
     }
   }
@@ -144,7 +154,9 @@ async function measure(url: string): Promise<string> {
   const database = openDatabase({ url, poolSize: 4, statementTimeoutMs: 60_000 });
   lines.push('## Plans', ...(await explained(client, database, cases, first + Math.floor(users / 2), largest)));
   const { rows: sizes } = await client.query<{ name: string; size: string }>(
-    `select case when relname ~ '^requests' then 'requests' else relname end as name, pg_size_pretty(sum(pg_total_relation_size(oid))) size from pg_class where relkind = 'r' and relname ~ '^(requests|rollup_)' group by 1 order by 1`,
+    `select case when relname ~ '^requests' then 'requests' else relname end as name, ` +
+      'pg_size_pretty(sum(pg_total_relation_size(oid))) size from pg_class where relkind = ' +
+      `'r' and relname ~ '^(requests|rollup_)' group by 1 order by 1`,
   );
   lines.splice(1, 0, `On disk: ${sizes.map(({ name, size }) => `${name} ${size}`).join(', ')}, with their indexes.`);
   await database.end();
@@ -158,7 +170,8 @@ async function main(): Promise<void> {
     const { bavail, bsize } = statfsSync(tmpdir());
     if (bavail * bsize < requests * BYTES_PER_REQUEST)
       throw new Error(
-        `${tmpdir()} has ${Math.floor((bavail * bsize) / 1e9)} GB left, ${Math.ceil((requests * BYTES_PER_REQUEST) / 1e9)} are needed`,
+        `${tmpdir()} has ${Math.floor((bavail * bsize) / 1e9)} GB left, ` +
+          `${Math.ceil((requests * BYTES_PER_REQUEST) / 1e9)} are needed`,
       );
   }
   const server = options.url === undefined ? await startPostgres({ settings: { shared_buffers: '256MB' } }) : undefined;

@@ -24,7 +24,10 @@ const QUOTAS = {
 const quantile = (values: number[], q: number) => values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] ?? 0;
 const line = (what: string, times: number[], base: number, wall?: number) =>
   console.log(
-    `${what.padEnd(58)} p50 ${quantile(times, 0.5).toFixed(2)}  p99 ${quantile(times, 0.99).toFixed(2)} ms  ${(quantile(times, 0.5) / base).toFixed(2)} x${wall ? `  ${Math.round((times.length / wall) * 1000)}/s` : ''}`,
+    `${what.padEnd(58)} p50 ${quantile(times, 0.5).toFixed(2)}  p99 ` +
+      `${quantile(times, 0.99).toFixed(2)} ms  ` +
+      `${(quantile(times, 0.5) / base).toFixed(2)} ` +
+      `x${wall ? `  ${Math.round((times.length / wall) * 1000)}/s` : ''}`,
   );
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

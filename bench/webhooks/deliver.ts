@@ -37,7 +37,8 @@ export const webhooks: Measurement = {
     try {
       for (const [kind, count, tokens] of KINDS) {
         const rows = await fixture.sql<{ id: string }>(
-          `insert into tokens (user_id, name, webhook_secret) select $1, $2, decode(md5('secret'), 'hex') from generate_series(1, $3) returning id`,
+          'insert into tokens (user_id, name, webhook_secret) select $1, $2, ' +
+            `decode(md5('secret'), 'hex') from generate_series(1, $3) returning id`,
           [fixture.admin.userId, kind, tokens],
         );
         for (let index = 0; index < count; index++) {

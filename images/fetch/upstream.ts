@@ -40,7 +40,8 @@ async function verifySignature({ signature, name }: Tarball, file: string, scrat
   if (signature === undefined) {
     throw new ImageError(
       'CHECKSUM_UNKNOWN',
-      `${name}: the catalog knows neither a checksum nor a signature of it; compare it yourself and write its sha256 into catalog.yaml`,
+      `${name}: the catalog knows neither a checksum nor a signature of it; ` +
+        'compare it yourself and write its sha256 into catalog.yaml',
     );
   }
   const signed = join(scratch, 'signature.asc');

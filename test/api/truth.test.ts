@@ -107,7 +107,9 @@ describe('access log and metrics', function () {
     const socket = connect(api.server.port, '127.0.0.1');
     await once(socket, 'connect');
     socket.write(
-      `POST ${FILE} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api.token}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`,
+      `POST ${FILE} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ` +
+        `${api.token}\r\nContent-Type: application/json\r\nContent-Length: ` +
+        `1000\r\n\r\n{`,
     );
     await until('the request is being read', () => api.server.port > 0 && socket.bytesWritten > 0);
     socket.destroy();

@@ -113,7 +113,9 @@ describe('a signed file with one byte changed', function () {
       );
       const signed = signedIn(file, padding);
       console.log(
-        `      ${name}: ${tried} bytes of ${file.length} changed: ${refused} refused, ${tried - refused - passed.length} Invalid or without a manifest, ${passed.length} where nothing is signed`,
+        `      ${name}: ${tried} bytes of ${file.length} changed: ${refused} refused, ` +
+          `${tried - refused - passed.length} Invalid or without a manifest, ${passed.length} where nothing is ` +
+          'signed',
       );
       assert.deepEqual(passed.filter(signed), []);
     });

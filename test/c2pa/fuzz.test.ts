@@ -10,7 +10,8 @@ describe('the C2PA check of changed files', function () {
   it('always gives an answer, and never vouches for what was changed', async () => {
     const { seed, cases, refused, invalid, none, unchanged } = await fuzz(320, Math.floor(Math.random() * 1_000_000));
     console.log(
-      `      seed ${seed}: ${cases} cases: ${refused} refused, ${invalid} Invalid, ${none} without a manifest, ${unchanged} as before`,
+      `      seed ${seed}: ${cases} cases: ${refused} refused, ${invalid} ` +
+        `Invalid, ${none} without a manifest, ${unchanged} as before`,
     );
   });
 });

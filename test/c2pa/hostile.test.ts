@@ -144,7 +144,8 @@ describe('the C2PA check of hostile files', function () {
       'a PDF whose length leads to itself',
       () =>
         Buffer.from(
-          '%PDF-1.7\n1 0 obj\n<</Length 1 0 R>>\nstream\n\nendstream\nendobj\nxref\n0 2\n0000000000 65535 f \n0000000009 00000 n \ntrailer\n<</Size 2/Root 1 0 R/Prev 9>>\nstartxref\n70\n%%EOF\n',
+          '%PDF-1.7\n1 0 obj\n<</Length 1 0 R>>\nstream\n\nendstream\nendobj\nxref\n0 2\n0000000000 65535 f ' +
+            '\n0000000009 00000 n \ntrailer\n<</Size 2/Root 1 0 R/Prev 9>>\nstartxref\n70\n%%EOF\n',
         ),
     ],
     [

@@ -47,7 +47,9 @@ function dng(): Buffer {
 /** The manifest is an associated file, in the last object: only its length has to be filled in when it is signed. */
 function pdf(): Buffer {
   const objects = [
-    '1 0 obj\n<</Type/Catalog/Pages 2 0 R/AF[4 0 R]/Names<</EmbeddedFiles<</Names[(Content Credentials)4 0 R]>>>>>>\nendobj\n',
+    '1 0 obj\n<</Type/Catalog/Pages 2 0 R/AF[4 0 ' +
+      'R]/Names<</EmbeddedFiles<</Names[(Content Credentials)4 0 ' +
+      'R]>>>>>>\nendobj\n',
     '2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n',
     '3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]>>\nendobj\n',
     '4 0 obj\n<</Type/Filespec/F(manifest.c2pa)/UF(manifest.c2pa)/AFRelationship/C2PA_Manifest/EF<</F 5 0 R>>>>\nendobj\n',
@@ -64,7 +66,8 @@ function pdf(): Buffer {
     `xref\n0 6\n0000000000 65535 f \n${[...places, at].map(entry).join('')}trailer\n<</Size 6/Root 1 0 R>>\n`;
   const last = xref + tail(0).length;
   return Buffer.from(
-    `${text}${tail(last)}5 0 obj\n<</Type/EmbeddedFile/Subtype/application#2Fx-c2pa-manifest-store/Length @@LENGTH@@>>\nstream\n@@MANIFEST@@\nendstream\nendobj\nstartxref\n${xref}\n%%EOF\n`,
+    `${text}${tail(last)}5 0 obj\n<</Type/EmbeddedFile/Subtype/application#2Fx-c2pa-manifest-store/Length ` +
+      `@@LENGTH@@>>\nstream\n@@MANIFEST@@\nendstream\nendobj\nstartxref\n${xref}\n%%EOF\n`,
     'latin1',
   );
 }
@@ -96,7 +99,8 @@ export const SAMPLES: readonly Sample[] = [
     name: 'SVG',
     format: 'image/svg+xml',
     bytes: Buffer.from(
-      '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8" fill="teal"/></svg>\n',
+      '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="8" ' +
+        'height="8"><rect width="8" height="8" fill="teal"/></svg>\n',
     ),
   },
 ];

@@ -85,7 +85,9 @@ const EXPECTED = {
   ],
   'Role/probeyard-setup': [
     'secrets: create',
-    'secrets [probeyard-admin probeyard-box probeyard-nats-auth probeyard-nats-tls probeyard-postgres probeyard-postgres-api probeyard-postgres-controller probeyard-seal-private probeyard-seal-public]: get patch',
+    'secrets [probeyard-admin probeyard-box probeyard-nats-auth probeyard-nats-tls probeyard-postgres ' +
+      'probeyard-postgres-api probeyard-postgres-controller probeyard-seal-private probeyard-seal-public]: get ' +
+      'patch',
     'persistentvolumeclaims [data-probeyard-postgres-0]: get',
   ],
   'Role/probeyard-renewal': ['secrets [probeyard-nats-tls]: get patch'],

@@ -72,7 +72,8 @@ export async function cluster(): Promise<Cluster> {
     ).stdout;
   // With what the pod itself has: the password stands in no command line, and so in no error.
   const PSQL =
-    'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t -v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
+    'read -r PGPASSWORD < /etc/postgres-password/password; export PGPASSWORD; exec psql -X -q -A -t ' +
+    '-v ON_ERROR_STOP=1 -h 127.0.0.1 -U "$POSTGRES_USER" -d "$POSTGRES_DB" -c "$1"';
   const sql = async (query: string): Promise<string> =>
     (
       await kubectl(
@@ -133,7 +134,8 @@ export async function cluster(): Promise<Cluster> {
       );
       const id = Number(
         await sql(
-          `insert into tokens (user_id, name, sha256, concurrency, requests_per_minute) values (${user}, 'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute}) returning id`,
+          `insert into tokens (user_id, name, sha256, concurrency, requests_per_minute) values (${user}, ` +
+            `'test', decode('${sha}', 'hex'), ${concurrency}, ${perMinute}) returning id`,
         ),
       );
       made.push(id);

@@ -38,7 +38,8 @@ describe('the release under Helm', function () {
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(
         ({ metadata, status }) =>
-          `${metadata.labels?.[LABEL.component]} ${metadata.uid} restarts=${status?.containerStatuses?.map(({ restartCount }) => restartCount).join()}`,
+          `${metadata.labels?.[LABEL.component]} ${metadata.uid} ` +
+          `restarts=${status?.containerStatuses?.map(({ restartCount }) => restartCount).join()}`,
       );
     const pools = (await c.kube.listAll(PROBE_POOLS, { namespace: NAMESPACE })).items.map(
       ({ metadata, status }) => `pool ${metadata.name} ${status?.generation}`,

@@ -193,7 +193,8 @@ describe('metrics, logs and statistics', function () {
     await eventually('the webhooks are delivered', 60, () => delivered.length >= 5);
     rows = JSON.parse(
       await c.sql(
-        `select json_agg(json_build_object('id', id, 'status', status, 'reason', reason, 'has_body', has_body, 'queue_time_ms', queue_time_ms, 'io_bytes', io_bytes, 'usage_ms', usage_ms,
+        `select json_agg(json_build_object('id', id, 'status', status, 'reason', reason, 'has_body', has_body,
+        'queue_time_ms', queue_time_ms, 'io_bytes', io_bytes, 'usage_ms', usage_ms,
         'ran', started_at is not null, 'state', state)) from requests where token_id = ${tokenId}`,
       ),
     ) as Row[];

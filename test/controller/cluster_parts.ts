@@ -238,7 +238,8 @@ export async function startCluster({
     record,
     async newAccount() {
       const [row] = await sql<{ id: string }>(
-        "insert into users (email, status, role, permissions, requests_per_minute, concurrency) select $1, 'active', 'user', permissions, 1000000, 100000 from users where id = $2 returning id",
+        'insert into users (email, status, role, permissions, requests_per_minute, concurrency) select $1, ' +
+          "'active', 'user', permissions, 1000000, 100000 from users where id = $2 returning id",
         [`${randomBytes(6).toString('hex')}@example.invalid`, stored.admin.userId],
       );
       return Number(row!.id);

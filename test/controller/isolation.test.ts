@@ -46,7 +46,9 @@ describe('isolation of a pool', () => {
   for (const [message, expected] of [
     ['Failed to create pod sandbox: RuntimeClass handler "" does not support user namespaces', true],
     [
-      "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to set MOUNT_ATTR_IDMAP on /var/lib/kubelet/pods/x: invalid argument (maybe the filesystem used doesn't support idmap mounts on this kernel?)",
+      'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to set ' +
+        'MOUNT_ATTR_IDMAP on /var/lib/kubelet/pods/x: invalid argument (maybe the ' +
+        "filesystem used doesn't support idmap mounts on this kernel?)",
       true,
     ],
     ['Failed to create pod sandbox: plugin type="bridge" failed (add): no IP addresses available', false],

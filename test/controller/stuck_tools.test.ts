@@ -23,7 +23,8 @@ const waits = (reason: string, message: string) => ({
   ],
 });
 const BACK_OFF =
-  'Back-off pulling image "tools/ffprobe:7.0": ErrImagePull: failed to resolve reference "tools/ffprobe:7.0": not found';
+  'Back-off pulling image "tools/ffprobe:7.0": ErrImagePull: failed ' +
+  'to resolve reference "tools/ffprobe:7.0": not found';
 const PROVEN = JSON.stringify({
   ok: true,
   version: 'ffprobe version 7.0',

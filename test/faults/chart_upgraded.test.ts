@@ -103,7 +103,9 @@ describe('the chart is upgraded to a new version, and back', function () {
       // Nothing that was taken is lost by a release; while every runner is replaced some wait too long on a small node.
       assert.ok(good >= total * 0.9, JSON.stringify(statuses));
       console.log(
-        `      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an answer`,
+        `      callers were told ${JSON.stringify(statuses)} in ` +
+          `${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an ` +
+          'answer',
       );
     } finally {
       if (!back) await release.upgrade();

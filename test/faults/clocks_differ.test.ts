@@ -142,12 +142,18 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
         `the controllers' clock was off by ${offBy.join()} ms`,
       );
       const wrong = await c.sql(
-        `select count(*) from requests where token_id in (${ids.join(',')}) and (submitted_at < to_timestamp(${(startedAt - 5_000) / 1000}) or submitted_at > now() + interval '5 s'
-         or ended_at < submitted_at or ended_at > now() + interval '5 s' or queue_time_ms > queue_timeout_ms + 10000 or abs(('x' || replace(left(id::text, 13), '-', ''))::bit(48)::bigint - extract(epoch from submitted_at) * 1000) > 2)`,
+        `select count(*) from requests where token_id in
+        (${ids.join(',')}) and (submitted_at <
+        to_timestamp(${(startedAt - 5_000) / 1000}) or submitted_at > now() + interval '5 s'
+         or ended_at < submitted_at or ended_at > now() + interval '5 s' or queue_time_ms > queue_timeout_ms + 10000 or
+         abs(('x' || replace(left(id::text, 13), '-', ''))::bit(48)::bigint - extract(epoch from submitted_at) * 1000) >
+         2)`,
       );
       assert.equal(Number(wrong), 0, 'rows whose times cannot be');
       console.log(
-        `      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an answer`,
+        `      callers were told ${JSON.stringify(statuses)} in ` +
+          `${Math.round(ms / 1000)} s, at most ${Math.round(longestGapMs)} ms without an ` +
+          'answer',
       );
     } finally {
       if (isOff) await setBack();

@@ -157,8 +157,10 @@ export async function underLoad(
     async () => (await c.sql(`select count(*) from requests where token_id in (${list}) and state = 'open'`)) === '0',
   );
   const rows = JSON.parse(
-    await c.sql(`select coalesce(json_agg(json_build_object('id', r.id, 'state', r.state, 'status', r.status, 'reason', r.reason, 'has_body', r.has_body,
-      'envelopes', (select count(*) from envelopes e where e.id = r.id))), '[]') from requests r where r.token_id in (${list})`),
+    await c.sql(`select coalesce(json_agg(json_build_object('id', r.id, 'state', r.state, 'status', r.status, 'reason',
+    r.reason, 'has_body', r.has_body,
+      'envelopes', (select count(*) from envelopes e where e.id = r.id))), '[]') from requests r where r.token_id in
+      (${list})`),
   ) as { id: string; state: string; status: number; reason: string; has_body: boolean; envelopes: number }[];
   const byId = new Map(rows.map((row) => [row.id, row]));
 
@@ -182,7 +184,8 @@ export async function underLoad(
     assert.equal(status, row?.status, `${id} read back`);
   }
   const usage = await c.sql(
-    `select coalesce(sum(requests), 0) from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id in (${list})`,
+    'select coalesce(sum(requests), 0) from (select token_id, requests from usage_minute union all ' +
+      `select token_id, requests from rollup_minute) u where token_id in (${list})`,
   );
   assert.equal(Number(usage), rows.length, 'usage equals the recorded requests');
   for (const [token, count] of Object.entries(most))
@@ -203,7 +206,8 @@ export async function underLoad(
   const broken = told.filter(({ status }) => status === 0);
   if (broken.length > 0)
     console.log(
-      `      broken connections: ${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`,
+      '      broken connections: ' +
+        `${[...new Set(broken.map(({ error, ms }) => `${error} after ${Math.round(ms)} ms`))].slice(0, 5).join('; ')}`,
     );
   const statuses: Record<string, number> = {};
   for (const { status } of told) statuses[status] = (statuses[status] ?? 0) + 1;

@@ -61,13 +61,15 @@ export async function reckon(
     envelopes: string;
     io: string;
   }>(
-    `select r.id, r.state, r.status, r.reason, r.has_body, (select count(*) from envelopes e where e.id = r.id) envelopes from requests r where r.id = any($1)`,
+    'select r.id, r.state, r.status, r.reason, r.has_body, (select count(*) from envelopes ' +
+      'e where e.id = r.id) envelopes from requests r where r.id = any($1)',
     [ids],
   );
   assert.equal(rows.length, ids.length, 'each is recorded, once');
   for (const row of rows) assert.equal(Number(row.envelopes), row.has_body ? 1 : 0, `envelopes of ${row.id}`);
   const [usage] = await sql<{ requests: string }>(
-    'select coalesce(sum(requests), 0) requests from (select token_id, requests from usage_minute union all select token_id, requests from rollup_minute) u where token_id = any($1)',
+    'select coalesce(sum(requests), 0) requests from (select token_id, requests from usage_minute ' +
+      'union all select token_id, requests from rollup_minute) u where token_id = any($1)',
     [tokens],
   );
   assert.equal(Number(usage?.requests), ids.length, 'usage equals the recorded requests');

@@ -60,7 +60,13 @@ function rowOf({ name, title }: Fault, noted: readonly Noted[], passed: boolean)
         one.pace ? [`${one.pace.before[of].toFixed(digits)} → ${one.pace.after[of].toFixed(digits)}`] : [],
       )
       .join(', ');
-  return `| ${title} \`${name}\` | ${sum(({ requests }) => requests)} | ${told(statuses)} | ${sum(({ recorded }) => recorded)} | ${sum(({ doubles }) => doubles)} | ${Math.max(...noted.map(({ most }) => most))} of ${noted[0]!.limit} | ${gaps.length === 0 ? '' : seconds(Math.max(...gaps))} | ${memory('api')} | ${memory('controller')} | ${pace('warmMs', 0)} | ${pace('perSecond', 1)} |`;
+  return (
+    `| ${title} \`${name}\` | ${sum(({ requests }) => requests)} | ${told(statuses)} | ` +
+    `${sum(({ recorded }) => recorded)} | ${sum(({ doubles }) => doubles)} | ` +
+    `${Math.max(...noted.map(({ most }) => most))} of ${noted[0]!.limit} | ` +
+    `${gaps.length === 0 ? '' : seconds(Math.max(...gaps))} | ${memory('api')} | ${memory('controller')} | ` +
+    `${pace('warmMs', 0)} | ${pace('perSecond', 1)} |`
+  );
 }
 
 async function runOne(fault: Fault, folder: string): Promise<string> {

@@ -61,7 +61,8 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     const { ends, most } = await reckon(cluster, load, 90_000);
     const relists = log.filter(({ msg }) => msg === 'the watch of the jobs is behind: they are read anew').length;
     console.log(
-      `      ${slow.dropped()} events lost, jobs read anew ${relists} times, at most ${most} of a token at once, ends ${JSON.stringify(ends)}`,
+      `      ${slow.dropped()} events lost, jobs read anew ${relists} times, at ` +
+        `most ${most} of a token at once, ends ${JSON.stringify(ends)}`,
     );
     assert.ok(slow.dropped() > 20);
     assert.ok(relists > 0);

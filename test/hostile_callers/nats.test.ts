@@ -370,7 +370,8 @@ describe("a runner's NATS identity in the wrong hands", function () {
       await publish(mine.id, 1);
       await dropped(mine.id, 1, 2);
       const ends = await c.sql(
-        `select string_agg(state || ' ' || status || ' ' || (select count(*) from envelopes e where e.id = r.id), ', ') from requests r where id in ('${mine.id}', '${theirs.id}')`,
+        `select string_agg(state || ' ' || status || ' ' || (select count(*) from envelopes e where ` +
+          `e.id = r.id), ', ') from requests r where id in ('${mine.id}', '${theirs.id}')`,
       );
       assert.equal(ends, 'success 200 1, success 200 1');
       assert.doesNotMatch((await c.get(`/v1/probe/${mine.id}`, mine.token)).text, /"lie"/);

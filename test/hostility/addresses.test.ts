@@ -97,7 +97,9 @@ describe('addresses inside', function () {
       console.log('      skipped: this host has one address alone, or no runner');
       this.skip();
     }
-    const program = `require('net').connect(${target.port}, '${target.address}', function () { console.log('connected'); this.destroy(); }).on('error', (error) => console.log(error.code))`;
+    const program =
+      `require('net').connect(${target.port}, '${target.address}', function () { ` +
+      `console.log('connected'); this.destroy(); }).on('error', (error) => console.log(error.code))`;
     const said = await eventually('the runner can be asked', 60, () =>
       of('-n', RUNNERS, 'exec', pod, '-c', 'agent', '--', '/app/bin/node', '-e', program).catch(() => undefined),
     );
@@ -112,7 +114,10 @@ describe('addresses inside', function () {
       group: 'addresses',
       attempt,
       expected: '400, no connection',
-      got: `${[...new Set(statuses)].join(' and ')}, ${trap.touched().length} connections (${statuses.length} addresses)`,
+      got:
+        `${[...new Set(statuses)].join(' and ')}, ` +
+        `${trap.touched().length} connections (${statuses.length} ` +
+        'addresses)',
     });
 
   for (const [index, name] of [
@@ -254,13 +259,20 @@ describe('addresses inside', function () {
       'a BaseURL of DASH',
       'a.mpd',
       (inner) =>
-        `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT10S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><BaseURL>${inner}/</BaseURL><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"><BaseURL>v.mp4</BaseURL><SegmentBase indexRange="0-100"/></Representation></AdaptationSet></Period></MPD>`,
+        '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" ' +
+        'mediaPresentationDuration="PT10S" ' +
+        `profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><BaseURL>${inner}/</BaseURL><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"><BaseURL>v.mp4</BaseURL><SegmentBase indexRange="0-100"/></Representation></AdaptationSet></Period></MPD>`,
     ],
     [
       'a template of DASH',
       'a.mpd',
       (inner) =>
-        `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT10S" profiles="urn:mpeg:dash:profile:isoff-live:2011"><Period><AdaptationSet mimeType="video/mp4"><SegmentTemplate media="${inner}/$Number$.m4s" initialization="${inner}/i.mp4" duration="2" startNumber="1"/><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"/></AdaptationSet></Period></MPD>`,
+        '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" ' +
+        'mediaPresentationDuration="PT10S" ' +
+        'profiles="urn:mpeg:dash:profile:isoff-live:2011"><Period><AdaptationSet ' +
+        `mimeType="video/mp4"><SegmentTemplate media="${inner}/$Number$.m4s" ` +
+        `initialization="${inner}/i.mp4" duration="2" startNumber="1"/><Representation id="1" ` +
+        'bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"/></AdaptationSet></Period></MPD>',
     ],
   ];
   for (const [name, file, text] of LISTS) {

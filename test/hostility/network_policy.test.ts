@@ -22,7 +22,8 @@ describe("the second wall, which the cluster's network has to enforce", function
   let rules: Rule[];
   before(() => {
     console.log(
-      '    the local node enforces no NetworkPolicy: here is what it says; what tools connect to is held by the launcher, and tried in media.test.ts',
+      '    the local node enforces no NetworkPolicy: here is what it says; what tools ' +
+        'connect to is held by the launcher, and tried in media.test.ts',
     );
     rules = only(render(), 'NetworkPolicy', 'probeyard-runner', 'probeyard-runners')['spec'].egress as Rule[];
   });

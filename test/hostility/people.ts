@@ -50,10 +50,12 @@ export function people(c: Cluster): People {
           `with u as (
            insert into users (email, status, role, parent_id, permissions, requests_per_minute, password_hash)
            select ${text(email)}, 'active', '${role}', ${parent?.id ?? 'null'},
-             array(select p from unnest(d.permissions) p where p <> all (array[${without.map(text).join(',')}]::text[])),
+             array(select p from unnest(d.permissions) p where p <> all
+             (array[${without.map(text).join(',')}]::text[])),
              ${requestsPerMinute ?? 'null'}, ${password ? text(await hashPassword(PASSWORD)) : 'null'}
            from users d join tokens t on t.user_id = d.id where t.is_default returning id)
-         insert into tokens (user_id, name, sha256) select id, 'test', decode('${sha}', 'hex') from u returning user_id`,
+         insert into tokens (user_id, name, sha256) select id, 'test',
+         decode('${sha}', 'hex') from u returning user_id`,
         ),
       );
       made.push(id);
@@ -83,7 +85,8 @@ export function people(c: Cluster): People {
       if (made.length === 0) return;
       const ids = made.join(',');
       await c.sql(
-        `update tokens set revoked_at = now() where user_id in (${ids}); update users set status = 'suspended' where id in (${ids})`,
+        `update tokens set revoked_at = now() where user_id in (${ids}); ` +
+          `update users set status = 'suspended' where id in (${ids})`,
       );
     },
   };

@@ -31,7 +31,8 @@ describe('programs of this machine', function () {
       const script = join(folder, 'missing.ts');
       writeFileSync(
         script,
-        `import { attempt } from ${JSON.stringify(COMMAND)};\nawait attempt('no-such-program', []).catch((error) => process.send(error.code));\nprocess.disconnect();\n`,
+        `import { attempt } from ${JSON.stringify(COMMAND)};\nawait attempt('no-such-program', ` +
+          `[]).catch((error) => process.send(error.code));\nprocess.disconnect();\n`,
       );
       const child = fork(script, {
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -33,7 +33,8 @@ export async function buildParts(names: readonly PartName[]): Promise<Built> {
   if (missing.length === 0) return built;
   const guess = missing.reduce((sum, { part }) => sum + part.coldSeconds, 0);
   say(
-    `building ${missing.map(({ part }) => part.name).join(', ')} (with cold caches about ${Math.ceil(guess / 60)} min on two cores)`,
+    `building ${missing.map(({ part }) => part.name).join(', ')} (with cold ` +
+      `caches about ${Math.ceil(guess / 60)} min on two cores)`,
   );
   await dropHalfBuilds();
   for (const { part, target } of missing) await timed(`built ${part.name} ${part.version}`, () => build(part, target));

@@ -120,7 +120,8 @@ async function endInterrupted(helm: string, where: readonly string[]): Promise<v
   const pending = /"status":\s*"(pending-\w+)"/.exec(status.stdout)?.[1];
   if (pending === undefined) return;
   say(
-    `the last install was interrupted (${pending}): ${pending === 'pending-install' ? 'starting it anew' : 'rolling it back'}`,
+    `the last install was interrupted (${pending}): ` +
+      `${pending === 'pending-install' ? 'starting it anew' : 'rolling it back'}`,
   );
   await run(
     helm,

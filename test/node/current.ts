@@ -23,7 +23,8 @@ export async function upCurrent(): Promise<void> {
   const images = await pushImages(registry, await buildImages());
   await installChart({ helm: await helmProgram(), images, registry });
   say(
-    'installed; a way in: kubectl -n probeyard port-forward service/probeyard-api 8080:80 (the token of the administrator is in the secret probeyard-admin)',
+    'installed; a way in: kubectl -n probeyard port-forward service/probeyard-api ' +
+      '8080:80 (the token of the administrator is in the secret probeyard-admin)',
   );
 }
 
@@ -32,7 +33,8 @@ export async function downCurrent(): Promise<void> {
   const gone = await uninstallChart(await helmProgram());
   say(
     gone
-      ? `uninstalled from the cluster of kubectl's context "${context}"; its CustomResourceDefinitions stay, as helm keeps them`
+      ? `uninstalled from the cluster of kubectl's context "${context}"; its ` +
+          'CustomResourceDefinitions stay, as helm keeps them'
       : `nothing is installed on the cluster of kubectl's context "${context}"`,
   );
 }

@@ -21,7 +21,8 @@ export async function down(): Promise<void> {
       await rm(path, { recursive: true, force: true });
     if (ours.length > 0) throw new ClusterError('LEFTOVERS', `this stayed behind:\n${ours.map(describe).join('\n')}`);
     say(
-      'down: no process, mount, link, rule or cgroup of the node is left (built programs stay cached for the next make up)',
+      'down: no process, mount, link, rule or cgroup of the node is left ' +
+        '(built programs stay cached for the next make up)',
     );
   });
 }

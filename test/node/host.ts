@@ -30,7 +30,8 @@ export function checkPlatform(): void {
   if (process.getuid?.() !== 0) {
     throw new ClusterError(
       'NOT_ROOT',
-      'the local node needs root (it mounts, makes namespaces and iptables rules): run the same as root, or use a cluster of yours: make up CLUSTER=current REGISTRY=host/path',
+      'the local node needs root (it mounts, makes namespaces and iptables rules): run the same as ' +
+        'root, or use a cluster of yours: make up CLUSTER=current REGISTRY=host/path',
     );
   }
 }
@@ -49,7 +50,8 @@ export async function checkHost(layout: Layout): Promise<Host> {
   if (fresh && /^:KUBE-SERVICES/m.test(await savedRules('iptables'))) {
     throw new ClusterError(
       'OTHER_KUBERNETES',
-      'another Kubernetes on this machine has its rules in iptables (KUBE-SERVICES), and two would fight over them: stop it (and remove its rules), or use it: make up CLUSTER=current REGISTRY=host/path',
+      'another Kubernetes on this machine has its rules in iptables (KUBE-SERVICES), and two would fight over ' +
+        'them: stop it (and remove its rules), or use it: make up CLUSTER=current REGISTRY=host/path',
     );
   }
   const host: Host = {
@@ -97,7 +99,8 @@ export async function checkSpace(folder: string, gigabytes: number, what: string
   if (free < gigabytes)
     throw new ClusterError(
       'DISK_FULL',
-      `${what} needs ${gigabytes} GB below ${folder}, where ${free.toFixed(1)} GB are free: free some space, then run the same again`,
+      `${what} needs ${gigabytes} GB below ${folder}, where ${free.toFixed(1)} ` +
+        'GB are free: free some space, then run the same again',
     );
 }
 

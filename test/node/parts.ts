@@ -71,7 +71,10 @@ export const PARTS = {
         source: `k8s.io/kubernetes/cmd/${name}`,
       }),
     ),
-    ldflags: `-X ${kubeVersion}.gitVersion=v${KUBERNETES} -X ${kubeVersion}.gitMajor=${major} -X ${kubeVersion}.gitMinor=${minor}`,
+    ldflags:
+      `-X ${kubeVersion}.gitVersion=v${KUBERNETES} -X ` +
+      `${kubeVersion}.gitMajor=${major} -X ` +
+      `${kubeVersion}.gitMinor=${minor}`,
     coldSeconds: 335,
   }),
   coredns: part({ name: 'coredns', version: '1.15.0', programs: [{ name: 'coredns', source: '.' }], coldSeconds: 60 }),

@@ -34,7 +34,8 @@ export async function ensureSettings(layout: Layout): Promise<Settings> {
   if (podCidr === undefined || serviceCidr === undefined) {
     throw new ClusterError(
       'NO_FREE_SUBNET',
-      `every address range that the node could use for pods (${POD_CIDRS.join(', ')}) or services (${SERVICE_CIDRS.join(', ')}) is routed elsewhere on this machine (ip route)`,
+      `every address range that the node could use for pods (${POD_CIDRS.join(', ')}) or services ` +
+        `(${SERVICE_CIDRS.join(', ')}) is routed elsewhere on this machine (ip route)`,
     );
   }
   const settings = {

@@ -435,7 +435,8 @@ describe('agent', function () {
     }
     times.sort((a, b) => a - b);
     console.log(
-      `      go to collected beside the tool: p50 ${times[30]?.toFixed(1)} ms, p90 ${times[54]?.toFixed(1)} ms (polled every 10 ms)`,
+      `      go to collected beside the tool: p50 ${times[30]?.toFixed(1)} ` +
+        `ms, p90 ${times[54]?.toFixed(1)} ms (polled every 10 ms)`,
     );
     assert.ok((times[30] ?? 0) < 500, 'no wait is in the way');
   });

@@ -188,7 +188,9 @@ for (const init of [false, true]) {
 
     it('ends what left the process group, daemons and their children, and empties the directory', async () => {
       const tool = sh(
-        `mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ${odd(303)}" & sleep ${odd(304)} & echo $$; sleep ${odd(305)}`,
+        'mkdir -p d/e; echo x > d/e/f; ln -s /etc d/link; chmod 000 d/e; touch .hidden; ' +
+          `setsid sh -c "setsid sleep ${odd(301)} & setsid sleep ${odd(302)} & sleep ` +
+          `${odd(303)}" & sleep ${odd(304)} & echo $$; sleep ${odd(305)}`,
       );
       await tool.started;
       const sleeping = () =>
@@ -320,7 +322,8 @@ for (const init of [false, true]) {
       const middle = (numbers: number[]) => numbers.sort((a, b) => a - b)[numbers.length >> 1] as number;
       const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rssPid()}/status`, 'utf8'))?.[1]);
       console.log(
-        `      request to exec p50 ${middle(spawnUs)} us, start() to STARTED p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`,
+        `      request to exec p50 ${middle(spawnUs)} us, start() to STARTED ` +
+          `p50 ${middle(roundMs).toFixed(2)} ms, RSS ${rss} KB`,
       );
       assert.ok(rss < 3_000, `${rss} KB`);
     });

@@ -28,7 +28,9 @@ describe('launcher', function () {
         launcher.start({ argv: ['/bin/sh', '-c', what], env: { PATH: '/usr/bin:/bin' }, limits: LIMITS }).finished;
       for (const file of ['environ', 'maps', 'mem', 'fd']) {
         const { stderr } = await look(
-          `if [ -d /proc/${server.pid}/${file} ]; then ls /proc/${server.pid}/${file}/; else cat /proc/${server.pid}/${file}; fi`,
+          `if [ -d /proc/${server.pid}/${file} ]; then ls ` +
+            `/proc/${server.pid}/${file}/; else cat /proc/${server.pid}/${file}; ` +
+            'fi',
         );
         assert.match(stderr.toString(), /permission denied/i, file);
       }

@@ -66,7 +66,8 @@ describe('the agent as a process', function () {
     const [code] = (await once(child, 'exit')) as [number];
     assert.equal(code, 0, output);
     console.log(
-      `      ready after ${startMs.toFixed(0)} ms, RSS ${idle.toFixed(0)} MB idle, launcher ${rssMb(rig.launcherProcess.pid).toFixed(1)} MB`,
+      `      ready after ${startMs.toFixed(0)} ms, RSS ${idle.toFixed(0)} MB ` +
+        `idle, launcher ${rssMb(rig.launcherProcess.pid).toFixed(1)} MB`,
     );
     assert.ok(!output.includes(rig.originUrl), 'no source in the log');
   });

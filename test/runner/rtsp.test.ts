@@ -54,7 +54,8 @@ describe('RTSP in a runner', function () {
 
   it('a stream that ffprobe cannot reach is not found, whatever mediainfo cannot read', async () => {
     const describe =
-      'port=${address#rtsp://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${port%%/*}; printf "DESCRIBE %s RTSP/1.0\\r\\nCSeq: 1\\r\\n\\r\\n" "$address" >&3; read -t 10 line <&3; echo "$line" >&2; exit 1';
+      'port=${address#rtsp://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${port%%/*}; printf "DESCRIBE %s ' +
+      'RTSP/1.0\\r\\nCSeq: 1\\r\\n\\r\\n" "$address" >&3; read -t 10 line <&3; echo "$line" >&2; exit 1';
     const tools = [rig.script(describe), mediainfo()];
     const { body } = await rig.run(rig.go(tools, { source: source() }));
     assert.deepEqual(

@@ -17,7 +17,8 @@ describe('a slow source in a runner', function () {
   });
   after(() => rig.stop());
   const read =
-    'hp=${address#http://}; hp=${hp%%/*}; path=/${address#http://*/}; exec 3<>/dev/tcp/127.0.0.1/${hp#*:}; printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$path" >&3; while read -t 20 -N 1 byte <&3; do :; done;';
+    'hp=${address#http://}; hp=${hp%%/*}; path=/${address#http://*/}; exec 3<>/dev/tcp/127.0.0.1/${hp#*:}; ' +
+    'printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$path" >&3; while read -t 20 -N 1 byte <&3; do :; done;';
 
   it('is the error of a tool that says something else of the broken connection', async () => {
     const tools = [rig.script(`${read} echo "Input/output error" >&2; exit 1`)];

@@ -233,7 +233,9 @@ describe('what a tool printed', () => {
       'mediainfo: XML with nothing in it',
       mediainfo.failure(
         printed(
-          '<?xml version="1.0"?>\n<MediaInfo>\n<creatingLibrary version="23.04">MediaInfoLib</creatingLibrary>\n<media />\n</MediaInfo>\n\n',
+          '<?xml version="1.0"?>\n<MediaInfo>\n<creatingLibrary ' +
+            'version="23.04">MediaInfoLib</creatingLibrary>\n<media ' +
+            '/>\n</MediaInfo>\n\n',
           '',
           0,
           'text',

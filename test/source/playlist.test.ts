@@ -201,7 +201,8 @@ describe('DASH rewriting', () => {
   for (const [what, before, after] of [
     [
       'leaves what is relative',
-      '<MPD><BaseURL>sub/</BaseURL><Period><SegmentTemplate media="$Number$.m4s" initialization="init.mp4"/></Period></MPD>',
+      '<MPD><BaseURL>sub/</BaseURL><Period><SegmentTemplate ' +
+        'media="$Number$.m4s" initialization="init.mp4"/></Period></MPD>',
       undefined,
     ],
     [
@@ -226,7 +227,8 @@ describe('DASH rewriting', () => {
     ],
     [
       'addresses below a BaseURL of another host',
-      '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period><AdaptationSet><SegmentTemplate media="/m/$Number$.m4s" initialization="../i.mp4" index="ok.idx"/></AdaptationSet></Period></MPD>',
+      '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period><AdaptationSet><SegmentTemplate ' +
+        'media="/m/$Number$.m4s" initialization="../i.mp4" index="ok.idx"/></AdaptationSet></Period></MPD>',
       `<MPD><BaseURL>${prefix}/x/https/cdn.example/a/</BaseURL><Period><AdaptationSet><SegmentTemplate media="${prefix}/x/https/cdn.example/m/$Number$.m4s" initialization="${prefix}/x/https/cdn.example/i.mp4" index="ok.idx"/></AdaptationSet></Period></MPD>`,
     ],
     [
@@ -236,13 +238,22 @@ describe('DASH rewriting', () => {
     ],
     [
       'segment lists',
-      '<MPD><SegmentList><Initialization sourceURL="http://h/i"/><SegmentURL media=\'http://h/1\' index="2"/><RepresentationIndex sourceURL="/x"/></SegmentList></MPD>',
-      `<MPD><SegmentList><Initialization sourceURL="${prefix}/x/http/h/i"/><SegmentURL media='${prefix}/x/http/h/1' index="2"/><RepresentationIndex sourceURL="${prefix}/x/https/origin.example/x"/></SegmentList></MPD>`,
+      '<MPD><SegmentList><Initialization sourceURL="http://h/i"/><SegmentURL ' +
+        'media=\'http://h/1\' index="2"/><RepresentationIndex ' +
+        'sourceURL="/x"/></SegmentList></MPD>',
+      '<MPD><SegmentList><Initialization ' +
+        `sourceURL="${prefix}/x/http/h/i"/><SegmentURL media='${prefix}/x/http/h/1' ` +
+        'index="2"/><RepresentationIndex ' +
+        `sourceURL="${prefix}/x/https/origin.example/x"/></SegmentList></MPD>`,
     ],
     [
       'links to other documents',
-      '<MPD xmlns:xlink="http://www.w3.org/1999/xlink"><Period xlink:href="https://h/period.xml" xlink:actuate="onLoad"/><Location>https://h/new.mpd</Location></MPD>',
-      `<MPD xmlns:xlink="http://www.w3.org/1999/xlink"><Period xlink:href="${prefix}/x/https/h/period.xml" xlink:actuate="onLoad"/><Location>${prefix}/x/https/h/new.mpd</Location></MPD>`,
+      '<MPD xmlns:xlink="http://www.w3.org/1999/xlink"><Period ' +
+        'xlink:href="https://h/period.xml" ' +
+        'xlink:actuate="onLoad"/><Location>https://h/new.mpd</Location></MPD>',
+      '<MPD xmlns:xlink="http://www.w3.org/1999/xlink"><Period ' +
+        `xlink:href="${prefix}/x/https/h/period.xml" ` +
+        `xlink:actuate="onLoad"/><Location>${prefix}/x/https/h/new.mpd</Location></MPD>`,
     ],
     [
       'names with a prefix',
@@ -256,7 +267,8 @@ describe('DASH rewriting', () => {
     ],
     [
       'nothing in remarks, other elements and other attributes',
-      '<!-- <BaseURL>http://h/</BaseURL> --><MPD schemaLocation="http://h/x"><ProgramInformation moreInformationURL="http://h/"/><UTCTiming value="2026-01-01T00:00:00Z"/></MPD>',
+      '<!-- <BaseURL>http://h/</BaseURL> --><MPD schemaLocation="http://h/x"><ProgramInformation ' +
+        'moreInformationURL="http://h/"/><UTCTiming value="2026-01-01T00:00:00Z"/></MPD>',
       undefined,
     ],
   ] as const) {

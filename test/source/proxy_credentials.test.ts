@@ -47,7 +47,8 @@ describe('signS3', () => {
       assert.equal(headers['x-amz-date'], '20261121T083015Z');
       assert.equal(
         headers['authorization'],
-        `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/20261121/${region}/s3/aws4_request, SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=${signature}`,
+        `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/20261121/${region}/s3/aws4_request, ` +
+          `SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=${signature}`,
       );
     });
   }

@@ -447,7 +447,8 @@ describe('source proxy: what can go wrong', function () {
         `x: ${'z'.repeat(20_000)}`,
       ];
       const lines = [
-        `${pick(['GET', 'HEAD', 'POST', 'CONNECT', 'OPTIONS', 'PUT', 'get', 'PRI', ''])} ${pick(paths)} ${pick(['HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''])}`,
+        `${pick(['GET', 'HEAD', 'POST', 'CONNECT', 'OPTIONS', 'PUT', 'get', 'PRI', ''])} ` +
+          `${pick(paths)} ${pick(['HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''])}`,
       ];
       for (let n = Math.floor(next() * 4); n > 0; n--) lines.push(pick(fields));
       await new Promise<void>((resolve, reject) => {

@@ -282,7 +282,8 @@ describe('source proxy: as an HTTP proxy for what was not rewritten', () => {
           socket.write('GET /t HTTP/1.1\r\nhost: t\r\nrange: bytes=0-9\r\nconnection: close\r\n\r\n');
       });
       socket.write(
-        `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${authorization === undefined ? '' : `proxy-authorization: ${authorization}\r\n`}\r\n`,
+        `CONNECT ${target} HTTP/1.1\r\nhost: ` +
+          `${target}\r\n${authorization === undefined ? '' : `proxy-authorization: ${authorization}\r\n`}\r\n`,
       );
     });
   }

@@ -38,7 +38,8 @@ const rtmpTalk = Buffer.concat([
   encodeMessage(2, 4, 0, Buffer.from([0, 6, 0, 0, 0, 1])),
 ]);
 const sdp =
-  'v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 sprop-parameter-sets=Z0LADA==,aM4=\r\na=control:t0\r\nm=audio 0 RTP/AVP 0\r\n';
+  'v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 ' +
+  'sprop-parameter-sets=Z0LADA==,aM4=\r\na=control:t0\r\nm=audio 0 RTP/AVP 0\r\n';
 const rtspTalk = Buffer.from(
   [
     `RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Type: application/sdp\r\nContent-Length: ${sdp.length}\r\n\r\n${sdp}`,
@@ -50,7 +51,8 @@ const rtspTalk = Buffer.from(
   'latin1',
 );
 const ftpTalk = Buffer.from(
-  '220 hello\r\n331 who\r\n230-in\r\n 230\r\n230 in\r\n200 ok\r\n213 1000\r\n213 20260101000000\r\n229 (|||1|)\r\n227 (1,2,3,4,5,6)\r\n150 here\r\n226 done\r\n',
+  '220 hello\r\n331 who\r\n230-in\r\n 230\r\n230 in\r\n200 ok\r\n213 1000\r\n213 ' +
+    '20260101000000\r\n229 (|||1|)\r\n227 (1,2,3,4,5,6)\r\n150 here\r\n226 done\r\n',
 );
 
 describe('sources: nonsense from a server of another protocol', function () {

@@ -91,7 +91,9 @@ describe('rtsp: logging in', () => {
       ['WWW-Authenticate', 'Basic realm="x"'],
       [
         'WWW-Authenticate',
-        'Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f0171e9517f40e41"',
+        'Digest realm="testrealm@host.com", ' +
+          'nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", ' +
+          'opaque="5ccc069c403ebaf9f0171e9517f40e41"',
       ],
     ])!;
     const said = authorizationFor(challenge, { user: 'Mufasa', password: 'CircleOfLife' }, 'GET', '/dir/index.html');

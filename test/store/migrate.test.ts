@@ -78,11 +78,14 @@ describe('store: migrations', function () {
     await migrate({ url });
     const client = new pg.Client({ connectionString: url });
     await client.connect();
-    await client.query(`insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request, tools, queue_timeout_ms, timeout_ms, waiter)
-      values ('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 1, 1, 'file', 'd', 'https', '{}', '[]', 1, 1, 'api-1')`);
+    await client.query(`insert into requests (id, submitted_at, token_id, user_id, kind, display, scheme, request,
+    tools, queue_timeout_ms, timeout_ms, waiter)
+      values ('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 1, 1, 'file', 'd', 'https', '{}', '[]', 1, 1,
+      'api-1')`);
     const close = () =>
       client.query(
-        `select closed, waiter from close_request('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', 'success', 200, 'Completed', null, 1, '2026-11-01', '[]', null, null, null, 1, 1, null)`,
+        `select closed, waiter from close_request('0190163d-8694-739b-aea5-966c26f8ad91', '2026-11-01', ` +
+          `'success', 200, 'Completed', null, 1, '2026-11-01', '[]', null, null, null, 1, 1, null)`,
       );
     assert.deepEqual(
       [(await close()).rows, (await close()).rows],

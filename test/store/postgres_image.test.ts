@@ -37,7 +37,8 @@ describe('the image of PostgreSQL', function () {
     assert.deepEqual(
       await as(
         'probeyard',
-        'select rolname, rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as more from pg_roles where rolcanlogin order by 1',
+        'select rolname, rolsuper or rolcreaterole or rolcreatedb or rolreplication or ' +
+          'rolbypassrls as more from pg_roles where rolcanlogin order by 1',
       ),
       [
         { rolname: 'postgres', more: true },
@@ -89,7 +90,9 @@ describe('the image of PostgreSQL', function () {
           .join(''),
       );
     });
-    const owned = `select count(*)::int n from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and pg_get_userbyid(c.relowner) <> 'probeyard'`;
+    const owned =
+      'select count(*)::int n from pg_class c join pg_namespace n on n.oid = c.relnamespace ' +
+      `where n.nspname = 'public' and pg_get_userbyid(c.relowner) <> 'probeyard'`;
     assert.deepEqual(
       await as(
         'probeyard',

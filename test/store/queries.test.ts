@@ -167,7 +167,8 @@ describe('store: what queries read of a long history', function () {
             limit: 60,
           });
           const { rows: expected } = await client.query<{ id: string; total: number }>(
-            `select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2
+            `select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and
+            submitted_at < $2
             order by ${column} ${order}, submitted_at ${direction}, id ${direction} limit 60 offset $3`,
             [period.from, period.to, offset],
           );
@@ -179,7 +180,8 @@ describe('store: what queries read of a long history', function () {
           const {
             rows: [counted],
           } = await client.query<{ n: number }>(
-            `select count(*)::integer n from requests where kind = 'file' and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`,
+            `select count(*)::integer n from requests where kind = 'file' and state in ` +
+              `('success', 'error') and submitted_at >= $1 and submitted_at < $2`,
             [period.from, period.to],
           );
           assert.equal(total, counted?.n);
@@ -193,7 +195,8 @@ describe('store: what queries read of a long history', function () {
     const newest = async () =>
       (
         await client.query<{ id: string }>(
-          `select id from requests where kind = 'file' and state in ('success', 'error') and submitted_at < $1 order by submitted_at desc limit 10`,
+          `select id from requests where kind = 'file' and state in ('success', ` +
+            `'error') and submitted_at < $1 order by submitted_at desc limit 10`,
           [span.to],
         )
       ).rows.map(({ id }) => id);
@@ -210,7 +213,8 @@ describe('store: what queries read of a long history', function () {
     assert.deepEqual(await listed(), before);
     await client.query('begin');
     await client.query(
-      `create temporary table gone on commit drop as select * from requests where submitted_at >= (select max(submitted_at) - interval '2 days' from requests)`,
+      'create temporary table gone on commit drop as select * from requests where ' +
+        `submitted_at >= (select max(submitted_at) - interval '2 days' from requests)`,
     );
     await client.query('delete from requests r using gone g where r.id = g.id and r.submitted_at = g.submitted_at');
     await client.query('create table kept as select * from gone');

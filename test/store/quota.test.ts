@@ -59,7 +59,8 @@ describe('store: monthly quotas', function () {
     );
     root = Number(one?.id);
     const [two] = await fixture.sql<{ id: string }>(
-      `insert into users (email, status, role, parent_id, root_id) values ('sub@example.org', 'active', 'sub', $1, $1) returning id`,
+      'insert into users (email, status, role, parent_id, root_id) values ' +
+        `('sub@example.org', 'active', 'sub', $1, $1) returning id`,
       [root],
     );
     sub = Number(two?.id);

@@ -9,7 +9,10 @@ import type { Statistic } from '../../src/statistics/resources.ts';
 const filtered = (where: string) => `(count(*) filter (where ${where}))::float8`;
 const RECOUNT: Record<Statistic, string> = {
   usage: 'count(*)::float8, sum(usage_ms)::float8, sum(io_bytes)::float8, sum(queue_time_ms)::float8',
-  queue: `count(*)::float8, sum(queue_time_ms)::float8, max(queue_time_ms), ${filtered(`reason = 'QueueTimeout'`)}, string_agg(((queue_bucket(queue_time_ms)::bigint << 32) | 1)::text, ',')`,
+  queue:
+    'count(*)::float8, sum(queue_time_ms)::float8, max(queue_time_ms), ' +
+    `${filtered(`reason = 'QueueTimeout'`)}, string_agg(((queue_bucket(queue_time_ms)::bigint << 32) | ` +
+    `1)::text, ',')`,
   requests: [
     `kind = 'file'`,
     `kind = 'msv'`,
@@ -50,8 +53,11 @@ async function recount(
 ): Promise<unknown[][]> {
   const unit = UNIT[aggregation];
   const { rows } = await client.query<unknown[]>({
-    text: `select user_id::integer, ${unit === null ? 'null' : `extract(epoch from date_trunc('${unit}', submitted_at, 'UTC'))::float8  * 1000`} as at, ${RECOUNT[statistic]}
-      from requests where user_id = any($1) and ($2::bigint[] is null or token_id = any($2)) and state <> 'open' and submitted_at >= $3 and submitted_at < $4 group by 1, 2 order by 1, 2`,
+    text: `select user_id::integer,
+    ${unit === null ? 'null' : `extract(epoch from date_trunc('${unit}', submitted_at, 'UTC'))::float8  * 1000`} as at,
+    ${RECOUNT[statistic]}
+      from requests where user_id = any($1) and ($2::bigint[] is null or token_id = any($2)) and state <> 'open' and
+      submitted_at >= $3 and submitted_at < $4 group by 1, 2 order by 1, 2`,
     values: [userIds, tokenIds, from, to],
     rowMode: 'array',
   });

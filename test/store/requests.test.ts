@@ -167,7 +167,8 @@ describe('store: requests', function () {
       assert.deepEqual(await store.readBody(open.id, open.submittedAt), close.body);
       assert.deepEqual(
         await fixture.sql(
-          'select usage_ms, io_bytes::integer io, ffprobe_state, mediainfo_state, report_state, attempt, tools from requests where id = $1',
+          'select usage_ms, io_bytes::integer io, ffprobe_state, mediainfo_state, ' +
+            'report_state, attempt, tools from requests where id = $1',
           [open.id],
         ),
         [
@@ -320,31 +321,40 @@ describe('store: requests', function () {
         }),
       );
       const columns =
-        'token_id, kind, scheme, requests, success, with_errors, errors, timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms';
+        'token_id, kind, scheme, requests, success, with_errors, errors, ' +
+        'timed_out, processing_ms, io_bytes, queue_ms, queue_max_ms';
       const rollups =
-        await fixture.sql(`select token_id, kind, scheme, sum(requests)::integer requests, sum(success)::integer success, sum(with_errors)::integer with_errors, sum(errors)::integer errors,
-        sum(timed_out)::integer timed_out, sum(processing_ms)::integer processing_ms, sum(io_bytes)::integer io_bytes, sum(queue_ms)::integer queue_ms, max(queue_max_ms) queue_max_ms
+        await fixture.sql(`select token_id, kind, scheme, sum(requests)::integer requests, sum(success)::integer
+        success, sum(with_errors)::integer with_errors, sum(errors)::integer errors,
+        sum(timed_out)::integer timed_out, sum(processing_ms)::integer processing_ms, sum(io_bytes)::integer io_bytes,
+        sum(queue_ms)::integer queue_ms, max(queue_max_ms) queue_max_ms
         from usage_minute where token_id between 530 and 532 group by 1, 2, 3 order by 1, 2, 3`);
       const recount =
-        await fixture.sql(`select ${columns} from (select token_id, kind, scheme, count(*)::integer requests, count(*) filter (where state = 'success')::integer success,
-        count(*) filter (where state = 'with-errors')::integer with_errors, count(*) filter (where state = 'error')::integer errors, count(*) filter (where reason = 'QueueTimeout')::integer timed_out,
-        sum(usage_ms)::integer processing_ms, sum(io_bytes)::integer io_bytes, sum(queue_time_ms)::integer queue_ms, max(queue_time_ms) queue_max_ms
+        await fixture.sql(`select ${columns} from (select token_id, kind, scheme, count(*)::integer requests, count(*)
+        filter (where state = 'success')::integer success,
+        count(*) filter (where state = 'with-errors')::integer with_errors, count(*) filter (where state =
+        'error')::integer errors, count(*) filter (where reason = 'QueueTimeout')::integer timed_out,
+        sum(usage_ms)::integer processing_ms, sum(io_bytes)::integer io_bytes, sum(queue_time_ms)::integer queue_ms,
+        max(queue_time_ms) queue_max_ms
         from requests where token_id between 530 and 532 group by 1, 2, 3 order by 1, 2, 3) r`);
       assert.ok(rollups.length >= 3);
       assert.deepEqual(rollups, recount);
       assert.deepEqual(
         await fixture.sql(
-          `select bucket::integer, sum(n)::integer n from usage_minute, unnest(queue_histogram) with ordinality h (n, bucket) where token_id between 530 and 532 and n > 0 group by 1 order by 1`,
+          'select bucket::integer, sum(n)::integer n from usage_minute, unnest(queue_histogram) with ' +
+            'ordinality h (n, bucket) where token_id between 530 and 532 and n > 0 group by 1 order by 1',
         ),
         await fixture.sql(
-          'select queue_bucket(queue_time_ms) bucket, count(*)::integer n from requests where token_id between 530 and 532 group by 1 order by 1',
+          'select queue_bucket(queue_time_ms) bucket, count(*)::integer n from ' +
+            'requests where token_id between 530 and 532 group by 1 order by 1',
         ),
       );
     });
 
     it('buckets of queue time are in order and a quarter of an octave wide', async () => {
       const rows = await fixture.sql<{ ms: number; bucket: number }>(
-        'select ms, queue_bucket(ms) bucket from unnest(array[0, 1, 2, 4, 8, 1024, 60000, 77935, 77936, 2000000000]) ms',
+        'select ms, queue_bucket(ms) bucket from unnest(array[0, 1, 2, ' +
+          '4, 8, 1024, 60000, 77935, 77936, 2000000000]) ms',
       );
       assert.deepEqual(
         rows.map((row) => row.bucket),
@@ -359,7 +369,8 @@ describe('store: requests', function () {
         `insert into users (email, status) values ('parent@example.org', 'active') returning id`,
       );
       const [sub] = await fixture.sql<{ id: string }>(
-        `insert into users (email, status, role, parent_id, root_id) values ('sub@example.org', 'active', 'sub', $1, $1) returning id`,
+        'insert into users (email, status, role, parent_id, root_id) values ' +
+          `('sub@example.org', 'active', 'sub', $1, $1) returning id`,
         [parent?.id],
       );
       const open = anOpenInput(store, { userId: Number(sub?.id) });

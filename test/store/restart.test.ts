@@ -22,7 +22,8 @@ describe('store: when Postgres goes away', function () {
       try {
         return (
           await client.query(
-            `select current_setting('tcp_keepalives_idle')::integer idle, current_setting('tcp_user_timeout')::integer unanswered`,
+            `select current_setting('tcp_keepalives_idle')::integer idle, ` +
+              `current_setting('tcp_user_timeout')::integer unanswered`,
           )
         ).rows[0] as unknown;
       } finally {
@@ -63,7 +64,8 @@ describe('store: when Postgres goes away', function () {
       await workers;
       const [count] = await fixture.sql(
         `select count(*)::integer requests, count(*) filter (where state = 'open')::integer open,
-        (select sum(requests)::integer from usage_minute where token_id = $1) used, (select count(*)::integer from envelopes e join requests r using (id, submitted_at) where r.token_id = $1) envelopes
+        (select sum(requests)::integer from usage_minute where token_id = $1) used, (select count(*)::integer from
+        envelopes e join requests r using (id, submitted_at) where r.token_id = $1) envelopes
         from requests where token_id = $1`,
         [tokenId],
       );

@@ -22,7 +22,8 @@ describe('store: what goes in time', function () {
         new Date(Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() - months)).toISOString();
       for (const parent of ['requests', 'envelopes'])
         await fixture.sql(
-          `create table ${parent}_${month(back).slice(0, 7).replace('-', '')} partition of ${parent} for values from ('${month(back)}') to ('${month(back - 1)}')`,
+          `create table ${parent}_${month(back).slice(0, 7).replace('-', '')} partition of ` +
+            `${parent} for values from ('${month(back)}') to ('${month(back - 1)}')`,
         );
     }
   });
@@ -220,7 +221,8 @@ describe("store: a user's data goes", function () {
     ]) {
       assert.deepEqual(
         await fixture.sql(
-          `select count(*) filter (where user_id = any($1))::integer gone, (count(*) filter (where user_id = $2) > 0) stays from ${table}`,
+          'select count(*) filter (where user_id = any($1))::integer gone, ' +
+            `(count(*) filter (where user_id = $2) > 0) stays from ${table}`,
           [ids, stays.id],
         ),
         [{ gone: 0, stays: true }],
@@ -230,7 +232,9 @@ describe("store: a user's data goes", function () {
     assert.deepEqual(await fixture.sql('select count(*)::integer n from users where id = any($1)', [ids]), [{ n: 0 }]);
     assert.deepEqual(
       await fixture.sql(
-        'select (select count(*) from envelopes)::integer envelopes, (select count(*) from requests)::integer requests, (select count(*) from idempotency)::integer keys, (select count(*) from rate_limits)::integer rates',
+        'select (select count(*) from envelopes)::integer envelopes, (select count(*) ' +
+          'from requests)::integer requests, (select count(*) from idempotency)::integer ' +
+          'keys, (select count(*) from rate_limits)::integer rates',
       ),
       [{ envelopes: 3, requests: 3, keys: 3, rates: 1 }],
     );
@@ -240,10 +244,12 @@ describe("store: a user's data goes", function () {
     assert.equal(await fixture.store.countEnded(everyone, { from: now - DAY, to: now + DAY }, [], []), 3);
     assert.deepEqual(
       await fixture.sql(
-        `select requests, file_success, https, processing_ms::integer ms, queue_histogram from rollup_day where user_id = 0`,
+        'select requests, file_success, https, processing_ms::integer ms, ' +
+          'queue_histogram from rollup_day where user_id = 0',
       ),
       await fixture.sql(
-        `select requests, file_success, https, processing_ms::integer ms, queue_histogram from rollup_day where user_id = $1`,
+        'select requests, file_success, https, processing_ms::integer ms, ' +
+          'queue_histogram from rollup_day where user_id = $1',
         [stays.id],
       ),
     );

@@ -106,7 +106,8 @@ describe('store: roles of the database', function () {
 
   it("every table is either given to a part or the owner's own", async () => {
     const tables = await fixture.sql<{ name: string }>(
-      `select relname name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+      `select relname name from pg_class where relnamespace = 'public'::regnamespace ` +
+        `and relkind in ('r', 'p') and not relispartition order by 1`,
     );
     const known = new Set([
       ...OWNERS_OWN,
@@ -121,7 +122,9 @@ describe('store: roles of the database', function () {
 
   it('functions that run as the owner cannot be led astray, and nobody has them by default', async () => {
     const functions = await fixture.sql<{ name: string; config: string[]; open: boolean }>(
-      `select oid::regprocedure::text name, proconfig config, has_function_privilege('public', oid, 'execute') as open from pg_proc where prosecdef order by 1`,
+      'select oid::regprocedure::text name, proconfig config, ' +
+        `has_function_privilege('public', oid, 'execute') as open from pg_proc where ` +
+        'prosecdef order by 1',
     );
     assert.deepEqual(
       functions.map(({ name }) => name.split('(')[0]),
@@ -137,7 +140,8 @@ describe('store: roles of the database', function () {
     await fixture.sql('revoke select on table settings from py_api');
     const versions = () =>
       fixture.sql<{ name: string; xmin: string }>(
-        `select relname name, xmin::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
+        'select relname name, xmin::text from pg_class where relnamespace = ' +
+          `'public'::regnamespace and relkind in ('r', 'p') order by 1`,
       );
     const before = await versions();
     await migrate({ url: fixture.urls.owner, roles });

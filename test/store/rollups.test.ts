@@ -113,7 +113,8 @@ describe('store: figures equal a recount of the requests', function () {
         ['success', 'error'],
       );
       const { rows } = await client.query(
-        `select count(*)::integer n from requests where kind in ('file', 'c2pa') and state in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`,
+        `select count(*)::integer n from requests where kind in ('file', 'c2pa') and state ` +
+          `in ('success', 'error') and submitted_at >= $1 and submitted_at < $2`,
         [from, to],
       );
       assert.deepEqual([{ n: total }], rows);
@@ -169,7 +170,8 @@ describe('store: figures equal a recount of the requests', function () {
       background(() => other.foldUsage({ restSeconds: -60 })),
       background(async () => {
         const { rowCount } = await client.query(
-          `select pg_terminate_backend(pid) from (select pid from pg_stat_activity where application_name = 'probeyard' order by random() limit 2) s`,
+          'select pg_terminate_backend(pid) from (select pid from pg_stat_activity where ' +
+            `application_name = 'probeyard' order by random() limit 2) s`,
         );
         killed += rowCount ?? 0;
         await new Promise((resolve) => setTimeout(resolve, 30));
@@ -179,8 +181,10 @@ describe('store: figures equal a recount of the requests', function () {
         const [row] = await fixture.sql<
           Record<string, number>
         >(`select (select count(*) from requests where state <> 'open')::integer counted,
-          (select coalesce(sum(requests), 0) from rollup_day where user_id = 0)::integer + (select coalesce(sum(requests), 0) from usage_minute)::integer daily,
-          (select coalesce(sum(requests), 0) from rollup_minute where user_id <> 0)::integer + (select coalesce(sum(requests), 0) from usage_minute)::integer minutely`);
+          (select coalesce(sum(requests), 0) from rollup_day where user_id = 0)::integer + (select
+          coalesce(sum(requests), 0) from usage_minute)::integer daily,
+          (select coalesce(sum(requests), 0) from rollup_minute where user_id <> 0)::integer + (select
+          coalesce(sum(requests), 0) from usage_minute)::integer minutely`);
         assert.deepEqual([row?.['daily'], row?.['minutely']], [row?.['counted'], row?.['counted']]);
         looks++;
       }),

@@ -102,7 +102,8 @@ describe('store: time and partitions in Postgres', function () {
     await fixture.store.closeRequest(aCloseInput(open, { startedAt: open.submittedAt }));
     const where = () =>
       fixture.sql<{ r: string; e: string }>(
-        `select (select tableoid::regclass::text from requests where id = $1) r, (select tableoid::regclass::text from envelopes where id = $1) e`,
+        'select (select tableoid::regclass::text from requests where id = $1) r, ' +
+          '(select tableoid::regclass::text from envelopes where id = $1) e',
         [open.id],
       );
     assert.deepEqual(await where(), [{ r: 'requests_default', e: 'envelopes_default' }]);
@@ -128,7 +129,8 @@ describe('store: time and partitions in Postgres', function () {
   it('bodies are stored as they come: the column is external in every partition', async () => {
     assert.deepEqual(
       await fixture.sql(
-        `select distinct attstorage from pg_attribute a join pg_class c on c.oid = a.attrelid where attname = 'body' and relname like 'envelopes%' and relkind in ('r', 'p')`,
+        'select distinct attstorage from pg_attribute a join pg_class c on c.oid = a.attrelid where ' +
+          `attname = 'body' and relname like 'envelopes%' and relkind in ('r', 'p')`,
       ),
       [{ attstorage: 'e' }],
     );

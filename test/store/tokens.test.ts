@@ -133,7 +133,8 @@ describe('store: tokens', function () {
 
   it('reads many tokens at once, without the revoked ones', async () => {
     const [made] = await fixture.sql<{ id: string }>(
-      `insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, $2, 3, '[{"cidr":"10.0.0.0/8","port":80}]', null) returning id`,
+      'insert into tokens (user_id, sha256, concurrency, allow, revoked_at) values ($1, ' +
+        `$2, 3, '[{"cidr":"10.0.0.0/8","port":80}]', null) returning id`,
       [fixture.admin.userId, sha256('t1')],
     );
     const id = Number(made?.id);

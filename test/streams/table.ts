@@ -44,11 +44,15 @@ try {
       return versions === '' ? '' : `${tool} ${every ? '(all)' : versions}`;
     };
     lines.push(
-      `| ${row.source} | ${row.server} | ${[all('ffprobe'), all('mediainfo')].filter((text) => text !== '').join('; ')} | ${bad.map(({ outcome, wrong }) => `${name(outcome)}: ${wrong!.replace(/[|\n]/g, ' ').slice(0, 100)}`).join('; ')} |`,
+      `| ${row.source} | ${row.server} | ` +
+        `${[all('ffprobe'), all('mediainfo')].filter((text) => text !== '').join('; ')} | ` +
+        `${bad.map(({ outcome, wrong }) => `${name(outcome)}: ${wrong!.replace(/[|\n]/g, ' ').slice(0, 100)}`).join('; ')} |`,
     );
     console.log(lines.at(-1), found.length > 0 ? `LEAKED ${found.join(' ')}` : '', `${answered.io} bytes`);
   }
-  const versions = `Tool versions: ${runner.entries.map(name).join(', ')}. Credentials seen in outputs, errors and logs: ${leaked}.`;
+  const versions =
+    `Tool versions: ${runner.entries.map(name).join(', ')}. ` +
+    `Credentials seen in outputs, errors and logs: ${leaked}.`;
   writePart(file, 'tried', [...lines, '', versions].join('\n'));
 } finally {
   await runner.close();

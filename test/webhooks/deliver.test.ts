@@ -353,7 +353,8 @@ describe('delivering webhooks', function () {
 
   it('connects to nothing that is refused, and may reach what the token is allowed', async () => {
     const [own] = await fixture.sql<{ id: string }>(
-      `insert into tokens (user_id, name, allow, webhook_secret) values ($1, 'own', '[{"cidr": "127.0.0.1/32"}]', $2) returning id`,
+      'insert into tokens (user_id, name, allow, webhook_secret) values ($1, ' +
+        `'own', '[{"cidr": "127.0.0.1/32"}]', $2) returning id`,
       [fixture.admin.userId, SECRET],
     );
     start({ allowSources: [] });

@@ -44,7 +44,8 @@ export async function endedRequest(
 
 export const outboxRow = async ({ sql }: StoreFixture, requestId: string): Promise<Row> => {
   const [row] = await sql<Row>(
-    `select id, request_id, state, step, attempts, leased_by, (extract(epoch from next_at - now()) * 1000)::float8 next_in_ms from webhook_outbox where request_id = $1`,
+    'select id, request_id, state, step, attempts, leased_by, (extract(epoch from next_at - ' +
+      'now()) * 1000)::float8 next_in_ms from webhook_outbox where request_id = $1',
     [requestId],
   );
   if (!row) throw new Error('there is no such webhook');

@@ -258,7 +258,8 @@ export async function startManagement(change: Partial<AccountSettings> = {}): Pr
       const may = given ?? (role === 'admin' ? permissions : permissions.filter((one) => !one.endsWith(':admin')));
       const email = `${name}@example.org`;
       const [row] = await stored.sql<{ id: string }>(
-        'insert into users (email, first_name, password_hash, role, status, parent_id, permissions) values ($1, $2, $3, $4, $5, $6, $7) returning id',
+        'insert into users (email, first_name, password_hash, role, status, parent_id, ' +
+          'permissions) values ($1, $2, $3, $4, $5, $6, $7) returning id',
         [email, name, hash, parent ? 'sub' : role, status, parent?.id ?? null, may],
       );
       const id = Number(row!.id);

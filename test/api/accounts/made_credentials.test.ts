@@ -214,7 +214,8 @@ describe('management: credentials that a credential made', function () {
   it('ten thousand JWTs of a session end in one call', async () => {
     const s = await signIn();
     await m.stored.sql(
-      `insert into sessions (id, user_id, parent_id, depth, permissions, expires_at) select gen_random_uuid(), $2, $1, 1, '{}', now() + interval '1 hour' from generate_series(1, 10000)`,
+      'insert into sessions (id, user_id, parent_id, depth, permissions, expires_at) select ' +
+        `gen_random_uuid(), $2, $1, 1, '{}', now() + interval '1 hour' from generate_series(1, 10000)`,
       [sessionOf(s.jwt), ann.id],
     );
     assert.equal((await m.call('DELETE', 'auth/sign-out', s)).status, 200);

@@ -155,10 +155,13 @@ describe('management: roles', function () {
   /** All that could be changed of alice's. */
   const state = () =>
     m.stored.sql(
-      `select (select json_agg(u order by id) from (select id, email, first_name, role, status, password_hash, permissions, restrictions, concurrency from users where id = any($1)) u) users,
-       (select json_agg(t order by id) from (select id, name, sha256, revoked_at, permissions from tokens where user_id = any($1)) t) tokens,
+      `select (select json_agg(u order by id) from (select id, email, first_name, role, status, password_hash,
+      permissions, restrictions, concurrency from users where id = any($1)) u) users,
+       (select json_agg(t order by id) from (select id, name, sha256, revoked_at, permissions from tokens where user_id
+       = any($1)) t) tokens,
        (select json_agg(s order by id) from (select id, ended_at from sessions where user_id = any($1)) s) sessions,
-       (select json_agg(w order by id) from (select id, state, attempts from webhook_outbox where user_id = any($1)) w) webhooks`,
+       (select json_agg(w order by id) from (select id, state, attempts from webhook_outbox where user_id = any($1)) w)
+       webhooks`,
       [[people.alice.id]],
     );
 

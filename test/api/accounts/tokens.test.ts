@@ -142,7 +142,8 @@ describe('management: API tokens', function () {
   it('as many as a user may have, and no more; the one of kubectl stays', async () => {
     const eve = await m.person('eve');
     await m.stored.sql(
-      `insert into tokens (user_id, name, sha256) select $1, 'x', decode(md5(n::text) || md5(n::text), 'hex') from generate_series(1, 99) n`,
+      `insert into tokens (user_id, name, sha256) select $1, 'x', ` +
+        `decode(md5(n::text) || md5(n::text), 'hex') from generate_series(1, 99) n`,
       [eve.id],
     );
     const over = await m.call('POST', 'auth/api-token', { token: eve.token, body: {} });

@@ -259,7 +259,9 @@ describe('hostile bodies', function () {
   it('that say another length than they have do not mix with the next request', async () => {
     const { connect } = await import('node:net');
     const socket = connect(api.server.port, '127.0.0.1');
-    const head = `POST /v1/probe/file HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${api.token}\r\nContent-Type: ${JSON_TYPE}\r\n`;
+    const head =
+      `POST /v1/probe/file HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ` +
+      `${api.token}\r\nContent-Type: ${JSON_TYPE}\r\n`;
     socket.write(
       `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /readyz HTTP/1.1\r\nHost: a\r\n\r\n`,
     );

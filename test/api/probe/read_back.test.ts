@@ -78,7 +78,8 @@ describe('reading a request back', function () {
     const answering = api.get('url=https://mine.test/a.mp4');
     const job = await api.job('mine.test');
     const [other] = await api.stored.sql<{ id: string }>(
-      `insert into users (email, status, role, permissions) values ('other@example.org', 'active', 'user', array['read:media', 'write:media']) returning id`,
+      `insert into users (email, status, role, permissions) values ('other@example.org', ` +
+        `'active', 'user', array['read:media', 'write:media']) returning id`,
     );
     const { token, id } = await api.newToken();
     await api.stored.sql('update tokens set user_id = $1 where id = $2', [other!.id, id]);

@@ -69,7 +69,9 @@ export async function startRecord(endpoints: readonly Endpoint[]): Promise<Recor
     newToken,
     async newUser({ role = 'user', parent } = {}) {
       const [row] = await stored.sql<{ id: string }>(
-        `insert into users (email, status, role, parent_id, root_id, permissions, requests_per_minute) values ($1, 'active', $2, $3, (select coalesce(root_id, id) from users where id = $3), $4, 1000000) returning id`,
+        'insert into users (email, status, role, parent_id, root_id, permissions, ' +
+          `requests_per_minute) values ($1, 'active', $2, $3, (select coalesce(root_id, ` +
+          'id) from users where id = $3), $4, 1000000) returning id',
         [
           `${randomBytes(6).toString('hex')}@example.org`,
           role,

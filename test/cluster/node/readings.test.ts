@@ -14,7 +14,8 @@ import { addressIn, chooseSubnet } from '../../node/subnets.ts';
 describe('what the node reads of a machine', () => {
   it('tells cgroup v1, v2 and both side by side apart', () => {
     const v1 =
-      '30 20 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 20 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n';
+      '30 20 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 20 ' +
+      '0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n';
     const unified = '32 20 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n';
     assert.deepEqual(hierarchies(v1), {
       version: 1,
@@ -64,7 +65,9 @@ describe('what the node reads of a machine', () => {
       '   1: 00000000:280A 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 222 1',
       '   2: 0100007F:192B 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 333 1',
       '   3: 0200A8C0:192B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 444 1',
-      '   4: 0000000000000000FFFF00000100007F:192B 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 555 1',
+      '   4: 0000000000000000FFFF00000100007F:192B ' +
+        '00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 ' +
+        '00000000 0 0 555 1',
     ].join('\n');
     assert.deepEqual(
       conflicts(listeners(text), [6443, 10250], ['127.0.0.1']).map(({ inode }) => inode),

@@ -58,7 +58,10 @@ export function soakPage(
   const rows = PARTS.map((part) => {
     const values = rounds.map(({ memory }) => memory[part]);
     const { first, middle, last } = thirds(values);
-    return `| ${NAME[part]} | ${first} MB | ${middle} MB | ${last} MB | ${Math.min(...values)} to ${Math.max(...values)} MB |`;
+    return (
+      `| ${NAME[part]} | ${first} MB | ${middle} MB | ${last} MB | ` +
+      `${Math.min(...values)} to ${Math.max(...values)} MB |`
+    );
   });
   return `${date}, ${minutes} minutes, seed ${seed}: ${rounds.length} rounds of two faults each, ${sum(({ requests }) => requests)} requests. Callers were told ${told}. Each request has one end, no token had more than ${Math.max(0, ...rounds.map(({ most }) => most))} of its 4 at once.
 The longest time without a 200 was ${((worst?.longestGapMs ?? 0) / 1000).toFixed(1)} s (${worst?.faults.join(' and ')}); its median over the rounds ${(median(rounds.map(({ longestGapMs }) => longestGapMs)) / 1000).toFixed(1)} s.

@@ -48,7 +48,9 @@ try {
     };
     rounds.push(now);
     console.log(
-      `  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`,
+      `  ${total} requests, told ${JSON.stringify(statuses)}, most at once ${now.most}, ` +
+        `${Math.round(longestGapMs / 100) / 10} s without a 200 at most, ` +
+        `${Math.round(ms / 1000)} s; memory in MB ${JSON.stringify(now.memory)}`,
     );
   }
   const pace = { before: paceBefore, after: await paceOf(c) };

@@ -45,7 +45,8 @@ export async function startFuzzRig(): Promise<FuzzRig> {
   const api = await startApi({ graceMs: 5_000 }, { webhooks: { lookup } });
   // Limits have tests of their own; here they would hide everything behind 429.
   await api.stored
-    .sql(`create or replace function take_rate(p_scope text, p_id bigint, p_per_minute integer, out allowed boolean, out remaining integer, out reset_ms integer, out retry_after_ms integer)
+    .sql(`create or replace function take_rate(p_scope text, p_id bigint, p_per_minute integer, out allowed boolean, out
+    remaining integer, out reset_ms integer, out retry_after_ms integer)
     language sql as $$ select true, 1000, 0, 0 $$`);
   const c2pa = { ...aTool('c2pa', '1.0', { latest: true }), metadata: { name: 'c2pa-1.0', namespace: api.namespace } };
   const made = await api.kube.create(PROBE_TOOLS, c2pa);

@@ -46,7 +46,9 @@ async function fuzzSide(program: string, { words, include }: (typeof SIDES)['gat
       );
       side.rounds.push({ seed, fuzzed });
       console.log(
-        `\n${words}, seed ${seed}: ${fuzzed.cases} cases, ${JSON.stringify(fuzzed.statuses)}; ${fuzzed.ok ? 'no answer outside its schema' : 'FAILED'}`,
+        `\n${words}, seed ${seed}: ${fuzzed.cases} cases, ` +
+          `${JSON.stringify(fuzzed.statuses)}; ` +
+          `${fuzzed.ok ? 'no answer outside its schema' : 'FAILED'}`,
       );
       if (fuzzed.cases === 0) break;
     }
@@ -80,7 +82,8 @@ function tableOf(side: Side): string[] {
 const program = schemathesis();
 if (program === null) process.exit(1);
 console.log(
-  `from seed ${first} on, at most ${examples} examples of each operation in a round, until there are ${cases} cases of each side`,
+  `from seed ${first} on, at most ${examples} examples of each operation ` +
+    `in a round, until there are ${cases} cases of each side`,
 );
 try {
   for (const name of NAMES) {
@@ -88,8 +91,12 @@ try {
     const text = [
       `## Made-up requests to ${SIDES[name].words}`,
       '',
-      `\`make fuzz-api SIDE=${name} SEED=${first} N=${examples} CASES=${cases}\`: schemathesis ${VERSION} makes requests of the OpenAPI description, good ones and bad ones, for the API on a real Postgres, NATS and API server. Somebody ends what is accepted,`,
-      'in turn with success, text, a tool that was stopped, an origin that is not there, and no result. An answer of 5xx, of a status, a type, a header or a body that is not described, one to a method that there is not, or without the credential is a finding.',
+      `\`make fuzz-api SIDE=${name} SEED=${first} N=${examples} CASES=${cases}\`: schemathesis ` +
+        `${VERSION} makes requests of the OpenAPI description, good ones and bad ones, for the API ` +
+        'on a real Postgres, NATS and API server. Somebody ends what is accepted,',
+      'in turn with success, text, a tool that was stopped, an origin that is not there, and no ' +
+        'result. An answer of 5xx, of a status, a type, a header or a body that is not described, one ' +
+        'to a method that there is not, or without the credential is a finding.',
       '',
       ...tableOf(side),
     ].join('\n');

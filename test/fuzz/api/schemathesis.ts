@@ -28,7 +28,8 @@ export function schemathesis(): string | null {
     const made = spawnSync(command, args, { encoding: 'utf8' });
     if (made.status === 0) continue;
     console.log(
-      `        schemathesis ${VERSION} cannot be had: ${command}: ${made.error?.message ?? made.stderr.trim().split('\n').at(-1)}`,
+      `        schemathesis ${VERSION} cannot be had: ${command}: ` +
+        `${made.error?.message ?? made.stderr.trim().split('\n').at(-1)}`,
     );
     return null;
   }

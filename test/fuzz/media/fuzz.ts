@@ -72,7 +72,8 @@ export async function fuzzMedia({
     const { tools } = await runner.run(`${origin.url}/tiny.mp4`);
     if (tools.some(({ success }) => !success))
       summary.problems.push(
-        `after ${summary.cases} files a good one fails: ${JSON.stringify(tools.map(({ tool, error }) => [tool, error]))}`,
+        `after ${summary.cases} files a good one fails: ` +
+          `${JSON.stringify(tools.map(({ tool, error }) => [tool, error]))}`,
       );
   };
   try {

@@ -23,8 +23,10 @@ function render({ seed: used, cases: done, files, kinds, byTool, problems, slowe
   return [
     '## Broken media',
     '',
-    `\`make fuzz-media SEED=${used} CASES=${done}\`: ${done} damaged files made of ${files} real ones (${kinds.join(', ')}), each read by every tool below through the launcher and the source proxy.`,
-    'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made huge or zero. Every 50 files a good one is read with the same runner.',
+    `\`make fuzz-media SEED=${used} CASES=${done}\`: ${done} damaged files made of ${files} real ones ` +
+      `(${kinds.join(', ')}), each read by every tool below through the launcher and the source proxy.`,
+    'They are truncated, cut, doubled, spliced, their bits flipped, their lengths made ' +
+      'huge or zero. Every 50 files a good one is read with the same runner.',
     '',
     `| tool | ${outcomes.join(' | ')} |`,
     `|---|${outcomes.map(() => '---').join('|')}|`,
@@ -32,7 +34,8 @@ function render({ seed: used, cases: done, files, kinds, byTool, problems, slowe
       ([name, counts]) => `| ${name} | ${outcomes.map((outcome) => counts.get(outcome) ?? 0).join(' | ')} |`,
     ),
     '',
-    `Without an answer, without a message, or a runner that did not go on: ${problems.length}. The slowest file took ${slowestMs} ms for all tools.`,
+    'Without an answer, without a message, or a runner that did not go on: ' +
+      `${problems.length}. The slowest file took ${slowestMs} ms for all tools.`,
     ...problems.slice(0, 20).map((problem) => `- ${problem}`),
   ].join('\n');
 }

@@ -16,12 +16,14 @@ export async function makeAccount(c: Cluster): Promise<Account> {
   const user = Number(
     await c.sql(
       `insert into users (email, status, role, permissions, requests_per_minute, concurrency)
-     select 'neighbour-' || gen_random_uuid() || '@example.invalid', 'active', 'user', u.permissions, ${PER_MINUTE}, ${AT_ONCE}
+     select 'neighbour-' || gen_random_uuid() || '@example.invalid', 'active', 'user', u.permissions,
+     ${PER_MINUTE}, ${AT_ONCE}
      from users u join tokens t on t.user_id = u.id where t.is_default returning id`,
     ),
   );
   await c.sql(
-    `insert into tokens (user_id, name, sha256) values (${user}, 'neighbour', decode('${createHash('sha256').update(first).digest('hex')}', 'hex'))`,
+    `insert into tokens (user_id, name, sha256) values (${user}, 'neighbour', ` +
+      `decode('${createHash('sha256').update(first).digest('hex')}', 'hex'))`,
   );
   // Through the API, which gives them the secret that webhooks are signed with.
   const made = async (name: string): Promise<string> => {

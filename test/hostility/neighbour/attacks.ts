@@ -131,13 +131,15 @@ async function endlessRtsp(c: Cluster): Promise<Attack> {
         const method = message.split(' ')[0];
         const answer = (headers: string, body = '') =>
           socket.write(
-            `RTSP/1.0 200 OK\r\nCSeq: ${cseq}\r\n${headers}${body === '' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`,
+            `RTSP/1.0 200 OK\r\nCSeq: ` +
+              `${cseq}\r\n${headers}${body === '' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`,
           );
         if (method === 'OPTIONS') answer('Public: DESCRIBE, SETUP, PLAY\r\n');
         else if (method === 'DESCRIBE')
           answer(
             'Content-Type: application/sdp\r\n',
-            'v=0\r\no=- 0 0 IN IP4 0.0.0.0\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=control:track1\r\n',
+            'v=0\r\no=- 0 0 IN IP4 0.0.0.0\r\ns=x\r\nt=0 0\r\nm=video 0 RTP/AVP ' +
+              '96\r\na=rtpmap:96 H264/90000\r\na=control:track1\r\n',
           );
         else if (method === 'SETUP') answer('Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\nSession: 1\r\n');
         else {

@@ -117,7 +117,10 @@ describe('an account that attacks, and its neighbour', function () {
       const [attacked, usually] = [summary(times.attack), summary(times.ordinary)];
       const after = await restartsOf(c);
       const restarted = Object.keys(after).filter((pod) => before[pod] !== undefined && after[pod] !== before[pod]);
-      const words = `p50 ${attacked.p50.toFixed(0)} and p99 ${attacked.p99.toFixed(0)} ms beside ${sent.attack} such requests, ${usually.p50.toFixed(0)} and ${usually.p99.toFixed(0)} ms beside ${sent.ordinary} ordinary ones (${COUNT} each); ${restarted.length} pods restarted`;
+      const words =
+        `p50 ${attacked.p50.toFixed(0)} and p99 ${attacked.p99.toFixed(0)} ms beside ${sent.attack} ` +
+        `such requests, ${usually.p50.toFixed(0)} and ${usually.p99.toFixed(0)} ms beside ` +
+        `${sent.ordinary} ordinary ones (${COUNT} each); ${restarted.length} pods restarted`;
       console.log(`      ${id}: ${words}`);
       record({
         group: 'neighbour',
