@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const pages = ['*.md', 'docs/**/*.md', '.github/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }));
+
+/** Files and folders of the repository, as prose and code blocks name them. */
+const PATH = /(?<![\w./-])(?:src|test|bench|images|charts|docs)\/[\w./-]*\w/g;
+/** Links to files: not to other sites, nor within the page. */
+const LINK = /\]\((?!https?:|mailto:|#)([^)#]+)(?:#([^)]+))?\)/g;
+
+/** As the usual hosts of repositories make it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+
+function hasAnchor(page: string, anchor: string): boolean {
+  const text = readFileSync(page, 'utf8');
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!));
+  return headings.includes(anchor) || text.includes(`<a id="${anchor}">`);
+}
+
+describe('documentation', () => {
+  for (const page of pages) {
+    it(`${page}: every file that it names or links to exists`, () => {
+      const text = readFileSync(join(root, page), 'utf8');
+      const named = [...text.matchAll(PATH)].map(([path]) => path).filter((path) => !existsSync(join(root, path)));
+      const links = [...text.matchAll(LINK)].flatMap(([, path, anchor]) => {
+        const target = join(root, dirname(page), path!);
+        if (!existsSync(target)) return [path!];
+        return anchor !== undefined && !hasAnchor(target, anchor) ? [`${path}#${anchor}`] : [];
+      });
+      assert.deepEqual([...new Set([...named, ...links])], []);
+    });
+  }
+});
