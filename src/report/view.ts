@@ -1,4 +1,4 @@
-/** Fields as callers see them: nested, rounded, under the names of the contract. */
+/** Fields as callers see them: nested, rounded, under the names of the API (docs/report.md). */
 import type { Part } from './compare.ts';
 import { fractionOf, valueOf } from './normalise/ratio.ts';
 import type { Field, Fields, Side } from './side.ts';

@@ -1,4 +1,4 @@
-/** A small file of each format that the contract names, unsigned. */
+/** A small file of each format that docs/c2pa.md names, unsigned. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sampleWav } from '../../src/runner/verify_sample.ts';

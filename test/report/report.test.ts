@@ -6,7 +6,7 @@ const disputed = (input: Parameters<typeof report>[0]) => (reportOf(input).diff 
 const codes = (input: Parameters<typeof report>[0]) => reportOf(input).warnings.map(({ code }) => code);
 
 describe('report', () => {
-  it('has the flat fields of the first picture, rounded as the contract says', () => {
+  it('has the flat fields of the first picture, rounded as documented', () => {
     const made = reportOf(
       picture(
         { duration: '4.00049', sample_aspect_ratio: '16:11', display_aspect_ratio: '256:99' },

@@ -14,7 +14,7 @@ const FF = '{\n    "format": {"size": 1e3, "big": 12345678901234567890, "dup": 1
 const MI = '{"media":{"@ref":"x"}}';
 
 describe('assemble', () => {
-  it('is the envelope of the contract', () => {
+  it('is the documented envelope', () => {
     assert.deepEqual(parsed(body([good('ffprobe', '{"a":1}'), good('mediainfo', MI)])), {
       success: true,
       metadata: { request_id: ID, queue_time: 4, io_usage: 1234 },

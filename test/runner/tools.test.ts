@@ -16,7 +16,7 @@ const OFF = {
 };
 
 describe('ffprobe arguments', () => {
-  it('are the defaults of the contract', () => {
+  it('are the documented defaults', () => {
     assert.deepEqual(ffprobe.args({}, ADDRESS), [...FIXED, ...DEFAULTS, '-i', ADDRESS]);
   });
 
@@ -123,7 +123,7 @@ describe('ffprobe arguments', () => {
 });
 
 describe('mediainfo arguments', () => {
-  it('are the defaults of the contract', () => {
+  it('are the documented defaults', () => {
     assert.deepEqual(mediainfo.args({}, ADDRESS), [
       '--Output=JSON',
       '--Language=raw',

@@ -27,7 +27,7 @@ function passed(tool: ToolName, name: string, value: unknown): string[] {
   return difference(tool, selected!.options ?? {});
 }
 
-/** What the contract says each becomes; the rest goes by its own name. */
+/** What docs/options.md says each becomes; the rest goes by its own name. */
 const SPECIAL: Record<string, (value: unknown) => string[]> = {
   'ffprobe.output_format': (value) => (value === 'json' ? [] : ['-of', String(value)]),
   'ffprobe.show_data_hash': (value) => (value === true ? ['-show_data_hash', 'MD5'] : []),
