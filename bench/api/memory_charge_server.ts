@@ -46,7 +46,7 @@ app.use(async (ctx) => {
   }
   const stored = await openResult(deps, { id, submittedAt, inflatedBytes }, 1);
   const body = await webhookBody(
-    { ...ended, requestId: id, ioBytes: 1, endedAt: submittedAt, error: null },
+    { ...ended, requestId: id, reason: 'Completed', ioBytes: 1, endedAt: submittedAt, error: null },
     stored,
     readKeptRequest(record).response,
   );

@@ -2,36 +2,32 @@
  * What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request
  * that ended without one.
  */
+import type { Reason } from '../kube/resources.ts';
 import type { Answer } from '../result/assemble.ts';
 import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';
 import { skimResult } from '../result/skim.ts';
+import { textOf } from '../result/texts.ts';
 import { unpackResult, type Unpacked } from '../result/unpack.ts';
 import { answerOf, type ResponseForm } from '../result/answer.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
 
-export interface Ended {
+export interface EndedRequest {
   requestId: string;
   queueTimeMs: number;
   ioBytes: number;
   endedAt: Date;
-  status: number;
+  reason: Reason;
   error: string | null;
 }
 
-const TEXTS: Record<number, string> = {
-  404: 'the source is not accessible',
-  429: 'the request waited too long in the queue',
-  499: 'the request was cancelled',
-};
-
-function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt }: Ended, error: string): Buffer {
+function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt, reason, error }: EndedRequest): Buffer {
   return Buffer.from(
     JSON.stringify({
       success: false,
-      error,
+      error: textOf({ reason, error }),
       metadata: { request_id: requestId, queue_time: queueTimeMs, io_usage: ioBytes },
       type: 'probe.failed',
       timestamp: endedAt.toISOString(),
@@ -63,8 +59,8 @@ export interface Stored {
 }
 
 /** `stored`: null where the request ended without an envelope. */
-export async function webhookBody(ended: Ended, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
-  if (!stored) return withoutEnvelope(ended, ended.error ?? TEXTS[ended.status] ?? 'something went wrong on our side');
+export async function webhookBody(ended: EndedRequest, stored: Stored | null, form: ResponseForm): Promise<Buffer> {
+  if (!stored) return withoutEnvelope(ended);
   // What inflates to more is never put together, and its outputs are never held.
   const tooLarge = stored.inflatedBytes !== null && stored.inflatedBytes > MAX_BODY_BYTES;
   const unpacked: Unpacked = tooLarge

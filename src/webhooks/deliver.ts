@@ -129,7 +129,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       queueTimeMs: record.queueTimeMs ?? 0,
       ioBytes: record.ioBytes,
       endedAt: record.endedAt ?? submittedAt,
-      status: record.status ?? 500,
+      reason: record.reason ?? ('InternalError' as const),
       error: record.error,
     };
     const stored = hasEnvelope(record)

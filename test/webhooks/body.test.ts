@@ -2,12 +2,19 @@ import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import { readKeptRequest } from '../../src/result/kept_request.ts';
-import { MAX_BODY_BYTES, webhookBody as bodyOf, type Ended } from '../../src/webhooks/body.ts';
+import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/webhooks/body.ts';
 import { bad, body, good } from '../result/result_samples.ts';
 
 const ID = '0192f0c1-0000-7000-8000-000000000001';
 const AT = new Date('2026-03-01T12:00:00.123Z');
-const ended: Ended = { requestId: ID, queueTimeMs: 7, ioBytes: 0, endedAt: AT, status: 200, error: null };
+const ended: EndedRequest = {
+  requestId: ID,
+  queueTimeMs: 7,
+  ioBytes: 0,
+  endedAt: AT,
+  reason: 'Completed',
+  error: null,
+};
 const asked = [{ name: 'ffprobe' }, { name: 'mediainfo' }] as const;
 const wanted = (more: object = {}) =>
   readKeptRequest({ kind: 'file', request: { asked, shown: ['ffprobe', 'mediainfo'], ...more } }).response;
@@ -15,7 +22,7 @@ const stored = (result: ResultBody) => {
   const text = JSON.stringify(result);
   return { packed: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) };
 };
-const webhookBody = (about: Ended, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) =>
+const webhookBody = (about: EndedRequest, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) =>
   bodyOf(about, result && stored(result), wishes);
 const sent = async (...given: Parameters<typeof webhookBody>) =>
   JSON.parse((await webhookBody(...given)).toString()) as Record<string, any>;
@@ -78,21 +85,24 @@ describe('the body of a webhook', () => {
       success: false,
       metadata: { ...metadata, io_usage: 0 },
     };
-    assert.deepEqual(await sent({ ...ended, status: 429, error: 'full' }, null, wanted()), {
+    assert.deepEqual(await sent({ ...ended, reason: 'QueueFull', error: 'full' }, null, wanted()), {
       ...expected,
       error: 'full',
     });
-    for (const [status, error] of [
-      [429, 'the request waited too long in the queue'],
-      [500, 'something went wrong on our side'],
-      [499, 'the request was cancelled'],
+    for (const [reason, error] of [
+      ['QueueTimeout', 'the request waited too long in the queue'],
+      ['InternalError', 'something went wrong on our side'],
+      ['Cancelled', 'the request was cancelled'],
     ] as const) {
-      assert.deepEqual(await sent({ ...ended, status }, null, wanted()), { ...expected, error });
+      assert.deepEqual(await sent({ ...ended, reason }, null, wanted()), { ...expected, error });
     }
-    assert.deepEqual(await sent({ ...ended, status: 404, error: 'The host answered 404.' }, null, wanted()), {
-      ...expected,
-      error: 'The host answered 404.',
-    });
+    assert.deepEqual(
+      await sent({ ...ended, reason: 'OriginUnreachable', error: 'The host answered 404.' }, null, wanted()),
+      {
+        ...expected,
+        error: 'The host answered 404.',
+      },
+    );
   });
   it('above a megabyte leaves the outputs out and says so', async () => {
     const filler = (bytes: number) => JSON.stringify('é'.repeat(bytes / 2));

@@ -1,6 +1,7 @@
 /** From the end of a request to the answer to its caller. */
 import type { Ended } from '../../bus/messages.ts';
 import { JSON_TYPE } from '../../result/assemble.ts';
+import { textOf } from '../../result/texts.ts';
 import { unpackResult } from '../../result/unpack.ts';
 import { answerOf, hasEnvelope, type ResponseForm } from '../../result/answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
@@ -10,16 +11,10 @@ import { resultFor, sendPieces, unreadable } from './send_result.ts';
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
-const TEXTS: Record<number, string> = {
-  400: 'the request cannot be done',
-  404: 'the source is not accessible',
-  429: 'the request waited too long in the queue',
-};
-
 /** An end without an envelope, as the error that its caller gets. */
 function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): GatewayError {
   const code = `ended-${reason.replaceAll(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()}`;
-  return new GatewayError(status, code, error ?? TEXTS[status] ?? 'something went wrong on our side', {
+  return new GatewayError(status, code, textOf({ reason, error }), {
     headers: status in RETRY_AFTER_S ? { 'Retry-After': String(RETRY_AFTER_S[status]) } : {},
   });
 }

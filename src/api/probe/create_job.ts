@@ -3,6 +3,7 @@ import type { Ended } from '../../bus/messages.ts';
 import { isKubeError, outcomeUnknown, PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob } from '../../kube/resources.ts';
 import { type Logger, requestFields } from '../../log.ts';
+import { INTERNAL, UNAVAILABLE } from '../../result/texts.ts';
 import { retry } from '../../retry.ts';
 import type { Metrics } from '../metrics.ts';
 import { recordEnd, type EndStore } from './ends.ts';
@@ -37,16 +38,9 @@ export async function createJob(
   });
 }
 
-/**
- * The API server was away for the whole time in the queue: nothing is wrong with the request, or with the caller's
- * load.
- */
-const AWAY = {
-  status: 503,
-  reason: 'InternalError',
-  error: 'the service is not available right now, try again later',
-} as const;
-const NOT_CREATED = { status: 500, reason: 'InternalError', error: 'something went wrong on our side' } as const;
+/** The API server was unavailable for the whole time in the queue. */
+const AWAY = { status: 503, reason: 'InternalError', error: UNAVAILABLE } as const;
+const NOT_CREATED = { status: 500, reason: 'InternalError', error: INTERNAL } as const;
 
 export interface CreateDeps {
   kube: Pick<KubeClient, 'create'>;

@@ -3,6 +3,7 @@
  * otherwise.
  */
 import type { Ended } from '../../bus/messages.ts';
+import { TEXTS } from '../../result/texts.ts';
 import { cancel } from './cancel.ts';
 import type { Context } from '../http/context.ts';
 import { createOrEnd } from './create_job.ts';
@@ -21,7 +22,7 @@ class Stopped extends Error {
   }
 }
 
-const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: 'the request did not end in time' } as const;
+const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: TEXTS.DeadlineExceeded } as const;
 
 /** The end of a request whose caller waits in `ctx`. */
 export async function follow(

@@ -5,6 +5,7 @@
 import type { ResultBody, ToolResult } from '../../bus/messages.ts';
 import type { Reason } from '../../kube/resources.ts';
 import { TOOL_TABLE, type ToolName } from '../../tools/table.ts';
+import { TEXTS } from '../../result/texts.ts';
 
 export interface Outcome {
   status: 200 | 400 | 404 | 500;
@@ -41,7 +42,7 @@ function failure({ source }: ResultBody, failed: ToolResult[]): Pick<Outcome, 's
   if (source?.failure === 'source-forbidden') return { status: 400, reason: 'SourceForbidden', error: source.message };
   if (source?.failure === 'source-too-large') return { status: 400, reason: 'SourceTooLarge', error: source.message };
   if (all('origin-unreachable')) return { status: 404, reason: 'OriginUnreachable', error: first };
-  if (all('unavailable')) return { status: 500, reason: 'ToolUnavailable', error: 'the tool could not be started' };
+  if (all('unavailable')) return { status: 500, reason: 'ToolUnavailable', error: TEXTS.ToolUnavailable };
   return { status: 200, reason: 'ToolFailed', error: first };
 }
 

@@ -8,6 +8,7 @@ import { isFinished } from '../../kube/conditions.ts';
 import { disarm, leaseSafe } from './lease_guard.ts';
 import { letGo, sendCancel } from './orders.ts';
 import type { TermState } from './term_state.ts';
+import { TEXTS } from '../../result/texts.ts';
 
 /**
  * Ends that whoever looks at the job will ask about; a happy one makes no Event, nor does one that its caller gave up.
@@ -32,7 +33,7 @@ export const endOf = ({ status, reason, message }: Refusal): End => ({
   error: message,
 });
 
-export const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: 'the request was cancelled' };
+export const CANCELLED: End = { state: 'error', status: 500, reason: 'Cancelled', error: TEXTS.Cancelled };
 
 /** A collector recorded the result. */
 export function closed(state: TermState, notice: Closed): void {

@@ -12,6 +12,7 @@ import { isBeingDeleted } from './job_status.ts';
 import { letGo, prepare, reserve } from './orders.ts';
 import { activeToken, takeIn, type IntakeDeps } from './resolve_job.ts';
 import { now, slotsOf, type TermState } from './term_state.ts';
+import { TEXTS } from '../../result/texts.ts';
 
 /** From the watch: a job that was made, or changed. */
 export function seen(state: TermState, job: ProbeJob): void {
@@ -107,7 +108,7 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
       state: 'error',
       status: 429,
       reason: 'QueueFull',
-      error: 'too many requests are waiting in the whole installation: try again later',
+      error: TEXTS.QueueFull,
     });
     return;
   }
