@@ -43,7 +43,7 @@ describe('a waiting request', function () {
     assert.equal((await jobs('away.test')).length, 1);
   });
 
-  it('that cannot be created within its time in the queue is 503 with Retry-After, also when read back, and its row is closed', async () => {
+  it('not created within its queue time: 503 with Retry-After, also when read back, and the row is closed', async () => {
     api.relay!.refuse(true);
     api.relay!.cut();
     const response = await api.get('url=https://never.test/a&queue_timeout=400');
@@ -146,7 +146,7 @@ describe('a waiting request', function () {
     await until('ready again', async () => (await ready()).status === 200);
   });
 
-  it('is waited for while its replica drains, never cancelled, and at the very end told where its result will be', async () => {
+  it('a draining replica waits for it, never cancels it, and in the end tells where its result will be', async () => {
     const { drain } = api.wired.deps;
     const [kept, cut] = [api.get('url=https://kept.test/a&only=ffprobe'), api.get('url=https://cut.test/a')];
     const keptJob = await api.job('kept.test');

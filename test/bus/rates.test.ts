@@ -35,7 +35,7 @@ describe('bus: how much one runner may send', () => {
     assert.equal(rates.take('b', 0), 'taken');
   });
 
-  it('a runner with the shortest jobs is never refused, and neither is the backlog of a leader that was held up for 20 s', () => {
+  it('rates: the shortest jobs are never refused, nor is the backlog of a leader held up for 20 s', () => {
     const rates = makeRates(BEATS);
     const times = Array.from({ length: 10_000 }, (_, at) => at * 40);
     assert.ok(verdicts(rates, 'busy', times).every((verdict) => verdict === 'taken'));

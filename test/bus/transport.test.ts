@@ -171,7 +171,7 @@ describe('bus: one connection per process', function () {
     }
   });
 
-  it('a server that stood still three times has one connection of each process, and each message is handled once', async () => {
+  it('a server that stalls three times keeps one connection per process, and handles each message once', async () => {
     const connections = [await open('first', server.port), await open('second', server.port)];
     const heard = connections.map(statuses);
     const before = await accepted();

@@ -162,7 +162,7 @@ describe('images', function () {
     assert.equal(environmentOf(container(objects, 'controller'))['PY_IMAGE_PULL_SECRETS'], '["pull","probeyard-pull"]');
   });
 
-  it('of a private registry are pulled at the first install: the credentials are in both namespaces, and there before the setup job', () => {
+  it('of a private registry: the credentials are in both namespaces before the setup job runs', () => {
     const dockerConfigJson = '{"auths":{"registry.example":{"auth":"bWU6c2VjcmV0"}}}';
     const secrets = render({ pullSecret: { dockerConfigJson } }).filter(({ kind }) => kind === 'Secret');
     const hook = {

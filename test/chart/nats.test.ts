@@ -132,7 +132,7 @@ describe('the NATS server of the chart', function () {
     );
   });
 
-  it("its certificate is renewed by a job that runs each day, unless the Secret or the server is somebody else's", () => {
+  it("a daily job renews its certificate, unless the Secret or the server is the operator's own", () => {
     const names = (values: object) =>
       render(values)
         .filter(({ metadata }) => metadata.name === 'probeyard-renewal')

@@ -210,7 +210,7 @@ describe('the ways to the API server', function () {
     });
   }
 
-  it('are opened for the setup job before it runs, and for the renewal of certificates: a namespace may deny everything by default', () => {
+  it('admit the setup job and the renewal of certificates in a namespace that denies everything by default', () => {
     const objects = render();
     const order = (kind: string) =>
       Number(only(objects, kind, 'probeyard-setup').metadata.annotations?.['helm.sh/hook-weight']);

@@ -115,7 +115,7 @@ describe('every pod', function () {
     assert.equal(spec.containers[0].env.find(({ name }: { name: string }) => name === 'PY_DRAIN_MS').value, '660000');
   });
 
-  it('of PostgreSQL is not started anew by another product, that of NATS is: its permissions follow the product', () => {
+  it('a new product version restarts NATS, whose permissions follow it, and not PostgreSQL', () => {
     const template = (name: string, tag: string) =>
       only(render({ image: { tag } }), 'StatefulSet', name)['spec'].template as unknown;
     assert.deepEqual(template('probeyard-postgres', 'one'), template('probeyard-postgres', 'two'));

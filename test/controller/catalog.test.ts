@@ -32,7 +32,7 @@ describe('catalog', function () {
     until('the catalog is applied', () => log.some(({ msg }) => msg === 'catalog applied'), 20_000);
   const pool = (name: string) => cluster.kube.get(PROBE_POOLS, name);
 
-  it('leaves a scaled pool as it is, in a new term and when the chart changes, and lists it as Overridden', async () => {
+  it('keeps the scale of a pool in a new term and after a chart change, and lists it as Overridden', async () => {
     cluster = await startCluster({ pools: {} });
     const first = await cluster.controller({ env: catalog({ short: { minReady: 1, maxPods: 4 } }) });
     await applied(first.log);

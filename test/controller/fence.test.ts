@@ -123,7 +123,7 @@ describe('the fence of the API server', function () {
     );
   });
 
-  it('holds where a leader was stopped between its look at the lease and the write: the token stays within its limit', async () => {
+  it('keeps a token within its limit when a leader stops between its look at the lease and the write', async () => {
     await termIs(3);
     const {
       submit,

@@ -169,7 +169,7 @@ describe('jobs of tokens that are no longer active', function () {
       }
     }
 
-    it('the default token is revoked: a queued job ends, a running one goes on under this leader and the next', async () => {
+    it('default token revoked: a queued job ends, a running one goes on under this leader and the next', async () => {
       const {
         controller,
         runners,

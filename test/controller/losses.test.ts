@@ -149,7 +149,7 @@ describe('losses', function () {
     assert.equal(job(id)?.status?.attempts, 3);
   });
 
-  it('a runner whose heartbeats stop is lost; what is left of the first attempt changes nothing after the second was recorded', async () => {
+  it('a runner without heartbeats is lost; its first attempt changes nothing once the second is recorded', async () => {
     const {
       submit,
       ended,

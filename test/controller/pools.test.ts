@@ -108,7 +108,7 @@ describe('pools', function () {
     await until('the status is well again', async () => (await condition('short'))?.reason === 'Serving');
   });
 
-  it('a pool that goes takes its idle pods with it, the busy one when it is done; waiting jobs go where their kind is served', async () => {
+  it('a deleted pool ends its idle pods, then the busy one; waiting jobs move to a pool of their kind', async () => {
     const { controller, submit, ended, runners, pods, kube, namespace } = await start({
       pools: { a: { minReady: 1, maxPods: 1 }, b: { minReady: 1, maxPods: 1, serves: { kinds: ['c2pa'] } } },
     });

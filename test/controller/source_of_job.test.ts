@@ -148,7 +148,7 @@ describe('the source of a job', function () {
       renameSync(`${file}.new`, file);
     };
 
-    it('is opened with a private key that was added while the controller runs, and no longer with one that was removed', async () => {
+    it('opens with a private key added while the controller runs, and not with one removed', async () => {
       const [old, fresh] = [await pair('old'), await pair('fresh')];
       const file = join(folder, 'private.jwks');
       write(file, JSON.stringify({ keys: [old.secret] }));

@@ -109,7 +109,7 @@ describe('takeover', function () {
     }
   });
 
-  it('a job that is made while the next leader reads its lists is not refused for tools that it has not read yet', async () => {
+  it('a job made while the next leader reads its lists is not refused for tools it has not read yet', async () => {
     const { submit, ended, controller } = await start();
     const first = await controller();
     await ready();

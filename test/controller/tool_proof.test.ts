@@ -151,7 +151,7 @@ describe('proof of a tool image', () => {
     for (const text of ['', 'x', '{}', '{"ok":1}', '[true]', '{"ok":']) assert.equal(readProofLine(text), undefined);
   });
 
-  it('a proven tool carries what its binary said, per architecture; a refused one keeps what an earlier proof found', () => {
+  it('a proven tool carries what its binary reported, per architecture; a refused one keeps an earlier proof', () => {
     const first = provenStatus(undefined, 'proof-1', { state: 'proven', line: good }, 1, 't1');
     assert.equal(first.reported, 'ffprobe version 9.0');
     const second = provenStatus(first, 'proof-2', { state: 'proven', line: { ...good, arch: 'arm64' } }, 1, 't2');

@@ -89,7 +89,7 @@ describe('the clocks of API, controllers and Postgres differ by a minute', funct
     await rolledOut();
   }
 
-  it('every request has one end in time, runners are let in, and nobody takes the lead from anybody for it', async () => {
+  it('every request ends once and in time, runners are admitted, and the leader does not change', async () => {
     const lease = async () =>
       (await c.kube.get(LEASES, 'probeyard-controller', { namespace: NAMESPACE })).spec?.leaseTransitions;
     const startedAt = Date.now();

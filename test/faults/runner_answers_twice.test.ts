@@ -25,7 +25,7 @@ describe('a runner answers twice, or its first answer comes after the second att
     await cluster.servers.bus.js.publish(SUBJECT.result(uid), new TextEncoder().encode(JSON.stringify(header)));
   }
 
-  it("each of 200 jobs on 5 tokens is answered three times, before and after the runner's own word: one end each", async () => {
+  it('200 jobs on 5 tokens, each answered three times: one end each', async () => {
     const { controller, runners } = cluster;
     await controller();
     await ready();
@@ -51,7 +51,7 @@ describe('a runner answers twice, or its first answer comes after the second att
     console.log(`      ${JOBS} jobs, ${extra} answers too many, at most ${most} of a token at once`);
   });
 
-  it("every fifth runner is lost with its job, and its answer comes when another's is recorded: it changes nothing", async () => {
+  it("every fifth runner is lost, and its answer comes after another's is recorded: nothing changes", async () => {
     const {
       controller,
       runners,

@@ -223,7 +223,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     assert.deepEqual([stateOf(job), job.status?.attempts], ['Completed', 1], JSON.stringify(job.status));
   });
 
-  it("another job's sealed source does not open in a job of its own, not even for whoever has the API's account", async () => {
+  it("another job's sealed source does not open in a new job, not even with the API's account", async () => {
     const { token: secret, id: token } = await c.newToken();
     const origin = await held();
     const stop = new AbortController();
@@ -253,7 +253,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
     await victim;
   });
 
-  it('a Secret cannot be read through a job: where they may not be named, and no word of it where they may', async () => {
+  it('a Secret cannot be read through a job, whether jobs may name Secrets or not', async () => {
     for (const [name, key] of [
       ['probeyard-postgres', 'password'],
       ['probeyard-admin', 'token'],

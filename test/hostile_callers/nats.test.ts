@@ -357,7 +357,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       assert.equal(status, 200);
     });
 
-    it('both callers get what their media is, once; a replay of the end that was recorded changes nothing', async () => {
+    it('both callers get their own result once; a replay of the recorded end changes nothing', async () => {
       release();
       for (const { id, answer } of [mine, theirs]) {
         const { status, json } = await answer;

@@ -58,7 +58,7 @@ describe("the second wall, which the cluster's network has to enforce", function
     });
   }
 
-  it("NATS is open to the pod, because its agent needs it: that a tool does not reach it is the launcher's doing alone", () => {
+  it('NATS is open to the pod for its agent; the launcher alone keeps a tool from it', () => {
     const toNats = rules.filter(({ to }) =>
       to?.some(({ podSelector }) => podSelector?.matchLabels?.['app.kubernetes.io/component'] === 'nats'),
     );

@@ -52,7 +52,7 @@ describe('tool images, each alone in an empty root', function () {
       );
       continue;
     }
-    it(`${name} holds the tool and its libraries, reports ${entry.exact}, and reads a clip from a file and over http`, () =>
+    it(`${name} has its libraries, reports ${entry.exact}, and reads a clip from a file and over http`, () =>
       withSandbox(entry, image, [clip], async (sandbox) => {
         const place = join(sandbox.root, 'tools', entry.tool, entry.version);
         assert.deepEqual(

@@ -126,7 +126,7 @@ describe('leader election', function () {
     ['a', 'b'],
     ['a', 'b', 'c'],
   ]) {
-    it(`${names.length} contenders, the leader killed -9: another one writes within 7 s, with a higher epoch`, async () => {
+    it(`${names.length} contenders, leader killed -9: another writes within 7 s, with a higher epoch`, async () => {
       const { epochs } = await watchWrites();
       const { leader, others } = await electAmong(names);
       const killedAt = now();
@@ -156,7 +156,7 @@ describe('leader election', function () {
     assert.ok(inOrder(epochs), epochs.join());
   });
 
-  it('the leader stopped in mid-breath for longer than its lease: on waking it finds itself not leader before it writes', async () => {
+  it('a leader stopped for longer than its lease finds on waking that it no longer leads, before it writes', async () => {
     const { epochs } = await watchWrites();
     const breathMs = 200;
     const { leader, others } = await electAmong(['a', 'b'], 1800, breathMs);
@@ -232,7 +232,7 @@ describe('leader election', function () {
       assert.deepEqual(told, ['lead 1']);
     });
 
-    it('is lost before it lapses when renewals no longer come through, and won again afterwards with a new epoch', async () => {
+    it('is lost before it lapses when renewals fail, and won again afterwards with a new epoch', async () => {
       const relay = await startRelay(server.host, server.port);
       cleanup.push(() => relay.close());
       const behind = await makeClient({ kubeconfig: server.kubeconfigAt(relay.port), namespace });

@@ -32,7 +32,7 @@ describe('what a cache keeps', () => {
     ['True', true],
     ['False', true],
   ] as const) {
-    it(`of a job whose Succeeded is ${status ?? 'not there'}: ${finished ? 'kind and token, no source' : 'all of its spec'}`, () => {
+    it(`Succeeded ${status ?? 'missing'}: keeps ${finished ? 'kind and token, no source' : 'all of the spec'}`, () => {
       assert.equal(isFinished(job(status).status), finished);
       const slim = slimJob(job(status));
       assert.deepEqual(slim.spec, finished ? { kind: 'msv', source: {}, token: { id: 7, user: 3 } } : job().spec);

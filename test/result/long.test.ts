@@ -119,7 +119,7 @@ describe('a result with long outputs', function () {
       }
     }
   }
-  it('is read from pieces of its compressed form, and begun anew for an output that stands before the last one', async () => {
+  it('is read in pieces from its compressed form, and restarted for an output before the last one', async () => {
     const result = body([good('mediainfo', LONG), good('ffprobe', LONG)]);
     const packed = zstdCompressSync(JSON.stringify(result));
     let begun = 0;

@@ -393,7 +393,7 @@ describe('agent', function () {
     await rig.agent.ended;
   });
 
-  it('tells running out of memory of the whole container as the failure of its tools, and goes on with the next container', async () => {
+  it('reports an out-of-memory container as the failure of its tools, and goes on with the next one', async () => {
     const order = rig.go([
       rig.script(`touch ${file('up')}; exec sleep 505`),
       rig.script('exec sleep 506', { name: 'mediainfo' }),

@@ -53,7 +53,7 @@ describe('setup: what the Secrets hold', function () {
     );
   });
 
-  it('a certificate for every host, by a CA of its own, renewed when a third of its life is left or a host is new', async () => {
+  it('certificates: one for every host, by its own CA, renewed at a third of its life or for a new host', async () => {
     const now = new Date('2026-05-01T00:00:00Z');
     const later = (days: number) => new Date(now.getTime() + days * DAY_MS);
     const data = await natsTls(['nats', 'nats.probeyard.svc'], now);
@@ -189,7 +189,7 @@ describe('setup: the Secrets of an installation', function () {
     assert.equal(after['probeyard-postgres'], undefined);
   });
 
-  it('an upgrade brings new permissions to the server and a certificate for a new host, with the same keys', async () => {
+  it('upgrade: the server gets new permissions and a certificate for a new host, with the same keys', async () => {
     await setup(kube, settings);
     const before = await all();
     await kube.mergePatch(SECRETS, 'probeyard-nats-auth', { stringData: { 'auth.conf': 'of an older release' } });
@@ -230,7 +230,7 @@ describe('setup: the Secrets of an installation', function () {
     assert.deepEqual(await held(), after);
   });
 
-  it('public sealing keys without their private ones are made anew, and a key that was added to the private ones alone is left', async () => {
+  it('public sealing keys without private ones are replaced; a key among the private ones alone stays', async () => {
     await setup(kube, settings);
     const text = async (name: string, key: string) =>
       Buffer.from(String((await kube.get<Secret>(SECRETS, name)).data?.[key]), 'base64').toString();

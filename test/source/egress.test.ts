@@ -77,7 +77,7 @@ describe('source proxy: a company proxy on the way out', function () {
   afterEach(() => cleanup.run());
 
   for (const scheme of ['http', 'https'] as const) {
-    it(`is given the address that was checked, and never a name that it could resolve to another: ${scheme}`, async () => {
+    it(`is given the checked address, never a name that it could resolve to another: ${scheme}`, async () => {
       const tls = await makeCertificate({ dns: ['rebind.example'] });
       const origin = cleanup.add(await startOrigin(file, scheme === 'https' ? tls : undefined));
       const egress = await startEgress('p@ss');
@@ -126,7 +126,7 @@ describe('source proxy: a company proxy on the way out', function () {
     assert.deepEqual(egress.seen, []);
   });
 
-  it('where it resolves, tunnels https through it, names that only it knows too, and keeps the connections', async () => {
+  it('where it resolves: tunnels https, also to names only it knows, and keeps the connections', async () => {
     const tls = await makeCertificate({ dns: ['origin.example'] });
     const origin = cleanup.add(await startOrigin(file, tls));
     const egress = await startEgress('p@ss');

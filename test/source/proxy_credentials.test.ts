@@ -57,7 +57,7 @@ describe('signS3', () => {
 describe('source proxy: credentials', () => {
   afterEach(() => cleanup.run());
 
-  it('sends basic authentication to the authority that the caller named, for what its playlist points at too', async () => {
+  it('sends basic authentication to the named authority alone, also for entries of its playlist', async () => {
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
         if (path.endsWith('.m3u8'))
@@ -74,7 +74,7 @@ describe('source proxy: credentials', () => {
     assert.ok(!job.address('a').includes('us'));
   });
 
-  it('sends it for nothing beside a file, which has no parts: a tool that was taken over by one reads no other', async () => {
+  it('sends it for nothing beside a plain file, so that a tool taken over by one reads no other', async () => {
     const origin = cleanup.add(
       await startOrigin((request, response, path) => {
         if (path === '/odd') sendFile(Buffer.from('#EXTM3U\n#EXTINF:1,\nseg.ts\n#EXT-X-ENDLIST\n'), request, response);

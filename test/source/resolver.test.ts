@@ -132,7 +132,7 @@ describe('resolver', function () {
     assert.equal(dns.asked.length, 2);
   });
 
-  it('has no more look-ups in flight than it may, counts them until they end, and lets no name wait longer than its deadline', async () => {
+  it('bounds look-ups in flight, counts them until they end, and ends each at its deadline', async () => {
     let quiet = true;
     const { look, dns } = await setup((question) => (quiet ? undefined : only4('8.8.8.8')(question)), {
       mostAtOnce: 2,

@@ -232,7 +232,7 @@ describe('rtsp: the relay', function () {
     assert.equal(closed.stats().failure?.code, 'refused');
   });
 
-  it('media over other connections, other methods and other addresses are refused before they reach the server', async () => {
+  it('refuses other connections, methods and addresses before they reach the server', async () => {
     const origin = await server((request) => respond(request, '200 OK'));
     const job = await open(`rtsp://127.0.0.1:${origin.port}/cam`);
     assert.equal(

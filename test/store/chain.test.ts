@@ -86,7 +86,7 @@ describe('store: a user four accounts deep', function () {
   });
 
   for (const at of [0, 1, 2] as const) {
-    it(`a permission that account ${at} loses, or is restricted in, is lost by all below, by token and session`, async () => {
+    it(`a permission that account ${at} loses is lost by all below it, by token and session`, async () => {
       await give(
         chain[at],
         'permissions',

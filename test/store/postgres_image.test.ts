@@ -32,7 +32,7 @@ describe('the image of PostgreSQL', function () {
     }
   }
 
-  it('first start: an owner and two roles, none a superuser, no superuser over the network; a changed password counts from the next start on', async () => {
+  it('first start: an owner and two roles without superuser; a changed password counts from the next start', async () => {
     image = await startPostgresImage(PASSWORDS);
     assert.deepEqual(
       await as(
@@ -70,7 +70,7 @@ describe('the image of PostgreSQL', function () {
     assert.deepEqual(await as('probeyard', 'select 1 one'), [{ one: 1 }]);
   });
 
-  it('data of an older image, whose owner was the superuser: the same name and password own it without being one', async () => {
+  it('data of an older image with a superuser owner: the same name and password own it without superuser', async () => {
     image = await startPostgresImage(PASSWORDS, (initdb, single) => {
       initdb('-U', 'probeyard', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
       single('postgres', 'CREATE DATABASE probeyard OWNER probeyard;\n\n');

@@ -109,7 +109,7 @@ describe('store: monthly quotas', function () {
     assert.equal(outcomes.filter((outcome) => outcome === 'over-quota').length, 33);
   });
 
-  it('an account counts all its users, a sub-user his own; with several the first that is used up is told', async () => {
+  it('quota: an account counts all its users, a sub-user their own; the first one used up is named', async () => {
     const before = (
       await fixture.sql<{ n: number }>('select count(*)::integer n from requests where user_id in ($1, $2)', [
         root,
@@ -166,7 +166,7 @@ describe('store: monthly quotas', function () {
     assert.equal(await openedOf(requests('token', 1)), 'over-quota');
   });
 
-  it('a call that is sent again after its answer was lost stays opened; an idempotency key that was refused is free; a repeat is told its first', async () => {
+  it('a call repeated after a lost answer stays open; a refused idempotency key is free again', async () => {
     const first = within(requests('token', 1), { idempotency: { key: 'k1', bodySha256: sha256('b') } });
     assert.equal((await store.openRequest(first)).outcome, 'opened');
     assert.equal((await store.openRequest(first)).outcome, 'opened');

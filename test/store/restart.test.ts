@@ -15,7 +15,7 @@ describe('store: when Postgres goes away', function () {
   });
   after(() => fixture.close());
 
-  it('the server ends sessions whose client went without a word, poolers are sent nothing of it, and an address may say otherwise', async () => {
+  it('the server ends sessions of clients that vanished; poolers are sent no such setting', async () => {
     const shown = async (settings: Parameters<typeof clientConfig>[0]) => {
       const client = new pg.Client(clientConfig(settings));
       await client.connect();

@@ -133,7 +133,7 @@ describe('delivering webhooks', function () {
     });
   }
 
-  it('sends again what failed, under the same id with a new time and signature, after the pauses of the schedule', async () => {
+  it('sends a failed webhook again: same id, new time and signature, after the pauses of the schedule', async () => {
     receiver.answer = (response) => void response.writeHead(500).end();
     start();
     const id = await endedRequest(fixture, receiver.url);
@@ -317,7 +317,7 @@ describe('delivering webhooks', function () {
     assert.equal((await row(id)).state, 'delivered');
   });
 
-  it("an account whose receivers are silent, with tokens and sub-users, holds its own places and nobody else's", async () => {
+  it('an account with silent receivers holds its own places and no others, over all its tokens', async () => {
     const slow: { userId: number; tokenId: number }[] = [];
     for (const parent of [null, 0, 0]) {
       const [user] = await fixture.sql<{ id: string }>(
@@ -382,7 +382,7 @@ describe('delivering webhooks', function () {
     }
   });
 
-  it('sends again by hand what was delivered or had failed, with its schedule from the beginning; only to its owner', async () => {
+  it('a retry by hand starts the schedule again, for the owner only', async () => {
     receiver.answer = (response) => void response.writeHead(410).end();
     start();
     const id = await endedRequest(fixture, receiver.url);

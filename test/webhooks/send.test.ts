@@ -145,7 +145,7 @@ describe('sending a webhook', function () {
     }
   });
 
-  it('goes through the egress proxy where there is one: through a tunnel to the checked address, or by name where the proxy resolves', async () => {
+  it('goes through the egress proxy: to the checked address, or by name where the proxy resolves', async () => {
     const seen: string[] = [];
     const proxy = createServer((request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization'] ?? ''}`);

@@ -55,7 +55,7 @@ describe('management: accounts by mail', function () {
     assert.equal((await m.stored.sql('select 1 from mails')).length, 0, 'what is sent is gone');
   });
 
-  it('a sign-up with an address that has an account answers the same; its owner is told, and nothing of his changes', async () => {
+  it('sign-up: a known address gets the same answer; its owner gets a mail, and nothing changes', async () => {
     const before = await m.stored.sql(`select * from users where email = 'ada@example.org'`);
     const again = await signUp('ADA@example.org', 'another password');
     assert.deepEqual([again.status, again.json], [201, { email: 'ADA@example.org', status: 'pending' }]);
@@ -66,7 +66,7 @@ describe('management: accounts by mail', function () {
     assert.equal((await signIn('ada@example.org', 'another password')).status, 401);
   });
 
-  it('each mail brings the password that was given with it: who signed up before with the same address gains nothing', async () => {
+  it('sign-up: each mail confirms its own password, so an earlier sign-up with the address gains nothing', async () => {
     await signUp('grace@example.org', 'of the intruder');
     await m.box.next('grace@example.org');
     await signUp('grace@example.org', 'of the owner');
@@ -75,7 +75,7 @@ describe('management: accounts by mail', function () {
     assert.equal((await signIn('grace@example.org', 'of the owner')).status, 200);
   });
 
-  it('verify: a password that is sent replaces the one from the sign-up, and sessions from before end in any case', async () => {
+  it('verify: a password that is sent replaces the one from the sign-up; earlier sessions end', async () => {
     for (const password of ['of the owner', undefined]) {
       const email = `hopper-${password === undefined}@example.org`;
       await signUp(email, 'of the intruder');
@@ -126,7 +126,7 @@ describe('management: accounts by mail', function () {
     for (const jwt of jwts) assert.equal((await m.call('GET', 'user/current', { jwt })).status, 401);
   });
 
-  it('a forgotten password: a mail, a new one, and the end of every session; the code counts once and for nothing else', async () => {
+  it('reset: a mail, a new password, the end of every session; the code counts once and for nothing else', async () => {
     const { json } = await signIn('ada@example.org');
     const jwt = json['jwt-token'].token as string;
     assert.deepEqual(
@@ -282,7 +282,7 @@ describe('management: accounts without mail, and attempts', function () {
     );
   });
 
-  it('too many wrong passwords must wait, of an account and of an address that has none alike, on every replica', async () => {
+  it('sign-in: too many wrong passwords must wait on every replica, whether the account exists or not', async () => {
     const ann = await m.person('ann');
     for (const email of [ann.email, 'unknown@example.org']) {
       const seen: [number, string][] = [];

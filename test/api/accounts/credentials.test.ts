@@ -312,7 +312,7 @@ describe('management: credentials', function () {
     );
   });
 
-  it('changes with the cookie from another site are refused; reads, own pages and other credentials are not', async () => {
+  it('CSRF: changes with the cookie from another site are refused; reads and other credentials are not', async () => {
     const own = new URL(m.replicas[0].url).host;
     const change = (headers: Record<string, string>, credential: object = { cookie: jwt }) =>
       m.call('PUT', 'user/current', { ...credential, headers, body: { 'first-name': 'Ann' } });

@@ -79,7 +79,7 @@ describe('management: credentials that a credential made', function () {
   ];
   for (const [how, end] of ends) {
     for (const ttl of [3_600_000, null]) {
-      it(`an API token ${ttl === null ? 'without an end' : 'that ends'} is ${how}: all that was made with it is refused on every replica`, async () => {
+      it(`an API token ${ttl === null ? 'without an end' : 'that ends'} is ${how}: every replica refuses what it made`, async () => {
         const { a, all } = await family(ttl);
         const { status: done } = await end(a).then((answer) => answer as { status: number });
         assert.ok(done < 300, String(done));

@@ -165,7 +165,7 @@ describe('management: roles', function () {
       [[people.alice.id]],
     );
 
-  it("what is another's is not there: to a stranger, to a sub-user, to a sub-user's sub-user; and nothing of it changes", async () => {
+  it("another account's objects are 404 for a stranger, a sub-user and its sub-user, and stay unchanged", async () => {
     const before = await state();
     for (const who of ['bob', 'sam', 'kim'] as const) {
       for (const { name } of MANAGEMENT.filter(({ operation }) => operation.path.includes(':'))) {
@@ -309,7 +309,7 @@ describe('management: roles', function () {
     }
   });
 
-  it("limits: account-concurrency is the root user's, bounds every token below, and is shown as what is in force", async () => {
+  it('limits: account-concurrency of the root user bounds every token below, and is shown as in force', async () => {
     const { token } = people.root;
     const limits = (of: { id: number }) => `user/${of.id}/limits`;
     const inForce = async (of: { id: number }) =>

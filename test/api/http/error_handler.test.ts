@@ -64,7 +64,7 @@ describe('error handler', () => {
     new KubeError('unavailable', 'x', { status: 503 }),
     new KubeError('too-many-requests', 'x', { status: 429 }),
   ]) {
-    it(`${error.name} ${error.code}: 503 with Retry-After, nothing of the inside, and a warning with the cause`, async () => {
+    it(`${error.name} ${error.code}: 503 with Retry-After, no internals, and a warning with the cause`, async () => {
       assert.deepEqual(await ask(GATEWAY, error), { status: 503, retryAfter: '5', body: { error: AWAY } });
       assert.deepEqual(await ask(MANAGEMENT, error), {
         status: 503,

@@ -17,7 +17,7 @@ describe('a probe request', function () {
   });
   after(() => api.stop());
 
-  it('becomes a ProbeJob with a sealed source, and its answer is the envelope with the own text of each tool', async () => {
+  it('becomes a ProbeJob with a sealed source, and the response contains the output of each tool', async () => {
     const answering = api.post({
       url: 'https://user:pa55word@one.test/dir/film.mp4?sig=s3cret',
       ffprobe: { show_frames: true, version: '3.3' },

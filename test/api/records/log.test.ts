@@ -178,7 +178,7 @@ describe('management: the log', function () {
     assert.equal((await list('pagination[limit]=5000')).pagination.limit, 1000);
   });
 
-  it('an administrator sees everyone, and a user nothing of another: not by his id, his token or the request', async () => {
+  it('an administrator sees everyone; a user sees nothing of another, by user, token or request id', async () => {
     assert.deepEqual(names(await list('', admin)), ['a', 'b', 'c', 'd', 'other']);
     assert.deepEqual(names(await list(`user-id=${stranger.userId}`, admin)), ['other']);
     assert.deepEqual(names(await list(`token-id=${stranger.tokenId}`, admin)), ['other']);
