@@ -2,6 +2,7 @@
 import type { Assignment, FailureCode } from '../bus/messages.ts';
 import type { ToolName } from '../tools/table.ts';
 import { isDecisive, SourceError } from '../source/error.ts';
+import { protocolOf } from '../source/protocols/table.ts';
 import type { Failure, SourceProxy } from '../source/proxy.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
 
@@ -63,6 +64,7 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name),
   });
   const redact = open.redact;
+  const { relayedAs } = protocolOf(source);
   return {
     address: (tool) => open.address(tool),
     environment: (tool) => open.environment(tool),
@@ -70,8 +72,8 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
     // RTSP is relayed to tools that speak it. To make a file of it for the others would take an RTP reader and a muxer
     // here.
     cannotRead: (tool) =>
-      source.scheme.startsWith('rtsp') && TOOL_TABLE[tool]?.readsStreams !== true
-        ? `${tool} cannot read RTSP`
+      relayedAs !== undefined && TOOL_TABLE[tool]?.readsStreams !== true
+        ? `${tool} cannot read ${relayedAs}`
         : undefined,
     // Without its object: the last of an output is redacted when the source is closed already.
     redact: (output) => redact(output),

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PageCache } from './file/cache.ts';
 import { isDecisive, isSourceError, SourceError } from './error.ts';
-import type { Access, Bucket, Exchange } from './http/exchange.ts';
+import { accessOf } from './http/access.ts';
+import type { Access, Exchange } from './http/exchange.ts';
 import { makeGuard, type Allow, type Guard, type GuardOptions } from './address/guard.ts';
 import { nameOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
@@ -12,15 +13,14 @@ import { makeParameters } from './playlist/parameters.ts';
 import { Pace, type PaceOptions } from './file/pace.ts';
 import type { Playlist } from './playlist/playlist.ts';
 import type { Pool } from './http/pool.ts';
-import type { RelayContext } from './protocols/relay.ts';
+import type { Protocol, SocketContext } from './protocols/protocol.ts';
+import { originUrl, placeOf, protocolOf } from './protocols/table.ts';
 import { redactUrl } from './address/redact.ts';
 import type { Rewriter } from './playlist/rewriter.ts';
-import { decodeLoosely, s3Host } from './address/s3.ts';
-import type { S3Object, Scheme, Source } from './source.ts';
+import type { Source } from './source.ts';
 import { recordingTransport } from './protocols/stream/recording.ts';
-import { relayTransport } from './protocols/stream/open.ts';
-import { isWeb, originUrl, targetOf, type S3Settings, type Target } from './address/target.ts';
-import { webTransport } from './http/transport.ts';
+import { isWeb, targetOf, type S3Settings } from './address/target.ts';
+import { webTransport, type Transport } from './http/transport.ts';
 
 export type Limits = {
   /** Of one file as declared, and of everything that the request reads. */
@@ -96,7 +96,6 @@ export type JobSettings = {
 const mostFiles = 1024;
 const mostRefused = 20;
 const uncounted: Pick<FileContext, 'count'> = { count: { request() {}, bytes() {} } };
-const recordedAs: Readonly<Partial<Record<Scheme, string>>> = { rtmp: 'flv', rtmps: 'flv', srt: 'ts' };
 
 /** One request's source: what its tools may read, what was read, and what went wrong. */
 export class Job {
@@ -107,6 +106,7 @@ export class Job {
   readonly name: string;
   readonly redact: (text: string) => string;
   readonly source: Source;
+  readonly protocol: Protocol;
   readonly guard: Guard;
   /** What the HLS validator is told of the source's query. */
   readonly parameters = makeParameters();
@@ -129,6 +129,7 @@ export class Job {
 
   constructor(options: JobOptions, settings: JobSettings) {
     this.source = options.source;
+    this.protocol = protocolOf(options.source);
     this.#settings = settings;
     this.#limits = options.limits;
     this.#verify = options.tls?.verify ?? {};
@@ -185,10 +186,9 @@ export class Job {
 
   /** The address that a tool is started with. */
   address(tool: string): string {
-    if (this.source.scheme.startsWith('rtsp'))
+    if (this.protocol.relayedAs !== undefined)
       return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.#secret(tool)}/${tool}/${this.name}`;
-    const kind =
-      this.source.class === 'stream' && !this.#live.includes(tool) ? recordedAs[this.source.scheme] : undefined;
+    const kind = this.#live.includes(tool) ? undefined : this.protocol.recordedAs;
     return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
   }
 
@@ -300,9 +300,10 @@ export class Job {
     return structuredClone(this.#stats);
   }
 
-  relay(verify: boolean): RelayContext {
+  socketContext(verify: boolean): SocketContext {
     return {
       source: this.source,
+      place: placeOf(this.source.url),
       guard: this.guard,
       signal: this.#abort.signal,
       count: this.count,
@@ -343,6 +344,12 @@ export class Job {
     this.#reads.abort();
   }
 
+  #open(verify: boolean): Transport {
+    if (this.protocol.open === undefined)
+      throw new SourceError('source-scheme', `${this.source.scheme}:// sources cannot be read.`);
+    return this.protocol.open(this.socketContext(verify));
+  }
+
   #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
     if (this.closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
     // A tool that was taken over by a file would otherwise read the caller's other files with the caller's credentials.
@@ -372,33 +379,10 @@ export class Job {
           ...uncounted,
         })
       : new OriginFile(
-          isWeb(url) ? webTransport(url, context) : relayTransport(this.relay(verify)),
+          isWeb(url) ? webTransport(url, context) : this.#open(verify),
           live ? { ...context, ...uncounted } : context,
         );
     this.#files.set(key, file);
     return file;
   }
-}
-
-function bucketOf(source: Source, { bucket, style }: S3Object, home: Target, { endpoint }: S3Settings): Bucket {
-  const byHost =
-    source.scheme === 's3' ? endpoint === undefined && s3Host(home.host)?.bucket !== undefined : style === 'host';
-  const root = source.scheme === 's3' && endpoint !== undefined ? targetOf(endpoint).path.replace(/\/+$/, '') : '';
-  return { name: bucket, path: byHost ? undefined : decodeLoosely(`${root}/${bucket}/`), file: home.path };
-}
-
-export function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
-  if (!isWeb(url)) return undefined;
-  const home = targetOf(url);
-  const region = source.s3?.region ?? settings.region ?? 'us-east-1';
-  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined)
-    return {
-      home,
-      keys: { accessKey: source.s3.accessKey, secret: source.s3.secret },
-      bucket: bucketOf(source, source.s3, home, settings),
-      region,
-    };
-  if (source.credentials === undefined) return undefined;
-  const { user, password } = source.credentials;
-  return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region };
 }

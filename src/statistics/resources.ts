@@ -9,6 +9,8 @@ export const NAMES = {
   sources: ['hls', 'dash', 'http', 'https', 's3', 'ftp', 'rtmp', 'rtsp', 'srt'],
 } as const;
 export type Statistic = keyof typeof NAMES;
+/** Playlists and manifests, then kinds of address. Each is a column of the rollups. */
+export type SourceGroup = (typeof NAMES.sources)[number];
 
 const rounded = (value: number) => Math.round(value * 1000) / 1000;
 

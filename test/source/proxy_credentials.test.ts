@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { isSigned, type Access } from '../../src/source/http/exchange.ts';
-import { accessOf } from '../../src/source/job.ts';
+import { accessOf } from '../../src/source/http/access.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource, type ProxyOptions } from '../../src/source/proxy.ts';
 import { signS3 } from '../../src/source/http/sign.ts';
-import { originUrl, targetOf } from '../../src/source/address/target.ts';
+import { targetOf } from '../../src/source/address/target.ts';
+import { originUrl } from '../../src/source/protocols/table.ts';
 import { ask } from './ask.ts';
 import { Cleanup, pattern, sendFile, startOrigin, type Handler } from './origin.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { placeOf } from '../../src/source/protocols/table.ts';
 import { rtmpAddress } from '../../src/source/protocols/rtmp/address.ts';
 import { decodeAmf, encodeAmf, type Amf } from '../../src/source/protocols/rtmp/amf0.ts';
 import { ChunkReader, encodeMessage, type Message } from '../../src/source/protocols/rtmp/chunks.ts';
@@ -19,7 +20,7 @@ describe('rtmp: addresses', () => {
   ];
   for (const [url, app, playpath] of cases) {
     it(url, () => {
-      const found = rtmpAddress({ url, scheme: 'rtmp' });
+      const found = rtmpAddress('rtmp', placeOf(url));
       assert.deepEqual([found.app, found.playpath], [app, playpath]);
       assert.equal(found.tcUrl, `rtmp://host${url.includes(':1936') ? ':1936' : ''}/${app}`);
     });

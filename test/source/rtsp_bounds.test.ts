@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
-import type { RelayContext } from '../../src/source/protocols/relay.ts';
+import type { SocketContext } from '../../src/source/protocols/protocol.ts';
 import { RtspUpstream } from '../../src/source/protocols/rtsp/upstream.ts';
 import { askRtsp } from './ask_rtsp.ts';
 import { listen } from './listen.ts';
@@ -91,7 +91,7 @@ describe('rtsp: what a tool and a server may send', function () {
       if (late > 0) await wait(late);
       return socket;
     };
-    const context = { source, dial, count: { request() {}, bytes() {} }, idleMs: 50_000 } as unknown as RelayContext;
+    const context = { source, dial, count: { request() {}, bytes() {} }, idleMs: 50_000 } as unknown as SocketContext;
     const made = new RtspUpstream(
       context,
       () => {},

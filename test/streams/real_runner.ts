@@ -12,7 +12,8 @@ import type { Entry } from '../../images/catalog.ts';
 import { runJob } from '../../src/runner/job.ts';
 import { openLauncher, type Launcher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
-import { parseSource, type ParseOptions } from '../../src/source/address/parse.ts';
+import { parseSource } from '../../src/source/address/parse.ts';
+import type { ParseOptions } from '../../src/source/protocols/protocol.ts';
 import { startProxy, type ProxyOptions } from '../../src/source/proxy.ts';
 import { startLauncher } from '../runner/built_launcher.ts';
 

@@ -6,7 +6,7 @@ import type { ProbeJob } from '../../kube/resources.ts';
 import { keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../seal/seal.ts';
 import { displaySource, hideQuery } from '../../source/address/redact.ts';
-import type { Source } from '../../source/source.ts';
+import { groupOf } from '../../source/protocols/table.ts';
 import type { MonthlyLimits } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
@@ -44,7 +44,7 @@ export async function openRequest(deps: Deps, ctx: Context, request: ProbeReques
     userId: token.userId,
     kind,
     display: hideQuery(source.url),
-    scheme: schemeOf(source),
+    scheme: groupOf(source),
     request: keptRequest(request.options, request.response, tools),
     tools: tools.map(({ name, version }) => ({ name, version })),
     ...limits,
@@ -95,11 +95,3 @@ const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
     'quota',
     `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`,
   );
-
-/** For statistics: playlists and manifests first, then by scheme. */
-const schemeOf = (source: Source): string =>
-  source.class === 'hls' || source.class === 'dash'
-    ? source.class
-    : source.s3
-      ? 's3'
-      : source.scheme.replace(/^(rtmp|rtsp)s$/, '$1');

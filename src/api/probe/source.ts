@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { isSourceError } from '../../source/error.ts';
 import { makeGuard, type Allow } from '../../source/address/guard.ts';
 import { parseSource } from '../../source/address/parse.ts';
+import { originUrl, placeOf } from '../../source/protocols/table.ts';
 import type { Source } from '../../source/source.ts';
 import { GatewayError } from '../errors.ts';
 
@@ -15,24 +16,10 @@ export interface SourceRules {
   s3Hosts?: readonly string[];
 }
 
-const PORTS: Record<string, number> = { http: 80, https: 443, ftp: 21, rtmp: 1935, rtmps: 443, rtsp: 554, rtsps: 322 };
-
-function literalAddress(source: Source): { address: string; port: number } | undefined {
-  if (source.scheme === 's3') return undefined;
-  const authority = /^[a-z0-9]+:\/\/([^/?#]*)/.exec(source.url)?.[1] ?? '';
-  const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
-  const address = host.replace(/^\[|\]$/g, '');
-  return isIP(address) === 0
-    ? undefined
-    : { address, port: port === undefined ? (PORTS[source.scheme] ?? 0) : Number(port) };
-}
-
 export function isRefusedLiteral(source: Source, rules: SourceRules): boolean {
-  const literal = literalAddress(source);
+  const { host, port } = placeOf(originUrl(source));
   return (
-    literal !== undefined &&
-    makeGuard({ allow: rules.allow, denyExtra: rules.deny }).check(literal.address, literal.port, literal.address) ===
-      'refused'
+    isIP(host) !== 0 && makeGuard({ allow: rules.allow, denyExtra: rules.deny }).check(host, port, host) === 'refused'
   );
 }
 

@@ -15,7 +15,8 @@ import { openSealed } from '../../seal/open.ts';
 import { isAdmitted } from '../../kube/conditions.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { displaySource } from '../../source/address/redact.ts';
-import { holdsCredentials, isSource, type Source } from '../../source/source.ts';
+import { isSource } from '../../source/address/is_source.ts';
+import { holdsCredentials, type Source } from '../../source/source.ts';
 import {
   Refusal,
   idOf,

@@ -1,14 +1,15 @@
+import { knownProtocol } from '../protocols/table.ts';
 import { parseSource } from './parse.ts';
 import { decodeLoosely } from './s3.ts';
 import type { Source } from '../source.ts';
 
 const hidden = 'REDACTED';
 
-/** Scheme, host and last path segment; of RTMP host and application alone: a stream key sits in the path. */
+/** Scheme, host and last path segment; the first one alone where a stream's key stands in the path. */
 export function displaySource(source: Source): string {
   const [, scheme = '', host = '', path = ''] = /^([a-z0-9]+):\/\/([^/?#]*)([^?#]*)/.exec(source.url) ?? [];
   const segments = path.split('/').filter((segment) => segment !== '');
-  if (scheme === 'rtmp' || scheme === 'rtmps')
+  if (knownProtocol(scheme)?.keyInPath)
     return `${scheme}://${host}${segments[0] === undefined ? '' : `/${segments[0]}`}`;
   const last = segments.at(-1);
   return `${scheme}://${host}${segments.length > 1 ? '/…' : ''}${last === undefined ? '' : `/${last}`}`;

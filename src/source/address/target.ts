@@ -1,6 +1,4 @@
 import { SourceError } from '../error.ts';
-import { encodeKey } from './s3.ts';
-import type { Source } from '../source.ts';
 
 /** Where one HTTP request goes. The path is kept as text: an S3 object's name may hold what a URL would fold away. */
 export type Target = {
@@ -60,15 +58,3 @@ export function resolveReference(base: string, reference: string): string | unde
 }
 
 export const isWeb = (url: string): boolean => /^https?:/.test(url);
-
-/** The address that a source is fetched from: a web address for s3://, else its own. */
-export function originUrl(source: Source, settings: S3Settings = {}): string {
-  if (source.s3 === undefined || source.scheme !== 's3') return source.url;
-  const { bucket, key, region } = source.s3;
-  const query = source.url.includes('?') ? source.url.slice(source.url.indexOf('?')) : '';
-  const name = `${encodeKey(key)}${query}`;
-  if (settings.endpoint !== undefined) return `${settings.endpoint.replace(/\/+$/, '')}/${bucket}/${name}`;
-  const host = region === undefined || region === 'us-east-1' ? 's3.amazonaws.com' : `s3.${region}.amazonaws.com`;
-  // A bucket with dots or capitals fits no certificate and no host name.
-  return /^[a-z0-9-]+$/.test(bucket) ? `https://${bucket}.${host}/${name}` : `https://${host}/${bucket}/${name}`;
-}

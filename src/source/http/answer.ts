@@ -12,7 +12,7 @@ export type OriginAnswer = Readable & {
 };
 
 /** The answer of an origin that does not speak HTTP. */
-export class RelayedAnswer extends Readable implements OriginAnswer {
+export class StreamedAnswer extends Readable implements OriginAnswer {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   complete = false;

@@ -36,3 +36,15 @@ export function webTransport(url: string, context: Exchange): Transport {
     ready: () => context.pool.ready(target),
   };
 }
+
+/** A transport whose code is loaded with the first question: a warm runner mostly reads web addresses. */
+export function loadedTransport(url: string, load: () => Promise<Transport>): Transport {
+  let loading: Promise<Transport> | undefined;
+  return {
+    url,
+    ask: async (headers) => (await (loading ??= load())).ask(headers),
+    forget: () => false,
+    warm() {},
+    ready: () => 1,
+  };
+}

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { addressReached } from '../../http/connect.ts';
 import { isSourceError, SourceError } from '../../error.ts';
-import { placeOf, type RelayContext } from '../relay.ts';
+import type { SocketContext } from '../protocol.ts';
 
 export type Reply = { code: number; text: string };
 
@@ -10,7 +10,7 @@ const longestReply = 16384;
 /** The connection on which an FTP server is told what to do. One command at a time. */
 export class FtpControl {
   readonly #socket: Socket;
-  readonly #context: RelayContext;
+  readonly #context: SocketContext;
   /** Where the host led: the connections for files go to the same machine. */
   readonly #address: string | undefined;
   #text = '';
@@ -19,7 +19,7 @@ export class FtpControl {
   #plainPassive = false;
   broken = false;
 
-  private constructor(socket: Socket, context: RelayContext) {
+  private constructor(socket: Socket, context: SocketContext) {
     this.#socket = socket;
     this.#context = context;
     this.#address = addressReached(socket);
@@ -34,8 +34,8 @@ export class FtpControl {
   }
 
   /** Connected and logged in, ready for files as they are. */
-  static async open(context: RelayContext): Promise<FtpControl> {
-    const { host, port } = placeOf(context.source.url);
+  static async open(context: SocketContext): Promise<FtpControl> {
+    const { host, port } = context.place;
     const control = new FtpControl(await context.dial(host, port, { secure: false }), context);
     context.count.request(true);
     try {
@@ -90,7 +90,7 @@ export class FtpControl {
    * port of a private host.
    */
   async passive(): Promise<Socket> {
-    const { host } = placeOf(this.#context.source.url);
+    const { host } = this.#context.place;
     const extended = this.#plainPassive && isIP(this.#address ?? '') !== 6 ? undefined : await this.command('EPSV');
     let port = extended?.code === 229 ? Number(/\(([^0-9])\1\1(\d{1,5})\1\)/.exec(extended.text)?.[2]) : NaN;
     if (!(port > 0)) {

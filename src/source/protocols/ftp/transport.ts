@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { RelayedAnswer } from '../../http/answer.ts';
+import { StreamedAnswer } from '../../http/answer.ts';
 import { SourceError } from '../../error.ts';
-import { placeOf, type RelayContext } from '../relay.ts';
+import type { SocketContext } from '../protocol.ts';
 import { decodeLoosely } from '../../address/s3.ts';
 import type { Transport } from '../../http/transport.ts';
 import { FtpControl, refusedBy } from './control.ts';
@@ -15,9 +15,9 @@ type Facts = { size: number | undefined; modified: string | undefined };
 type Parked = { control: FtpControl; data: Socket; at: number; limit: NodeJS.Timeout };
 
 /** A file on an FTP server, answered in parts as a web server would. */
-export function ftpTransport(context: RelayContext): Transport {
+export function ftpTransport(context: SocketContext): Transport {
   const { url } = context.source;
-  const path = ftpPath(placeOf(url).path);
+  const path = ftpPath(context.place.path);
   const idle: FtpControl[] = [];
   const waiting: (() => void)[] = [];
   let controls = 0;
@@ -103,7 +103,7 @@ export function ftpTransport(context: RelayContext): Transport {
     }
   };
 
-  const transfer = async (from: number, to: number): Promise<RelayedAnswer> => {
+  const transfer = async (from: number, to: number): Promise<StreamedAnswer> => {
     let running: { control: FtpControl; data: Socket };
     const left = parked?.at === from ? unpark() : undefined;
     if (left !== undefined && !left.data.destroyed) running = left;
@@ -136,7 +136,7 @@ export function ftpTransport(context: RelayContext): Transport {
       } else void leave(control, data);
     };
     const partial = from > 0 || (to !== Infinity && size !== undefined);
-    const answer = new RelayedAnswer(
+    const answer = new StreamedAnswer(
       partial ? 206 : 200,
       {
         ...(end === Infinity ? {} : { 'content-length': String(end - from) }),
@@ -200,8 +200,8 @@ export function ftpTransport(context: RelayContext): Transport {
   };
 }
 
-function emptied(): RelayedAnswer {
-  const answer = new RelayedAnswer(200, { 'content-length': '0' });
+function emptied(): StreamedAnswer {
+  const answer = new StreamedAnswer(200, { 'content-length': '0' });
   answer.finish();
   return answer;
 }

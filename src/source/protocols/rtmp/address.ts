@@ -1,5 +1,4 @@
-import { authorityOf, placeOf } from '../relay.ts';
-import type { Source } from '../../source.ts';
+import type { Place } from '../protocol.ts';
 
 export type RtmpAddress = { host: string; port: number; secure: boolean; app: string; playpath: string; tcUrl: string };
 
@@ -7,8 +6,7 @@ export type RtmpAddress = { host: string; port: number; secure: boolean; app: st
  * Which part of the path is the application and which the stream: two segments are application and stream, of three the
  * second is its instance.
  */
-export function rtmpAddress({ url, scheme }: Pick<Source, 'url' | 'scheme'>): RtmpAddress {
-  const place = placeOf(url);
+export function rtmpAddress(scheme: string, place: Place): RtmpAddress {
   const path = place.path.replace(/^\//, '');
   const first = path.indexOf('/');
   let app = path;
@@ -22,7 +20,7 @@ export function rtmpAddress({ url, scheme }: Pick<Source, 'url' | 'scheme'>): Rt
     app = path.slice(0, cut);
     name = path.slice(cut + 1);
   }
-  const tcUrl = `${scheme}://${authorityOf(place, scheme)}/${app}`;
+  const tcUrl = `${scheme}://${place.authority}/${app}`;
   return { host: place.host, port: place.port, secure: scheme === 'rtmps', app, playpath: playpathOf(name), tcUrl };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { SourceError } from '../../error.ts';
-import type { RelayContext } from '../relay.ts';
+import type { SocketContext } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
 import { rtmpAddress, type RtmpAddress } from './address.ts';
 import { decodeAmf, encodeAmf, type Amf } from './amf0.ts';
@@ -17,8 +17,8 @@ const [audioType, videoType, scriptType] = [8, 9, 18];
  * Plays a stream, and gives it out as FLV. A tool that spoke RTMP itself would hold the stream's key, and not every one
  * can.
  */
-export async function openRtmp(context: RelayContext, sink: Sink): Promise<Session> {
-  const address = rtmpAddress(context.source);
+export async function openRtmp(context: SocketContext, sink: Sink): Promise<Session> {
+  const address = rtmpAddress(context.source.scheme, context.place);
   const socket = await context.dial(address.host, address.port, { secure: address.secure });
   context.count.request(true);
   const player = new Player(socket, address, sink, context.count);
@@ -30,7 +30,7 @@ class Player implements Session {
   readonly #socket: Socket;
   readonly #address: RtmpAddress;
   readonly #sink: Sink;
-  readonly #count: RelayContext['count'];
+  readonly #count: SocketContext['count'];
   readonly #chunks = new ChunkReader();
   #greeting: Buffer | undefined = Buffer.alloc(0);
   #received = 0;
@@ -40,7 +40,7 @@ class Player implements Session {
   #begun = false;
   #over = false;
 
-  constructor(socket: Socket, address: RtmpAddress, sink: Sink, count: RelayContext['count']) {
+  constructor(socket: Socket, address: RtmpAddress, sink: Sink, count: SocketContext['count']) {
     this.#socket = socket;
     this.#address = address;
     this.#sink = sink;

@@ -72,11 +72,11 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
   const open = (uri: string): Connection | undefined => {
     const match = new RegExp(`^rtsp://127\\.0\\.0\\.1:${port}/([0-9a-f]{32})/([A-Za-z0-9_-]{1,64})/`).exec(uri);
     const login = match === null ? undefined : loginOf(match[1]!);
-    if (match === null || login === undefined || login.tool !== match[2] || !login.job.source.scheme.startsWith('rtsp'))
+    if (match === null || login === undefined || login.tool !== match[2] || login.job.protocol.relayedAs === undefined)
       return undefined;
     const { job, tool } = login;
     const upstream = new RtspUpstream(
-      job.relay(job.verifies(tool)),
+      job.socketContext(job.verifies(tool)),
       ({ raw }) => {
         silence?.refresh();
         if (!socket.destroyed && !socket.write(raw)) upstream.pause();
@@ -132,7 +132,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
                 status: 404,
               }),
             ),
-          job.relay(true).offlineMs,
+          job.socketContext(true).offlineMs,
         );
       }
       const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '')

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SourceError } from '../../error.ts';
-import { authorityOf, placeOf, type RelayContext } from '../relay.ts';
+import type { SocketContext } from '../protocol.ts';
+import { placeOf } from '../table.ts';
 import { authorizationFor, challengeOf, isStale, type Challenge } from './auth.ts';
 import { encodeRtsp, headerOf, RtspReader, type RtspFrame, type RtspMessage } from './message.ts';
 
@@ -17,7 +18,7 @@ const mostUnread = 64 << 10;
 export class RtspUpstream {
   /** The stream's address where it is now. */
   base: string;
-  readonly #context: RelayContext;
+  readonly #context: SocketContext;
   readonly #home: string;
   readonly #onFrame: (frame: RtspFrame) => void;
   readonly #onClose: (error: SourceError | undefined) => void;
@@ -30,7 +31,7 @@ export class RtspUpstream {
   #closed = false;
 
   constructor(
-    context: RelayContext,
+    context: SocketContext,
     onFrame: (frame: RtspFrame) => void,
     onClose: (error: SourceError | undefined) => void,
   ) {
@@ -228,8 +229,7 @@ export class RtspUpstream {
 
 const closedError = (): SourceError => new SourceError('cut', 'The source is closed.', { reason: 'closed' });
 
-const authorityOfUrl = (url: string): string =>
-  `${url.slice(0, url.indexOf(':'))} ${authorityOf(placeOf(url), url.slice(0, url.indexOf(':')))}`;
+const authorityOfUrl = (url: string): string => `${url.slice(0, url.indexOf(':'))} ${placeOf(url).authority}`;
 
 export const refusedRtsp = (status: number): SourceError =>
   new SourceError('origin-unreachable', `The host answered ${status}.`, { reason: 'status', status });

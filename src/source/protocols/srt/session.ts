@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { SourceError } from '../../error.ts';
-import { placeOf, type RelayContext } from '../relay.ts';
+import type { SocketContext } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
 import { callSrt, type Call } from './call.ts';
 import { decryptPayload, openKeys, type Keys } from './keys.ts';
@@ -18,8 +18,8 @@ const windowPackets = 8192;
  * Calls a stream and gives out what comes, in order. The passphrase stays here: a tool that spoke SRT itself would have
  * to hold it.
  */
-export async function openSrt(context: RelayContext, sink: Sink): Promise<Session> {
-  const { host, port } = placeOf(context.source.url);
+export async function openSrt(context: SocketContext, sink: Sink): Promise<Session> {
+  const { host, port } = context.place;
   if (context.throughEgress(host))
     throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation.', {
       reason: 'connect',

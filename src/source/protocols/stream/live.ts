@@ -1,6 +1,6 @@
-import { RelayedAnswer } from '../../http/answer.ts';
+import { StreamedAnswer } from '../../http/answer.ts';
 import { isSourceError, SourceError } from '../../error.ts';
-import type { RelayContext } from '../relay.ts';
+import type { SocketContext } from '../protocol.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** A stream as it comes in, in the container that tools read. */
@@ -12,15 +12,15 @@ export type Sink = {
   fail(error: unknown): void;
 };
 export type Session = { resume(): void; close(): void };
-export type OpenStream = (context: RelayContext, sink: Sink) => Promise<Session>;
+export type OpenStream = (context: SocketContext, sink: Sink) => Promise<Session>;
 
 /** A stream is answered as soon as something comes: before that it counts as offline. */
-export function liveTransport(context: RelayContext, type: string, open: OpenStream): Transport {
+export function liveTransport(context: SocketContext, type: string, load: () => Promise<OpenStream>): Transport {
   const { url } = context.source;
-  const ask = async (): Promise<{ response: RelayedAnswer; url: string }> => {
+  const ask = async (): Promise<{ response: StreamedAnswer; url: string }> => {
     let session: Session | undefined;
     let gone = false;
-    const answer = new RelayedAnswer(
+    const answer = new StreamedAnswer(
       200,
       { 'content-type': type },
       {
@@ -54,11 +54,13 @@ export function liveTransport(context: RelayContext, type: string, open: OpenStr
     try {
       await Promise.race([
         first.promise,
-        open(context, sink).then((made) => {
-          session = made;
-          if (gone) made.close();
-          return first.promise;
-        }),
+        load()
+          .then((open) => open(context, sink))
+          .then((made) => {
+            session = made;
+            if (gone) made.close();
+            return first.promise;
+          }),
       ]);
       return { response: answer, url };
     } catch (error) {

@@ -1,4 +1,4 @@
-import { RelayedAnswer } from '../../http/answer.ts';
+import { StreamedAnswer } from '../../http/answer.ts';
 import type { OriginFile } from '../../file/origin_file.ts';
 import type { Reader } from '../../reader.ts';
 import type { Transport } from '../../http/transport.ts';
@@ -16,7 +16,7 @@ export function recordingTransport(live: OriginFile, limits = { ms: recordingMs,
       const { body, type } = await (recorded ??= record(live, limits));
       const [, from = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
       const part = body.subarray(Number(from), last === '' ? body.length : Number(last) + 1);
-      const answer = new RelayedAnswer(206, {
+      const answer = new StreamedAnswer(206, {
         'content-type': type,
         'content-length': String(part.length),
         'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${body.length}`,

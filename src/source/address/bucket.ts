@@ -1,0 +1,28 @@
+/** Objects in buckets: their names and the keys that open them. */
+import { decodeLoosely } from './s3.ts';
+import { cutAt, encodeQuery, invalid, refuseControl } from './text.ts';
+
+export const isBucket = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(name);
+
+/** `BUCKET/OBJECT?query`, whose object may hold any character but those that end it. */
+export function splitObject(text: string, scheme: string): { bucket: string; key: string; query: string } {
+  const slash = text.search(/[/?#@]/);
+  const bucket = slash === -1 ? text : text.slice(0, slash);
+  if (slash === -1 || text[slash] !== '/') throw invalid(`url must name a bucket and a path: ${scheme}://BUCKET/PATH`);
+  if (!isBucket(bucket) || bucket.includes('..')) throw invalid('url does not name a valid bucket');
+  const [path, query] = cutAt(text.slice(slash + 1), '?');
+  const key = decodeLoosely(path);
+  if (key === '') throw invalid('url must name a path in the bucket');
+  refuseControl(key, 'path');
+  return { bucket, key, query: query === undefined ? '' : `?${encodeQuery(query)}` };
+}
+
+export function keysOf(user: string, secret: string): { accessKey: string; secret: string } {
+  const keys = { accessKey: decodeLoosely(user), secret: decodeLoosely(secret) };
+  // The key is written into a header with commas and slashes around it.
+  if (!/^[\x21-\x7e]+$/.test(keys.accessKey) || /[,/\s]/.test(keys.accessKey))
+    throw invalid('url does not hold a valid access key');
+  if (keys.secret === '') throw invalid('url holds an access key without a secret');
+  refuseControl(keys.secret, 'secret');
+  return keys;
+}

@@ -1,0 +1,28 @@
+/** What a source's credentials are good for. */
+import { decodeLoosely, s3Host } from '../address/s3.ts';
+import { isWeb, targetOf, type S3Settings, type Target } from '../address/target.ts';
+import type { S3Object, Source } from '../source.ts';
+import type { Access, Bucket } from './exchange.ts';
+
+function bucketOf({ bucket, style }: S3Object, home: Target, { endpoint }: S3Settings): Bucket {
+  const byHost =
+    style === undefined ? endpoint === undefined && s3Host(home.host)?.bucket !== undefined : style === 'host';
+  const root = style === undefined && endpoint !== undefined ? targetOf(endpoint).path.replace(/\/+$/, '') : '';
+  return { name: bucket, path: byHost ? undefined : decodeLoosely(`${root}/${bucket}/`), file: home.path };
+}
+
+export function accessOf(source: Source, url: string, settings: S3Settings): Access | undefined {
+  if (!isWeb(url)) return undefined;
+  const home = targetOf(url);
+  const region = source.s3?.region ?? settings.region ?? 'us-east-1';
+  if (source.s3?.accessKey !== undefined && source.s3.secret !== undefined)
+    return {
+      home,
+      keys: { accessKey: source.s3.accessKey, secret: source.s3.secret },
+      bucket: bucketOf(source.s3, home, settings),
+      region,
+    };
+  if (source.credentials === undefined) return undefined;
+  const { user, password } = source.credentials;
+  return { home, basic: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`, region };
+}

@@ -1,0 +1,12 @@
+/** Streams over RTMP. We play them ourselves: a tool that spoke RTMP would hold the stream's key. */
+import { networkAddress } from '../../address/network.ts';
+import type { Protocol } from '../protocol.ts';
+import { liveTransport } from '../stream/live.ts';
+
+export const rtmp: Protocol = {
+  schemes: { rtmp: { port: 1935, countsAs: 'rtmp' }, rtmps: { port: 443, countsAs: 'rtmp' } },
+  parse: (text, scheme) => networkAddress(scheme, text).source,
+  open: (context) => liveTransport(context, 'video/x-flv', async () => (await import('./session.ts')).openRtmp),
+  recordedAs: 'flv',
+  keyInPath: true,
+};

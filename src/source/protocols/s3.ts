@@ -1,0 +1,28 @@
+/** `s3://KEY:SECRET@BUCKET/PATH`: an object of Amazon's, or of the installation's own S3 service. */
+import { keysOf, splitObject } from '../address/bucket.ts';
+import { encodeKey, s3Object, splitS3 } from '../address/s3.ts';
+import { classOf } from '../address/text.ts';
+import type { Protocol } from './protocol.ts';
+
+export const s3: Protocol = {
+  schemes: { s3: { countsAs: 's3' } },
+  parse(text, scheme) {
+    const split = splitS3(text);
+    const { bucket, key, query } = splitObject(split?.rest ?? text, scheme);
+    return {
+      scheme,
+      url: `${scheme}://${bucket}/${encodeKey(key)}${query}`,
+      s3: s3Object(bucket, key, split === undefined ? undefined : keysOf(split.user, split.password ?? '')),
+      class: classOf(key),
+    };
+  },
+  webUrl({ url, s3: object }, { endpoint }) {
+    const { bucket = '', key = '', region } = object ?? {};
+    const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    const name = `${encodeKey(key)}${query}`;
+    if (endpoint !== undefined) return `${endpoint.replace(/\/+$/, '')}/${bucket}/${name}`;
+    const host = region === undefined || region === 'us-east-1' ? 's3.amazonaws.com' : `s3.${region}.amazonaws.com`;
+    // A bucket with dots or capitals fits no certificate and no host name.
+    return /^[a-z0-9-]+$/.test(bucket) ? `https://${bucket}.${host}/${name}` : `https://${host}/${bucket}/${name}`;
+  },
+};

@@ -1,0 +1,49 @@
+/** Every kind of source that is offered: one row each. Whatever depends on a scheme is read from here. */
+import type { SourceGroup } from '../../statistics/resources.ts';
+import { hostText, type S3Settings } from '../address/target.ts';
+import { SourceError } from '../error.ts';
+import type { Source } from '../source.ts';
+import { ftp } from './ftp/ftp.ts';
+import { http } from './http.ts';
+import type { Place, Protocol } from './protocol.ts';
+import { rtmp } from './rtmp/rtmp.ts';
+import { rtsp } from './rtsp/rtsp.ts';
+import { s3 } from './s3.ts';
+import { srt } from './srt/srt.ts';
+
+const PROTOCOLS: readonly Protocol[] = [http, s3, ftp, rtmp, rtsp, srt];
+
+const BY_SCHEME: ReadonlyMap<string, Protocol> = new Map(
+  PROTOCOLS.flatMap((protocol) => Object.keys(protocol.schemes).map((scheme) => [scheme, protocol])),
+);
+
+export const SCHEMES: readonly string[] = [...BY_SCHEME.keys()];
+
+export const knownProtocol = (scheme: string): Protocol | undefined => BY_SCHEME.get(scheme);
+
+export function protocolOf({ scheme }: Pick<Source, 'scheme'>): Protocol {
+  const protocol = BY_SCHEME.get(scheme);
+  if (protocol === undefined) throw new SourceError('source-scheme', `${scheme}:// sources cannot be read.`);
+  return protocol;
+}
+
+/** The address that a source is read from: a web address where it is read over HTTP, else its own. */
+export const originUrl = (source: Source, settings: S3Settings = {}): string =>
+  BY_SCHEME.get(source.scheme)?.webUrl?.(source, settings) ?? source.url;
+
+export function placeOf(url: string): Place {
+  const match = /^([a-z0-9]+):\/\/(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?(.*)$/s.exec(url);
+  if (match === null) throw new TypeError('not an address');
+  const [, scheme = '', name = '', named, path = ''] = match;
+  const usual = BY_SCHEME.get(scheme)?.schemes[scheme]?.port;
+  const host = name.replace(/^\[|\]$/g, '');
+  const port = named === undefined ? (usual ?? 0) : Number(named);
+  return { host, port, authority: port === usual ? hostText(host) : `${hostText(host)}:${port}`, path };
+}
+
+/** For statistics: playlists and manifests first, then objects of S3 under any address, then by scheme. */
+export function groupOf(source: Source): SourceGroup {
+  if (source.class === 'hls' || source.class === 'dash') return source.class;
+  if (source.s3 !== undefined) return 's3';
+  return protocolOf(source).schemes[source.scheme]!.countsAs;
+}
