@@ -2,6 +2,7 @@
  * Fetches playlists, keys and segments: through the source proxy, whose paths stand for the real addresses, or
  * directly.
  */
+import { PARAMETERS_HEADER, PLACE_HEADER } from '../source/playlist/place_headers.ts';
 
 export interface Wanted {
   /** At most so many bytes are read. */
@@ -48,9 +49,9 @@ export function openOrigin(address: string): Origin {
           names.flatMap((name): [string, string][] => (query.has(name) ? [[name, query.get(name) ?? '']] : [])),
         );
       }
-      const answer = await fetch(address, { headers: { 'x-source-parameters': names.join(','), range: 'bytes=0-0' } });
+      const answer = await fetch(address, { headers: { [PARAMETERS_HEADER]: names.join(','), range: 'bytes=0-0' } });
       await answer.body?.cancel();
-      return new Map(new URLSearchParams(answer.headers.get('x-source-parameters') ?? ''));
+      return new Map(new URLSearchParams(answer.headers.get(PARAMETERS_HEADER) ?? ''));
     },
   };
 }
@@ -64,7 +65,7 @@ async function fetchOne(address: string, { maxBytes, range, anew, signal }: Want
   if (anew === true) headers['cache-control'] = 'no-cache';
   try {
     const response = await fetch(address, { headers, ...(signal === undefined ? {} : { signal }) });
-    const place = (response.headers.get('x-source-place') ?? response.url).split(/[?#]/)[0] ?? '';
+    const place = (response.headers.get(PLACE_HEADER) ?? response.url).split(/[?#]/)[0] ?? '';
     const head = { status: response.status, type: response.headers.get('content-type') ?? '', place };
     const failed = response.status >= 400;
     const { bytes, whole } = await readBody(response, failed ? 400 : maxBytes);
@@ -84,7 +85,7 @@ async function fetchOne(address: string, { maxBytes, range, anew, signal }: Want
 }
 
 const reasonOf = (response: Response, bytes: Buffer): string =>
-  response.headers.has('x-source-place') || !(response.headers.get('content-type') ?? '').startsWith('text/plain')
+  response.headers.has(PLACE_HEADER) || !(response.headers.get('content-type') ?? '').startsWith('text/plain')
     ? `status ${response.status}`
     : bytes.toString('utf8').split('\n')[0]?.trim() || `status ${response.status}`;
 

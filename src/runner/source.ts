@@ -56,12 +56,16 @@ function openSource(proxy: SourceProxy, { source, tools, allow, maxBytes }: Assi
   const verify = Object.fromEntries(
     tools.map(({ name, options }) => [name, TOOL_TABLE[name]?.verifiesTls(options) ?? true]),
   );
+  const those = (fact: 'readsStreams' | 'readsPlaylistsAsTheyAre' | 'followsParts'): string[] =>
+    tools.filter(({ name }) => TOOL_TABLE[name]?.[fact]).map(({ name }) => name);
   const open = proxy.open({
     source,
     allow,
     limits: { maxBytes },
     tls: { verify },
-    live: tools.filter(({ name }) => TOOL_TABLE[name]?.readsStreams).map(({ name }) => name),
+    live: those('readsStreams'),
+    readPlaylistsAsTheyAre: those('readsPlaylistsAsTheyAre'),
+    followsParts: those('followsParts').length > 0,
   });
   const redact = open.redact;
   const { relayedAs } = protocolOf(source);

@@ -39,6 +39,10 @@ export type JobOptions = {
    * file, and no RTSP.
    */
   live?: readonly string[];
+  /** Tools that get playlists as they are, with what the proxy knows of them beside it (playlist/place_headers.ts). */
+  readPlaylistsAsTheyAre?: readonly string[];
+  /** Whether a tool fetches what a file names, whatever the file is: its parts are read with the source's credentials. */
+  followsParts?: boolean;
 };
 
 /** Why the source could not be read, for the outcome of the request. The message may be shown. */
@@ -116,6 +120,7 @@ export class Job {
   readonly #verify: Readonly<Record<string, boolean>>;
   readonly #access: Access | undefined;
   readonly #live: readonly string[];
+  readonly #asTheyAre: readonly string[];
   /** Whether what lies beside the source belongs to it: a list names its parts, a file has none. */
   #hasParts: boolean;
   readonly #cache: PageCache;
@@ -135,11 +140,13 @@ export class Job {
     this.#verify = options.tls?.verify ?? {};
     this.main = originUrl(options.source, settings.s3);
     this.#live = options.live ?? [];
+    this.#asTheyAre = options.readPlaylistsAsTheyAre ?? [];
     // The last segment of a stream's path is often its key.
     this.name = options.source.class === 'stream' ? 'stream' : nameOf(options.source.url);
     this.guard = makeGuard({ ...settings.guard, allow: [...(settings.guard.allow ?? []), ...(options.allow ?? [])] });
     this.#access = accessOf(options.source, this.main, settings.s3);
-    this.#hasParts = options.source.class !== 'file' || 'msv' in this.#verify || /\.(?:xml|isml?)$/i.test(this.name);
+    this.#hasParts =
+      options.source.class !== 'file' || options.followsParts === true || /\.(?:xml|isml?)$/i.test(this.name);
     // A live stream comes at its own pace.
     this.#pace = new Pace(
       { ...settings.pace, ...(options.source.class === 'stream' ? { minBytes: 0 } : {}) },
@@ -190,6 +197,11 @@ export class Job {
       return `rtsp://127.0.0.1:${this.#settings.rtspPort}/${this.#secret(tool)}/${tool}/${this.name}`;
     const kind = this.#live.includes(tool) ? undefined : this.protocol.recordedAs;
     return `${this.prefix(tool)}/${this.name}${kind === undefined ? '' : `.${kind}`}`;
+  }
+
+  /** Nothing in its playlists is rewritten, and what it asks for with `no-cache` is read again. */
+  readsAsTheyAre(tool: string): boolean {
+    return this.#asTheyAre.includes(tool);
   }
 
   /** Whether the origin's certificate must be good for this tool. */

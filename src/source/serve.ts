@@ -3,6 +3,7 @@ import type { Failure, Job } from './job.ts';
 import { fromPath, rootsOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import type { OriginFile } from './file/origin_file.ts';
+import { PARAMETERS_HEADER, PLACE_HEADER } from './playlist/place_headers.ts';
 import { parametersOf, playlistKind, readPlaylist, type Playlist } from './playlist/playlist.ts';
 
 /**
@@ -31,7 +32,7 @@ export async function serveTool(
     refuse(response, 404, 'No such address.');
     return;
   }
-  await serveUrl(job, tool, isPlain(tool) ? job.parameters.meant(url) : url, request, response, path);
+  await serveUrl(job, tool, job.readsAsTheyAre(tool) ? job.parameters.meant(url) : url, request, response, path);
 }
 
 /**
@@ -47,11 +48,11 @@ export async function serveUrl(
   path?: string,
 ): Promise<void> {
   try {
-    if (isPlain(tool) && request.headers['cache-control'] === 'no-cache') job.forgetUrl(url);
+    if (job.readsAsTheyAre(tool) && request.headers['cache-control'] === 'no-cache') job.forgetUrl(url);
     const { file, head } = await job.file(url, tool, path === undefined);
-    if (isPlain(tool)) await tell(job, url, file, head, request, response);
+    if (job.readsAsTheyAre(tool)) await tell(job, url, file, head, request, response);
     const playlist =
-      path === undefined || isPlain(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
+      path === undefined || job.readsAsTheyAre(tool) ? undefined : await playlistOf(job, tool, url, path, file, head);
     if (playlist !== undefined) sendWhole(playlist.body, head, request, response);
     else await send(file, head, request, response);
   } catch (error) {
@@ -60,9 +61,6 @@ export async function serveUrl(
     else refuse(response, statusOf(failure), failure.message);
   }
 }
-
-/** It judges playlists as they are: nothing in them is rewritten, and what it asks for with `no-cache` is read anew. */
-const isPlain = (tool: string): boolean => tool === 'msv';
 
 /**
  * Where the text came from, for its references: without the query, but for the parameters that the source itself
@@ -78,15 +76,15 @@ async function tell(
 ): Promise<void> {
   const place = job.parameters.shown(head.url.split('?')[0]!);
   response.setHeader(
-    'x-source-place',
+    PLACE_HEADER,
     place.replace(/[^\x21-\x7e]/gu, (letter) => (letter.isWellFormed() ? encodeURIComponent(letter) : '')),
   );
-  const wanted = String(request.headers['x-source-parameters'] ?? '')
+  const wanted = String(request.headers[PARAMETERS_HEADER] ?? '')
     .split(',')
     .filter((name) => name !== '');
   if (wanted.length === 0 || url !== job.main) return;
   const names = (await parametersOf(file, head)).filter((name) => wanted.includes(name));
-  response.setHeader('x-source-parameters', new URLSearchParams(job.parameters.told(head.url, names)).toString());
+  response.setHeader(PARAMETERS_HEADER, new URLSearchParams(job.parameters.told(head.url, names)).toString());
 }
 
 /** How long a playlist that may change is good for both tools. */

@@ -21,6 +21,8 @@ export const msv: WithEndpoint<Program<'msv'>> = {
   options: MSV_OPTIONS,
   timeoutMs: MAX_TIMEOUT_MS,
   endpoint: { timeoutMs: MAX_TIMEOUT_MS, injectJson: true },
+  readsPlaylistsAsTheyAre: true,
+  followsParts: true,
   args(options, address, { wallMs } = { wallMs: 60_000 }) {
     const values = new Map([...readOptions(MSV_OPTIONS, options)].map(([spec, value]) => [spec.name, value]));
     return [

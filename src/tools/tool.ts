@@ -62,6 +62,10 @@ export interface Program<Name extends string = string> {
    * no RTSP.
    */
   readsStreams?: boolean;
+  /** It judges playlists, so it gets them as they are; the others get them with the addresses of the source proxy. */
+  readsPlaylistsAsTheyAre?: boolean;
+  /** It fetches what a source names, whatever the source is: that is read with the source's credentials. */
+  followsParts?: boolean;
   /** False where the source's certificate need not verify. */
   verifiesTls(options: Record<string, string>): boolean;
   /** The tool's own message, where what it printed is a failure. */

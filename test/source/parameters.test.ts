@@ -42,6 +42,8 @@ async function open(
         source: parseSource(`${origin.url}/l.m3u8?${query}`),
         limits: { maxBytes: 1e9 },
         tls: { verify: { ffprobe: true, msv: true } },
+        readPlaylistsAsTheyAre: ['msv'],
+        followsParts: true,
       }),
     ),
   };
