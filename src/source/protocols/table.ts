@@ -19,6 +19,9 @@ const BY_SCHEME: ReadonlyMap<string, Protocol> = new Map(
 
 export const SCHEMES: readonly string[] = [...BY_SCHEME.keys()];
 
+/** Those that are read over HTTP. */
+export const WEB_SCHEMES: readonly string[] = SCHEMES.filter((scheme) => BY_SCHEME.get(scheme)?.webUrl !== undefined);
+
 export const knownProtocol = (scheme: string): Protocol | undefined => BY_SCHEME.get(scheme);
 
 export function protocolOf({ scheme }: Pick<Source, 'scheme'>): Protocol {

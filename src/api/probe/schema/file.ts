@@ -4,6 +4,7 @@ import { flag, milliseconds, optionalChoice, optionalText, options, version } fr
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS, TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../../limits.ts';
 import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../../tools/table.ts';
 import { optionFields } from './tool_options.ts';
+import { SCHEMES } from '../../../source/protocols/table.ts';
 
 const toolTimeout = milliseconds(
   TOOL_TIMEOUT_MS,
@@ -39,8 +40,7 @@ export const ProbeFileSchema = Type.Object(
     url: Type.String({
       minLength: 1,
       maxLength: 8192,
-      description:
-        'The source: http(s), s3, ftp, rtmp(s), rtsp(s) or srt, with or without credentials; playlists and manifests too.',
+      description: `The source, with or without credentials; playlists and manifests too. Schemes: ${SCHEMES.join(', ')}.`,
       examples: ['https://media.example.com/film.mp4'],
     }),
     timeout: milliseconds(

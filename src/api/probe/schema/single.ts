@@ -1,5 +1,6 @@
 /** What the endpoints of one tool take: validated, typed and described by this alone. */
 import Type, { type Static } from 'typebox';
+import { WEB_SCHEMES } from '../../../source/protocols/table.ts';
 import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../../limits.ts';
 import type { Endpoint } from '../../../tools/tool.ts';
 import { c2pa } from '../../../tools/c2pa.ts';
@@ -10,7 +11,7 @@ const common = ({ timeoutMs, injectJson }: Endpoint) => ({
   url: Type.String({
     minLength: 1,
     maxLength: 8192,
-    description: 'The source: http, https or s3, with or without credentials.',
+    description: `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`,
   }),
   timeout: milliseconds(
     timeoutMs,
