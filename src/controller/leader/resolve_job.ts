@@ -16,6 +16,7 @@ import { isAdmitted } from '../../kube/conditions.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { displaySource } from '../../source/address/redact.ts';
 import { isSource } from '../../source/address/is_source.ts';
+import { groupOf } from '../../source/protocols/table.ts';
 import { holdsCredentials, type Source } from '../../source/source.ts';
 import {
   Refusal,
@@ -192,7 +193,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   try {
     source = await sourceOf(deps, job);
     display = displaySource(source);
-    scheme = source.scheme;
+    scheme = groupOf(source);
   } catch (error) {
     // Its end has to be recorded as well, so the row is opened even for a job that is refused.
     if (handMade && error instanceof Refusal) await openByHand(deps, job, display, scheme, token, true);
