@@ -4,6 +4,7 @@ import { hostText, type S3Settings } from '../address/target.ts';
 import { SourceError } from '../error.ts';
 import type { Source } from '../source.ts';
 import { ftp } from './ftp/ftp.ts';
+import { gs } from './gs.ts';
 import { http } from './http.ts';
 import type { Place, Protocol } from './protocol.ts';
 import { rtmp } from './rtmp/rtmp.ts';
@@ -11,7 +12,7 @@ import { rtsp } from './rtsp/rtsp.ts';
 import { s3 } from './s3.ts';
 import { srt } from './srt/srt.ts';
 
-const PROTOCOLS: readonly Protocol[] = [http, s3, ftp, rtmp, rtsp, srt];
+const PROTOCOLS: readonly Protocol[] = [http, s3, gs, ftp, rtmp, rtsp, srt];
 
 const BY_SCHEME: ReadonlyMap<string, Protocol> = new Map(
   PROTOCOLS.flatMap((protocol) => Object.keys(protocol.schemes).map((scheme) => [scheme, protocol])),
