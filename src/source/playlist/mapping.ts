@@ -54,7 +54,7 @@ export function nameOf(url: string): string {
 export type Roots = { near: string; full: string };
 
 export function rootsOf(path: string, prefix: string): Roots {
-  return { near: '../../'.repeat(path.split(/[?#]/)[0]!.split('/').length - 1), full: `${prefix}/` };
+  return { near: '../'.repeat(path.split(/[?#]/)[0]!.split('/').length - 1), full: `${prefix}/` };
 }
 
 /** Where a text with references was asked for, and where it came from. */
