@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { NAMESPACES, PODS, isKubeError } from '../../src/kube/client.ts';
 import { LABEL } from '../../src/kube/resources.ts';
 import { run } from '../node/command.ts';
+import { unlessLong } from '../faults/long.ts';
 import { localDir } from '../node/layout.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { chart } from './helm.ts';
@@ -36,7 +37,8 @@ describe('helm uninstall', function () {
   });
 
   for (const createNamespace of [true, false]) {
-    it(`runners.createNamespace=${createNamespace}: no pod of the release or of its pools is left`, async () => {
+    it(`runners.createNamespace=${createNamespace}: no pod of the release or of its pools is left`, async function () {
+      if (createNamespace) unlessLong(this, 'it installs a release, which takes a minute');
       const [own, runners] = [`uninstall-${createNamespace}`, `uninstall-${createNamespace}-runners`];
       const pods = async () =>
         (await Promise.all([own, runners].map((namespace) => c.kube.listAll(PODS, { namespace })))).flatMap(
