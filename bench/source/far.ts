@@ -29,7 +29,12 @@ async function order<T extends Answer>(what: Order): Promise<T> {
   return ((await answered) as [T])[0];
 }
 
-type Counters = { sent: number; delivered: number; connections: number; requests: number };
+interface Counters {
+  sent: number;
+  delivered: number;
+  connections: number;
+  requests: number;
+}
 async function counters(): Promise<Counters> {
   origin.send('counters');
   return ((await once(origin, 'message')) as [Counters])[0];

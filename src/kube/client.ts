@@ -80,7 +80,10 @@ interface ListBody<T> {
   metadata: { resourceVersion: string; continue?: string };
   items: T[];
 }
-type Patch = { metadata?: object; [member: string]: unknown };
+interface Patch {
+  metadata?: object;
+  [member: string]: unknown;
+}
 
 export type KubeClient = ReturnType<typeof clientOf>;
 

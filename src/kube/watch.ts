@@ -7,7 +7,10 @@ import { targetOf, refusal, unreachable, whatOf, type Query } from './call.ts';
 import { KubeError, errorOfStatus, isKubeError, type Status } from './errors.ts';
 import type { KubeObject } from './kinds.ts';
 
-export type WatchEvent<T extends KubeObject> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T };
+export interface WatchEvent<T extends KubeObject> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  object: T;
+}
 
 export interface WatchCall {
   path: string;

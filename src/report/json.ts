@@ -1,6 +1,8 @@
 /** Reading what may have any form: a wrong type reads as nothing. */
 export type Json = unknown;
-export type JsonObject = { readonly [key: string]: unknown };
+export interface JsonObject {
+  readonly [key: string]: unknown;
+}
 
 export const objectOf = (value: Json): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};

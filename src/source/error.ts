@@ -26,7 +26,12 @@ export type FailureReason =
   /** Fewer bytes in a minute than the installation asks for. */
   | 'slow';
 
-export type SourceErrorOptions = { reason?: FailureReason; status?: number; detail?: string; cause?: unknown };
+export interface SourceErrorOptions {
+  reason?: FailureReason;
+  status?: number;
+  detail?: string;
+  cause?: unknown;
+}
 
 export class SourceError extends Error {
   readonly code: SourceErrorCode;

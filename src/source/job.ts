@@ -22,12 +22,12 @@ import { recordingTransport } from './protocols/stream/recording.ts';
 import { isWeb, targetOf, type S3Settings } from './address/target.ts';
 import { webTransport, type Transport } from './http/transport.ts';
 
-export type Limits = {
+export interface Limits {
   /** Of one file as declared, and of everything that the request reads. */
   maxBytes: number;
-};
+}
 
-export type JobOptions = {
+export interface JobOptions {
   source: Source;
   /** Exceptions for this request's token, beside the installation's. */
   allow?: readonly Allow[];
@@ -43,12 +43,17 @@ export type JobOptions = {
   readPlaylistsAsTheyAre?: readonly string[];
   /** Whether a tool fetches what a file names, whatever the file is: its parts are read with the source's credentials. */
   followsParts?: boolean;
-};
+}
 
 /** Why the source could not be read, for the outcome of the request. The message may be shown. */
-export type Failure = { code: SourceError['code']; reason?: SourceError['reason']; status?: number; message: string };
+export interface Failure {
+  code: SourceError['code'];
+  reason?: SourceError['reason'];
+  status?: number;
+  message: string;
+}
 
-export type JobStats = {
+export interface JobStats {
   /** Bytes of bodies received from origins. */
   ioUsage: number;
   requests: number;
@@ -60,17 +65,23 @@ export type JobStats = {
   failures: Record<string, Failure>;
   /** Addresses that the guard refused, as they may be shown. */
   refused: string[];
-};
+}
 
 export type Prepared = { ok: true; size: number | undefined; type: string } | { ok: false; failure: Failure };
 
 /** Our own log: what a message to the caller leaves out. Never an address as a whole, never a credential. */
-export type SourceLog = { debug(fields: object, message: string): void; warn(fields: object, message: string): void };
+export interface SourceLog {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
 
 /** What a secret of the proxy stands for: it says which tool asks, so that no tool can ask as another. */
-export type Login = { job: Job; tool: string };
+export interface Login {
+  job: Job;
+  tool: string;
+}
 
-export type JobSettings = {
+export interface JobSettings {
   /** From now on this secret is the tool's. */
   admit(secret: string, login: Login): void;
   log: SourceLog | undefined;
@@ -95,7 +106,7 @@ export type JobSettings = {
   pace: PaceOptions;
   /** How much of a stream a tool gets that reads files alone. */
   recording: { ms: number; bytes: number };
-};
+}
 
 const mostFiles = 1024;
 const mostRefused = 20;

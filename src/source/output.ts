@@ -2,13 +2,13 @@ import { fromPath } from './playlist/mapping.ts';
 import { escapePattern, escapeXml, hideQuery, redactor, redactUrl } from './address/redact.ts';
 import type { Source } from './source.ts';
 
-export type ProxyPlace = {
+export interface ProxyPlace {
   port: number;
   rtspPort: number;
   /** what each secret of the job begins with */ id: string;
   /** the web address */ main: string;
   name: string;
-};
+}
 
 /**
  * What tools print names the proxy's addresses: the caller's go back in, as they may be shown. Each output format

@@ -43,7 +43,7 @@ export type ProxyOptions = GuardOptions & {
 };
 
 /** A source that tools can read. */
-export type JobSource = {
+export interface JobSource {
   /** What a tool is told to open: `http://127.0.0.1:PORT/<secret>/<tool>/<file name>` */
   address(tool: string): string;
   /** Variables for the tool's process, so that what it opens past that address meets the same guard. */
@@ -54,13 +54,13 @@ export type JobSource = {
   /** Puts the caller's address back into a tool's output, and takes every secret out of it. */
   redact(text: string): string;
   close(): void;
-};
+}
 
-export type SourceProxy = {
+export interface SourceProxy {
   readonly port: number;
   open(job: JobOptions): JobSource;
   close(): Promise<void>;
-};
+}
 
 const mostPools = 16;
 

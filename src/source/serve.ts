@@ -123,7 +123,10 @@ async function playlistOf(
   return playlist;
 }
 
-type Range = { from: number; to: number };
+interface Range {
+  from: number;
+  to: number;
+}
 
 /** One range of a file of a known size; `none` where there is nothing in it, undefined where the whole is asked for. */
 function rangeOf(header: string | undefined, size: number): Range | 'none' | undefined {

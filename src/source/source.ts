@@ -4,9 +4,12 @@
 export const CLASSES = ['file', 'hls', 'dash', 'stream'] as const;
 export type SourceClass = (typeof CLASSES)[number];
 
-export type Credentials = { user: string; password: string };
+export interface Credentials {
+  user: string;
+  password: string;
+}
 
-export type S3Object = {
+export interface S3Object {
   bucket: string;
   /** The object's name, not percent-encoded. */
   key: string;
@@ -18,9 +21,9 @@ export type S3Object = {
    * installation's endpoint decides.
    */
   style?: 'path' | 'host';
-};
+}
 
-export type Source = {
+export interface Source {
   /** One of protocols/table.ts. */
   scheme: string;
   /** The normal form, without user info and without fragment. */
@@ -28,7 +31,7 @@ export type Source = {
   credentials?: Credentials;
   s3?: S3Object;
   class: SourceClass;
-};
+}
 
 export const holdsCredentials = (source: Source): boolean =>
   source.credentials !== undefined || source.s3?.secret !== undefined || source.url.includes('?');

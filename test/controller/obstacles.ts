@@ -2,7 +2,10 @@
 import type { Bus } from '../../src/bus/connect.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 
-type Patch = { conditions?: { type: string; reason: string; status: string }[]; attempts?: number };
+interface Patch {
+  conditions?: { type: string; reason: string; status: string }[];
+  attempts?: number;
+}
 
 export const isAdmission = (status: object): boolean =>
   (status as Patch).conditions?.some(({ type, status: value }) => type === 'Admitted' && value === 'True') === true &&

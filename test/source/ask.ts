@@ -1,11 +1,11 @@
 import { request } from 'node:http';
 
-export type Reply = {
+export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
   /** the connection broke before the end */ cut: boolean;
-};
+}
 
 /** A tool as simple as can be: one GET on a connection of its own, within a deadline. */
 export function ask(

@@ -5,8 +5,13 @@ import { isIPv4 } from 'node:net';
 
 /** A stranger's name server: it answers over UDP and TCP as its test says, well or badly. */
 
-export type Question = { name: string; type: 'A' | 'AAAA' | string; over: 'udp' | 'tcp'; id: number };
-export type Answer = {
+export interface Question {
+  name: string;
+  type: 'A' | 'AAAA' | string;
+  over: 'udp' | 'tcp';
+  id: number;
+}
+export interface Answer {
   /** Addresses, or `[name, target]` for a CNAME. */
   records?: readonly (string | readonly [string, string])[];
   /** 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED */
@@ -15,8 +20,12 @@ export type Answer = {
   /** Instead of the question's. */
   id?: number;
   delayMs?: number;
-};
-export type DnsServer = { address: string; asked: Question[]; close(): Promise<void> };
+}
+export interface DnsServer {
+  address: string;
+  asked: Question[];
+  close(): Promise<void>;
+}
 
 /** Undefined: it says nothing. Several answers are sent one after the other. */
 export async function startDns(

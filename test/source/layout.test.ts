@@ -3,7 +3,12 @@ import { layoutOf, type Peek } from '../../src/source/file/layout.ts';
 import type { Wanted } from '../../src/source/file/read_ahead.ts';
 import { random } from './random.ts';
 
-type Box = { type: string; length: number; body?: Buffer; wide?: boolean };
+interface Box {
+  type: string;
+  length: number;
+  body?: Buffer;
+  wide?: boolean;
+}
 
 /** A file of boxes, as far as anyone looks into it. */
 function boxes(list: Box[]): Buffer {

@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** A real origin on 127.0.0.1 that notes what was asked of it. */
-export type Origin = {
+export interface Origin {
   port: number;
   url: string;
   requests: {
@@ -16,7 +16,7 @@ export type Origin = {
   }[];
   connections: number;
   close(): Promise<void>;
-};
+}
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, path: string) => void;
 

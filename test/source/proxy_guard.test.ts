@@ -10,7 +10,11 @@ const cleanup = new Cleanup();
 const body = pattern(3_000_000);
 
 /** A service that must never be reached: it listens on another loopback address than the origin that is allowed. */
-type Trap = { port: number; touched: number; close(): Promise<unknown> };
+interface Trap {
+  port: number;
+  touched: number;
+  close(): Promise<unknown>;
+}
 async function startTrap(port = 0): Promise<Trap> {
   const server = createServer((socket) => {
     trap.touched++;
@@ -26,7 +30,12 @@ async function startTrap(port = 0): Promise<Trap> {
   return cleanup.add(trap);
 }
 
-type Setup = { origin: Origin; trap: Trap; proxy: SourceProxy; open(url: string): JobSource };
+interface Setup {
+  origin: Origin;
+  trap: Trap;
+  proxy: SourceProxy;
+  open(url: string): JobSource;
+}
 async function setup(handler: (trap: Trap) => Handler, options: ProxyOptions = {}): Promise<Setup> {
   const trap = await startTrap();
   const origin = cleanup.add(await startOrigin(handler(trap)));

@@ -146,7 +146,10 @@ describe('rtsp: the relay', function () {
   this.timeout(20_000);
   afterEach(() => cleanup.run());
 
-  type Server = { port: number; requests: RtspMessage[] };
+  interface Server {
+    port: number;
+    requests: RtspMessage[];
+  }
   async function server(reply: (request: RtspMessage, socket: Socket) => Buffer): Promise<Server> {
     const requests: RtspMessage[] = [];
     const listening = cleanup.add(

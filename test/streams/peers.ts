@@ -177,7 +177,7 @@ export async function listenWithFfmpeg(
   return { ...peer, port };
 }
 
-export type MediaServer = {
+export interface MediaServer {
   rtsp: number;
   rtsps: number;
   rtmp: number;
@@ -186,7 +186,7 @@ export type MediaServer = {
   output(): string;
   close(): Promise<void>;
   publish(file: string, path: string, args?: readonly string[]): Promise<void>;
-};
+}
 
 /**
  * MediaMTX: RTSP, RTMP and SRT. Who knows the name and the password may read; whoever is on this machine may publish.

@@ -83,7 +83,10 @@ const MANAGER = 'probeyard-catalog';
 const CONTENT = `${GROUP}/content`;
 const MOST_TRIES = 5;
 
-type Entry<Spec> = { name: string; spec: Spec };
+interface Entry<Spec> {
+  name: string;
+  spec: Spec;
+}
 type Tree = Record<string, unknown>;
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);

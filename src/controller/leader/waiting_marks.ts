@@ -11,7 +11,10 @@ import { WRITE_MS } from './lease_guard.ts';
 
 const AT_ONCE = 4;
 
-export type WaitingReason = { reason: WaitingCause; message: string };
+export interface WaitingReason {
+  reason: WaitingCause;
+  message: string;
+}
 
 export interface WaitingMarksDeps {
   kube: KubeClient;

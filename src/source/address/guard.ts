@@ -9,9 +9,13 @@ export type { Address, Lookup } from './resolver.ts';
  * One exception from the rule that only public addresses are connected to. A host and a CIDR in one entry must both
  * fit.
  */
-export type Allow = { cidr?: string; host?: string; port?: number };
+export interface Allow {
+  cidr?: string;
+  host?: string;
+  port?: number;
+}
 
-export type GuardOptions = {
+export interface GuardOptions {
   allow?: readonly Allow[];
   /** Service, pod and node ranges of the cluster: refused even where they are public addresses. */
   denyExtra?: readonly string[];
@@ -21,9 +25,9 @@ export type GuardOptions = {
    */
   ownHosts?: readonly string[];
   lookup?: Lookup;
-};
+}
 
-export type Guard = {
+export interface Guard {
   /** Says whether a socket may be opened to this address. */
   check(address: string, port?: number, host?: string): 'ok' | 'refused';
   /**
@@ -33,9 +37,13 @@ export type Guard = {
   resolveAndCheck(host: string, port: number): Promise<Address[]>;
   /** Two guards with the same key decide alike: connections made under one may be used under the other. */
   readonly key: string;
-};
+}
 
-type Rule = { list: BlockList | undefined; host: string | undefined; port: number | undefined };
+interface Rule {
+  list: BlockList | undefined;
+  host: string | undefined;
+  port: number | undefined;
+}
 
 export function makeGuard(options: GuardOptions = {}): Guard {
   const allow = options.allow ?? [];

@@ -5,7 +5,10 @@ import type { Address } from './resolver.ts';
 /**
  * What the machine itself says of names: the hosts file (a pod's hostAliases), and the search domains of resolv.conf.
  */
-export type LocalNames = { hosts: ReadonlyMap<string, readonly Address[]>; search: readonly string[] };
+export interface LocalNames {
+  hosts: ReadonlyMap<string, readonly Address[]>;
+  search: readonly string[];
+}
 
 const mostDomains = 6;
 

@@ -3,7 +3,12 @@ import type { Source, SourceClass } from '../source.ts';
 import { endOfAuthority } from './s3.ts';
 import { hostAndPort, invalid, splitUserInfo, webUrl } from './text.ts';
 
-export type NetworkAddress = { port: number | undefined; path: string; query: URLSearchParams; source: Source };
+export interface NetworkAddress {
+  port: number | undefined;
+  path: string;
+  query: URLSearchParams;
+  source: Source;
+}
 
 /** `classOf`: what its path promises. */
 export function networkAddress(

@@ -9,11 +9,14 @@ import { localNames, type LocalNames } from './local_names.ts';
  * NATS wait behind.
  */
 
-export type Address = { address: string; family: 4 | 6 };
+export interface Address {
+  address: string;
+  family: 4 | 6;
+}
 /** `ours`: the operator named this host, so that the machine's hosts file and search domains count, too. */
 export type Lookup = (host: string, ours: boolean) => Promise<Address[]>;
 
-export type ResolverOptions = {
+export interface ResolverOptions {
   /** Instead of those in resolv.conf. */
   servers?: readonly string[];
   /** For one name in all, waiting for a place included. */
@@ -21,7 +24,7 @@ export type ResolverOptions = {
   /** Look-ups in flight at once; further ones wait. */
   mostAtOnce?: number;
   local?: () => LocalNames;
-};
+}
 
 /** A lost packet costs one try. */
 const tryMs = 1500;

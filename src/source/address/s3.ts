@@ -8,7 +8,10 @@ import type { S3Object } from '../source.ts';
 const amazon =
   /^(?:(?<bucket>[a-z0-9][a-z0-9._-]*)\.)?s3(?:-accelerate)?(?:\.dualstack)?(?:[.-](?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$/i;
 
-export type S3Host = { bucket?: string; region?: string };
+export interface S3Host {
+  bucket?: string;
+  region?: string;
+}
 
 /**
  * An S3 name: Amazon's, or one that the operator listed (`name` or `.name` for buckets as its labels, each with an
@@ -33,7 +36,11 @@ export function s3Host(host: string, listed: readonly string[] = []): S3Host | u
   return undefined;
 }
 
-export type Split = { user: string; password: string | undefined; rest: string };
+export interface Split {
+  user: string;
+  password: string | undefined;
+  rest: string;
+}
 
 /** A name of DNS and a port. */
 const longestAuthority = 253 + 6;

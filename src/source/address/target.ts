@@ -1,21 +1,21 @@
 import { SourceError } from '../error.ts';
 
 /** Where one HTTP request goes. The path is kept as text: an S3 object's name may hold what a URL would fold away. */
-export type Target = {
+export interface Target {
   scheme: 'http' | 'https';
   /** IPv6 without brackets */ host: string;
   port: number;
   /** with its query */ path: string;
-};
+}
 
-export type S3Settings = {
+export interface S3Settings {
   /**
    * An S3 service of the operator's own, for s3:// addresses: `https://minio.example.com`, buckets as the first path
    * segment.
    */
   endpoint?: string;
   region?: string;
-};
+}
 
 export function targetOf(url: string): Target {
   const match = /^(https?):\/\/(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?([^#]*)$/.exec(url);

@@ -7,10 +7,10 @@ import type { Wanted } from './read_ahead.ts';
 
 export type Peek = (offset: number, length: number) => Buffer | undefined;
 
-export type Layout = {
+export interface Layout {
   /** Looks at what has arrived and names the ranges worth having, each once. */
   step(peek: Peek): Wanted[];
-};
+}
 
 const header = 16;
 /** As much of a box as is worth fetching at once, and of fragments as can matter for a probe. */
@@ -91,7 +91,10 @@ function mp4Layout(size: number): Layout {
   return { step };
 }
 
-type Box = { type: string; end: number };
+interface Box {
+  type: string;
+  end: number;
+}
 
 function boxOf(bytes: Buffer, at: number, size: number): Box | undefined {
   const type = bytes.toString('latin1', 4, 8);
@@ -160,7 +163,11 @@ function matroskaLayout(size: number): Layout {
   return { step };
 }
 
-type Element = { id: number; body: number; length: number };
+interface Element {
+  id: number;
+  body: number;
+  length: number;
+}
 
 function elementOf(bytes: Buffer, at: number): Element | undefined {
   const idLength = Math.clz32(bytes[at] ?? 0) - 23;

@@ -4,12 +4,12 @@ import { isSourceError, SourceError } from '../error.ts';
 import type { Pace } from './pace.ts';
 import type { Reader } from '../reader.ts';
 
-export type StreamContext = {
+export interface StreamContext {
   cache: PageCache;
   idleMs: number;
   count: { bytes(count: number): void };
   pace: Pick<Pace, 'begin' | 'end'>;
-};
+}
 
 /** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
 const ahead = 1 << 20;

@@ -4,11 +4,11 @@ import { SourceError } from '../error.ts';
  * Notices a source that trickles: by bytes in each minute that is spent in waiting for it. The time in which a tool
  * does something else, or holds its own connection back, does not count.
  */
-export type PaceOptions = {
+export interface PaceOptions {
   /** Bytes for each window; 0: any pace will do. */
   minBytes: number;
   windowMs?: number;
-};
+}
 
 const minuteMs = 60_000;
 /** What a whole answer counts at least: a playlist of small files is slow by its round trips and not by its bytes. */

@@ -2,16 +2,22 @@ import { pageSize } from './cache.ts';
 
 /** What to fetch next, in pages. Pure: the file asks, and does it. */
 
-export type Run = { first: number; count: number };
-export type Reading = {
+export interface Run {
+  first: number;
+  count: number;
+}
+export interface Reading {
   /** where the tool began to read, and where it is */
   start: number;
   at: number;
   end: number;
   /** how many pages are fetched ahead of it */
   window: number;
-};
-export type Wanted = { from: number; to: number };
+}
+export interface Wanted {
+  from: number;
+  to: number;
+}
 
 /**
  * The first fetch of a reader that begins somewhere: four pages, 256 KB, are 20 ms of a 100 Mbit/s line, half a round

@@ -10,7 +10,7 @@ import { hostText } from '../address/target.ts';
  * A company's own way out. It is the operator's address, so the guard has no say in it; what is asked of it is still
  * checked.
  */
-export type Egress = {
+export interface Egress {
   /** `http://proxy:3128`, `https://user:pass@proxy:443` */
   url: string;
   /** Names, suffixes (`.example.com`) and CIDRs that are reached directly. */
@@ -20,15 +20,15 @@ export type Egress = {
    * server cannot tell it another one. `proxy`: it is given the name, and must itself deny private ranges.
    */
   resolve?: EgressResolve;
-};
+}
 export type EgressResolve = 'here' | 'proxy';
 
-export type EgressRoute = {
+export interface EgressRoute {
   url: URL;
   authorization: string | undefined;
   resolve: EgressResolve;
   applies(host: string): boolean;
-};
+}
 
 export function egressRoute(egress: Egress): EgressRoute {
   const url = new URL(egress.url);

@@ -7,28 +7,32 @@ import { signS3, type S3Keys } from './sign.ts';
 import { resolveReference, sameAuthority, targetOf, urlOf, type Target } from '../address/target.ts';
 
 /** What a source's credentials are good for: the authority that the caller named, and no other. */
-export type Access = {
+export interface Access {
   home: Target;
   basic?: string;
   keys?: S3Keys;
   /** S3 keys are for this one alone */ bucket?: Bucket;
   region: string;
-};
+}
 /** How a bucket is named in an address: by its host, or by the beginning of its path (decoded). */
-export type Bucket = { name: string; path: string | undefined; /** The path of the source itself. */ file: string };
+export interface Bucket {
+  name: string;
+  path: string | undefined;
+  /** The path of the source itself. */ file: string;
+}
 
-export type Exchange = {
+export interface Exchange {
   pool: Pool;
   access: Access | undefined;
   signal: AbortSignal;
   /** Called with each request's connection and each piece of a body that is not handed on. */
   count: { request(fresh: boolean): void; bytes(count: number): void };
-};
+}
 
-export type Exchanged = {
+export interface Exchanged {
   response: IncomingMessage;
   /** where the answer came from, after redirects */ target: Target;
-};
+}
 
 const mostRedirects = 10;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -3,14 +3,14 @@ import { SourceError } from '../error.ts';
 import { drop, refusedStatus, type Exchange } from './exchange.ts';
 
 /** What the origin said of the file. */
-export type Head = {
+export interface Head {
   url: string;
   /** undefined: the origin does not say */
   size: number | undefined;
   ranged: boolean;
   headers: Record<string, string>;
   type: string;
-};
+}
 
 /** Answers of the origin that tools show something of. */
 const kept = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];

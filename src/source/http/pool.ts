@@ -13,7 +13,10 @@ export type PoolOptions = ConnectOptions & {
   headersTimeoutMs: number;
 };
 
-export type Answer = { response: IncomingMessage; /** made for this request */ fresh: boolean };
+export interface Answer {
+  response: IncomingMessage;
+  /** made for this request */ fresh: boolean;
+}
 
 /**
  * Connections to origins that stay open between requests and jobs: a seek then costs a round trip, not the two or three

@@ -1,7 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
 import { authority, type Target } from '../address/target.ts';
 
-export type S3Keys = { accessKey: string; secret: string };
+export interface S3Keys {
+  accessKey: string;
+  secret: string;
+}
 
 /** The SHA-256 of no bytes: a GET has no body. */
 const emptyBody = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

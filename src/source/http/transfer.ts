@@ -2,12 +2,12 @@ import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
 import type { Pace } from '../file/pace.ts';
 
-export type Transfer = {
+export interface Transfer {
   idleMs: number;
   count: { bytes(count: number): void };
   pace: Pick<Pace, 'whole'>;
   signal: AbortSignal;
-};
+}
 
 /**
  * Hands each piece of a body to `take` until that returns false or the body ends. Rejects where the connection breaks

@@ -3,7 +3,7 @@ import { exchange, type Exchange } from './exchange.ts';
 import { targetOf, urlOf, type Target } from '../address/target.ts';
 
 /** How one file is asked of its origin. */
-export type Transport = {
+export interface Transport {
   /** Where it leads, before any redirect. */
   readonly url: string;
   /** A GET of the file, or of the part that a `range` header names. */
@@ -16,7 +16,7 @@ export type Transport = {
   warm(count: number): void;
   /** How many connections there are. */
   ready(): number;
-};
+}
 
 export function webTransport(url: string, context: Exchange): Transport {
   let target: Target = targetOf(url);

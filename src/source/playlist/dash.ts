@@ -19,7 +19,11 @@ const longest = 8192;
 /** As it stands in the text: a character takes up to ten as `&#1114111;`. */
 const longestEscaped = 10 * longest;
 
-type Open = { name: string; base: string; ownBase: boolean };
+interface Open {
+  name: string;
+  base: string;
+  ownBase: boolean;
+}
 
 export function rewriteDash(text: string, place: Place, { near, full }: Roots): string {
   const away = moved(place);

@@ -6,14 +6,14 @@ import { isWeb, resolveReference } from '../address/target.ts';
  * the shape of the address, so a relative reference resolves by itself wherever it stays on its host.
  */
 
-export type Mapping = {
+export interface Mapping {
   /** The proxy's address for this tool: `http://127.0.0.1:1234/<secret>/<tool>` */
   prefix: string;
   /** The source's own address. */
   main: string;
   /** The last segment of its path, under which the tool gets it. */
   name: string;
-};
+}
 
 export const toPath = (url: string): string => `x/${url.replace('://', '/')}`;
 
@@ -51,14 +51,20 @@ export function nameOf(url: string): string {
  * absolute address in a playlist, and `x/https/host` is as long as `https://host`, so even the size that a tool reports
  * stays true.
  */
-export type Roots = { near: string; full: string };
+export interface Roots {
+  near: string;
+  full: string;
+}
 
 export function rootsOf(path: string, prefix: string): Roots {
   return { near: '../'.repeat(path.split(/[?#]/)[0]!.split('/').length - 1), full: `${prefix}/` };
 }
 
 /** Where a text with references was asked for, and where it came from. */
-export type Place = { requested: string; final: string };
+export interface Place {
+  requested: string;
+  final: string;
+}
 
 function directory(url: string): string {
   const path = url.split(/[?#]/)[0]!;

@@ -22,16 +22,20 @@ export const isCredential = (name: string): boolean =>
     name,
   );
 
-export type Parameters = {
+export interface Parameters {
   /** As the tool gets them, of the query of `url`. */
   told(url: string, names: readonly string[]): [name: string, value: string][];
   /** The address that is meant. */
   meant(url: string): string;
   /** As the tool may see it. */
   shown(url: string): string;
-};
+}
 
-type StandIn = { text: string; value: string; home: Target };
+interface StandIn {
+  text: string;
+  value: string;
+  home: Target;
+}
 
 export function makeParameters(): Parameters {
   const standIns: StandIn[] = [];

@@ -37,7 +37,10 @@ function claimedKind({ type, url }: Head): PlaylistKind | undefined {
   return type === 'application/dash+xml' || path.endsWith('.mpd') ? 'dash' : undefined;
 }
 
-export type Playlist = { body: Buffer; /** it will not change */ final: boolean };
+export interface Playlist {
+  body: Buffer;
+  /** it will not change */ final: boolean;
+}
 
 async function readText(file: OriginFile, head: Head): Promise<Buffer> {
   if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();

@@ -2,8 +2,16 @@ import { isFinalDash, rewriteDash } from './dash.ts';
 import { isFinalHls, rewriteHls } from './hls.ts';
 import type { Place, Roots } from './mapping.ts';
 
-export type Rewriting = { kind: 'hls' | 'dash'; bytes: Uint8Array; place: Place; roots: Roots };
-export type Rewritten = { body: Uint8Array; /** it will not change */ final: boolean };
+export interface Rewriting {
+  kind: 'hls' | 'dash';
+  bytes: Uint8Array;
+  place: Place;
+  roots: Roots;
+}
+export interface Rewritten {
+  body: Uint8Array;
+  /** it will not change */ final: boolean;
+}
 
 /** A playlist with its addresses turned into the proxy's. Pure, so that it can run in a thread of its own. */
 export function rewrite({ kind, bytes, place, roots }: Rewriting): Rewritten {

@@ -7,14 +7,17 @@ import type { Answer } from './rewrite_thread.ts';
  * Rewrites playlists: short ones where they are, long ones in a thread of its own, because the worst of 8 MB takes
  * seconds and heartbeats have to go on meanwhile. One thread for the agent, started when it is first needed.
  */
-export type Rewriter = { rewrite(asked: Rewriting): Promise<Rewritten>; close(): void };
+export interface Rewriter {
+  rewrite(asked: Rewriting): Promise<Rewritten>;
+  close(): void;
+}
 
-export type RewriterOptions = {
+export interface RewriterOptions {
   /** From when the thread begins with a playlist. */
   deadlineMs?: number;
   /** Playlists that wait for the thread. */
   mostWaiting?: number;
-};
+}
 
 /**
  * Measured: the worst text takes 0.3 µs for each character, and reading a base takes as long again for each 500
@@ -30,7 +33,11 @@ const isShort = ({ bytes, place }: Rewriting): boolean =>
 
 const tooComplex = (): SourceError => new SourceError('cut', 'the manifest is too complex', { reason: 'complex' });
 
-type Waiting = { asked: Rewriting; resolve: (done: Rewritten) => void; reject: (error: Error) => void };
+interface Waiting {
+  asked: Rewriting;
+  resolve: (done: Rewritten) => void;
+  reject: (error: Error) => void;
+}
 
 export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: RewriterOptions = {}): Rewriter {
   const waiting: Waiting[] = [];

@@ -3,14 +3,18 @@
  * does not end.
  */
 
-export type Attribute = { name: string; /** of the value, without its quotes */ from: number; to: number };
-export type Tag = {
+export interface Attribute {
+  name: string;
+  /** of the value, without its quotes */ from: number;
+  to: number;
+}
+export interface Tag {
   kind: 'open' | 'close' | 'empty';
   name: string;
   from: number;
   /** past the `>` */ to: number;
   attributes(): Attribute[];
-};
+}
 
 export function* xmlTags(text: string): Generator<Tag> {
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {

@@ -3,7 +3,10 @@ import { addressReached } from '../../http/connect.ts';
 import { isSourceError, SourceError } from '../../error.ts';
 import type { SocketContext } from '../protocol.ts';
 
-export type Reply = { code: number; text: string };
+export interface Reply {
+  code: number;
+  text: string;
+}
 
 const longestReply = 16384;
 

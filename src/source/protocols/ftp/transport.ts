@@ -10,9 +10,17 @@ import { FtpControl, refusedBy } from './control.ts';
 const mostControls = 2;
 const finalReplyMs = 5000;
 
-type Facts = { size: number | undefined; modified: string | undefined };
+interface Facts {
+  size: number | undefined;
+  modified: string | undefined;
+}
 /** A file's connection that stopped where the last part ended: the next part goes on there, without asking again. */
-type Parked = { control: FtpControl; data: Socket; at: number; limit: NodeJS.Timeout };
+interface Parked {
+  control: FtpControl;
+  data: Socket;
+  at: number;
+  limit: NodeJS.Timeout;
+}
 
 /** A file on an FTP server, answered in parts as a web server would. */
 export function ftpTransport(context: SocketContext): Transport {

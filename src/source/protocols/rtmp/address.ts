@@ -1,6 +1,13 @@
 import type { Place } from '../protocol.ts';
 
-export type RtmpAddress = { host: string; port: number; secure: boolean; app: string; playpath: string; tcUrl: string };
+export interface RtmpAddress {
+  host: string;
+  port: number;
+  secure: boolean;
+  app: string;
+  playpath: string;
+  tcUrl: string;
+}
 
 /**
  * Which part of the path is the application and which the stream: two segments are application and stream, of three the

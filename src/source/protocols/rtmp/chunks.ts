@@ -2,9 +2,14 @@ import { Backlog } from '../backlog.ts';
 
 /** RTMP cuts its messages into chunks, so that a short one need not wait for a long one. */
 
-export type Message = { type: number; stream: number; timestamp: number; body: Buffer };
+export interface Message {
+  type: number;
+  stream: number;
+  timestamp: number;
+  body: Buffer;
+}
 
-type Channel = {
+interface Channel {
   timestamp: number;
   delta: number;
   length: number;
@@ -12,7 +17,7 @@ type Channel = {
   stream: number;
   extended: boolean;
   body: Backlog;
-};
+}
 
 const mostChannels = 64;
 const longestMessage = 8 << 20;

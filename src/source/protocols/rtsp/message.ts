@@ -2,18 +2,18 @@ import { Backlog } from '../backlog.ts';
 
 /** RTSP on the wire: messages as in HTTP, and between them frames of media, marked with a dollar sign. */
 
-export type RtspMessage = {
+export interface RtspMessage {
   kind: 'message';
   /** the first line */ start: string;
   headers: [name: string, value: string][];
   body: Buffer;
-};
-export type RtspFrame = {
+}
+export interface RtspFrame {
   kind: 'frame';
   channel: number;
   payload: Buffer;
   /** with its mark and length */ raw: Buffer;
-};
+}
 
 const longestHead = 65536;
 const longestBody = 1 << 20;

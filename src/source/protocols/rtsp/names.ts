@@ -3,12 +3,12 @@
  * holds.
  */
 
-export type Names = {
+export interface Names {
   /** Of the server, for an address that the tool uses; undefined for one that it was not given. */
   up(uri: string): string | undefined;
   /** For the tool, in a text of the server. `list`: a semicolon or a comma ends an address. */
   down(text: string, list?: boolean): string;
-};
+}
 
 const most = 64;
 

@@ -24,7 +24,10 @@ const methods: ReadonlySet<string> = new Set([
 /** Requests that wait for their turn. A tool in good order has one or two. */
 const mostWaiting = 32;
 
-export type RtspRelay = { readonly port: number; close(): Promise<void> };
+export interface RtspRelay {
+  readonly port: number;
+  close(): Promise<void>;
+}
 
 export async function startRtspRelay(loginOf: (secret: string) => Login | undefined): Promise<RtspRelay> {
   const sockets = new Set<Socket>();
@@ -46,7 +49,12 @@ export async function startRtspRelay(loginOf: (secret: string) => Login | undefi
   };
 }
 
-type Connection = { job: Job; tool: string; names: Names; upstream: RtspUpstream };
+interface Connection {
+  job: Job;
+  tool: string;
+  names: Names;
+  upstream: RtspUpstream;
+}
 
 function serveConnection(socket: Socket, port: number, loginOf: (secret: string) => Login | undefined): void {
   const reader = new RtspReader();

@@ -5,7 +5,12 @@ import { placeOf } from '../table.ts';
 import { authorizationFor, challengeOf, isStale, type Challenge } from './auth.ts';
 import { encodeRtsp, headerOf, RtspReader, type RtspFrame, type RtspMessage } from './message.ts';
 
-export type RtspResponse = { status: number; reason: string; headers: RtspMessage['headers']; body: Buffer };
+export interface RtspResponse {
+  status: number;
+  reason: string;
+  headers: RtspMessage['headers'];
+  body: Buffer;
+}
 
 const mostRedirects = 5;
 /** Of what we send and the server does not read. */

@@ -16,13 +16,13 @@ import {
 import type { SrtParameters } from './parameters.ts';
 
 /** What a call that was answered agreed on. */
-export type Call = {
+export interface Call {
   peer: number;
   own: number;
   seq: number;
   keys: Keys | undefined;
   /** undefined without a passphrase */ keyOf: KeyOfSalt | undefined;
-};
+}
 
 const againMs = 250;
 const srtVersion = 0x00010501;

@@ -12,7 +12,10 @@ const fixed = 16;
 const saltBytes = 16;
 
 /** By the flag that data packets carry: 1 even, 2 odd. */
-export type Keys = { salt: Buffer; byFlag: Map<number, Buffer> };
+export interface Keys {
+  salt: Buffer;
+  byFlag: Map<number, Buffer>;
+}
 
 /** Senders keep their salt when they renew a key. */
 const mostSalts = 8;

@@ -3,7 +3,10 @@ import { nextSeq, seqDistance } from './packet.ts';
 /** How far ahead of what is missing packets are kept. */
 const widest = 8192;
 
-export type Loss = { from: number; to: number };
+export interface Loss {
+  from: number;
+  to: number;
+}
 
 /** Puts packets back into their order, and knows what is missing. Pure but for what it holds. */
 export class PacketOrder<T> {

@@ -15,14 +15,20 @@ export const control = {
 export const handshakeType = { induction: 1, conclusion: 0xffffffff } as const;
 export const extension = { request: 1, response: 2, keyRequest: 3, keyResponse: 4, streamId: 5 } as const;
 
-export type Data = {
+export interface Data {
   kind: 'data';
   seq: number;
   /** 0 none, 1 even, 2 odd */ key: number;
   header: Buffer;
   payload: Buffer;
-};
-export type Control = { kind: 'control'; type: number; subtype: number; info: number; body: Buffer };
+}
+export interface Control {
+  kind: 'control';
+  type: number;
+  subtype: number;
+  info: number;
+  body: Buffer;
+}
 
 /**
  * SRT's own limit is 1456 bytes of payload. A datagram may hold 64 kB, and thousands are kept until the missing ones
@@ -68,7 +74,7 @@ export function controlPacket(
   return Buffer.concat([head, body]);
 }
 
-export type Handshake = {
+export interface Handshake {
   version: number;
   encryption: number;
   extensionField: number;
@@ -79,7 +85,7 @@ export type Handshake = {
   socket: number;
   cookie: number;
   extensions: { type: number; body: Buffer }[];
-};
+}
 
 const fixed = 48;
 

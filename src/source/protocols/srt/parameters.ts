@@ -1,6 +1,11 @@
 import type { Source } from '../../source.ts';
 
-export type SrtParameters = { streamId?: string; passphrase?: string; latencyMs: number; keyLength?: 16 | 24 | 32 };
+export interface SrtParameters {
+  streamId?: string;
+  passphrase?: string;
+  latencyMs: number;
+  keyLength?: 16 | 24 | 32;
+}
 
 const usualLatencyMs = 120;
 

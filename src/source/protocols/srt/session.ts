@@ -50,7 +50,11 @@ export async function openSrt(context: SocketContext, sink: Sink): Promise<Sessi
   }
 }
 
-type Payload = { seq: number; key: number; bytes: Buffer };
+interface Payload {
+  seq: number;
+  key: number;
+  bytes: Buffer;
+}
 
 class Receiver implements Session {
   readonly #socket: Socket;

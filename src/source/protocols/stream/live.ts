@@ -4,14 +4,17 @@ import type { SocketContext } from '../protocol.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** A stream as it comes in, in the container that tools read. */
-export type Sink = {
+export interface Sink {
   /** False where it comes faster than it is read: then `resume` is called later. */
   data(chunk: Buffer): boolean;
   /** The stream is over, in good order. */
   end(): void;
   fail(error: unknown): void;
-};
-export type Session = { resume(): void; close(): void };
+}
+export interface Session {
+  resume(): void;
+  close(): void;
+}
 export type OpenStream = (context: SocketContext, sink: Sink) => Promise<Session>;
 
 /** A stream is answered as soon as something comes: before that it counts as offline. */
