@@ -17,26 +17,26 @@ export const RELOAD = (serverId: string): string => `py.reload.${serverId}`;
 export const AUTH_CALLOUT = '$SYS.REQ.USER.AUTH';
 export const CALLOUT_QUEUE = 'callout';
 
-export interface Allowed {
+export interface SubjectPermissions {
   publish: string[];
   subscribe: string[];
 }
 
 /** A pod's own subjects and its own inbox: another pod's are refused by the server. */
-export function runnerPermissions(podUid: string): Allowed {
+export function runnerPermissions(podUid: string): SubjectPermissions {
   return {
     publish: [SUBJECT.heartbeat(podUid), SUBJECT.result(podUid), `py.chunk.${podUid}.>`],
     subscribe: [SUBJECT.runner(podUid), 'py.run.all.>', `${INBOX.runner(podUid)}.>`],
   };
 }
 
-export const apiPermissions: Allowed = {
+export const apiPermissions: SubjectPermissions = {
   publish: [SUBJECT.early],
   subscribe: [SUBJECT.ended('*'), `${INBOX.api}.>`],
 };
 
 const streams = [STREAM.results, STREAM.chunks];
-export const controllerPermissions: Allowed = {
+export const controllerPermissions: SubjectPermissions = {
   publish: [
     'py.run.>',
     SUBJECT.ended('*'),

@@ -11,7 +11,7 @@ export interface Rate {
 }
 
 /** `flood` is said once, when the last one that may be refused is; afterwards it is `refused` again. */
-export type Verdict = 'taken' | 'refused' | 'flood';
+export type RateVerdict = 'taken' | 'refused' | 'flood';
 
 interface Bucket {
   tokens: number;
@@ -23,7 +23,7 @@ interface Bucket {
 const SWEEP_FROM = 1_024;
 
 export interface Rates {
-  take(uid: string, now: number): Verdict;
+  take(uid: string, now: number): RateVerdict;
   readonly size: number;
 }
 

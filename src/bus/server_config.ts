@@ -1,5 +1,5 @@
 /** What the NATS server must know of us: accounts, static users with their permissions, and who answers for runners. */
-import { type Allowed, apiPermissions, controllerPermissions } from './permissions.ts';
+import { type SubjectPermissions, apiPermissions, controllerPermissions } from './permissions.ts';
 
 export interface ServerKeys {
   /** Public nkeys. */
@@ -13,7 +13,7 @@ export interface ServerKeys {
 const list = (subjects: string[]) => `[${subjects.map((subject) => JSON.stringify(subject)).join(', ')}]`;
 
 // Controllers answer heartbeats and authorisation requests wherever they were asked to: once per question, and soon.
-const user = (nkey: string, { publish, subscribe }: Allowed, responses: boolean) => `      {
+const user = (nkey: string, { publish, subscribe }: SubjectPermissions, responses: boolean) => `      {
         nkey: ${JSON.stringify(nkey)}
         permissions {
           publish: { allow: ${list(publish)} }

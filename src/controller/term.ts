@@ -96,7 +96,7 @@ export async function startTerm(
     signal: over.signal,
     stillLeading: () => term.stillLeading(0),
     now: () => store.clock.now(),
-    demand: (lane) => made.leader?.demand(lane) ?? [],
+    demand: (pool) => made.leader?.demand(pool) ?? [],
     podGone: (task) => made.leader?.podGone(task),
     changed: () => made.leader?.poolsChanged(),
     toolStuck: (name, message) => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
 
 /** Every token its own account. */
-const entry = (key: string, token: number, lane = 'short'): Entry => ({ key, token, account: token, lane });
+const entry = (key: string, token: number, pool = 'short'): Entry => ({ key, token, account: token, pool });
 const slots = (token: number): SlotLimits => ({ token, account: Number.POSITIVE_INFINITY });
 const any = () => true;
-const drain = (ledger: Ledger<Entry>, lane = 'short', most = 1000): string[] => {
+const drain = (ledger: Ledger<Entry>, pool = 'short', most = 1000): string[] => {
   const out: string[] = [];
   while (out.length < most) {
-    const next = ledger.take(lane, any);
+    const next = ledger.take(pool, any);
     if (!next) break;
     out.push(next.key);
   }
@@ -31,7 +31,7 @@ describe('ledger', () => {
     assert.deepEqual(drain(ledger), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('never lets a token hold more than its limit, over all lanes', () => {
+  it('never lets a token hold more than its limit, over all pools', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 6; i++) ledger.enqueue(entry(`s${i}`, 1), slots(3));
     for (let i = 0; i < 6; i++) ledger.enqueue(entry(`l${i}`, 1, 'long'), slots(3));
@@ -143,7 +143,7 @@ describe('ledger', () => {
     }
   });
 
-  it('tells what would run but for a runner: of each token as many as it has slots left, of no other lane', () => {
+  it('tells what would run but for a runner: of each token as many as it has slots left, of no other pool', () => {
     const ledger = new Ledger<Entry>();
     for (let i = 0; i < 1000; i++) ledger.enqueue(entry(`a${i}`, 1), slots(3));
     for (const key of ['b0', 'b1']) ledger.enqueue(entry(key, 2), slots(10));

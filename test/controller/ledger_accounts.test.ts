@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { Ledger, type Entry, type SlotLimits } from '../../src/controller/leader/ledger.ts';
 
-const entry = (key: string, token: number, account: number, lane = 'short'): Entry => ({ key, token, account, lane });
+const entry = (key: string, token: number, account: number, pool = 'short'): Entry => ({ key, token, account, pool });
 const any = () => true;
-const drain = (ledger: Ledger<Entry>, lane = 'short'): string[] => {
+const drain = (ledger: Ledger<Entry>, pool = 'short'): string[] => {
   const out: string[] = [];
-  for (let next = ledger.take(lane, any); next; next = ledger.take(lane, any)) out.push(next.key);
+  for (let next = ledger.take(pool, any); next; next = ledger.take(pool, any)) out.push(next.key);
   return out;
 };
 const WIDE: SlotLimits = { token: 100, account: 100 };
@@ -26,7 +26,7 @@ describe('ledger: accounts', () => {
     assert.deepEqual(drain(ledger), ['a1', 'b1', 'a2', 'b2', 'a3']);
   });
 
-  it('no account holds more than its limit, over all tokens and lanes', () => {
+  it('no account holds more than its limit, over all tokens and pools', () => {
     const ledger = new Ledger<Entry>();
     const limits = { token: 2, account: 3 };
     for (let i = 0; i < 4; i++) {
@@ -39,22 +39,22 @@ describe('ledger: accounts', () => {
     assert.equal(ledger.heldByAccount(1), 3);
   });
 
-  it('lanes of an account take turns: the one that it took a job from last comes last', () => {
+  it('pools of an account take turns: the one that it took a job from last comes last', () => {
     const ledger = new Ledger<Entry>();
-    const lanes = ['a', 'b', 'c'];
-    for (const lane of lanes)
-      for (let i = 0; i < 2; i++) ledger.enqueue(entry(`${lane}${i}`, 1, 1, lane), { token: 1, account: 1 });
+    const pools = ['a', 'b', 'c'];
+    for (const pool of pools)
+      for (let i = 0; i < 2; i++) ledger.enqueue(entry(`${pool}${i}`, 1, 1, pool), { token: 1, account: 1 });
     const order: string[] = [];
     for (let i = 0; i < 6; i++) {
       const taken = ledger
-        .lanesByTurn(1, lanes)
-        .map((lane) => ledger.take(lane, any))
+        .poolsByTurn(1, pools)
+        .map((pool) => ledger.take(pool, any))
         .find((one) => one !== undefined)!;
       order.push(taken.key);
       ledger.remove(taken.key);
     }
     assert.deepEqual(order, ['a0', 'b0', 'c0', 'a1', 'b1', 'c1']);
-    assert.deepEqual(ledger.lanesByTurn(9, lanes), lanes, 'of an account without jobs: as they stand');
+    assert.deepEqual(ledger.poolsByTurn(9, pools), pools, 'of an account without jobs: as they stand');
   });
 
   it('an account at its limit does not hold up another, and comes back when a slot is free', () => {
@@ -110,7 +110,7 @@ describe('ledger: accounts', () => {
 
   it('wouldRun: not above the limit of the account, nor behind others of the token', () => {
     const ledger = new Ledger<Entry>();
-    const next = { token: 1, account: 1, lane: 'short' };
+    const next = { token: 1, account: 1, pool: 'short' };
     assert.equal(ledger.wouldRun(next, { token: 1, account: 1 }), true);
     ledger.hold(entry('r', 2, 1));
     assert.equal(ledger.wouldRun(next, { token: 1, account: 1 }), false);
@@ -123,7 +123,7 @@ describe('ledger: random operations against a naive model', function () {
   this.timeout(60_000);
   const ACCOUNTS = 4;
   const TOKENS = 12;
-  const LANES = ['short', 'long'];
+  const POOLS = ['short', 'long'];
   for (const first of [1, 7, 23, 99, 1234]) {
     it(`never above a limit, nobody refused who may run, nobody passed over for long (seed ${first})`, () => {
       let seed = first;
@@ -134,7 +134,7 @@ describe('ledger: random operations against a naive model', function () {
       const accountLimits = Array.from({ length: ACCOUNTS }, () => 1 + random(6));
       let waiting: Entry[] = [];
       let held: Entry[] = [];
-      /** Takes of others in a lane since a token's oldest job there could have run. */
+      /** Takes of others in a pool since a token's oldest job there could have run. */
       const passedOver = new Map<string, number>();
       const count = (jobs: Entry[], of: Partial<Entry>) =>
         jobs.filter(
@@ -146,16 +146,16 @@ describe('ledger: random operations against a naive model', function () {
         count(held, { token }) < tokenLimits[token]! && count(held, { account }) < accountLimits[account]!;
       const limitsOf = (token: number) => ({ token: tokenLimits[token]!, account: accountLimits[accountOf(token)]! });
       for (let i = 0; i < 800; i++) {
-        const lane = LANES[random(2)]!;
+        const pool = POOLS[random(2)]!;
         const what = random(10);
         if (what < 4) {
           const token = random(TOKENS);
-          const job = entry(`j${i}`, token, accountOf(token), lane);
+          const job = entry(`j${i}`, token, accountOf(token), pool);
           ledger.enqueue(job, limitsOf(token));
           waiting.push(job);
         } else if (what < 8) {
-          const runnable = waiting.filter((job) => job.lane === lane && mayRun(job));
-          const next = ledger.take(lane, any);
+          const runnable = waiting.filter((job) => job.pool === pool && mayRun(job));
+          const next = ledger.take(pool, any);
           assert.equal(
             next === undefined,
             runnable.length === 0,
@@ -165,14 +165,14 @@ describe('ledger: random operations against a naive model', function () {
             assert.ok(mayRun(next), `${next.key}: above a limit`);
             assert.equal(
               next,
-              waiting.find((job) => job.lane === lane && job.token === next.token),
+              waiting.find((job) => job.pool === pool && job.token === next.token),
               'first in, first out within a token',
             );
             waiting = waiting.filter((job) => job !== next);
             held.push(next);
             const still = new Set(runnable.filter((job) => job.token !== next.token).map(({ token }) => token));
             for (let token = 0; token < TOKENS; token++) {
-              const key = `${lane} ${token}`;
+              const key = `${pool} ${token}`;
               // Away from the turns at a limit, it comes back at their end: its count begins anew.
               passedOver.set(
                 key,
@@ -180,12 +180,12 @@ describe('ledger: random operations against a naive model', function () {
                   ? (passedOver.get(key) ?? 0) + 1
                   : 0,
               );
-              assert.ok(passedOver.get(key)! <= ACCOUNTS * TOKENS, `token ${token} starves in ${lane}`);
+              assert.ok(passedOver.get(key)! <= ACCOUNTS * TOKENS, `token ${token} starves in ${pool}`);
             }
           }
         } else if (what === 8) {
-          const pool = random(3) === 0 ? waiting : held;
-          const victim = pool[random(Math.max(1, pool.length))];
+          const jobs = random(3) === 0 ? waiting : held;
+          const victim = jobs[random(Math.max(1, jobs.length))];
           if (!victim) continue;
           ledger.remove(victim.key);
           waiting = waiting.filter((job) => job !== victim);

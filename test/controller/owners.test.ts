@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Owners } from '../../src/controller/leader/runner_owners.ts';
+import { RunnerOwners } from '../../src/controller/leader/runner_owners.ts';
 import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { Runners } from '../../src/controller/pools/runners.ts';
 import type { ProbeJob, ReuseScope } from '../../src/kube/resources.ts';
@@ -26,7 +26,7 @@ describe('owners of runner pods', () => {
     it(`${what}: ${expected ?? 'says nothing'}`, () => {
       const runners = new Runners();
       runners.pod({ uid: 'a', pod: 'p', pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
-      const owners = new Owners(runners);
+      const owners = new RunnerOwners(runners);
       owners.note(noted);
       owners.bind(
         (id) => (id === 3 ? record(id) : undefined),
@@ -57,7 +57,7 @@ describe('owners of runner pods', () => {
     const runners = new Runners();
     for (const uid of ['a', 'b'])
       runners.pod({ uid, pod: uid, pool: 'short', generation: 'g', deleting: false, ended: false }, 0);
-    const owners = new Owners(runners);
+    const owners = new RunnerOwners(runners);
     assert.equal(owners.hasByHand(), false);
     for (const one of [job('a', 3), job('a', 3), job('gone', 4), job('b')]) owners.note(one);
     assert.deepEqual([owners.tokens(), owners.hasByHand()], [[3], true]);

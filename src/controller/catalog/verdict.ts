@@ -6,7 +6,7 @@ import type { Condition, ProbeToolStatus } from '../../kube/resources.ts';
 import type { ProofLine, Proven } from '../../tools/proof.ts';
 import { hasEnded } from '../pools/pod.ts';
 
-export type Verdict =
+export type ProofVerdict =
   | { state: 'pending' }
   /**
    * Nothing is wrong with the image as far as is known: no node has room yet, or a large image is still being pulled.
@@ -45,7 +45,7 @@ export function readProofLine(log: string): ProofLine | undefined {
 /**
  * `since`: when it was made, by the clock of `now`; without it the API server's time of making stands, and its clock.
  */
-export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): Verdict {
+export function judgeProof(pod: Pod, log: string | undefined, now: number, since?: number): ProofVerdict {
   const container = pod.status?.containerStatuses?.[0];
   const age = now - (since ?? Date.parse(pod.metadata.creationTimestamp ?? new Date(now).toISOString()));
   if (!hasEnded(pod)) {
@@ -118,7 +118,7 @@ export const toolChange = (
 export function provenStatus(
   previous: ProbeToolStatus | undefined,
   proof: string,
-  verdict: Exclude<Verdict, { state: 'pending' | 'waiting' }>,
+  verdict: Exclude<ProofVerdict, { state: 'pending' | 'waiting' }>,
   generation: number,
   now: string,
 ): ProbeToolStatus {

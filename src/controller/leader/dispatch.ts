@@ -11,23 +11,23 @@ import { orderFor, prepare, reserve, sendGo } from './orders.ts';
 import { refusalOf } from './resolve_job.ts';
 import { now, type TermState } from './term_state.ts';
 
-export function admitNext(state: TermState, lane: string): void {
+export function admitNext(state: TermState, pool: string): void {
   state.contenders = undefined;
   for (const job of state.retrying) {
-    if (job.lane !== lane || !reserve(state, job)) continue;
+    if (job.pool !== pool || !reserve(state, job)) continue;
     state.retrying.delete(job);
     state.contenders = undefined;
     void admit(state, job);
   }
   for (;;) {
-    const job = state.ledger.take(lane, (entry) => reserve(state, entry));
+    const job = state.ledger.take(pool, (entry) => reserve(state, entry));
     if (!job) break;
     state.contenders = undefined;
     const refusal = refusalOf(state.tokens.known(job.token), state.deps.store.clock.now());
     if (refusal) void endJob(state, job, endOf(refusal));
     else void admit(state, job);
   }
-  state.deps.pools.demandChanged(lane);
+  state.deps.pools.demandChanged(pool);
 }
 
 async function admit(state: TermState, job: Job): Promise<void> {
@@ -59,7 +59,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
   if (!again) {
     disarm(job);
     armDeadline(state, job, store.clock.now());
-    metrics.admitted(job.lane, queueTimeMs);
+    metrics.admitted(job.pool, queueTimeMs);
   }
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
   log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
@@ -76,7 +76,7 @@ async function go(state: TermState, job: Job): Promise<void> {
   const { bus, store, runners, pools } = state.deps;
   const { attempt, runner } = job;
   if (!runner) return;
-  job.goneAt = now();
+  job.goAt = now();
   const startedAt = Date.parse(job.status?.startedAt ?? '') || store.clock.now();
   const remainingMs = Math.max(1, Math.round(startedAt + job.timeoutMs - store.clock.now()));
   const said = await sendGo(bus, runner.uid, { ...orderFor(state, job), remainingMs });

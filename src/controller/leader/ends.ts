@@ -93,7 +93,7 @@ async function settle(state: TermState, job: Job, finish: Finish): Promise<void>
   const successor = state.successors.get(job.key);
   state.successors.delete(job.key);
   if (successor) state.following.seen(successor);
-  state.deps.metrics.finished(job.lane, finish.reason);
+  state.deps.metrics.finished(job.pool, finish.reason);
   if (done) state.deps.retention.finished(done);
   state.scheduleAll(job.account);
 }

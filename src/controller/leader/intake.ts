@@ -93,7 +93,7 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   if (isAdmitted(object.status)) {
     job.state = 'running';
     job.runner = object.status?.runner;
-    job.goneAt = now();
+    job.goAt = now();
     state.ledger.hold(job, slotsOf(token));
     armDeadline(state, job, Date.parse(object.status?.startedAt ?? '') || state.deps.store.clock.now());
     if (isBeingDeleted(object)) void endJob(state, job, CANCELLED);
@@ -114,7 +114,7 @@ async function admitToQueue(state: TermState, object: ProbeJob): Promise<void> {
   }
   state.ledger.enqueue(job, slotsOf(token));
   armQueue(state, job);
-  state.schedule(job.lane);
+  state.schedule(job.pool);
   // It was prepared because it would run at once; if it does not, the runner is another's.
   if (early)
     queueMicrotask(() => {
@@ -181,5 +181,5 @@ function holdSlot(state: TermState, job: ProbeJob): void {
   const account =
     admittedBy?.account ?? (state.byHand?.id === token ? state.byHand : state.tokens.known(token))?.rootUserId;
   // Of an older leader, and its token is gone: none of that token is admitted any more.
-  if (account !== undefined) state.ledger.hold({ key: job.metadata.name, token, account, lane: '' });
+  if (account !== undefined) state.ledger.hold({ key: job.metadata.name, token, account, pool: '' });
 }

@@ -23,8 +23,8 @@ export interface Job extends Entry {
   /** Attempts that came to nothing because the runner did not take the job. */
   refusals: number;
   runner: { pod: string; uid: string } | undefined;
-  /** Monotonic time of the last go. */
-  goneAt: number;
+  /** Monotonic time of the last order to go. */
+  goAt: number;
   /** A prepare for this attempt was sent. */
   prepared: boolean;
   timers: NodeJS.Timeout[];

@@ -77,8 +77,8 @@ export class Leader {
     this.#state.scheduleAll();
   }
 
-  /** Waiting jobs by tenant in a lane that only lack a runner, and how long the oldest of each has waited. */
-  demand(lane: string): Waiting[] {
+  /** Waiting jobs by tenant in a pool that only lack a runner, and how long the oldest of each has waited. */
+  demand(pool: string): Waiting[] {
     const waiting = new Map<string, Waiting>();
     const clock = this.#state.deps.store.clock.now();
     const count = (job: Job) => {
@@ -91,8 +91,8 @@ export class Leader {
         known.waitMs = Math.max(known.waitMs, waitMs);
       }
     };
-    for (const job of this.#state.retrying) if (job.lane === lane) count(job);
-    for (const job of this.#state.ledger.nextUp(lane)) count(job);
+    for (const job of this.#state.retrying) if (job.pool === pool) count(job);
+    for (const job of this.#state.ledger.nextUp(pool)) count(job);
     return [...waiting.values()];
   }
 

@@ -4,8 +4,8 @@
  * larger share), and first in, first out within a token. Pure state, no clock and no I/O; every operation is O(1) in
  * the number of jobs, so 50,000 live jobs cost no more per event than 50.
  *
- * A token's jobs stand in lanes, one per pool: a ten-minute validation at the head of a queue must not hold up a
- * one-second probe behind it. The slots are counted over all lanes.
+ * A token has one queue per pool: a ten-minute validation at the head of a queue must not hold up a one-second probe
+ * behind it. The slots are counted over all pools.
  */
 import { Fifo } from './fifo.ts';
 
@@ -15,7 +15,7 @@ export interface Entry {
   token: number;
   /** The token's account: its root user. */
   account: number;
-  lane: string;
+  pool: string;
 }
 
 /** Slots at once. An account without a bound of its own has Infinity. */
@@ -29,7 +29,7 @@ interface Token<E extends Entry> {
   account: Account;
   limit: number;
   held: number;
-  lanes: Map<string, Fifo<E>>;
+  queues: Map<string, Fifo<E>>;
   waiting: number;
 }
 
@@ -39,7 +39,7 @@ interface Account {
   held: number;
   waiting: number;
   /**
-   * By lane: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in
+   * By pool: its tokens with waiting jobs and a free slot, in turn order. A Set keeps insertion order and deletes in
    * O(1).
    */
   turns: Map<string, Set<number>>;
@@ -51,13 +51,12 @@ export class Ledger<E extends Entry> {
   #tokens = new Map<number, Token<E>>();
   #accounts = new Map<number, Account>();
   /**
-   * By lane: accounts below their limit with a token whose turn may come, in turn order. Who cannot run is dropped when
+   * By pool: accounts below their limit with a token whose turn may come, in turn order. Who cannot run is dropped when
    * met.
    */
   #turns = new Map<string, Set<number>>();
   #waiting = new Map<string, E>();
   #holders = new Map<string, Entry>();
-  #perLane = new Map<string, number>();
   #isWaiting = (entry: E): boolean => this.#waiting.get(entry.key) === entry;
 
   #account(id: number): Account {
@@ -78,7 +77,7 @@ export class Ledger<E extends Entry> {
         account: this.#account(accountId),
         limit: Number.POSITIVE_INFINITY,
         held: 0,
-        lanes: new Map(),
+        queues: new Map(),
         waiting: 0,
       };
       this.#tokens.set(id, token);
@@ -92,10 +91,9 @@ export class Ledger<E extends Entry> {
     if (account.held === 0 && account.waiting === 0) this.#accounts.delete(account.id);
   }
 
-  #countWaiting(token: Token<E>, lane: string, by: 1 | -1): void {
+  #countWaiting(token: Token<E>, by: 1 | -1): void {
     token.waiting += by;
     token.account.waiting += by;
-    this.#perLane.set(lane, (this.#perLane.get(lane) ?? 0) + by);
   }
 
   #countHeld(token: Token<E>, by: 1 | -1): void {
@@ -107,30 +105,30 @@ export class Ledger<E extends Entry> {
    * To the end of the turn, of its account and then of all, where it waits and has a slot left; one that stands there
    * already keeps its place.
    */
-  #intoTurn(token: Token<E>, lane: string): void {
+  #intoTurn(token: Token<E>, pool: string): void {
     const { account } = token;
-    if (token.held >= token.limit || (token.lanes.get(lane)?.size ?? 0) === 0) return;
-    let within = account.turns.get(lane);
-    if (!within) account.turns.set(lane, (within = new Set()));
+    if (token.held >= token.limit || (token.queues.get(pool)?.size ?? 0) === 0) return;
+    let within = account.turns.get(pool);
+    if (!within) account.turns.set(pool, (within = new Set()));
     within.add(token.id);
-    if (account.held < account.limit) this.#accountIntoTurn(account, lane);
+    if (account.held < account.limit) this.#accountIntoTurn(account, pool);
   }
 
-  #accountIntoTurn(account: Account, lane: string): void {
-    let turn = this.#turns.get(lane);
-    if (!turn) this.#turns.set(lane, (turn = new Set()));
+  #accountIntoTurn(account: Account, pool: string): void {
+    let turn = this.#turns.get(pool);
+    if (!turn) this.#turns.set(pool, (turn = new Set()));
     turn.add(account.id);
   }
 
   /** A slot is free again, or there are more: who had left the turns at a limit comes back at their end. */
   #backIntoTurns(token: Token<E>): void {
-    for (const lane of token.lanes.keys()) this.#intoTurn(token, lane);
+    for (const pool of token.queues.keys()) this.#intoTurn(token, pool);
     this.#accountBackIntoTurns(token.account);
   }
 
   #accountBackIntoTurns(account: Account): void {
     if (account.held >= account.limit) return;
-    for (const [lane, tokens] of account.turns) if (tokens.size > 0) this.#accountIntoTurn(account, lane);
+    for (const [pool, tokens] of account.turns) if (tokens.size > 0) this.#accountIntoTurn(account, pool);
   }
 
   get waiting(): number {
@@ -141,12 +139,6 @@ export class Ledger<E extends Entry> {
   }
   isWaiting(key: string): boolean {
     return this.#waiting.has(key);
-  }
-  holds(key: string): boolean {
-    return this.#holders.has(key);
-  }
-  waitingIn(lane: string): number {
-    return this.#perLane.get(lane) ?? 0;
   }
   heldBy(tokenId: number): number {
     return this.#tokens.get(tokenId)?.held ?? 0;
@@ -182,21 +174,21 @@ export class Ledger<E extends Entry> {
   enqueue(entry: E, limits: SlotLimits): void {
     if (this.#waiting.has(entry.key) || this.#holders.has(entry.key)) return;
     const token = this.#token(entry.token, entry.account);
-    let queue = token.lanes.get(entry.lane);
-    if (!queue) token.lanes.set(entry.lane, (queue = new Fifo()));
+    let queue = token.queues.get(entry.pool);
+    if (!queue) token.queues.set(entry.pool, (queue = new Fifo()));
     queue.push(entry);
-    this.#countWaiting(token, entry.lane, 1);
+    this.#countWaiting(token, 1);
     this.#waiting.set(entry.key, entry);
     this.setLimits(entry.token, limits);
   }
 
   /**
-   * The next job in a lane that may run: in turn between accounts, then between the tokens of an account. An account or
+   * The next job in a pool that may run: in turn between accounts, then between the tokens of an account. An account or
    * a token at its limit is passed over, and so is a token whose head `fits` refuses (no runner for its tenant). The
    * job leaves the queue and holds a slot; its token and its account go to the end of their turns.
    */
-  take(lane: string, fits: (entry: E) => boolean): E | undefined {
-    const turn = this.#turns.get(lane);
+  take(pool: string, fits: (entry: E) => boolean): E | undefined {
+    const turn = this.#turns.get(pool);
     if (!turn) return undefined;
     for (const id of turn) {
       const account = this.#accounts.get(id);
@@ -204,8 +196,8 @@ export class Ledger<E extends Entry> {
         turn.delete(id);
         continue;
       }
-      const taken = this.#takeOf(account, lane, fits);
-      if ((account.turns.get(lane)?.size ?? 0) === 0) turn.delete(id);
+      const taken = this.#takeOf(account, pool, fits);
+      if ((account.turns.get(pool)?.size ?? 0) === 0) turn.delete(id);
       if (!taken) continue;
       if (turn.delete(id)) turn.add(id);
       return taken;
@@ -213,11 +205,11 @@ export class Ledger<E extends Entry> {
     return undefined;
   }
 
-  #takeOf(account: Account, lane: string, fits: (entry: E) => boolean): E | undefined {
-    const tokens = account.turns.get(lane) ?? new Set<number>();
+  #takeOf(account: Account, pool: string, fits: (entry: E) => boolean): E | undefined {
+    const tokens = account.turns.get(pool) ?? new Set<number>();
     for (const id of tokens) {
       const token = this.#tokens.get(id);
-      const queue = token?.lanes.get(lane);
+      const queue = token?.queues.get(pool);
       const head = queue?.peek(this.#isWaiting);
       if (!token || !queue || !head || token.held >= token.limit) {
         tokens.delete(id);
@@ -225,12 +217,12 @@ export class Ledger<E extends Entry> {
       }
       if (!fits(head)) continue;
       queue.shift();
-      this.#countWaiting(token, lane, -1);
+      this.#countWaiting(token, -1);
       this.#countHeld(token, 1);
       this.#waiting.delete(head.key);
       this.#holders.set(head.key, head);
-      account.served.delete(lane);
-      account.served.add(lane);
+      account.served.delete(pool);
+      account.served.add(pool);
       tokens.delete(id);
       if (queue.size > 0) tokens.add(id);
       return head;
@@ -242,39 +234,39 @@ export class Ledger<E extends Entry> {
    * Lanes in the order in which a slot of an account is offered to them: in a fixed order the first would take every
    * slot of one at its limit.
    */
-  lanesByTurn(accountId: number, lanes: readonly string[]): string[] {
+  poolsByTurn(accountId: number, pools: readonly string[]): string[] {
     const served = [...(this.#accounts.get(accountId)?.served ?? [])];
-    return lanes.toSorted((a, b) => served.indexOf(a) - served.indexOf(b));
+    return pools.toSorted((a, b) => served.indexOf(a) - served.indexOf(b));
   }
 
   /**
-   * The next job of each token that its limit and its account's would let run in a lane now: who waits, however long
+   * The next job of each token that its limit and its account's would let run in a pool now: who waits, however long
    * the queues.
    */
-  *heads(lane: string): Iterable<E> {
-    for (const id of this.#turns.get(lane) ?? []) {
+  *heads(pool: string): Iterable<E> {
+    for (const id of this.#turns.get(pool) ?? []) {
       const account = this.#accounts.get(id);
       if (!account || account.held >= account.limit) continue;
-      for (const tokenId of account.turns.get(lane) ?? []) {
+      for (const tokenId of account.turns.get(pool) ?? []) {
         const token = this.#tokens.get(tokenId);
-        const head = token && token.held < token.limit ? token.lanes.get(lane)?.peek(this.#isWaiting) : undefined;
+        const head = token && token.held < token.limit ? token.queues.get(pool)?.peek(this.#isWaiting) : undefined;
         if (head) yield head;
       }
     }
   }
 
   /**
-   * The jobs in a lane that the limits of their token and account would let run now: what is asked of runners, however
+   * The jobs in a pool that the limits of their token and account would let run now: what is asked of runners, however
    * long the queues behind them. Tokens of an account by turns, as they would be taken.
    */
-  *nextUp(lane: string): Iterable<E> {
-    for (const id of this.#turns.get(lane) ?? []) {
+  *nextUp(pool: string): Iterable<E> {
+    for (const id of this.#turns.get(pool) ?? []) {
       const account = this.#accounts.get(id);
       if (!account) continue;
       let room = account.limit - account.held;
-      let heads = [...(account.turns.get(lane) ?? [])].flatMap((tokenId) => {
+      let heads = [...(account.turns.get(pool) ?? [])].flatMap((tokenId) => {
         const token = this.#tokens.get(tokenId);
-        const jobs = token?.lanes.get(lane)?.first(token.limit - token.held, this.#isWaiting);
+        const jobs = token?.queues.get(pool)?.first(token.limit - token.held, this.#isWaiting);
         return jobs ? [jobs[Symbol.iterator]()] : [];
       });
       while (room > 0 && heads.length > 0) {
@@ -305,9 +297,9 @@ export class Ledger<E extends Entry> {
   }
 
   /** Whether a job that is about to come would be admitted at once: used to prepare a runner early. */
-  wouldRun({ token: tokenId, account: accountId, lane }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
+  wouldRun({ token: tokenId, account: accountId, pool }: Omit<Entry, 'key'>, limits: SlotLimits): boolean {
     if (this.heldBy(tokenId) >= limits.token || this.heldByAccount(accountId) >= limits.account) return false;
-    return (this.#tokens.get(tokenId)?.lanes.get(lane)?.size ?? 0) === 0;
+    return (this.#tokens.get(tokenId)?.queues.get(pool)?.size ?? 0) === 0;
   }
 
   /** The job is gone from here, wherever it stood. */
@@ -316,7 +308,7 @@ export class Ledger<E extends Entry> {
     if (waiting) {
       this.#waiting.delete(key);
       const token = this.#token(waiting.token, waiting.account);
-      this.#countWaiting(token, waiting.lane, -1);
+      this.#countWaiting(token, -1);
       this.#forgetIfIdle(token);
       return;
     }

@@ -45,11 +45,11 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
     await endJob(state, job, { state: 'error', status: 500, reason: 'RunnerLost', error: next.error });
     return;
   }
-  state.deps.metrics.retried(job.lane);
+  state.deps.metrics.retried(job.pool);
   explain(state.deps.events, job, 'Retrying', `attempt ${attempt} came to nothing: ${why}`);
   state.retrying.add(job);
-  if (!state.deps.pools.lanes().includes(job.lane)) state.rerouteStranded();
-  state.schedule(job.lane);
+  if (!state.deps.pools.names().includes(job.pool)) state.rerouteStranded();
+  state.schedule(job.pool);
 }
 
 /** A pod is gone, with what it ran. */
@@ -72,7 +72,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
     if (!job || job.state === 'ending' || job.attempt !== idleWithTask.attempt || job.runner?.uid !== beat.uid) {
       runners.release(beat.uid, idleWithTask.job, now());
       released = true;
-    } else if (job.state === 'running' && now() - job.goneAt > IDLE_AFTER_GO_MS)
+    } else if (job.state === 'running' && now() - job.goAt > IDLE_AFTER_GO_MS)
       void lost(state, job, idleWithTask.attempt, 'the runner says that it does not run it');
   }
   if (freed || released) {
@@ -127,7 +127,7 @@ export async function tick(state: TermState): Promise<void> {
     if (job.state !== 'running') continue;
     const runner = job.runner && runners.get(job.runner.uid);
     // The runner has gone on to other things and no notice came, or its pod was never seen by this leader.
-    if (runner?.task?.job !== job.key && now() - job.goneAt > END_UNSEEN_MS) unsure.push(job);
+    if (runner?.task?.job !== job.key && now() - job.goAt > END_UNSEEN_MS) unsure.push(job);
   }
   if (unsure.length === 0) return;
   const ends = new Map((await store.endsFor(unsure.map(({ id }) => id))).map((end) => [end.id, end]));
@@ -137,7 +137,7 @@ export async function tick(state: TermState): Promise<void> {
     else if (job.state === 'running') {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that was just counted free may still be waiting for its result to be collected.
-      if (!runner || now() - job.goneAt > RUNNER_SILENCE_MS)
+      if (!runner || now() - job.goAt > RUNNER_SILENCE_MS)
         await lost(state, job, job.attempt, runner ? 'no result came' : 'its runner is gone');
     }
   }

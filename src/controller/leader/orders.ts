@@ -27,7 +27,7 @@ export const sendCancel = (bus: Bus, podUid: string, order: Cancel): Promise<Sai
 export function reserve(state: TermState, job: Job): boolean {
   const { runners, pools } = state.deps;
   if (job.runner && runners.get(job.runner.uid)?.task?.job === job.key) return true;
-  if (!runners.hasFree(job.lane)) return false;
+  if (!runners.hasFree(job.pool)) return false;
   const runner = pools.choose(job, () => fewestOfOthers(state, job));
   if (!runner) return false;
   runners.reserve(runner, job.key, job.attempt + 1, job.tenant, job.account);
@@ -38,22 +38,22 @@ export function reserve(state: TermState, job: Job): boolean {
 
 /**
  * The fewest runners that an account which waits beside this job's holds; undefined: no other account waits in its
- * lane.
+ * pool.
  */
-function fewestOfOthers(state: TermState, { lane, account }: Job): number | undefined {
-  if (state.contenders?.lane !== lane) state.contenders = { lane, least: leastHolding(state, lane) };
+function fewestOfOthers(state: TermState, { pool, account }: Job): number | undefined {
+  if (state.contenders?.pool !== pool) state.contenders = { pool, least: leastHolding(state, pool) };
   return state.contenders.least.find((one) => one.account !== account)?.held;
 }
 
 /**
- * The two accounts that wait in a lane and hold the fewest runners: whichever asks, the fewest of the others are
+ * The two accounts that wait in a pool and hold the fewest runners: whichever asks, the fewest of the others are
  * among them.
  */
-function leastHolding(state: TermState, lane: string): { account: number; held: number }[] {
+function leastHolding(state: TermState, pool: string): { account: number; held: number }[] {
   const { runners } = state.deps;
   const held = new Map<number, number>();
-  for (const { lane: of, account } of state.retrying) if (of === lane) held.set(account, runners.held(lane, account));
-  for (const { account } of state.ledger.heads(lane)) held.set(account, runners.held(lane, account));
+  for (const { pool: of, account } of state.retrying) if (of === pool) held.set(account, runners.held(pool, account));
+  for (const { account } of state.ledger.heads(pool)) held.set(account, runners.held(pool, account));
   return [...held]
     .map(([account, count]) => ({ account, held: count }))
     .sort((a, b) => a.held - b.held)
@@ -78,7 +78,7 @@ export function letGo(
   runners.release(runner.uid, job.key, now());
   job.runner = undefined;
   job.prepared = false;
-  state.schedule(job.lane);
+  state.schedule(job.pool);
 }
 
 export function orderFor(state: TermState, job: Job) {

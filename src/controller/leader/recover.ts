@@ -13,7 +13,7 @@ import { finishJob } from './ends.ts';
 import { take } from './intake.ts';
 import { isHandMade, submittedAtOf } from './job.ts';
 import { isAdmitted, isFinished } from '../../kube/conditions.ts';
-import { Owners } from './runner_owners.ts';
+import { RunnerOwners } from './runner_owners.ts';
 import { now, type TermState } from './term_state.ts';
 
 /**
@@ -22,7 +22,7 @@ import { now, type TermState } from './term_state.ts';
  */
 export async function recover(state: TermState): Promise<void> {
   const { kube, namespace, retention, store, bus, log, runners } = state.deps;
-  const owners = new Owners(runners);
+  const owners = new RunnerOwners(runners);
   const unfinished = await listUnfinished(kube, namespace, (job) => {
     retention.finished(job);
     owners.note(job);
@@ -75,7 +75,7 @@ async function learnSlots(state: TermState, unfinished: readonly ProbeJob[]): Pr
   }).catch(() => {});
 }
 
-async function bindRunners(state: TermState, owners: Owners): Promise<void> {
+async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void> {
   const { store, pools, log } = state.deps;
   let byHand: TokenRecord | null = null;
   try {

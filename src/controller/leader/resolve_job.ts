@@ -209,7 +209,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
     job: {
       key: job.metadata.name,
       token: token.id,
-      lane: pool?.name ?? '',
+      pool: pool?.name ?? '',
       id,
       namespace: job.metadata.namespace ?? '',
       uid: job.metadata.uid ?? '',
@@ -243,7 +243,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
       attempt: job.status?.attempts ?? 0,
       refusals: 0,
       runner: undefined,
-      goneAt: 0,
+      goAt: 0,
       prepared: false,
       timers: [],
       gone: false,

@@ -7,7 +7,7 @@ import { tenantOf } from '../pools/share.ts';
 /** Of a job that was made by hand. */
 const NO_TOKEN = 0;
 
-export class Owners {
+export class RunnerOwners {
   readonly #runners: Runners;
   /** Tokens by the pod's uid: all jobs of a pod are of one tenant. */
   readonly #tokens = new Map<string, number>();

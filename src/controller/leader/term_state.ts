@@ -65,7 +65,7 @@ export class TermState {
   readonly retrying = new Set<Job>();
   readonly #scheduled = new Set<string>();
   /** Who waits, as long as nobody of them has got a runner: asked for each job that is passed over. */
-  contenders: { lane: string; least: { account: number; held: number }[] } | undefined;
+  contenders: { pool: string; least: { account: number; held: number }[] } | undefined;
   readonly early = new Map<string, { job: Job; timer: NodeJS.Timeout; at: number }>();
   readonly marks: WaitingMarks;
   /** Objects that were made under the name of one whose end is still being written. */
@@ -98,31 +98,31 @@ export class TermState {
 
   /** `freed`: the account that a slot came back to. */
   scheduleAll(freed?: number): void {
-    const lanes = this.deps.pools.lanes();
-    for (const lane of freed === undefined ? lanes : this.ledger.lanesByTurn(freed, lanes)) this.schedule(lane);
+    const pools = this.deps.pools.names();
+    for (const pool of freed === undefined ? pools : this.ledger.poolsByTurn(freed, pools)) this.schedule(pool);
   }
 
-  /** Something changed in this lane: at the end of the turn, admit what can be. */
-  schedule(lane: string): void {
-    if (this.#scheduled.has(lane)) return;
-    this.#scheduled.add(lane);
+  /** Something changed in this pool: at the end of the turn, admit what can be. */
+  schedule(pool: string): void {
+    if (this.#scheduled.has(pool)) return;
+    this.#scheduled.add(pool);
     queueMicrotask(() => {
-      this.#scheduled.delete(lane);
-      if (this.ready && this.live) this.following.admit(lane);
+      this.#scheduled.delete(pool);
+      if (this.ready && this.live) this.following.admit(pool);
     });
   }
 
   /** Jobs that came when no pool served their kind, or whose pool is gone. */
   rerouteStranded(): void {
-    const lanes = new Set(this.deps.pools.lanes());
-    for (const job of this.retrying) if (!lanes.has(job.lane)) job.lane = this.deps.pools.forKind(job.kind)?.name ?? '';
+    const pools = new Set(this.deps.pools.names());
+    for (const job of this.retrying) if (!pools.has(job.pool)) job.pool = this.deps.pools.forKind(job.kind)?.name ?? '';
     for (const job of Array.from(this.ledger.waitingEntries())) {
-      if (lanes.has(job.lane)) continue;
-      const lane = this.deps.pools.forKind(job.kind)?.name ?? '';
-      if (lane === job.lane) continue;
+      if (pools.has(job.pool)) continue;
+      const pool = this.deps.pools.forKind(job.kind)?.name ?? '';
+      if (pool === job.pool) continue;
       const limits = { token: this.ledger.limitOf(job.token), account: this.ledger.limitOfAccount(job.account) };
       this.ledger.remove(job.key);
-      job.lane = lane;
+      job.pool = pool;
       this.ledger.enqueue(job, limits);
     }
   }

@@ -125,7 +125,7 @@ export class Pools {
     for (const state of this.#state.byName.values()) clearTimeout(state.timer);
   }
 
-  lanes(): string[] {
+  names(): string[] {
     return [...this.#state.byName].filter(([, { draining }]) => !draining).map(([name]) => name);
   }
 
@@ -137,23 +137,23 @@ export class Pools {
     return undefined;
   }
 
-  scopeOf(lane: string): ReuseScope {
-    return this.#state.byName.get(lane)?.pool.spec.reuse?.scope ?? 'account';
+  scopeOf(pool: string): ReuseScope {
+    return this.#state.byName.get(pool)?.pool.spec.reuse?.scope ?? 'account';
   }
 
   /** `fewestOfOthers`: the fewest runners of this pool that another waiting account holds. */
   choose(
-    { lane, tenant, account, assignment: { tools } }: Claim,
+    { pool, tenant, account, assignment: { tools } }: Claim,
     fewestOfOthers: () => number | undefined,
   ): Runner | undefined {
-    const state = this.#state.byName.get(lane);
+    const state = this.#state.byName.get(pool);
     if (!state || state.draining) return undefined;
     const { runners } = this.#deps;
     const { spec } = state.pool;
     const may = () =>
       mayTake(spec, {
-        held: runners.held(lane, account),
-        bound: runners.bound(lane),
+        held: runners.held(pool, account),
+        bound: runners.bound(pool),
         fewestOfOthers: fewestOfOthers(),
       });
     const isCovered = (generation: string) => covers(this.#state, generation, tools);
@@ -162,12 +162,12 @@ export class Pools {
     const isFit = ({ walls }: Runner) => lackedWalls(spec, walls).length === 0;
     const runner =
       runners.choose(
-        lane,
+        pool,
         tenant,
         (generation) => generation === state.generation && isCovered(generation),
         may,
         isFit,
-      ) ?? runners.choose(lane, tenant, isCovered, may, isFit);
+      ) ?? runners.choose(pool, tenant, isCovered, may, isFit);
     if (runner && runner.tenant === undefined) state.taken.push(now());
     return runner;
   }
@@ -225,8 +225,8 @@ export class Pools {
     if (state) this.#state.plan(state);
   }
 
-  noticeFree(lane: string, runner: Runner | undefined): void {
-    const state = this.#state.byName.get(lane);
+  noticeFree(pool: string, runner: Runner | undefined): void {
+    const state = this.#state.byName.get(pool);
     if (state) {
       if (runner) replaceWorn(this.#state, state, runner);
       if (runner?.walls?.UserNamespace === true) state.without = undefined;
@@ -236,8 +236,8 @@ export class Pools {
     }
   }
 
-  demandChanged(lane: string): void {
-    const state = this.#state.byName.get(lane);
+  demandChanged(pool: string): void {
+    const state = this.#state.byName.get(pool);
     if (state) this.#state.plan(state);
   }
 

@@ -23,7 +23,7 @@ export interface PoolsDeps {
   /** Postgres' clock. */
   now: () => number;
   owner: () => Promise<OwnerReference | undefined>;
-  demand: (lane: string) => Waiting[];
+  demand: (pool: string) => Waiting[];
   /** A pod is gone, with what it ran. */
   podGone: (task: LostTask) => void;
   /** Runners have been waiting for the image of a tool for long. */

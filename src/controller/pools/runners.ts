@@ -268,10 +268,6 @@ export class Runners {
     return (this.#free.get(pool)?.size ?? 0) > 0;
   }
 
-  untouched(pool: string): Iterable<Runner> {
-    return this.#free.get(pool)?.get('') ?? [];
-  }
-
   reserve(runner: Runner, job: string, attempt: number, tenant: string, account?: number): void {
     this.#change(runner, () => {
       runner.task = { job, attempt, doneBefore: runner.jobsDone, reserved: true };

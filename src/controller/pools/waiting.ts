@@ -8,25 +8,25 @@ import type { PoolState, PoolsState } from './pools_state.ts';
 import { mayTake, reserveOf, shareOf } from './share.ts';
 
 /** What a job asks of a pool. */
-export type Claim = Pick<Job, 'lane' | 'tenant' | 'account' | 'assignment'>;
+export type Claim = Pick<Job, 'pool' | 'tenant' | 'account' | 'assignment'>;
 
 /** Why a job whose token may run it has no runner; undefined where one is free for it. */
 export function whyWaiting(
   pools: PoolsState,
-  { lane, account, assignment: { tools } }: Claim,
+  { pool, account, assignment: { tools } }: Claim,
 ): { reason: WaitingCause; message: string } | undefined {
-  const state = pools.byName.get(lane);
+  const state = pools.byName.get(pool);
   if (!state) return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind' };
   const { runners } = pools.deps;
   const { spec } = state.pool;
   const missing = missingWalls(pools, state);
   if (missing !== undefined) return { reason: 'IsolationMissing', message: missing };
-  const [held, bound] = [runners.held(lane, account), runners.bound(lane)];
+  const [held, bound] = [runners.held(pool, account), runners.bound(pool)];
   const mayGrow = bound >= spec.maxPods || mayTake(spec, { held, bound, fewestOfOthers: undefined });
-  if (mayGrow && !runners.hasFree(lane))
+  if (mayGrow && !runners.hasFree(pool))
     return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
   if (!mayGrow || held >= shareOf(spec)) {
-    const message = `its account holds ${held} runners of the pool ${lane}: its share is ${shareOf(spec)} while others wait, and ${reserveOf(spec)} of ${spec.maxPods} stay for other accounts`;
+    const message = `its account holds ${held} runners of the pool ${pool}: its share is ${shareOf(spec)} while others wait, and ${reserveOf(spec)} of ${spec.maxPods} stay for other accounts`;
     return { reason: 'AccountAtShare', message };
   }
   return undefined;
@@ -50,11 +50,11 @@ export function missingWalls(
 }
 
 function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string {
-  const lane = state.pool.metadata.name;
-  const all = [...pools.deps.runners.inPool(lane)];
+  const pool = state.pool.metadata.name;
+  const all = [...pools.deps.runners.inPool(pool)];
   const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
   const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
-  const base = `the pool ${lane} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
+  const base = `the pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
   const without = [...pools.tools.values()]
     .filter((tool) => isAvailable(tool) && isDegraded(tool))
     .map(({ spec }) => toolKey(spec));
