@@ -26,9 +26,9 @@ export async function serveAbsolute(
   response: ServerResponse,
 ): Promise<void> {
   const url = resolveReference('http://invalid/', request.url ?? '');
-  if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'Not an http address.');
+  if (url === undefined || !url.startsWith('http:')) refuse(response, 400, 'not an http address');
   else if (request.method !== 'GET' && request.method !== 'HEAD')
-    refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
+    refuse(response, 405, 'only GET and HEAD', { allow: 'GET, HEAD' });
   else await serveUrl(job, tool, url, request, response);
 }
 

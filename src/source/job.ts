@@ -286,7 +286,7 @@ export class Job {
   failed(error: unknown, url: string, tool: string): Failure {
     const known = isSourceError(error)
       ? error
-      : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+      : new SourceError('cut', 'the file could not be read', { reason: 'protocol', cause: error });
     if (!isSourceError(error))
       this.#settings.log?.warn(
         { error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
@@ -346,7 +346,7 @@ export class Job {
       this.#stats.ioUsage += count;
       this.#pace.received(count);
       if (this.#stats.ioUsage > this.#limits.maxBytes) {
-        throw new SourceError('cut', `More than ${this.#limits.maxBytes} bytes were read.`, { reason: 'limit' });
+        throw new SourceError('cut', `more than ${this.#limits.maxBytes} bytes were read`, { reason: 'limit' });
       }
     },
   };
@@ -369,12 +369,12 @@ export class Job {
 
   #open(verify: boolean): Transport {
     if (this.protocol.open === undefined)
-      throw new SourceError('source-scheme', `${this.source.scheme}:// sources cannot be read.`);
+      throw new SourceError('source-scheme', `${this.source.scheme}:// sources cannot be read`);
     return this.protocol.open(this.socketContext(verify));
   }
 
   #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
-    if (this.closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
+    if (this.closed) throw new SourceError('cut', 'the source is closed', { reason: 'closed' });
     // A tool that was taken over by a file would otherwise read the caller's other files with the caller's credentials.
     const anonymous = unsigned || (url !== this.main && !this.#hasParts);
     const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;

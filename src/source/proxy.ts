@@ -106,7 +106,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   };
 
   const server = createServer({ keepAliveTimeout: 5000, maxHeaderSize: 32768 }, (request, response) => {
-    void handle(request, response, logins, port).catch(() => refuse(response, 500, 'Internal error.'));
+    void handle(request, response, logins, port).catch(() => refuse(response, 500, 'internal error'));
   });
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     const login = loginOf(request.headers['proxy-authorization'], logins);
@@ -183,14 +183,14 @@ async function handle(
   if (path.startsWith(own)) path = path.slice(own.length - 1);
   if (!path.startsWith('/')) {
     const login = loginOf(request.headers['proxy-authorization'], logins);
-    if (login === undefined) refuse(response, 407, 'Proxy authentication required.', challenge);
+    if (login === undefined) refuse(response, 407, 'proxy authentication required', challenge);
     else await serveAbsolute(login, request, response);
     return;
   }
   const match = /^\/([0-9a-f]{32})\/([A-Za-z0-9_-]{1,64})\/(.*)$/s.exec(path);
   const login = match === null ? undefined : logins.get(match[1]!);
   if (match === null || login === undefined || login.tool !== match[2]) {
-    refuse(response, 404, 'No such address.');
+    refuse(response, 404, 'no such address');
     return;
   }
   await serveTool(login.job, login.tool, match[3]!, request, response);

@@ -18,18 +18,18 @@ export async function serveTool(
   response: ServerResponse,
 ): Promise<void> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    refuse(response, 405, 'Only GET and HEAD.', { allow: 'GET, HEAD' });
+    refuse(response, 405, 'only GET and HEAD', { allow: 'GET, HEAD' });
     return;
   }
   const refused = /^refused\/([a-z0-9+.-]+)/.exec(path);
   if (refused !== null) {
     job.refuse(`${refused[1]}://`);
-    refuse(response, 403, `Addresses of the kind ${refused[1]}: are not allowed.`);
+    refuse(response, 403, `addresses of the kind ${refused[1]}: are not allowed`);
     return;
   }
   const url = fromPath(path, job);
   if (url === undefined) {
-    refuse(response, 404, 'No such address.');
+    refuse(response, 404, 'no such address');
     return;
   }
   await serveUrl(job, tool, job.readsAsTheyAre(tool) ? job.parameters.meant(url) : url, request, response, path);
@@ -148,7 +148,7 @@ async function send(file: OriginFile, head: Head, request: IncomingMessage, resp
     headers['accept-ranges'] = 'bytes';
     const asked = rangeOf(request.headers.range, head.size);
     if (asked === 'none' && head.size > 0) {
-      refuse(response, 416, 'Not in the file.', { 'content-range': `bytes */${head.size}` });
+      refuse(response, 416, 'not in the file', { 'content-range': `bytes */${head.size}` });
       return;
     }
     if (asked !== 'none') range = asked;
@@ -189,7 +189,7 @@ function sendWhole(body: Buffer, head: Head, request: IncomingMessage, response:
   delete headers['content-encoding'];
   const range = rangeOf(request.headers.range, body.length);
   if (range === 'none' && body.length > 0) {
-    refuse(response, 416, 'Not in the file.', { 'content-range': `bytes */${body.length}` });
+    refuse(response, 416, 'not in the file', { 'content-range': `bytes */${body.length}` });
     return;
   }
   const part = range === undefined || range === 'none' ? body : body.subarray(range.from, range.to);

@@ -164,13 +164,13 @@ describe('source proxy: a company proxy on the way out', function () {
       ...leadsTo(PUBLIC),
     });
     assert.equal((await ask(job.address('a'))).status, 502);
-    assert.equal(job.stats().failure?.message, 'The egress proxy refused the connection (407).');
+    assert.equal(job.stats().failure?.message, 'the egress proxy refused the connection (407)');
     const gone = await open('https://origin.example/a.mp4', {
       egress: { url: 'http://127.0.0.1:1' },
       ...leadsTo(PUBLIC),
     });
     await ask(gone.address('a'));
-    assert.equal(gone.stats().failure?.message, 'The egress proxy cannot be reached.');
+    assert.equal(gone.stats().failure?.message, 'the egress proxy cannot be reached');
   });
 
   it('is not asked for addresses that are not allowed', async () => {

@@ -210,7 +210,7 @@ describe('guard.resolveAndCheck', () => {
     const guard = makeGuard({ lookup: answers('10.0.0.1', '::ffff:127.0.0.1') });
     await assert.rejects(guard.resolveAndCheck('inside.example', 80), {
       code: 'refused',
-      message: 'The address is not allowed: it is private, local or reserved.',
+      message: 'the address is not allowed: it is private, local or reserved',
     });
   });
   it('asks nobody for a literal address', async () => {

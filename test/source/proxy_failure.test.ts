@@ -90,7 +90,7 @@ describe('source proxy: what can go wrong', function () {
     await gone.close();
     await fails(
       await openUrl(`${gone.url}/a`),
-      { code: 'origin-unreachable', reason: 'connect', message: 'The host does not accept connections.' },
+      { code: 'origin-unreachable', reason: 'connect', message: 'the host does not accept connections' },
       502,
     );
   });
@@ -100,7 +100,7 @@ describe('source proxy: what can go wrong', function () {
         await open((_request, response) =>
           response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>private words of the origin</h1>'),
         ),
-        { code: 'origin-unreachable', reason: 'status', status, message: `The host answered ${status}.` },
+        { code: 'origin-unreachable', reason: 'status', status, message: `the host answered ${status}` },
         status,
       );
     });
@@ -115,7 +115,7 @@ describe('source proxy: what can go wrong', function () {
   it('no answer', async () => {
     await fails(
       await open(() => {}),
-      { code: 'origin-unreachable', reason: 'timeout', message: 'The host did not answer in time.' },
+      { code: 'origin-unreachable', reason: 'timeout', message: 'the host did not answer in time' },
       504,
     );
   });
@@ -174,7 +174,7 @@ describe('source proxy: what can go wrong', function () {
     assert.equal((await job.prepare()).ok, true);
     const strict = await ask(job.address('strict'));
     assert.equal(strict.status, 502);
-    assert.equal(strict.body.toString(), 'The certificate of the host cannot be trusted.');
+    assert.equal(strict.body.toString(), 'the certificate of the host cannot be trusted');
     assert.equal((await ask(job.address('unnamed'))).status, 502);
     assert.ok((await ask(job.address('lax'))).body.equals(body));
     assert.equal(job.stats().failures['strict']?.reason, 'certificate');
@@ -210,7 +210,7 @@ describe('source proxy: what can go wrong', function () {
       ((_request, response) => response.writeHead(200, { 'content-length': 10_000_000_001 }).flushHeaders()) as Handler,
     ]) {
       const job = await open(handler);
-      await fails(job, { code: 'too-large', message: 'The file is larger than 10000000000 bytes.' }, 403);
+      await fails(job, { code: 'too-large', message: 'the file is larger than 10000000000 bytes' }, 403);
       assert.equal(job.stats().ioUsage, 0);
     }
   });

@@ -76,7 +76,7 @@ describe('source proxy: what it refuses to connect to', () => {
       assert.equal(prepared.failure.code, 'refused');
       const reply = await ask(job.address('ffprobe'));
       assert.equal(reply.status, 403);
-      assert.equal(reply.body.toString(), 'The address is not allowed: it is private, local or reserved.');
+      assert.equal(reply.body.toString(), 'the address is not allowed: it is private, local or reserved');
       assert.equal(job.stats().failure?.code, 'refused');
       assert.equal(job.stats().refused.length, 1);
       assert.equal(trap.touched, 0);

@@ -64,7 +64,7 @@ describe('sources that are no web addresses', function () {
       offlineMs: 300,
     });
     const { status, body } = await ask(job.address('ffprobe'));
-    assert.deepEqual([status, body.toString()], [404, 'The stream is offline: the host sends nothing.']);
+    assert.deepEqual([status, body.toString()], [404, 'the stream is offline: the host sends nothing']);
     assert.equal(job.stats().failure?.code, 'origin-unreachable');
   });
 

@@ -59,7 +59,7 @@ describe('rewriting playlists', function () {
         ...manifest(`<MPD>${filled('<SegmentURL media="/"/>', 1 << 20)}`),
         place: { requested: final, final },
       }),
-      { reason: 'limit', message: 'The playlist holds too many addresses.' },
+      { reason: 'limit', message: 'the playlist holds too many addresses' },
     );
   });
 

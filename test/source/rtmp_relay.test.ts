@@ -70,6 +70,6 @@ describe('rtmp: what a host may send', function () {
       more();
     });
     await read(job);
-    assert.equal(job.stats().failure?.message, 'The host does not read the answers that it asks for.');
+    assert.equal(job.stats().failure?.message, 'the host does not read the answers that it asks for');
   });
 });

@@ -97,10 +97,10 @@ describe('the body of a webhook', () => {
       assert.deepEqual(await sent({ ...ended, reason }, null, wanted()), { ...expected, error });
     }
     assert.deepEqual(
-      await sent({ ...ended, reason: 'OriginUnreachable', error: 'The host answered 404.' }, null, wanted()),
+      await sent({ ...ended, reason: 'OriginUnreachable', error: 'the host answered 404' }, null, wanted()),
       {
         ...expected,
-        error: 'The host answered 404.',
+        error: 'the host answered 404',
       },
     );
   });

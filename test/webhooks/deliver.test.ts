@@ -365,7 +365,7 @@ describe('delivering webhooks', function () {
     await ended(allowed, 'delivered');
     assert.equal(
       (await attempts(refused, 1)).attempts[0]?.error,
-      'The address is not allowed: it is private, local or reserved.',
+      'the address is not allowed: it is private, local or reserved',
     );
     assert.equal(of(refused).length, 0);
   });
@@ -375,7 +375,7 @@ describe('delivering webhooks', function () {
     try {
       start();
       const id = await endedRequest(fixture, secure.url);
-      assert.equal((await attempts(id, 1)).attempts[0]?.error, 'The certificate of the host cannot be trusted.');
+      assert.equal((await attempts(id, 1)).attempts[0]?.error, 'the certificate of the host cannot be trusted');
       assert.equal(secure.received.length, 0);
     } finally {
       await secure.close();
@@ -421,13 +421,13 @@ describe('delivering webhooks', function () {
   it('of a request that is recorded with a status but 200 tells its error, whatever its result says', async () => {
     start();
     const id = await endedRequest(fixture, receiver.url, {
-      close: { state: 'error', status: 404, reason: 'OriginUnreachable', error: 'The host answered 404.' },
+      close: { state: 'error', status: 404, reason: 'OriginUnreachable', error: 'the host answered 404' },
     });
     await ended(id, 'delivered');
     const { timestamp: _, ...sent } = JSON.parse(of(id)[0]!.body) as Record<string, any>;
     assert.deepEqual(sent, {
       success: false,
-      error: 'The host answered 404.',
+      error: 'the host answered 404',
       metadata: { request_id: id, queue_time: sent['metadata'].queue_time, io_usage: sent['metadata'].io_usage },
       type: 'probe.failed',
     });

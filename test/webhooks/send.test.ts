@@ -97,7 +97,7 @@ describe('sending a webhook', function () {
       asked++;
       return [{ address: '127.0.0.1', family: 4 as const }];
     };
-    const refused = { status: null, error: 'The address is not allowed: it is private, local or reserved.' };
+    const refused = { status: null, error: 'the address is not allowed: it is private, local or reserved' };
     for (const url of [
       `http://hidden.test:${receiver.port}/`,
       receiver.url,
@@ -124,7 +124,7 @@ describe('sending a webhook', function () {
     server.close();
     assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 2_000)), {
       status: null,
-      error: 'The host does not accept connections.',
+      error: 'the host does not accept connections',
     });
   });
 
@@ -134,7 +134,7 @@ describe('sending a webhook', function () {
     try {
       assert.deepEqual(timeless(await send(message(secure.url), options(), 2_000)), {
         status: null,
-        error: 'The certificate of the host cannot be trusted.',
+        error: 'the certificate of the host cannot be trusted',
       });
       assert.deepEqual(
         timeless(await send(message(secure.url), options(LOOPBACK, { context: trustedContext(tls.cert) }), 2_000)),

@@ -97,7 +97,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
         : [{ address: bare, family: family as 4 | 6 }];
     const good = found.filter(({ address }) => check(address, port, bare) === 'ok');
     if (good.length > 0) return good;
-    throw new SourceError('refused', 'The address is not allowed: it is private, local or reserved.', {
+    throw new SourceError('refused', 'the address is not allowed: it is private, local or reserved', {
       detail: `${bare}:${port} is ${found.map(({ address }) => address).join(', ')}`,
     });
   };

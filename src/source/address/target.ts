@@ -19,7 +19,7 @@ export interface S3Settings {
 
 export function targetOf(url: string): Target {
   const match = /^(https?):\/\/(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?([^#]*)$/.exec(url);
-  if (match === null) throw new SourceError('source-invalid', 'The address cannot be read.');
+  if (match === null) throw new SourceError('source-invalid', 'the address cannot be read');
   const scheme = match[1] as 'http' | 'https';
   const path = match[4]!;
   return {

@@ -111,7 +111,7 @@ export class OriginFile {
     }
   }
 
-  close(error = new SourceError('cut', 'The source is closed.', { reason: 'closed' })): void {
+  close(error = new SourceError('cut', 'the source is closed', { reason: 'closed' })): void {
     this.#error ??= error;
     this.#stream?.close(error);
     for (const page of this.#loading) page.wake();
@@ -133,7 +133,7 @@ export class OriginFile {
       this.#mark = markOf(response);
       if (head.size !== undefined && head.size > this.#context.maxBytes) {
         response.destroy();
-        throw new SourceError('too-large', `The file is larger than ${this.#context.maxBytes} bytes.`, {
+        throw new SourceError('too-large', `the file is larger than ${this.#context.maxBytes} bytes`, {
           reason: 'limit',
           detail: String(head.size),
         });
@@ -160,7 +160,7 @@ export class OriginFile {
       // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for
       // ever.
       if (++this.#restarts > mostTries)
-        throw new SourceError('cut', 'The host cannot send parts of the file, and it was read too often.', {
+        throw new SourceError('cut', 'the host cannot send parts of the file, and it was read too often', {
           reason: 'limit',
         });
       const { response } = await this.#transport.ask({});
@@ -231,7 +231,7 @@ export class OriginFile {
     }
     throw (
       failed ??
-      new SourceError('cut', 'The host sent less of the file than it announced.', {
+      new SourceError('cut', 'the host sent less of the file than it announced', {
         reason: 'protocol',
         detail: `at ${at} of ${this.#head!.size}`,
       })
@@ -257,7 +257,7 @@ export class OriginFile {
       return response;
     drop(response, this.#context);
     if (status >= 400 && status !== 416) throw refusedStatus(status);
-    throw new SourceError('cut', 'The file changed while it was read.', {
+    throw new SourceError('cut', 'the file changed while it was read', {
       reason: 'changed',
       detail: `status ${status}, content-range ${response.headers['content-range'] ?? 'none'}`,
     });
@@ -298,7 +298,7 @@ export class OriginFile {
     const known =
       error instanceof SourceError
         ? error
-        : new SourceError('cut', 'The file could not be read.', { reason: 'protocol', cause: error });
+        : new SourceError('cut', 'the file could not be read', { reason: 'protocol', cause: error });
     this.#error ??= known;
     return this.#error;
   }

@@ -42,7 +42,7 @@ export class OriginStream {
         isSourceError(error)
           ? error
           : short
-            ? new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' })
+            ? new SourceError('cut', 'the connection broke before the end of the file', { reason: 'protocol' })
             : undefined,
       );
     };
@@ -67,7 +67,7 @@ export class OriginStream {
           const index = Math.floor(place.at / pageSize);
           const page = this.#context.cache.get(this.#key + index);
           if (page === undefined)
-            throw new SourceError('cut', 'The file is read too unevenly to be kept.', { reason: 'limit' });
+            throw new SourceError('cut', 'the file is read too unevenly to be kept', { reason: 'limit' });
           const piece = page.bytes.subarray(place.at % pageSize, page.filled);
           place.at += piece.length;
           this.#flow();
@@ -88,7 +88,7 @@ export class OriginStream {
     return { next, close };
   }
 
-  close(error = new SourceError('cut', 'The source is closed.', { reason: 'closed' })): void {
+  close(error = new SourceError('cut', 'the source is closed', { reason: 'closed' })): void {
     this.#end(error);
   }
 
@@ -143,7 +143,7 @@ export class OriginStream {
   /** Silence counts only while something is asked of the host. */
   #watch(): void {
     this.#idle = setTimeout(
-      () => this.#end(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })),
+      () => this.#end(new SourceError('cut', 'the host stopped sending', { reason: 'timeout' })),
       this.#context.idleMs,
     );
   }

@@ -97,7 +97,7 @@ async function dial(
 }
 
 const refusedAddress = (): SourceError =>
-  new SourceError('refused', 'The address is not allowed: it is private, local or reserved.');
+  new SourceError('refused', 'the address is not allowed: it is private, local or reserved');
 
 function checkedAgain(address: string, host: string, port: number, guard: Guard): Address {
   if (guard.check(address, port, host) !== 'ok') throw refusedAddress();
@@ -167,7 +167,7 @@ async function startTls(
       (secure.authorizationError !== null && secure.authorizationError !== undefined) || certificateCode.test(code);
     throw new SourceError(
       'origin-unreachable',
-      certificate ? 'The certificate of the host cannot be trusted.' : 'No TLS connection to the host could be made.',
+      certificate ? 'the certificate of the host cannot be trusted' : 'no TLS connection to the host could be made',
       {
         reason: certificate ? 'certificate' : 'tls',
         detail: `${host}: ${code}`,
@@ -182,12 +182,12 @@ const certificateCode = /CERT|ALTNAME|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|CRL|HO
 function readable(error: unknown, signal: AbortSignal): SourceError {
   if (error instanceof SourceError) return error;
   if (signal.aborted)
-    return new SourceError('origin-unreachable', 'The host did not accept a connection in time.', {
+    return new SourceError('origin-unreachable', 'the host did not accept a connection in time', {
       reason: 'timeout',
       cause: error,
     });
   const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-  return new SourceError('origin-unreachable', 'The host does not accept connections.', {
+  return new SourceError('origin-unreachable', 'the host does not accept connections', {
     reason: 'connect',
     detail: String(code),
     cause: error,

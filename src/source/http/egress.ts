@@ -64,7 +64,7 @@ export async function dialEgress(route: EgressRoute, signal: AbortSignal): Promi
     return socket;
   } catch (cause) {
     socket.destroy();
-    throw new SourceError('origin-unreachable', 'The egress proxy cannot be reached.', { reason: 'connect', cause });
+    throw new SourceError('origin-unreachable', 'the egress proxy cannot be reached', { reason: 'connect', cause });
   }
 }
 
@@ -96,7 +96,7 @@ export async function tunnelThrough(
   try {
     const { status, head } = await answered;
     if (status < 200 || status > 299) {
-      throw new SourceError('origin-unreachable', `The egress proxy refused the connection (${status}).`, {
+      throw new SourceError('origin-unreachable', `the egress proxy refused the connection (${status})`, {
         reason: 'connect',
         detail: authority,
       });
@@ -106,7 +106,7 @@ export async function tunnelThrough(
   } catch (error) {
     socket.destroy();
     if (error instanceof SourceError) throw error;
-    throw new SourceError('origin-unreachable', 'The egress proxy did not open a connection.', {
+    throw new SourceError('origin-unreachable', 'the egress proxy did not open a connection', {
       reason: 'connect',
       detail: authority,
       cause: error,

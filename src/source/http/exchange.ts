@@ -71,12 +71,12 @@ export async function exchange(context: Exchange, first: Target, headers: Record
     // A redirect's text is the origin's: a header is Latin-1 to Node, most origins mean UTF-8.
     const next = resolveReference(urlOf(target), Buffer.from(location, 'latin1').toString('utf8'));
     if (next === undefined)
-      throw new SourceError('refused', 'The host redirects to an address that is not http or https.', {
+      throw new SourceError('refused', 'the host redirects to an address that is not http or https', {
         reason: 'redirects',
       });
     target = targetOf(next);
   }
-  throw new SourceError('origin-unreachable', `The host redirects more than ${mostRedirects} times.`, {
+  throw new SourceError('origin-unreachable', `the host redirects more than ${mostRedirects} times`, {
     reason: 'redirects',
   });
 }
@@ -160,5 +160,5 @@ export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): 
 }
 
 export function refusedStatus(status: number): SourceError {
-  return new SourceError('origin-unreachable', `The host answered ${status}.`, { reason: 'status', status });
+  return new SourceError('origin-unreachable', `the host answered ${status}`, { reason: 'status', status });
 }

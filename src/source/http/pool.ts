@@ -96,7 +96,7 @@ export class Pool {
   }
 
   async get(target: Target, headers: Record<string, string>, signal: AbortSignal): Promise<Answer> {
-    if (this.#closed) throw new SourceError('cut', 'The source is closed.', { reason: 'closed' });
+    if (this.#closed) throw new SourceError('cut', 'the source is closed', { reason: 'closed' });
     const { egress } = this.#options;
     const secure = target.scheme === 'https';
     const options: RequestOptions = {
@@ -121,7 +121,7 @@ export class Pool {
     return new Promise<Answer>((resolve, reject) => {
       const late = setTimeout(() => {
         request.destroy(
-          new SourceError('origin-unreachable', 'The host did not answer in time.', { reason: 'timeout' }),
+          new SourceError('origin-unreachable', 'the host did not answer in time', { reason: 'timeout' }),
         );
       }, this.#options.headersTimeoutMs);
       request.on('error', (error: Error) => {
@@ -193,13 +193,13 @@ export class StaleConnection extends Error {}
 
 function failed(error: Error, reused: boolean, signal: AbortSignal): Error {
   if (error instanceof SourceError) return error;
-  if (signal.aborted) return new SourceError('cut', 'The source is closed.', { reason: 'closed' });
+  if (signal.aborted) return new SourceError('cut', 'the source is closed', { reason: 'closed' });
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (reused && (code === 'ECONNRESET' || code === 'EPIPE')) return new StaleConnection(code);
   const protocol = code.startsWith('HPE_');
   return new SourceError(
     'origin-unreachable',
-    protocol ? 'The host does not answer with HTTP.' : 'The host closed the connection without an answer.',
+    protocol ? 'the host does not answer with HTTP' : 'the host closed the connection without an answer',
     {
       reason: protocol ? 'protocol' : 'connect',
       detail: code,

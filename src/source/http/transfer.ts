@@ -30,7 +30,7 @@ export function pipeBody(
       } else reject(error);
     };
     const idle = setTimeout(
-      () => finish(new SourceError('cut', 'The host stopped sending.', { reason: 'timeout' })),
+      () => finish(new SourceError('cut', 'the host stopped sending', { reason: 'timeout' })),
       idleMs,
     );
     let received = 0;
@@ -46,12 +46,12 @@ export function pipeBody(
         finish(error as Error);
       }
     };
-    const onAbort = (): void => finish(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+    const onAbort = (): void => finish(new SourceError('cut', 'the source is closed', { reason: 'closed' }));
     signal.addEventListener('abort', onAbort, { once: true });
     const onEnd = (): void => finish();
     const onClose = (): void => {
       if (response.complete) finish();
-      else finish(new SourceError('cut', 'The connection broke before the end of the file.', { reason: 'protocol' }));
+      else finish(new SourceError('cut', 'the connection broke before the end of the file', { reason: 'protocol' }));
     };
     response.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

@@ -107,8 +107,7 @@ export function referenceRewriter(): (reference: string, base: string, root: str
   };
 }
 
-const tooMany = (): SourceError =>
-  new SourceError('cut', 'The playlist holds too many addresses.', { reason: 'limit' });
+const tooMany = (): SourceError => new SourceError('cut', 'the playlist holds too many addresses', { reason: 'limit' });
 
 /** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
 export function rewriteReference(reference: string, base: string, root: string): string {

@@ -50,7 +50,7 @@ async function readText(file: OriginFile, head: Head): Promise<Buffer> {
   if (decode !== undefined) {
     bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: longestPlaylist }).catch(
       (cause: unknown) => {
-        throw new SourceError('cut', 'The playlist cannot be decompressed.', { reason: 'protocol', cause });
+        throw new SourceError('cut', 'the playlist cannot be decompressed', { reason: 'protocol', cause });
       },
     );
   }
@@ -76,4 +76,4 @@ export async function readPlaylist(
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), final };
 }
 
-const tooLong = (): SourceError => new SourceError('cut', 'The playlist is too long.', { reason: 'limit' });
+const tooLong = (): SourceError => new SourceError('cut', 'the playlist is too long', { reason: 'limit' });

@@ -103,7 +103,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
     close() {
       closed = true;
       for (const { reject } of waiting.splice(0))
-        reject(new SourceError('cut', 'The source is closed.', { reason: 'closed' }));
+        reject(new SourceError('cut', 'the source is closed', { reason: 'closed' }));
       giveUp();
     },
   };

@@ -27,7 +27,7 @@ export const knownProtocol = (scheme: string): Protocol | undefined => BY_SCHEME
 
 export function protocolOf({ scheme }: Pick<Source, 'scheme'>): Protocol {
   const protocol = BY_SCHEME.get(scheme);
-  if (protocol === undefined) throw new SourceError('source-scheme', `${scheme}:// sources cannot be read.`);
+  if (protocol === undefined) throw new SourceError('source-scheme', `${scheme}:// sources cannot be read`);
   return protocol;
 }
 

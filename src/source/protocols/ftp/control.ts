@@ -57,7 +57,7 @@ export class FtpControl {
   }
 
   async command(line: string): Promise<Reply> {
-    if (/[\r\n\0]/.test(line)) throw new SourceError('source-invalid', 'The address cannot be read.');
+    if (/[\r\n\0]/.test(line)) throw new SourceError('source-invalid', 'the address cannot be read');
     // An answer that nobody waited for belongs to what was before.
     this.#replies = [];
     this.#socket.write(`${line}\r\n`, 'utf8');
@@ -76,7 +76,7 @@ export class FtpControl {
       const late = setTimeout(() => {
         this.#waiting = undefined;
         this.close();
-        reject(new SourceError('origin-unreachable', 'The host did not answer in time.', { reason: 'timeout' }));
+        reject(new SourceError('origin-unreachable', 'the host did not answer in time', { reason: 'timeout' }));
       }, deadlineMs);
       this.#waiting = (reply) => {
         clearTimeout(late);
@@ -104,7 +104,7 @@ export class FtpControl {
       port = Number(high) * 256 + Number(low);
     }
     if (!(port >= 1 && port <= 65535))
-      throw new SourceError('origin-unreachable', 'The FTP server names no port for the file.', { reason: 'protocol' });
+      throw new SourceError('origin-unreachable', 'the FTP server names no port for the file', { reason: 'protocol' });
     return this.#context.dial(host, port, { secure: false, address: this.#address }).catch((error: unknown) => {
       const refused = isSourceError(error) && error.code === 'refused';
       throw refused
@@ -144,7 +144,7 @@ export class FtpControl {
 const replyPattern = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
 
 const lost = (): SourceError =>
-  new SourceError('origin-unreachable', 'The host closed the connection without an answer.', { reason: 'connect' });
+  new SourceError('origin-unreachable', 'the host closed the connection without an answer', { reason: 'connect' });
 
 /** FTP's answers in the numbers of HTTP, which is what failures are kept in. */
 export function refusedBy(code: number): SourceError {
@@ -156,5 +156,5 @@ export function refusedBy(code: number): SourceError {
         : code === 421 || code === 450 || code === 451 || code === 425
           ? 503
           : 502;
-  return new SourceError('origin-unreachable', `The FTP server answered ${code}.`, { reason: 'status', status });
+  return new SourceError('origin-unreachable', `the FTP server answered ${code}`, { reason: 'status', status });
 }

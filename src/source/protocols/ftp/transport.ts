@@ -94,7 +94,7 @@ export function ftpTransport(context: SocketContext): Transport {
         if (at > 0) {
           const { code } = await control.command(`REST ${at}`);
           if (code !== 350)
-            throw new SourceError('cut', 'The FTP server cannot send parts of the file.', {
+            throw new SourceError('cut', 'the FTP server cannot send parts of the file', {
               reason: 'protocol',
               detail: String(code),
             });
@@ -245,7 +245,7 @@ export function ftpPath(encoded: string): string {
       .replace(/^\//, '')
       .replace(/;type=[aid]$/i, ''),
   );
-  if (path === '' || path.endsWith('/')) throw new SourceError('source-invalid', 'The address names no file.');
-  if (/[\r\n\0]/.test(path)) throw new SourceError('source-invalid', 'The address cannot be read.');
+  if (path === '' || path.endsWith('/')) throw new SourceError('source-invalid', 'the address names no file');
+  if (/[\r\n\0]/.test(path)) throw new SourceError('source-invalid', 'the address cannot be read');
   return path;
 }

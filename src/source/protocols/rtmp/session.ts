@@ -51,7 +51,7 @@ class Player implements Session {
     const closed = (): void =>
       this.#begun
         ? this.#end()
-        : this.#fail(unreachable('The host closed the connection without an answer.', { reason: 'connect' }));
+        : this.#fail(unreachable('the host closed the connection without an answer', { reason: 'connect' }));
     this.#socket.on('data', (chunk: Buffer) => {
       try {
         this.#count.bytes(chunk.length);
@@ -60,7 +60,7 @@ class Player implements Session {
         this.#fail(
           cause instanceof SourceError
             ? cause
-            : unreachable('The host does not answer with RTMP.', { reason: 'protocol', cause }),
+            : unreachable('the host does not answer with RTMP', { reason: 'protocol', cause }),
         );
       }
     });
@@ -246,7 +246,7 @@ class Player implements Session {
   /** A host that asks and does not read would otherwise fill our memory with the answers. */
   #send(bytes: Buffer): void {
     if (this.#socket.writableLength > mostUnread) {
-      throw unreachable('The host does not read the answers that it asks for.', { reason: 'protocol' });
+      throw unreachable('the host does not read the answers that it asks for', { reason: 'protocol' });
     }
     this.#socket.write(bytes);
   }
@@ -269,7 +269,7 @@ const unreachable = (
 
 function refusedBy(code: string): SourceError {
   const missing = /NotFound/.test(code);
-  return unreachable(missing ? 'The host has no such stream.' : 'The host refused to play the stream.', {
+  return unreachable(missing ? 'the host has no such stream' : 'the host refused to play the stream', {
     reason: 'status',
     status: missing ? 404 : 403,
     detail: code.slice(0, 100),

@@ -130,12 +130,12 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY'))
         job.failed(refusedRtsp(response.status), job.main, tool);
       if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
-        throw new SourceError('origin-unreachable', 'The host sends the stream over UDP only.', { reason: 'protocol' });
+        throw new SourceError('origin-unreachable', 'the host sends the stream over UDP only', { reason: 'protocol' });
       if (method === 'PLAY' && response.status === 200) {
         silence ??= setTimeout(
           () =>
             failed(
-              new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', {
+              new SourceError('origin-unreachable', 'the stream is offline: the host sends nothing', {
                 reason: 'timeout',
                 status: 404,
               }),

@@ -103,7 +103,7 @@ export class RtspUpstream {
       uri = this.#follow(uri, location);
       hop++;
     }
-    throw new SourceError('origin-unreachable', `The host redirects more than ${mostRedirects} times.`, {
+    throw new SourceError('origin-unreachable', `the host redirects more than ${mostRedirects} times`, {
       reason: 'redirects',
     });
   }
@@ -111,7 +111,7 @@ export class RtspUpstream {
   #follow(uri: string, location: string): string {
     const match = /^(rtsps?):\/\/(?:[^/?#@]*@)?([^/?#@\s]+)([^\s#]*)$/i.exec(location);
     if (match === null)
-      throw new SourceError('refused', 'The host redirects to an address that is not rtsp or rtsps.', {
+      throw new SourceError('refused', 'the host redirects to an address that is not rtsp or rtsps', {
         reason: 'redirects',
       });
     const next = `${match[1]!.toLowerCase()}://${match[2]!.toLowerCase()}${match[3]!}`;
@@ -144,7 +144,7 @@ export class RtspUpstream {
       socket.destroy();
       this.#waiting?.reject(
         error ??
-          new SourceError('origin-unreachable', 'The host closed the connection without an answer.', {
+          new SourceError('origin-unreachable', 'the host closed the connection without an answer', {
             reason: 'connect',
           }),
       );
@@ -162,7 +162,7 @@ export class RtspUpstream {
         gone(
           cause instanceof SourceError
             ? cause
-            : new SourceError('origin-unreachable', 'The host does not answer with RTSP.', {
+            : new SourceError('origin-unreachable', 'the host does not answer with RTSP', {
                 reason: 'protocol',
                 cause,
               }),
@@ -178,7 +178,7 @@ export class RtspUpstream {
     const sequence = headerOf(headers, 'cseq');
     if (match === null) {
       if (this.#socket !== undefined && this.#socket.writableLength > mostUnread) {
-        throw new SourceError('origin-unreachable', 'The host does not read the answers that it asks for.', {
+        throw new SourceError('origin-unreachable', 'the host does not read the answers that it asks for', {
           reason: 'protocol',
         });
       }
@@ -212,7 +212,7 @@ export class RtspUpstream {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         this.#waiting = undefined;
-        reject(new SourceError('origin-unreachable', 'The host did not answer in time.', { reason: 'timeout' }));
+        reject(new SourceError('origin-unreachable', 'the host did not answer in time', { reason: 'timeout' }));
       }, this.#context.idleMs);
       this.#waiting = {
         sequence,
@@ -232,9 +232,9 @@ export class RtspUpstream {
   }
 }
 
-const closedError = (): SourceError => new SourceError('cut', 'The source is closed.', { reason: 'closed' });
+const closedError = (): SourceError => new SourceError('cut', 'the source is closed', { reason: 'closed' });
 
 const authorityOfUrl = (url: string): string => `${url.slice(0, url.indexOf(':'))} ${placeOf(url).authority}`;
 
 export const refusedRtsp = (status: number): SourceError =>
-  new SourceError('origin-unreachable', `The host answered ${status}.`, { reason: 'status', status });
+  new SourceError('origin-unreachable', `the host answered ${status}`, { reason: 'status', status });

@@ -61,7 +61,7 @@ export async function callSrt(
     extensions: [],
   });
   if (greeting.version < 5 || greeting.extensionField !== 0x4a17)
-    throw new SourceError('origin-unreachable', 'The host does not speak SRT of version 1.3 or later.', {
+    throw new SourceError('origin-unreachable', 'the host does not speak SRT of version 1.3 or later', {
       reason: 'protocol',
     });
 
@@ -112,7 +112,7 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
       finish(
         cause instanceof SourceError
           ? cause
-          : new SourceError('origin-unreachable', 'The host does not accept connections.', {
+          : new SourceError('origin-unreachable', 'the host does not accept connections', {
               reason: 'connect',
               detail: (cause as NodeJS.ErrnoException).code ?? '',
               cause,
@@ -123,7 +123,7 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
     const late = setTimeout(
       () =>
         finish(
-          new SourceError('origin-unreachable', 'The host did not accept a connection in time.', { reason: 'timeout' }),
+          new SourceError('origin-unreachable', 'the host did not accept a connection in time', { reason: 'timeout' }),
         ),
       Math.max(0, deadline - performance.now()),
     );
@@ -133,10 +133,10 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
 }
 
 const badSecret = (): SourceError =>
-  new SourceError('origin-unreachable', 'The host does not accept the passphrase.', { reason: 'status', status: 401 });
+  new SourceError('origin-unreachable', 'the host does not accept the passphrase', { reason: 'status', status: 401 });
 
 function rejected(code: number): SourceError {
   if (code === 10 || code === 11) return badSecret();
   const status = code >= 1400 && code < 1600 ? code - 1000 : 403;
-  return new SourceError('origin-unreachable', `The host refused the stream (${code}).`, { reason: 'status', status });
+  return new SourceError('origin-unreachable', `the host refused the stream (${code})`, { reason: 'status', status });
 }

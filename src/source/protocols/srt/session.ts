@@ -21,7 +21,7 @@ const windowPackets = 8192;
 export async function openSrt(context: SocketContext, sink: Sink): Promise<Session> {
   const { host, port } = context.place;
   if (context.throughEgress(host))
-    throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation.', {
+    throw new SourceError('origin-unreachable', 'SRT does not go through the egress proxy of this installation', {
       reason: 'connect',
     });
   const [address] = await context.guard.resolveAndCheck(host, port);
@@ -172,7 +172,7 @@ class Receiver implements Session {
     this.#fail(
       new SourceError(
         'origin-unreachable',
-        'The stream is encrypted, and the address holds no passphrase that opens it.',
+        'the stream is encrypted, and the address holds no passphrase that opens it',
         { reason: 'status', status: 401 },
       ),
     );

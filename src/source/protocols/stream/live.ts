@@ -77,7 +77,7 @@ export function liveTransport(context: SocketContext, type: string, load: () => 
 }
 
 const offline = (): SourceError =>
-  new SourceError('origin-unreachable', 'The stream is offline: the host sends nothing.', {
+  new SourceError('origin-unreachable', 'the stream is offline: the host sends nothing', {
     reason: 'timeout',
     status: 404,
   });
