@@ -1,0 +1,57 @@
+/** A pool that goes without user namespaces tries them again after half an hour, with one runner. */
+import assert from 'node:assert/strict';
+import { pino } from 'pino';
+import type { PoolsState, PoolState } from '../../src/controller/pools/pools_state.ts';
+import { Runners } from '../../src/controller/pools/runners.ts';
+import { noUserNamespace, wantsUserNamespace } from '../../src/controller/pools/user_namespaces.ts';
+
+const HALF_AN_HOUR_MS = 30 * 60_000;
+
+describe('user namespaces of a pool', () => {
+  let runners: Runners;
+  let recorded: number;
+  let pools: PoolsState;
+  let state: PoolState;
+  beforeEach(() => {
+    runners = new Runners();
+    recorded = 0;
+    const events = { record: () => recorded++ };
+    pools = { deps: { runners, events, log: pino({ level: 'silent' }) } } as unknown as PoolsState;
+    state = { pool: { metadata: { name: 'short' }, spec: {} }, without: undefined } as unknown as PoolState;
+  });
+  const startingRunner = (): void =>
+    void runners.pod(
+      { uid: 'u1', pod: 'p1', pool: 'short', generation: 'g', deleting: false, ended: false, userNamespace: true },
+      performance.now(),
+    );
+
+  it('are not asked for during half an hour after a node said that it has none', () => {
+    assert.equal(wantsUserNamespace(pools, state), true);
+    noUserNamespace(pools, state, 'does not support user namespaces');
+    assert.equal(wantsUserNamespace(pools, state), false);
+    const left = (state.without?.until ?? 0) - performance.now();
+    assert.ok(left > HALF_AN_HOUR_MS - 5_000 && left <= HALF_AN_HOUR_MS, `${left} ms`);
+  });
+
+  it('are asked for again after it by one runner, and by none beside it', () => {
+    state.without = { until: performance.now() - 1, message: 'does not support user namespaces' };
+    assert.equal(wantsUserNamespace(pools, state), true);
+    startingRunner();
+    assert.equal(wantsUserNamespace(pools, state), false);
+  });
+
+  it('are not asked for during another half an hour when that one fails, which makes no second Event', () => {
+    noUserNamespace(pools, state, 'does not support user namespaces');
+    state.without = { until: performance.now() - 1, message: 'does not support user namespaces' };
+    noUserNamespace(pools, state, 'does not support user namespaces');
+    assert.equal(wantsUserNamespace(pools, state), false);
+    assert.ok((state.without?.until ?? 0) - performance.now() > HALF_AN_HOUR_MS - 5_000);
+    assert.equal(recorded, 1);
+  });
+
+  it('are always asked for where the pool requires them', () => {
+    state.without = { until: performance.now() + HALF_AN_HOUR_MS, message: 'does not support user namespaces' };
+    state.pool.spec.userNamespaces = 'Required';
+    assert.equal(wantsUserNamespace(pools, state), true);
+  });
+});
