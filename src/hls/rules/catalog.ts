@@ -2,6 +2,7 @@
 import type { Rule } from '../rule.ts';
 import { ACROSS_RULES } from './across.ts';
 import { DATERANGE_RULES } from './daterange.ts';
+import { KEY_RULES } from './keys.ts';
 import { LOW_LATENCY_RULES } from './low_latency.ts';
 import { MEASURED_RULES } from './measured.ts';
 import { MEDIA_RULES } from './media.ts';
@@ -16,6 +17,7 @@ export const CHAPTERS = {
   'The text': SYNTAX_RULES,
   'Protocol version': VERSION_RULES,
   'Media playlists': MEDIA_RULES,
+  Keys: KEY_RULES,
   'Date ranges and interstitials': DATERANGE_RULES,
   'Low latency': LOW_LATENCY_RULES,
   'Multivariant playlists': MULTIVARIANT_RULES,
@@ -29,6 +31,7 @@ const ALL = {
   ...SYNTAX_RULES,
   ...VERSION_RULES,
   ...MEDIA_RULES,
+  ...KEY_RULES,
   ...DATERANGE_RULES,
   ...LOW_LATENCY_RULES,
   ...MULTIVARIANT_RULES,

@@ -1,8 +1,9 @@
 /** Rules of one media playlist. */
-import { durationOf, has, isLive, lineOf, number, tagsOf, text, type Playlist, type Segment } from '../playlist.ts';
-import { info, must, quote, should, type Note, type Rule } from '../rule.ts';
+import { durationOf, has, isLive, lineOf, number, tagsOf, type Playlist, type Segment } from '../playlist.ts';
+import { info, must, should, type Note, type Rule } from '../rule.ts';
 import { live, raw, vod, window_ } from './example.ts';
 import { judgeAddress } from './address.ts';
+import { judgeKeys } from './keys.ts';
 
 const KEY = '#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"';
 const TWO = (...between: string[]): string => vod('#EXTINF:6,', 'a.ts', ...between, '#EXTINF:6,', 'b.ts');
@@ -108,49 +109,6 @@ export const MEDIA_RULES = {
     'The byte ranges of segments do not overlap',
     vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@500', 'a.ts'),
     vod('#EXTINF:6,', '#EXT-X-BYTERANGE:1000@0', 'a.ts', '#EXTINF:6,', '#EXT-X-BYTERANGE:1000@1000', 'a.ts'),
-  ),
-  'key-uri': must('4.4.4.4', 'A key has its address', vod('#EXT-X-KEY:METHOD=AES-128'), vod(KEY)),
-  'key-none': must(
-    '4.4.4.4',
-    'A key of the method NONE has no other attributes',
-    vod('#EXT-X-KEY:METHOD=NONE,URI="https://k/1"'),
-    vod('#EXT-X-KEY:METHOD=NONE'),
-  ),
-  'key-iv': must(
-    '4.4.4.4',
-    'An initialization vector is of 128 bits',
-    vod(`${KEY},IV=0x1234`),
-    vod(`${KEY},IV=0x00000000000000000000000000000001`),
-  ),
-  'key-formatversions': must(
-    '4.4.4.4',
-    'KEYFORMATVERSIONS is whole numbers with slashes between',
-    vod(`${KEY},KEYFORMATVERSIONS="1,2"`),
-    vod(`${KEY},KEYFORMATVERSIONS="1/2"`),
-  ),
-  'key-format-aes128': must(
-    '4.4.4.4',
-    'The key of AES-128 is given as it is: its KEYFORMAT is identity',
-    vod(`${KEY},KEYFORMAT="com.apple.streamingkeydelivery"`),
-    vod(`${KEY},KEYFORMAT="identity"`),
-  ),
-  'key-iv-reused': should(
-    '4.4.4.4',
-    'One key with one fixed initialization vector is for one segment: used again it tells what segments have in common',
-    vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
-    vod(KEY, '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
-  ),
-  'key-unused': info(
-    '4.4.4.4',
-    'A key holds for a segment that follows it',
-    vod('#EXTINF:6,', 'a.ts', KEY),
-    vod(KEY, '#EXTINF:6,', 'a.ts'),
-  ),
-  'key-clear': should(
-    '4.4.4.4',
-    'Keys are fetched over HTTPS',
-    vod('#EXT-X-KEY:METHOD=AES-128,URI="http://k/1"'),
-    vod(KEY),
   ),
   'map-missing': must(
     '3.1.2',
@@ -327,46 +285,6 @@ function judgeStart(playlist: Playlist, note: Note): void {
     (offset < 0 ? -offset : whole - offset) < 3 * (playlist.targetDuration ?? 0)
   )
     note('start-live-edge', start.line);
-}
-
-function judgeKeys(playlist: Playlist, note: Note): void {
-  for (const tag of tagsOf(playlist, 'EXT-X-KEY')) judgeKey(tag, note);
-  const seen = new Set<unknown>();
-  for (const { keys } of playlist.segments) {
-    for (const key of keys) {
-      if (seen.has(key)) continue;
-      seen.add(key);
-      if (key.method === 'AES-128' && key.iv !== undefined && key.used > 1)
-        note('key-iv-reused', key.tag.line, `${key.used} segments`);
-    }
-  }
-  const used = new Set([...seen].map((key) => (key as { tag: unknown }).tag));
-  const last = playlist.segments.at(-1)?.line ?? 0;
-  if (playlist.ended)
-    for (const tag of tagsOf(playlist, 'EXT-X-KEY'))
-      if (text(tag, 'METHOD') !== 'NONE' && tag.line > last && !used.has(tag)) note('key-unused', tag.line);
-}
-
-/** What holds for EXT-X-KEY and EXT-X-SESSION-KEY alike. */
-export function judgeKey(tag: Playlist['tags'][number], note: Note): void {
-  const { attributes, line } = tag;
-  const method = text(tag, 'METHOD');
-  if (method === 'NONE') {
-    if (attributes.size > 1) note('key-none', line);
-    return;
-  }
-  const uri = text(tag, 'URI');
-  if (uri === undefined) note('key-uri', line);
-  else if (uri.startsWith('http://')) note('key-clear', line);
-  const iv = text(tag, 'IV');
-  if (iv !== undefined && /^0[xX][0-9A-Fa-f]+$/.test(iv) && iv.length !== 34)
-    note('key-iv', line, `${(iv.length - 2) * 4} bits`);
-  const versions = text(tag, 'KEYFORMATVERSIONS');
-  if (versions !== undefined && !/^[1-9]\d*(\/[1-9]\d*)*$/.test(versions))
-    note('key-formatversions', line, quote(versions));
-  const format = text(tag, 'KEYFORMAT');
-  if (method === 'AES-128' && format !== undefined && format !== 'identity')
-    note('key-format-aes128', line, quote(format));
 }
 
 function judgeLive(playlist: Playlist, note: Note): void {

@@ -7,7 +7,7 @@ import { info, must, quote, should, type Note, type Rule } from '../rule.ts';
 import { judgeAddress } from './address.ts';
 import { codecProblems, isHdrOnly, isVideoCodec, words } from './codecs.ts';
 import { IFRAMES, aMain, raw, aVariant } from './example.ts';
-import { judgeKey } from './media.ts';
+import { judgeKey } from './keys.ts';
 
 const STEERED = '#EXT-X-CONTENT-STEERING:SERVER-URI="steer.json",PATHWAY-ID="A"';
 
