@@ -3,27 +3,25 @@
  * its place, and the next one is read. A million lines take some hundred bytes each: tags that only make up a segment
  * are not kept besides.
  */
-import { readAttributes, type Attributes } from './attributes.ts';
-import { formError, isDate, TAGS, timeOfDate, type TagSpec } from './grammar.ts';
+import { checkedAttributes } from './attribute_check.ts';
+import type { Attributes } from './attributes.ts';
+import { badDuration, byteRange, numeric, wholeNumber } from './figures.ts';
+import { isDate, TAGS, timeOfDate } from './grammar.ts';
+import { judgeFirstLine, kindOf } from './kind.ts';
 import type { ByteRange, InitSection, Key, Part, Playlist, Rendition, Segment, Tag, Variant } from './playlist.ts';
 import { quote, type Note } from './rule.ts';
+import { openVariables, type Elsewhere } from './variables.ts';
 
-export interface ParseContext {
+export interface ParseContext extends Elsewhere {
   url: string;
   base: string;
   bytes?: number;
   /** False: what is given breaks off before the end of the playlist. */
   whole?: boolean;
-  /**
-   * What EXT-X-DEFINE takes from elsewhere: variables of the multivariant playlist, parameters of the playlist's own
-   * address.
-   */
-  imports?: ReadonlyMap<string, string>;
   /** By `performance.now()`: what is not read by then is not judged. */
   until?: number;
   /** More lines are not read. */
   mostLines?: number;
-  parameter?: (name: string) => string | undefined;
 }
 
 const NO_ATTRIBUTES: Attributes = new Map();
@@ -62,26 +60,6 @@ const ASIDE = new Set([
 ]);
 /** So many lines take some milliseconds: then the clock is looked at. */
 const LINES_AT_ONCE = 4096;
-/** What variables put in, in one text and in all: a variable made of variables doubles with every line. */
-const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };
-
-/** Tags that only make sense in one kind of playlist decide which it is. */
-const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {
-  EXTINF: 'media',
-  'EXT-X-TARGETDURATION': 'media',
-  'EXT-X-MEDIA-SEQUENCE': 'media',
-  'EXT-X-ENDLIST': 'media',
-  'EXT-X-PLAYLIST-TYPE': 'media',
-  'EXT-X-I-FRAMES-ONLY': 'media',
-  'EXT-X-PART': 'media',
-  'EXT-X-PART-INF': 'media',
-  'EXT-X-STREAM-INF': 'multivariant',
-  'EXT-X-I-FRAME-STREAM-INF': 'multivariant',
-  'EXT-X-MEDIA': 'multivariant',
-  'EXT-X-SESSION-DATA': 'multivariant',
-  'EXT-X-SESSION-KEY': 'multivariant',
-  'EXT-X-CONTENT-STEERING': 'multivariant',
-};
 
 export function parsePlaylist(
   source: string,
@@ -102,7 +80,8 @@ export function parsePlaylist(
   const segments: Segment[] = [];
   const variants: Variant[] = [];
   const renditions: Rendition[] = [];
-  const variables = new Map<string, string>();
+  const variables = openVariables({ imports, parameter }, note);
+  const expand = (text: string): string => variables.expand(text, line);
   let version: number | undefined;
   let versionLine = 0;
   let targetDuration: number | undefined;
@@ -132,72 +111,6 @@ export function parsePlaylist(
   let line = 0;
   let cut = false;
   let read = whole;
-  let expanded = 0;
-  const expand = (text: string): string => {
-    if (expanded > MOST_EXPANDED.all) return text;
-    let added = 0;
-    const result = text.replace(/\{\$([A-Za-z0-9_-]+)\}/g, (reference, name: string) => {
-      const value = variables.get(name);
-      if (value === undefined) note('variable-undefined', line, name);
-      if (value === undefined || added > MOST_EXPANDED.each) return reference;
-      added += value.length;
-      return value;
-    });
-    expanded += added;
-    if (added > MOST_EXPANDED.each) note('line-too-long', line, 'with its variables put in');
-    return added > MOST_EXPANDED.each ? text : result;
-  };
-  const attributesOf = (content: string, start: number, name: string, spec: TagSpec): Attributes => {
-    const attributes = readAttributes(content, start, expand, (rule, detail, column) =>
-      note(rule, line, `${name}: ${detail}`, column),
-    );
-    const known = spec.attributes ?? {};
-    for (const [attribute, found] of attributes) {
-      const wanted = Object.hasOwn(known, attribute) ? known[attribute] : undefined;
-      if (wanted === undefined) {
-        if (!attribute.startsWith('X-') && !attribute.startsWith('REQ-'))
-          note('attribute-unknown', line, `${name}: ${quote(attribute)}`, found.column);
-        else if (
-          !found.quoted &&
-          formError({ form: 'hex' }, found.value, false) !== undefined &&
-          formError({ form: 'signed' }, found.value, false) !== undefined &&
-          name === 'EXT-X-DATERANGE'
-        )
-          note('attribute-type', line, `${name}: ${attribute} is neither in quotes nor a number`, found.column);
-        continue;
-      }
-      const { type } = wanted;
-      const error = formError(type, found.value, found.quoted);
-      if (error !== undefined)
-        note('attribute-type', line, `${name}: ${attribute}=${quote(found.value)} ${error}`, found.column);
-      else if (type.form === 'enum' && !type.values.includes(found.value))
-        note(
-          'attribute-value',
-          line,
-          `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`,
-          found.column,
-        );
-      else if (type.form === 'list' && !found.value.split(',').every((word) => type.values.includes(word.trim())))
-        note(
-          'attribute-value',
-          line,
-          `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`,
-          found.column,
-        );
-      else if (found.quoted && found.value === '' && attribute !== 'VALUE')
-        note('attribute-value', line, `${name}: ${attribute} is empty`, found.column);
-    }
-    for (const [attribute, { required }] of Object.entries(known))
-      if (required === true && !attributes.has(attribute))
-        note('attribute-missing', line, `${name} without ${attribute}`);
-    return attributes;
-  };
-  const wholeNumber = (value: string, name: string): number | undefined => {
-    if (/^\d{1,16}$/.test(value)) return Number(value);
-    note('tag-value', line, `${name}: ${quote(value)} is no whole number`);
-    const near = Number.parseInt(value, 10);
-    return Number.isFinite(near) && near >= 0 ? near : undefined;
-  };
 
   const length = source.length;
   for (let at = 0; at < length;) {
@@ -225,18 +138,7 @@ export function parsePlaylist(
       continue;
     }
     const first = content.charCodeAt(0);
-    if (line === 1) {
-      if (!content.startsWith('#EXTM3U'))
-        note(
-          'not-a-playlist',
-          1,
-          /^\s*<(!doctype|html|\?xml|head|body)/i.test(content)
-            ? 'it is a page of HTML or XML'
-            : `the first line is ${quote(content)}`,
-        );
-      // Without it nothing says that it is one: three lines more tell whether it is meant to be.
-      else if (content.trimEnd() !== '#EXTM3U') note('tag-value', 1, 'EXTM3U: nothing may follow it');
-    }
+    if (line === 1) judgeFirstLine(content, note);
     const last = content.charCodeAt(content.length - 1);
     if (
       first === 32 ||
@@ -330,7 +232,7 @@ export function parsePlaylist(
     if (spec.value !== 'none' && value === '') note('tag-value', line, `${name} without a value`);
     const attributes =
       spec.value === 'attributes' && !(cut && ASIDE.has(name))
-        ? attributesOf(content, colon === -1 ? content.length : colon + 1, name, spec)
+        ? checkedAttributes(content, colon === -1 ? content.length : colon + 1, { name, line, spec }, expand, note)
         : NO_ATTRIBUTES;
     const tag: Tag = { name, line, value: spec.value === 'attributes' ? '' : value, attributes };
     if (tags.length < MOST_TAGS && !SEGMENT_TAGS.has(name) && name !== 'EXT-X-PART') tags.push(tag);
@@ -346,22 +248,22 @@ export function parsePlaylist(
     switch (name) {
       case 'EXT-X-VERSION':
         versionLine = line;
-        version ??= wholeNumber(value, name);
+        version ??= wholeNumber(value, name, line, note);
         break;
       case 'EXT-X-DEFINE':
-        define({ tag, variables, imports, parameter, note });
+        variables.define(tag);
         break;
       case 'EXT-X-TARGETDURATION':
-        targetDuration ??= wholeNumber(value, name);
+        targetDuration ??= wholeNumber(value, name, line, note);
         if (segments.length > 0) note('tag-late', line, name);
         break;
       case 'EXT-X-MEDIA-SEQUENCE':
         if (segments.length > 0) note('tag-late', line, name);
-        else mediaSequence = wholeNumber(value, name) ?? 0;
+        else mediaSequence = wholeNumber(value, name, line, note) ?? 0;
         break;
       case 'EXT-X-DISCONTINUITY-SEQUENCE':
         if (segments.length > 0 || counts.has('EXT-X-DISCONTINUITY')) note('tag-late', line, name);
-        discontinuitySequence = wholeNumber(value, name) ?? 0;
+        discontinuitySequence = wholeNumber(value, name, line, note) ?? 0;
         break;
       case 'EXT-X-PLAYLIST-TYPE':
         if (value === 'VOD' || value === 'EVENT') playlistType ??= value;
@@ -387,7 +289,7 @@ export function parsePlaylist(
         later = line;
         break;
       case 'EXT-X-BITRATE':
-        bitrate = wholeNumber(value, name);
+        bitrate = wholeNumber(value, name, line, note);
         break;
       case 'EXT-X-PROGRAM-DATE-TIME':
         if (!isDate(value)) note('date-form', line, quote(value));
@@ -464,18 +366,7 @@ export function parsePlaylist(
   if (pending !== 0 && read) note('segment-tag-alone', infLine === 0 ? pending : infLine);
   else if (later !== 0 && counts.has('EXT-X-ENDLIST')) note('segment-tag-alone', later);
 
-  let kind: Playlist['kind'] = 'unknown';
-  const media = [...counts].find(([name]) => DECIDES[name] === 'media');
-  const multivariant = [...counts].find(([name]) => DECIDES[name] === 'multivariant');
-  if (media !== undefined && multivariant !== undefined) {
-    note('playlist-mixed', Math.max(media[1].line, multivariant[1].line), `${media[0]} and ${multivariant[0]}`);
-    kind =
-      media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0 ? 'media' : 'multivariant';
-  } else if (multivariant !== undefined) kind = 'multivariant';
-  else if (media !== undefined || segments.length > 0) kind = 'media';
-  if (kind === 'media')
-    for (const [name, { line: where }] of counts)
-      if (TAGS.get(name)?.in === 'multivariant' && DECIDES[name] === undefined) note('playlist-mixed', where, name);
+  const kind = kindOf({ counts, segments, variants }, note);
 
   return {
     url,
@@ -488,7 +379,7 @@ export function parsePlaylist(
     versionLine,
     counts,
     tags,
-    variables,
+    variables: variables.values,
     targetDuration,
     mediaSequence,
     discontinuitySequence,
@@ -502,59 +393,4 @@ export function parsePlaylist(
     variants,
     renditions,
   };
-}
-
-function badDuration(figure: string, line: number, note: Note): number {
-  note('extinf-duration', line, `${quote(figure)} is no decimal number from 0 up`);
-  const near = Number.parseFloat(figure);
-  return Number.isFinite(near) && near > 0 ? near : 0;
-}
-
-const numeric = (value: string | undefined): number | undefined => {
-  const figure = Number.parseFloat(value ?? '');
-  return Number.isFinite(figure) ? figure : undefined;
-};
-
-function byteRange(value: string): ByteRange | undefined {
-  const match = /^(\d{1,16})(?:@(\d{1,16}))?$/.exec(value);
-  return match === null
-    ? undefined
-    : { length: Number(match[1]), offset: match[2] === undefined ? undefined : Number(match[2]) };
-}
-
-interface Defining {
-  tag: Tag;
-  variables: Map<string, string>;
-  imports: ReadonlyMap<string, string> | undefined;
-  parameter: ((name: string) => string | undefined) | undefined;
-  note: Note;
-}
-
-function define({ tag, variables, imports, parameter, note }: Defining): void {
-  const [name, imported, query] = ['NAME', 'IMPORT', 'QUERYPARAM'].map(
-    (attribute) => tag.attributes.get(attribute)?.value,
-  );
-  const given = [name, imported, query].filter((value) => value !== undefined);
-  const variable = given[0] ?? '';
-  const value = tag.attributes.get('VALUE')?.value;
-  if (given.length !== 1)
-    note(
-      'define-form',
-      tag.line,
-      given.length === 0 ? 'none of NAME, IMPORT and QUERYPARAM' : 'more than one of NAME, IMPORT and QUERYPARAM',
-    );
-  else if (!/^[A-Za-z0-9_-]+$/.test(variable)) note('define-name', tag.line, quote(variable));
-  if (name !== undefined && value === undefined) note('define-form', tag.line, 'NAME without VALUE');
-  if (name === undefined && value !== undefined) note('define-form', tag.line, 'VALUE without NAME');
-  if (variables.has(variable)) note('define-duplicate', tag.line, variable);
-  if (name !== undefined) variables.set(variable, value ?? '');
-  else if (imported !== undefined) {
-    const found = imports?.get(imported);
-    if (found === undefined && imports !== undefined) note('define-import', tag.line, imported);
-    variables.set(imported, found ?? '');
-  } else if (query !== undefined) {
-    const found = parameter?.(query);
-    if (found === undefined && parameter !== undefined) note('define-parameter', tag.line, query);
-    variables.set(query, found ?? '');
-  }
 }

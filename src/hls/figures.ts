@@ -1,0 +1,29 @@
+/** Numbers as playlists write them. What is not one is noted, and read as well as it can be. */
+import type { ByteRange } from './playlist.ts';
+import { quote, type Note } from './rule.ts';
+
+export function wholeNumber(value: string, name: string, line: number, note: Note): number | undefined {
+  if (/^\d{1,16}$/.test(value)) return Number(value);
+  note('tag-value', line, `${name}: ${quote(value)} is no whole number`);
+  const near = Number.parseInt(value, 10);
+  return Number.isFinite(near) && near >= 0 ? near : undefined;
+}
+
+/** A figure that is not a decimal number from 0 up. */
+export function badDuration(figure: string, line: number, note: Note): number {
+  note('extinf-duration', line, `${quote(figure)} is no decimal number from 0 up`);
+  const near = Number.parseFloat(figure);
+  return Number.isFinite(near) && near > 0 ? near : 0;
+}
+
+export const numeric = (value: string | undefined): number | undefined => {
+  const figure = Number.parseFloat(value ?? '');
+  return Number.isFinite(figure) ? figure : undefined;
+};
+
+export function byteRange(value: string): ByteRange | undefined {
+  const match = /^(\d{1,16})(?:@(\d{1,16}))?$/.exec(value);
+  return match === null
+    ? undefined
+    : { length: Number(match[1]), offset: match[2] === undefined ? undefined : Number(match[2]) };
+}
