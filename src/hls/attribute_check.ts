@@ -1,7 +1,8 @@
 /** The attributes of a tag, judged by the grammar: unknown and missing ones, and values of the wrong form. */
 import { readAttributes, type Attributes } from './attributes.ts';
 import { formError, type TagSpec } from './grammar.ts';
-import { quote, type Note } from './rule.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 interface TagPlace {
   name: string;

@@ -20,7 +20,7 @@ export function readAttributes(
   line: string,
   start: number,
   expand: (text: string) => string,
-  note: (rule: string, detail: string, column: number) => void,
+  note: (rule: 'attribute-syntax' | 'attribute-duplicate', detail: string, column: number) => void,
 ): Attributes {
   const found = new Map<string, Attribute>();
   let at = start;

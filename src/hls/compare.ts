@@ -1,7 +1,8 @@
 /** What was measured against what playlists say. Pure. */
 import { has, number, text, type Playlist, type Rendition, type Segment, type Variant } from './playlist.ts';
 import type { Facts, Stream } from './probe.ts';
-import { quote, type Note } from './rule.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 import { isAudioCodec, isVideoCodec, words } from './rules/codecs.ts';
 
 export interface MeasuredSegment {

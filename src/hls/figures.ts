@@ -1,6 +1,7 @@
 /** Numbers as playlists write them. What is not one is noted, and read as well as it can be. */
 import type { ByteRange } from './playlist.ts';
-import { quote, type Note } from './rule.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 export function wholeNumber(value: string, name: string, line: number, note: Note): number | undefined {
   if (/^\d{1,16}$/.test(value)) return Number(value);

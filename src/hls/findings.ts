@@ -1,6 +1,6 @@
 /** Collects what rules find: in order, counted, and bounded whatever a playlist holds. */
-import type { Level, Note } from './rule.ts';
-import { RULES, type RuleId } from './rules/catalog.ts';
+import type { Level } from './rule.ts';
+import { RULES, type RuleId, type Note } from './rules/catalog.ts';
 
 export interface Message {
   level: Level;
@@ -28,7 +28,7 @@ export class Findings {
 
   /** Takes what is found in the playlist of this address. */
   in(url: string): Note {
-    return (rule, line, detail, column) => this.add(url, rule as RuleId, line, detail, column);
+    return (rule, line, detail, column) => this.add(url, rule, line, detail, column);
   }
 
   add(url: string, code: RuleId, line: number, detail?: string, column?: number): void {

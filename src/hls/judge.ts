@@ -1,6 +1,6 @@
 /** Every rule that one playlist can be judged by alone. */
 import type { Playlist } from './playlist.ts';
-import type { Note } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 import { judgeDateRanges } from './rules/daterange.ts';
 import { judgeLowLatency } from './rules/low_latency.ts';
 import { judgeMedia } from './rules/media.ts';

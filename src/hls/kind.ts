@@ -1,7 +1,8 @@
 /** Whether a text is a playlist, by its first line; and which kind, by its tags. */
 import { TAGS } from './grammar.ts';
 import type { Playlist } from './playlist.ts';
-import { quote, type Note } from './rule.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 /** Tags that only make sense in one kind of playlist decide which it is. */
 const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {

@@ -5,7 +5,7 @@ import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
 import { MOST_LINES, parsePlaylist } from './parse.ts';
 import type { Playlist } from './playlist.ts';
-import type { Note } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 import { decodePlaylist } from './text.ts';
 
 export interface Loading {

@@ -9,7 +9,8 @@ import { badDuration, byteRange, numeric, wholeNumber } from './figures.ts';
 import { isDate, TAGS, timeOfDate } from './grammar.ts';
 import { judgeFirstLine, kindOf } from './kind.ts';
 import type { ByteRange, InitSection, Key, Part, Playlist, Rendition, Segment, Tag, Variant } from './playlist.ts';
-import { quote, type Note } from './rule.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 import { openVariables, type Elsewhere } from './variables.ts';
 
 export interface ParseContext extends Elsewhere {

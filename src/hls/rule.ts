@@ -22,8 +22,8 @@ export interface Rule {
   good: Example | undefined;
 }
 
-/** Notes that a rule is broken; `detail` says by what. */
-export type Note = (rule: string, line: number, detail?: string, column?: number) => void;
+/** Notes that one of these rules is broken; `detail` says by what. */
+export type NoteOf<Id extends string> = (rule: Id, line: number, detail?: string, column?: number) => void;
 
 const APPLE = 'Apple authoring, ';
 

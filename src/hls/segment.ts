@@ -3,7 +3,7 @@ import { createDecipheriv } from 'node:crypto';
 import type { Limits } from './limits.ts';
 import type { Origin } from './origin.ts';
 import type { ByteRange, InitSection, Key, Segment } from './playlist.ts';
-import type { Note } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 export type Format = 'ts' | 'fmp4' | 'audio' | 'webvtt';
 

@@ -1,5 +1,5 @@
 /** The bytes of a playlist as text. Whatever its encoding, it is read on: what is wrong with it is noted. */
-import type { Note } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 export function decodePlaylist(bytes: Buffer, note: Note): string {
   const utf16 = utf16Of(bytes);

@@ -1,6 +1,7 @@
 /** EXT-X-DEFINE, and the texts that its variables are put into. */
 import type { Tag } from './playlist.ts';
-import { quote, type Note } from './rule.ts';
+import { quote } from './rule.ts';
+import type { Note } from './rules/catalog.ts';
 
 /** What variables put in, in one text and in all: a variable made of variables doubles with every line. */
 const MOST_EXPANDED = { each: 65_536, all: 32 << 20 };

@@ -148,7 +148,7 @@ export interface Member {
 }
 
 /** Every finding stands at a place of one of the playlists. */
-export type NoteIn = (playlist: Playlist, rule: string, line: number, detail?: string) => void;
+export type NoteIn = (playlist: Playlist, rule: keyof typeof ACROSS_RULES, line: number, detail?: string) => void;
 
 const NEAR_S = 0.5;
 const nameOf = ({ url }: Playlist): string => url.split('?')[0]?.split('/').at(-1) ?? url;

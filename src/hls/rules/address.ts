@@ -1,9 +1,12 @@
 /** Whether an address in a playlist can be followed. */
-import { quote, type Note } from '../rule.ts';
+import { quote, type NoteOf } from '../rule.ts';
+
+/** The rules of addresses in playlists of either kind. */
+export type AddressRule = 'uri-scheme' | 'uri-invalid' | 'uri-space';
 
 const RELATIVE = /^[A-Za-z0-9_][A-Za-z0-9_./~!$&'()*+,;=@%?-]*$/;
 
-export function judgeAddress(address: string, base: string, line: number, note: Note): void {
+export function judgeAddress(address: string, base: string, line: number, note: NoteOf<AddressRule>): void {
   // What most are: nothing in it could go wrong.
   if (RELATIVE.test(address) && !address.includes('%')) return;
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address)?.[1]?.toLowerCase();

@@ -1,5 +1,5 @@
 /** Every rule, once. */
-import type { Rule } from '../rule.ts';
+import type { NoteOf, Rule } from '../rule.ts';
 import { ACROSS_RULES } from './across.ts';
 import { DATERANGE_RULES } from './daterange.ts';
 import { KEY_RULES } from './keys.ts';
@@ -43,3 +43,6 @@ const ALL = {
 
 export type RuleId = keyof typeof ALL;
 export const RULES: Readonly<Record<RuleId, Rule>> = ALL;
+
+/** Notes that any rule is broken. */
+export type Note = NoteOf<RuleId>;

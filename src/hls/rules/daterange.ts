@@ -1,8 +1,10 @@
 /** Date ranges, and the interstitials among them. */
 import { has, number, tagsOf, text, type Playlist, type Tag } from '../playlist.ts';
 import { timeOfDate } from '../grammar.ts';
-import { must, quote, should, type Note, type Rule } from '../rule.ts';
+import { must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 import { vod } from './example.ts';
+
+type Note = NoteOf<keyof typeof DATERANGE_RULES>;
 
 const PDT = '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z';
 const range = (attributes: string): string =>

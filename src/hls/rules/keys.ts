@@ -1,7 +1,9 @@
 /** Rules of the keys of a media playlist, and of session keys. */
 import { tagsOf, text, type Playlist } from '../playlist.ts';
-import { info, must, quote, should, type Note, type Rule } from '../rule.ts';
+import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
 import { vod } from './example.ts';
+
+export type KeyRule = keyof typeof KEY_RULES;
 
 const KEY = '#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"';
 
@@ -51,7 +53,7 @@ export const KEY_RULES = {
   ),
 } satisfies Record<string, Rule>;
 
-export function judgeKeys(playlist: Playlist, note: Note): void {
+export function judgeKeys(playlist: Playlist, note: NoteOf<KeyRule>): void {
   for (const tag of tagsOf(playlist, 'EXT-X-KEY')) judgeKey(tag, note);
   const seen = new Set<unknown>();
   for (const { keys } of playlist.segments) {
@@ -70,7 +72,7 @@ export function judgeKeys(playlist: Playlist, note: Note): void {
 }
 
 /** What holds for EXT-X-KEY and EXT-X-SESSION-KEY alike. */
-export function judgeKey(tag: Playlist['tags'][number], note: Note): void {
+export function judgeKey(tag: Playlist['tags'][number], note: NoteOf<KeyRule>): void {
   const { attributes, line } = tag;
   const method = text(tag, 'METHOD');
   if (method === 'NONE') {

@@ -1,8 +1,10 @@
 /** Partial segments, what is announced, and what the server says that it can do. */
 import { has, isLive, lineOf, number, tagsOf, text, type Part, type Playlist } from '../playlist.ts';
-import { info, must, should, type Note, type Rule } from '../rule.ts';
-import { judgeAddress } from './address.ts';
+import { info, must, should, type NoteOf, type Rule } from '../rule.ts';
+import { judgeAddress, type AddressRule } from './address.ts';
 import { live, lowLatency, vod } from './example.ts';
+
+type Note = NoteOf<keyof typeof LOW_LATENCY_RULES | AddressRule>;
 
 const aPart = (attributes = '', duration = '0.5'): string =>
   `#EXT-X-PART:DURATION=${duration},URI="p.mp4"${attributes}`;

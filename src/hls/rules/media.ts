@@ -1,9 +1,11 @@
 /** Rules of one media playlist. */
 import { durationOf, has, isLive, lineOf, number, tagsOf, type Playlist, type Segment } from '../playlist.ts';
-import { info, must, should, type Note, type Rule } from '../rule.ts';
+import { info, must, should, type NoteOf, type Rule } from '../rule.ts';
 import { live, raw, vod, window_ } from './example.ts';
-import { judgeAddress } from './address.ts';
-import { judgeKeys } from './keys.ts';
+import { judgeAddress, type AddressRule } from './address.ts';
+import { judgeKeys, type KeyRule } from './keys.ts';
+
+type Note = NoteOf<keyof typeof MEDIA_RULES | AddressRule | KeyRule>;
 
 const KEY = '#EXT-X-KEY:METHOD=AES-128,URI="https://k/1"';
 const TWO = (...between: string[]): string => vod('#EXTINF:6,', 'a.ts', ...between, '#EXTINF:6,', 'b.ts');

@@ -3,11 +3,13 @@
  * renditions.ts.
  */
 import { has, number, tagsOf, text, type Playlist, type Variant } from '../playlist.ts';
-import { info, must, quote, should, type Note, type Rule } from '../rule.ts';
-import { judgeAddress } from './address.ts';
+import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
+import { judgeAddress, type AddressRule } from './address.ts';
 import { codecProblems, isHdrOnly, isVideoCodec, words } from './codecs.ts';
 import { IFRAMES, aMain, raw, aVariant } from './example.ts';
-import { judgeKey } from './keys.ts';
+import { judgeKey, type KeyRule } from './keys.ts';
+
+type Note = NoteOf<keyof typeof MULTIVARIANT_RULES | AddressRule | KeyRule | 'define-import-multivariant'>;
 
 const STEERED = '#EXT-X-CONTENT-STEERING:SERVER-URI="steer.json",PATHWAY-ID="A"';
 

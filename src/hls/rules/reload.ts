@@ -1,7 +1,9 @@
 /** What may change between two reads of a live playlist. Segments are known by their media sequence numbers. */
 import { has, lineOf, type Playlist, type Segment } from '../playlist.ts';
-import { must, should, type Note, type Rule } from '../rule.ts';
+import { must, should, type NoteOf, type Rule } from '../rule.ts';
 import { live, window_ } from './example.ts';
+
+type Note = NoteOf<keyof typeof RELOAD_RULES>;
 
 const reload = (...texts: string[]) => ({ 'media.m3u8': texts });
 const GOOD = reload(window_(1), window_(2));

@@ -1,9 +1,11 @@
 /** EXT-X-MEDIA, and the groups that variants refer to. */
 import { number, text, type Playlist, type Rendition } from '../playlist.ts';
-import { info, must, quote, should, type Note, type Rule } from '../rule.ts';
-import { judgeAddress } from './address.ts';
+import { info, must, quote, should, type NoteOf, type Rule } from '../rule.ts';
+import { judgeAddress, type AddressRule } from './address.ts';
 import { isAudioCodec, words } from './codecs.ts';
 import { aMain, aVariant } from './example.ts';
+
+type Note = NoteOf<keyof typeof RENDITION_RULES | AddressRule>;
 
 const audio = (name: string, more = ''): string =>
   `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="${name}",LANGUAGE="${name}",AUTOSELECT=YES,CHANNELS="2",URI="${name}.m3u8"${more}`;

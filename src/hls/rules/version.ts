@@ -1,7 +1,9 @@
 /** Which version of the protocol a playlist needs, and which it names. */
 import { has, lineOf, tagsOf, text, type Playlist } from '../playlist.ts';
-import { info, must, type Note, type Rule } from '../rule.ts';
+import { info, must, type NoteOf, type Rule } from '../rule.ts';
 import { aMain, raw, aVariant, vod } from './example.ts';
+
+type Note = NoteOf<keyof typeof VERSION_RULES>;
 
 export const NEWEST_VERSION = 13;
 
