@@ -41,7 +41,7 @@ export async function patched(patch: string): Promise<Checkout> {
   await run('git', 'init', '-q');
   await run('git', 'add', '-A', '--', ':!node_modules');
   await run('git', '-c', 'user.name=newcomer', '-c', 'user.email=newcomer@example.com', 'commit', '-qm', 'Before');
-  // One line of context: the neighbours of a row change more often than the row's place.
+  // Where it no longer applies: make its few changes by hand, and write it anew by `git diff -U1`.
   await run('git', 'apply', '-C1', '--recount', join(import.meta.dirname, patch));
   await run('git', 'add', '-AN', '--', ':!node_modules');
   const stat = await run('git', 'diff', '--stat=200');
