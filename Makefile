@@ -47,6 +47,9 @@ mutations: $(MODULES) ## take out each guard that no type holds: a test must fai
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/mutations/run.ts
 
+mutate: $(MODULES) ## mutate source files and run their tests (FILES="src/…", TESTS)
+	@nice -n 19 $(RUN) test/mutations/mutate.ts
+
 fuzz-api: $(MODULES) ## random requests to the whole interface (CASES, N, SEED, SIDE); writes docs/reports/fuzzing.md
 	@$(SERVERS)
 	@nice -n 19 $(RUN) test/fuzz/api/run.ts
@@ -110,6 +113,6 @@ $(MODULES): package-lock.json
 	npm ci
 	@touch $@
 
-.PHONY: help up down status logs images test check test-unit test-cluster browser mutations \
+.PHONY: help up down status logs images test check test-unit test-cluster browser mutations mutate \
 	fuzz-api fuzz-media fuzz-hls fuzz-c2pa bench bench-hls bench-store faults soak hostility sources peers \
 	report-data report-train report-tables generate format images-source

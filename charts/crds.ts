@@ -81,8 +81,10 @@ export function customResourceDefinition(definition: Definition): Record<string,
   };
 }
 
+const HEAD = '# Made from src/kube/resources.ts by `make generate`: change it there.\n';
+
 const crdYaml = (definition: Definition): string =>
-  `# Made from src/kube/resources.ts by \`make generate\`: change it there.\n${stringify(customResourceDefinition(definition), { lineWidth: 0 })}`;
+  HEAD + stringify(customResourceDefinition(definition), { lineWidth: 0 });
 
 /** Each definition by the name of its file. */
 export const crdFiles = (): [string, string][] =>

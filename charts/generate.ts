@@ -40,7 +40,8 @@ export function chartCatalog(catalogYaml: string): string {
     ...(built === 'never' ? { optional: true } : {}),
     command,
   }));
-  return `# Made from images/catalog.yaml by \`make generate\`: change it there.\n${stringify(entries, { lineWidth: 0, collectionStyle: 'any' })}`;
+  const head = '# Made from images/catalog.yaml by `make generate`: change it there.\n';
+  return head + stringify(entries, { lineWidth: 0, collectionStyle: 'any' });
 }
 
 /** Every file that is made, by its path: what it should hold. */

@@ -280,5 +280,7 @@ const VALUES: TSchema = object({
   tests: object({ enabled: flag, requireNetworkPolicy: flag }),
 });
 
+const DRAFT = 'http://json-schema.org/draft-07/schema#';
+
 export const valuesSchema = (): string =>
-  `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the Probeyard chart', ...VALUES }, null, 2)}\n`;
+  `${JSON.stringify({ $schema: DRAFT, title: 'Values of the Probeyard chart', ...VALUES }, null, 2)}\n`;

@@ -97,6 +97,7 @@ async function check(): Promise<Counts> {
     console.log(`\n== ${title}`);
     counts.push((await command(bin(name), [...args])) ? { ...nothing, passes: 1 } : failure(title));
   }
+  counts.push(await mochaPart('imports, widths, Makefile', ['test/repository/*.test.ts']));
   return sum(counts);
 }
 
@@ -110,6 +111,7 @@ const unit = () =>
       '!test/hostile_callers/',
       '!test/hostility/',
       '!test/images/',
+      '!test/repository/',
     ],
     2,
   );

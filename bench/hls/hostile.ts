@@ -22,7 +22,8 @@ export const HOSTILE: Record<string, () => string | Buffer> = {
   '500,000 keys before one segment': () =>
     `${HEAD}${repeat(500_000, (n) => `#EXT-X-KEY:METHOD=AES-128,URI="k",KEYFORMAT="${n}"\n`)}#EXTINF:6,\na.ts\n`,
   'variables that double 60 times': () =>
-    `${HEAD}#EXT-X-DEFINE:NAME="v0",VALUE="0123456789"\n${repeat(60, (n) => `#EXT-X-DEFINE:NAME="v${n + 1}",VALUE="{$v${n}}{$v${n}}"\n`)}#EXTINF:6,\n{$v60}\n`,
+    `${HEAD}#EXT-X-DEFINE:NAME="v0",VALUE="0123456789"\n` +
+    `${repeat(60, (n) => `#EXT-X-DEFINE:NAME="v${n + 1}",VALUE="{$v${n}}{$v${n}}"\n`)}#EXTINF:6,\n{$v60}\n`,
   '200,000 variants': () => `#EXTM3U\n${repeat(200_000, (n) => `#EXT-X-STREAM-INF:BANDWIDTH=1\nself.m3u8?${n}\n`)}`,
   'a playlist that names itself': () => '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n',
   'UTF-16': () => Buffer.from(`\ufeff${HEAD}#EXTINF:6,\na.ts\n`, 'utf16le'),

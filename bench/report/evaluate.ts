@@ -1,4 +1,4 @@
-/** What the report is worth on files that the training never saw: the tables of docs/reports/report.md, from the cache. */
+/** What the report is worth on files that the training never saw: the tables of docs/reports/report.md. */
 import { readFileSync, statSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';

@@ -72,7 +72,8 @@ function audioArgs(audio: AudioPart, index: number): string[] {
 }
 
 const CHAPTERS =
-  ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=400\ntitle=One\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=400\nEND=800\ntitle=Two\n';
+  ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=400\ntitle=One\n' +
+  '[CHAPTER]\nTIMEBASE=1/1000\nSTART=400\nEND=800\ntitle=Two\n';
 const SUBTITLES = '1\n00:00:00,100 --> 00:00:00,400\nHello\n\n2\n00:00:00,500 --> 00:00:00,700\nAgain\n';
 
 async function encode(recipe: Recipe, folder: string, target: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Plans of the queries, as Postgres explains them: for docs/reports/queries.md, and for tests that assert what they read. */
+/** Plans of the queries, as Postgres explains them: for docs/reports/queries.md, and for tests of what they read. */
 import type pg from 'pg';
 import type { Database, Query } from '../../src/store/connection.ts';
 import { statementsOf, type Case } from './cases.ts';

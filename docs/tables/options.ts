@@ -72,7 +72,8 @@ const said = (spec: OptionSpec): string => {
     return spec.pattern === undefined
       ? 'text, at most 512 characters'
       : `text of the form \`${spec.pattern.replaceAll('|', '\\|')}\``;
-  return `${spec.type === 'integer' ? 'whole number' : 'number'}, ${spec.least === undefined ? minimum : `0, or ${spec.least}`} to ${maximum}`;
+  const kind = spec.type === 'integer' ? 'whole number' : 'number';
+  return `${kind}, ${spec.least === undefined ? minimum : `0, or ${spec.least}`} to ${maximum}`;
 };
 
 const ADDRESS = 'ADDRESS';

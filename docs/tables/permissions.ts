@@ -19,15 +19,17 @@ export function roleTable(): string {
   const rows = Object.entries(ACCESS as Record<string, Access>).map(([name, access]) => {
     const cells = COLUMNS.map(([, role, permissions]) => mark(refusal(access, { role, permissions }) === null));
     const [method = '', path = ''] = name.split(' ');
-    return `| \`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}\` | ${needs(access)} | ${[mark(access.who === 'anyone'), ...cells].join(' | ')} |`;
+    const endpoint = `\`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}\``;
+    return `| ${[endpoint, needs(access), mark(access.who === 'anyone'), ...cells].join(' | ')} |`;
   });
   return `# Who may call what
 
-Paths stand under \`${BASE}\`. The columns are accounts with the permissions that their role brings; a user may have fewer (a sub-user has those that
-were given to him), and a token fewer than its user. Suspended and pending accounts may call nothing.
+Paths are under \`${BASE}\`. The columns are accounts with the permissions of their role. A user may have fewer (a sub-user
+has those that were given to them), and a token fewer than its user. Suspended and pending accounts may call nothing.
 
-What a call reaches: a user his own data and that of all accounts under his, an administrator everyone's. What belongs to another answers 404.
-Only the root user changes administrators. Nobody changes their own permissions, and only the root user sets their own limits. The probe endpoints need \`write:media\`, reading a request back \`read:media\`.
+A user reaches their own data and that of all accounts below them; an administrator reaches everyone's. An object of
+another account is a 404. Only the root user changes administrators. Nobody changes their own permissions, and only the
+root user sets their own limits. The probe endpoints need \`write:media\`; reading a request back needs \`read:media\`.
 
 | endpoint | needs | nobody | ${COLUMNS.map(([title]) => title).join(' | ')} |
 |---|---|---|${COLUMNS.map(() => '---|').join('')}

@@ -43,7 +43,7 @@ describe('a waiting request', function () {
     assert.equal((await jobs('away.test')).length, 1);
   });
 
-  it('not created within its queue time: 503 with Retry-After, also when read back, and the row is closed', async () => {
+  it('not created within its queue time: 503 with Retry-After, also when read back; its row is closed', async () => {
     api.relay!.refuse(true);
     api.relay!.cut();
     const response = await api.get('url=https://never.test/a&queue_timeout=400');

@@ -92,7 +92,7 @@ describe('memory of the API for large results', function () {
     });
   }
 
-  it('callers who never read hold at most half of the budget: the next gets 503, small results still go out', async () => {
+  it('callers who never read hold at most half of the budget: the next gets 503, small results pass', async () => {
     const id = await stored(JSON.stringify({ a: 'A'.repeat(LONG_BYTES) }), 'recorded');
     const { port } = new URL(url);
     for (let count = 0; count < 3; count++) {

@@ -27,7 +27,7 @@ describe('the C2PA check', function () {
   after(() => rig.close());
 
   for (const [index, { name, bytes, marker }] of SAMPLES.entries()) {
-    it(`${name}: Trusted with the signer's root, Valid without it, Invalid after a change, null if unsigned`, async () => {
+    it(`${name}: Trusted with the signer's root, Valid without, Invalid after a change, null if unsigned`, async () => {
       const file = signed[index]!;
       const trusted = await rig.report(file, trusting);
       assert.deepEqual([trusted.validation_state, failures(trusted)], ['Trusted', []]);

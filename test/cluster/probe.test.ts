@@ -51,7 +51,9 @@ describe('a probe, from the request to the envelope', function () {
 
   it('GET and bracket notation do the same', async () => {
     const { status, json } = await c.get(
-      `/v1/probe/file?url=${encodeURIComponent(source)}&mediainfo[enabled]=false&ffprobe[show_format]=true&ffprobe[show_streams]=false`,
+      `/v1/probe/file?url=${encodeURIComponent(source)}&` +
+        'mediainfo[enabled]=false&ffprobe[show_format]=true&' +
+        'ffprobe[show_streams]=false',
     );
     assert.equal(status, 200);
     assert.equal(part(json, 'mediainfo'), undefined);

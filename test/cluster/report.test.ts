@@ -25,7 +25,8 @@ function playlistFiles(): Record<string, Buffer> {
   try {
     const files: Record<string, Buffer> = {
       '/main.m3u8': Buffer.from(
-        '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=300000,RESOLUTION=160x90\nlarge.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=100000,RESOLUTION=64x36\nsmall.m3u8\n',
+        '#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=300000,RESOLUTION=160x90\nlarge.m3u8\n' +
+          '#EXT-X-STREAM-INF:BANDWIDTH=100000,RESOLUTION=64x36\nsmall.m3u8\n',
       ),
     };
     for (const [name, size] of [

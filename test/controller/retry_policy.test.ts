@@ -13,7 +13,7 @@ describe('retry policy', () => {
     [23, 22, 3],
   ];
   for (const [attempt, refusals, lostTimes] of losses)
-    it(`attempt ${attempt} is lost, ${refusals} were refused: ${lostTimes ? 'the job ends' : 'it is tried again'}`, () =>
+    it(`attempt ${attempt} is lost, ${refusals} refused: ${lostTimes ? 'the job ends' : 'it is tried again'}`, () =>
       assert.deepEqual(
         afterLoss(attempt, refusals),
         lostTimes

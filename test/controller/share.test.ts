@@ -16,7 +16,7 @@ describe('share of an account', () => {
     [size(2, 20, 3), 3, 2],
     [size(10, 10), 5, 5],
   ] as const) {
-    it(`minReady ${of.minReady}, maxPods ${of.maxPods}, maxPodsPerTenant ${of.maxPodsPerTenant ?? 'unset'}: share ${share}, reserve ${reserve}`, () => {
+    it(`${JSON.stringify(of)}: share ${share}, reserve ${reserve}`, () => {
       assert.deepEqual([shareOf(of), reserveOf(of)], [share, reserve]);
     });
   }

@@ -17,7 +17,7 @@ describe(`two faults at once, drawn by the seed ${SEED}`, function () {
   after(() => c.close());
 
   for (const [round, pair] of drawPairs(SEED, PAIRS).entries()) {
-    it(`pair ${round + 1}: ${pair.first}, then ${pair.second} after ${pair.afterMs} ms: one end per request`, async () => {
+    it(`${pair.first}, then ${pair.second} after ${pair.afterMs} ms (pair ${round + 1}): one end each`, async () => {
       const { statuses, total, ms } = await underLoad(c, () => injectPair(c, pair));
       console.log(`      callers were told ${JSON.stringify(statuses)} in ${Math.round(ms / 1000)} s`);
       assert.ok(total >= 200);

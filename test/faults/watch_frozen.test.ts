@@ -49,7 +49,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
   const ready = () =>
     until('runners are ready', () => cluster.runners.all().filter(({ state }) => state.epoch > 0).length >= 12, 20_000);
 
-  it('a fifth of all events is lost, the rest late: 200 jobs on 5 tokens have one end each, within limits', async () => {
+  it('a fifth of all events is lost, the rest late: 200 jobs on 5 tokens have one end each, in limits', async () => {
     const { controller, runners, kube } = cluster;
     const state = { lags: false };
     const slow = lagging(kube, { drop: 0.2, lateMs: 300, on: () => state.lags }, seeded(SEED));

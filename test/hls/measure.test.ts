@@ -114,7 +114,9 @@ describe('measuring segments', function () {
   }
   const codes = (report: Report): string[] =>
     [...new Set(report.messages.filter(({ level }) => level !== 'info').map(({ code }) => code))].sort();
-  const GOOD = `BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000,CODECS=${CODECS},RESOLUTION=320x180,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE`;
+  const GOOD =
+    `BANDWIDTH=900000,AVERAGE-BANDWIDTH=800000,CODECS=${CODECS},` +
+    'RESOLUTION=320x180,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
 
   for (const name of ['ts', 'fmp4', 'aes']) {
     it(`finds nothing wrong with good segments (${name})`, async () => {
@@ -178,7 +180,9 @@ describe('measuring segments', function () {
         change: (text) =>
           text.replace(
             '#EXTINF',
-            '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://1",KEYFORMAT="com.apple.streamingkeydelivery",KEYFORMATVERSIONS="1"\n#EXTINF',
+            '#EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://1",' +
+              'KEYFORMAT="com.apple.streamingkeydelivery",KEYFORMATVERSIONS="1"\n' +
+              '#EXTINF',
           ),
       },
     ],
@@ -216,7 +220,10 @@ describe('measuring segments', function () {
     const folder = `/set-${++sets}`;
     for (const [file, body] of [...(made['ts'] ?? []), ...Object.entries(files)])
       host.put(`${folder}/${file}`, { body });
-    const main = `#EXTM3U\n#EXT-X-VERSION:7\n${media('AUDIO', 'sound')}\n${media('SUBTITLES', 'text')}\n${media('SUBTITLES', 'stamped')}\n#EXT-X-STREAM-INF:${GOOD},AUDIO="AUDIO-sound",SUBTITLES="SUBTITLES-text"\nmedia.m3u8\n`;
+    const main =
+      `#EXTM3U\n#EXT-X-VERSION:7\n${media('AUDIO', 'sound')}\n${media('SUBTITLES', 'text')}\n` +
+      `${media('SUBTITLES', 'stamped')}\n#EXT-X-STREAM-INF:${GOOD},AUDIO="AUDIO-sound",` +
+      `SUBTITLES="SUBTITLES-text"\nmedia.m3u8\n`;
     const report = await host.report(host.put(`${folder}/main.m3u8`, { body: main }), {
       measure: { ffprobe: FFPROBE },
     });

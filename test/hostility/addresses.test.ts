@@ -234,13 +234,15 @@ describe('addresses inside', function () {
       'a rendition',
       'a.m3u8',
       (inner) =>
-        `#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",DEFAULT=YES,AUTOSELECT=YES,URI="${inner}/a.m3u8"\n#EXT-X-STREAM-INF:BANDWIDTH=1000000,AUDIO="a"\n${inner}/v.m3u8\n`,
+        `#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="a",DEFAULT=YES,AUTOSELECT=YES,` +
+        `URI="${inner}/a.m3u8"\n#EXT-X-STREAM-INF:BANDWIDTH=1000000,AUDIO="a"\n${inner}/v.m3u8\n`,
     ],
     [
       'a key',
       'a.m3u8',
       (inner) =>
-        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-KEY:METHOD=AES-128,URI="${inner}/key"\n#EXTINF:6,\ntiny.mp4\n#EXT-X-ENDLIST\n`,
+        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-KEY:METHOD=AES-128,` +
+        `URI="${inner}/key"\n#EXTINF:6,\ntiny.mp4\n#EXT-X-ENDLIST\n`,
     ],
     [
       'an initialisation',
@@ -253,7 +255,8 @@ describe('addresses inside', function () {
       'a segment behind a redirect',
       'a.m3u8',
       (inner) =>
-        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nmoved?to=${encodeURIComponent(`${inner}/s.ts`)}\n#EXT-X-ENDLIST\n`,
+        `#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\n` +
+        `moved?to=${encodeURIComponent(`${inner}/s.ts`)}\n#EXT-X-ENDLIST\n`,
     ],
     [
       'a BaseURL of DASH',
@@ -261,7 +264,10 @@ describe('addresses inside', function () {
       (inner) =>
         '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" ' +
         'mediaPresentationDuration="PT10S" ' +
-        `profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><BaseURL>${inner}/</BaseURL><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1000" codecs="avc1.42c01e" width="16" height="16"><BaseURL>v.mp4</BaseURL><SegmentBase indexRange="0-100"/></Representation></AdaptationSet></Period></MPD>`,
+        `profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><BaseURL>${inner}/</BaseURL>` +
+        '<Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1000" ' +
+        'codecs="avc1.42c01e" width="16" height="16"><BaseURL>v.mp4</BaseURL><SegmentBase ' +
+        'indexRange="0-100"/></Representation></AdaptationSet></Period></MPD>',
     ],
     [
       'a template of DASH',

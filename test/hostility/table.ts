@@ -1,4 +1,4 @@
-/** `make hostility`: runs the attacks, and writes what each one got between the markers of docs/reports/hostility.md. */
+/** `make hostility`: runs the attacks, and writes what each one got into docs/reports/hostility.md. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

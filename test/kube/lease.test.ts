@@ -156,7 +156,7 @@ describe('leader election', function () {
     assert.ok(inOrder(epochs), epochs.join());
   });
 
-  it('a leader stopped for longer than its lease finds on waking that it no longer leads, before it writes', async () => {
+  it('a leader stopped for longer than its lease notices on waking, before it writes, that it lost', async () => {
     const { epochs } = await watchWrites();
     const breathMs = 200;
     const { leader, others } = await electAmong(['a', 'b'], 1800, breathMs);

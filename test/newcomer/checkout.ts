@@ -31,7 +31,8 @@ export async function patched(patch: string): Promise<Checkout> {
     // What is deleted and not yet committed is still listed.
     [
       '-c',
-      `git ls-files -co --exclude-standard | while read -r f; do [ -e "$f" ] && echo "$f"; done | tar c -T - | tar x -C "$0"`,
+      'git ls-files -co --exclude-standard | while read -r f; do [ -e "$f" ' +
+        '] && echo "$f"; done | tar c -T - | tar x -C "$0"',
       path,
     ],
     { cwd: ROOT, encoding: 'utf8' },

@@ -66,11 +66,14 @@ describe('bounded work: manifests and playlists', function () {
   });
 
   it('an address in a manifest that is too long to be one leads to a refusal', () => {
-    const text = `<MPD><BaseURL>${'a'.repeat(100_000)}</BaseURL><Location>x</Location><SegmentURL media="${'b'.repeat(100_000)}"/></MPD>`;
+    const text =
+      `<MPD><BaseURL>${'a'.repeat(100_000)}</BaseURL><Location>x</Location>` +
+      `<SegmentURL media="${'b'.repeat(100_000)}"/></MPD>`;
     const written = rewriteDash(text, place, roots);
     assert.equal(
       written,
-      `<MPD><BaseURL>${roots.near}refused/unreadable</BaseURL><Location>x</Location><SegmentURL media="${roots.near}refused/unreadable"/></MPD>`,
+      `<MPD><BaseURL>${roots.near}refused/unreadable</BaseURL><Location>x</Location>` +
+        `<SegmentURL media="${roots.near}refused/unreadable"/></MPD>`,
     );
   });
 

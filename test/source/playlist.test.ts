@@ -129,7 +129,9 @@ describe('HLS rewriting', () => {
       `#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI="${prefix}/x/https/origin.example/live/i.m3u8"`,
       '#EXT-X-PART:DURATION=1,URI="part.mp4"',
       `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${prefix}/x/https/cdn.example/p.mp4"`,
-      `#EXT-X-DATERANGE:ID="x",X-ASSET-URI="${prefix}/x/https/ads.example/a.m3u8",X-ASSET-LIST="${prefix}/x/https/ads.example/l.json"`,
+      '#EXT-X-DATERANGE:ID="x",' +
+        `X-ASSET-URI="${prefix}/x/https/ads.example/a.m3u8",` +
+        `X-ASSET-LIST="${prefix}/x/https/ads.example/l.json"`,
       `#EXT-X-KEY:METHOD=AES-128,URI=${prefix}/x/https/keys.example/bare`,
       '#EXTINF:4,title, http://not.a/uri',
       'seg1.ts',
@@ -229,12 +231,22 @@ describe('DASH rewriting', () => {
       'addresses below a BaseURL of another host',
       '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period><AdaptationSet><SegmentTemplate ' +
         'media="/m/$Number$.m4s" initialization="../i.mp4" index="ok.idx"/></AdaptationSet></Period></MPD>',
-      `<MPD><BaseURL>${prefix}/x/https/cdn.example/a/</BaseURL><Period><AdaptationSet><SegmentTemplate media="${prefix}/x/https/cdn.example/m/$Number$.m4s" initialization="${prefix}/x/https/cdn.example/i.mp4" index="ok.idx"/></AdaptationSet></Period></MPD>`,
+      `<MPD><BaseURL>${prefix}/x/https/cdn.example/a/</BaseURL><Period><AdaptationSet>` +
+        `<SegmentTemplate media="${prefix}/x/https/cdn.example/m/$Number$.m4s" ` +
+        `initialization="${prefix}/x/https/cdn.example/i.mp4" index="ok.idx"/></AdaptationSet>` +
+        '</Period></MPD>',
     ],
     [
       'nested BaseURLs, one in the other',
-      '<MPD><Period><BaseURL>p/</BaseURL><AdaptationSet><BaseURL>/q/</BaseURL><Representation><BaseURL>../r/f.mp4</BaseURL></Representation></AdaptationSet><AdaptationSet><BaseURL>../s/</BaseURL></AdaptationSet></Period></MPD>',
-      `<MPD><Period><BaseURL>p/</BaseURL><AdaptationSet><BaseURL>${prefix}/x/https/origin.example/q/</BaseURL><Representation><BaseURL>${prefix}/x/https/origin.example/r/f.mp4</BaseURL></Representation></AdaptationSet><AdaptationSet><BaseURL>${prefix}/x/https/origin.example/vod/a/s/</BaseURL></AdaptationSet></Period></MPD>`,
+      '<MPD><Period><BaseURL>p/</BaseURL><AdaptationSet><BaseURL>/q/</BaseURL>' +
+        '<Representation><BaseURL>../r/f.mp4</BaseURL></Representation></AdaptationSet>' +
+        '<AdaptationSet><BaseURL>../s/</BaseURL></AdaptationSet></Period></MPD>',
+      '<MPD><Period><BaseURL>p/</BaseURL><AdaptationSet>' +
+        `<BaseURL>${prefix}/x/https/origin.example/q/</BaseURL><Representation>` +
+        `<BaseURL>${prefix}/x/https/origin.example/r/f.mp4</BaseURL></Representation>` +
+        '</AdaptationSet><AdaptationSet>' +
+        `<BaseURL>${prefix}/x/https/origin.example/vod/a/s/</BaseURL></AdaptationSet></Period>` +
+        '</MPD>',
     ],
     [
       'segment lists',
@@ -289,10 +301,14 @@ describe('DASH rewriting', () => {
   });
   it('writes addresses relative to the manifest, but below a BaseURL in full', () => {
     const text =
-      '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period><BaseURL>https://other.example/</BaseURL><SegmentTemplate media="/m"/></Period></MPD>';
+      '<MPD><BaseURL>https://cdn.example/a/</BaseURL><Period>' +
+      '<BaseURL>https://other.example/</BaseURL><SegmentTemplate media="/m"/>' +
+      '</Period></MPD>';
     assert.equal(
       rewriteDash(text, place, rootsOf('m.mpd', prefix)),
-      `<MPD><BaseURL>x/https/cdn.example/a/</BaseURL><Period><BaseURL>${prefix}/x/https/other.example/</BaseURL><SegmentTemplate media="${prefix}/x/https/other.example/m"/></Period></MPD>`,
+      '<MPD><BaseURL>x/https/cdn.example/a/</BaseURL><Period>' +
+        `<BaseURL>${prefix}/x/https/other.example/</BaseURL><SegmentTemplate ` +
+        `media="${prefix}/x/https/other.example/m"/></Period></MPD>`,
     );
   });
   it('knows which manifests are final', () => {

@@ -32,7 +32,7 @@ describe('the image of PostgreSQL', function () {
     }
   }
 
-  it('first start: an owner and two roles without superuser; a changed password counts from the next start', async () => {
+  it('first start: an owner and two roles without superuser; a new password counts from the next start', async () => {
     image = await startPostgresImage(PASSWORDS);
     assert.deepEqual(
       await as(

@@ -63,7 +63,7 @@ describe('store: requests', function () {
       assert.equal((await store.openRequest({ ...input, ...store.newRequest() })).outcome, 'rate-limited');
     });
 
-    it('idempotency: same key and body return the first request, another body conflicts, keys are per token', async () => {
+    it('idempotency: the same key and body return the first request, another body conflicts; per token', async () => {
       const first = anOpenInput(store, { tokenId: 502, idempotency: { key: 'k', bodySha256: sha256('body') } });
       assert.equal((await store.openRequest(first)).outcome, 'opened');
       const again = await other.openRequest({ ...first, ...store.newRequest() });

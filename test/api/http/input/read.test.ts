@@ -61,7 +61,8 @@ describe('the fields of a probe request', () => {
   it('as text: numbers, enums and strings', () => {
     const got = get(
       query(
-        'url=http%3A%2F%2Fa%2F%3Fx%3D1%2B2&timeout=%2B1500&ffprobe%5Bprobesize%5D=5000000&mediainfo[parse_speed]=.25&ffprobe[show_log]=trace&ffprobe[select_streams]=v:0',
+        'url=http%3A%2F%2Fa%2F%3Fx%3D1%2B2&timeout=%2B1500&ffprobe%5Bprobesize%5D=5000000&' +
+          'mediainfo[parse_speed]=.25&ffprobe[show_log]=trace&ffprobe[select_streams]=v:0',
       ),
     );
     assert.deepEqual(

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path/posix';
+import { ROOT, tracked } from './tracked.ts';
+
+/** What each folder of src may import, beside itself. The three roles meet in messages, tables and resources alone. */
+const BASE = ['config', 'health', 'limits', 'log', 'retry'];
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  main: ['api', 'controller', 'runner', 'selftest', 'setup', 'store', ...BASE],
+
+  api: [
+    'accounts',
+    'bus',
+    'hls',
+    'kube',
+    'result',
+    'seal',
+    'source',
+    'statistics',
+    'store',
+    'tools',
+    'webhooks',
+    ...BASE,
+  ],
+  controller: ['bus', 'hls', 'kube', 'result', 'seal', 'source', 'store', 'tools', ...BASE],
+  runner: ['bus', 'hls', 'report', 'result', 'source', 'tools', ...BASE],
+  setup: ['bus', 'kube', 'store', ...BASE],
+  selftest: BASE,
+
+  accounts: ['seal', 'store', ...BASE],
+  webhooks: ['accounts', 'kube', 'result', 'source', 'store', ...BASE],
+  result: ['bus', 'kube', 'store', 'tools'],
+
+  source: ['retry', 'statistics'],
+  hls: ['retry', 'source'],
+  report: ['tools'],
+  tools: ['limits'],
+  seal: [],
+  statistics: ['kube'],
+
+  bus: ['kube', 'source', 'tools', ...BASE],
+  kube: ['tools', ...BASE],
+  store: ['kube', 'statistics', 'tools', ...BASE],
+
+  config: ['limits'],
+  health: ['retry'],
+  limits: [],
+  log: [],
+  retry: [],
+};
+
+const areaOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '');
+const IMPORT = /(?:from|import|import\()\s*'(\.[^']+)'/g;
+const files = tracked().filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
+
+const imports = files.flatMap((path) =>
+  [...readFileSync(new URL(path, ROOT), 'utf8').matchAll(IMPORT)].map(([, specifier]) => ({
+    path,
+    to: join(path, '..', specifier!),
+  })),
+);
+
+describe('imports', () => {
+  it('src imports nothing from outside src', () => {
+    assert.deepEqual(
+      imports.filter(({ to }) => !to.startsWith('src/')),
+      [],
+    );
+  });
+
+  it('every folder of src has its row in the table', () => {
+    assert.deepEqual([...new Set(files.map(areaOf))].toSorted(), Object.keys(MAY_IMPORT).toSorted());
+  });
+
+  for (const [area, allowed] of Object.entries(MAY_IMPORT))
+    it(`src/${area} imports only what the table allows`, () => {
+      const wrong = imports.filter(
+        ({ path, to }) => areaOf(path) === area && areaOf(to) !== area && !allowed.includes(areaOf(to)),
+      );
+      assert.deepEqual(wrong, []);
+    });
+});
