@@ -1,57 +1,113 @@
 /**
- * The one error of the API: a status, a stable code, a text for the caller, and a detail for the log alone.
- * The text may name what the caller sent; the detail may say what went wrong inside. They never mix.
+ * Every error of the API. A status, the number that management callers get, a stable code, a text for the caller; and
+ * a detail for the log alone. The text may name what the caller sent, the detail may name internals: they never mix.
  */
-export interface GatewayErrorOptions {
+
+import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
+
+/** Codes share a number where callers cannot act on the difference. A throw may replace the text by a more exact one. */
+export const ERRORS = {
+  'invalid-field': { status: 400, number: 40000, text: 'a field is not valid' },
+  'unreadable-input': { status: 400, number: 40000, text: 'the input cannot be read' },
+  'invalid-source': { status: 400, number: 40000, text: 'url: is not a source' },
+  'address-refused': {
+    status: 400,
+    number: 40000,
+    text: 'the address is not allowed: it is private, local or reserved',
+  },
+  'idempotency-key': { status: 400, number: 40000, text: 'Idempotency-Key: must be 1 to 255 visible ASCII characters' },
+  'idempotency-conflict': { status: 400, number: 40000, text: 'Idempotency-Key: was used with another body' },
+  'bad-request': { status: 400, number: 40000, text: 'the request is not valid' },
+  'no-credential': { status: 401, number: 40100, text: 'a credential is needed' },
+  'bad-credential': { status: 401, number: 40101, text: 'the credential is not valid or has expired' },
+  'no-permission': { status: 403, number: 40300, text: 'a permission is needed' },
+  'beyond-caller': { status: 403, number: 40300, text: "permissions: this is not the caller's to give" },
+  'own-account': { status: 403, number: 40300, text: 'nobody changes what he himself may' },
+  'not-yours': { status: 403, number: 40300, text: 'this user is not yours to change' },
+  'sign-up-closed': {
+    status: 403,
+    number: 40300,
+    text: 'nobody can sign up here: ask an administrator for an account',
+  },
+  'no-mail': {
+    status: 403,
+    number: 40300,
+    text: 'no mail is sent here: ask an administrator for a new password',
+  },
+  'jwt-chain': { status: 403, number: 40300, text: 'a JWT that was made with a JWT makes no further one' },
+  'foreign-site': { status: 403, number: 40300, text: 'a change with the cookie may come from this site only' },
+  'account-inactive': { status: 403, number: 40301, text: 'the account is not active' },
+  quota: { status: 403, number: 40302, text: 'the monthly quota is used up' },
+  'not-found': { status: 404, number: 40400, text: 'there is nothing here' },
+  'method-not-allowed': { status: 405, number: 40500, text: 'this method is not allowed here' },
+  'email-taken': { status: 409, number: 40900, text: 'email: cannot be used for a new account' },
+  'too-many-users': { status: 409, number: 40900, text: 'the account has as many sub-users as it may' },
+  'too-many-tokens': { status: 409, number: 40900, text: 'the account has as many API tokens as it may' },
+  'default-token': {
+    status: 409,
+    number: 40900,
+    text: 'jobs that are made with kubectl run on this token: it stays',
+  },
+  'rate-limited': { status: 429, number: 42900, text: 'too many requests: this token is over its rate' },
+  'too-many-attempts': { status: 429, number: 42900, text: 'too many attempts; try again later' },
+  'queue-full': {
+    status: 429,
+    number: 42900,
+    text: TEXTS.QueueFull,
+  },
+  'hung-up': { status: 499, number: 49900, text: 'the caller hung up' },
+  internal: { status: 500, number: 50000, text: INTERNAL },
+  'tool-unavailable': { status: 500, number: 50000, text: 'no version of the tool is ready in this cluster' },
+  draining: { status: 500, number: 50000, text: 'this server is shutting down' },
+  /** The end of a request, with the status and the text of its record. */
+  ended: { status: 500, number: 50000, text: INTERNAL },
+  unavailable: { status: 503, number: 50300, text: UNAVAILABLE },
+} as const satisfies Record<string, { status: number; number: number; text: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ApiErrorOptions {
+  text?: string;
+  /** Where the code leaves it open: an end, an error of Koa. */
+  status?: number;
+  /** The field that is wrong. */
+  field?: string;
+  retryAfterS?: number;
+  headers?: Record<string, string>;
   /** For the log. Never a source, a token or a body. */
   detail?: string;
-  headers?: Record<string, string>;
   cause?: unknown;
-  /** The one that is wrong. */
-  field?: string;
 }
 
-export class GatewayError extends Error {
+export class ApiError extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly number: number;
+  readonly code: ErrorCode;
   readonly detail: string | undefined;
   readonly headers: Record<string, string>;
   readonly field: string | undefined;
 
-  constructor(status: number, code: string, text: string, options: GatewayErrorOptions = {}) {
-    super(text, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'GatewayError';
-    this.status = status;
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    const kind = ERRORS[code];
+    const { text = kind.text, status = kind.status, field, retryAfterS, headers = {}, detail, cause } = options;
+    super(text, cause === undefined ? undefined : { cause });
+    this.name = 'ApiError';
     this.code = code;
-    this.detail = options.detail;
-    this.headers = options.headers ?? {};
-    this.field = options.field;
+    this.status = status;
+    this.number = status === kind.status ? kind.number : status * 100;
+    this.detail = detail;
+    this.field = field;
+    this.headers = {
+      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+      ...(retryAfterS === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterS))) }),
+      ...headers,
+    };
   }
 }
 
-export const invalid = (field: string, text: string): GatewayError =>
-  new GatewayError(400, 'invalid-field', `${field}: ${text}`, { field });
-export const unreadable = (text: string, options?: GatewayErrorOptions): GatewayError =>
-  new GatewayError(400, 'unreadable-body', `body: ${text}`, options);
-export const unauthorized = (code: 'no-credential' | 'bad-credential', text: string): GatewayError =>
-  new GatewayError(401, code, text, { headers: { 'WWW-Authenticate': 'Bearer' } });
-export const forbidden = (code: 'no-permission' | 'account-inactive', text: string): GatewayError =>
-  new GatewayError(403, code, text);
-export const notFound = (): GatewayError => new GatewayError(404, 'not-found', 'there is nothing here');
-export const tooManyAttempts = (retryAfterMs: number): GatewayError =>
-  new GatewayError(429, 'too-many-attempts', 'too many attempts; try again later', {
-    headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
-  });
-export const rateLimited = (retryAfterMs: number): GatewayError =>
-  new GatewayError(429, 'rate-limited', 'too many requests: this token is over its rate', {
-    headers: { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
-  });
-export const inside = (detail: string, cause?: unknown): GatewayError =>
-  new GatewayError(500, 'internal', 'something went wrong on our side', { detail, cause });
-/** What the service needs is away, or used up: nothing is wrong with the request. */
-export const unavailable = (
-  text: string,
-  retryAfterS: number,
-  options: Pick<GatewayErrorOptions, 'detail' | 'cause'> = {},
-): GatewayError =>
-  new GatewayError(503, 'unavailable', text, { ...options, headers: { 'Retry-After': String(retryAfterS) } });
+export const invalid = (field: string, text: string): ApiError =>
+  new ApiError('invalid-field', { text: `${field}: ${text}`, field });
+export const unreadable = (text: string, options?: ApiErrorOptions): ApiError =>
+  new ApiError('unreadable-input', { ...options, text: `body: ${text}` });
+export const notFound = (): ApiError => new ApiError('not-found');
+export const inside = (detail: string, cause?: unknown): ApiError => new ApiError('internal', { detail, cause });

@@ -3,7 +3,7 @@
  * to one host, and shows no secret.
  */
 import assert from 'node:assert/strict';
-import { GatewayError } from '../../src/api/errors.ts';
+import { ApiError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { readSource } from '../../src/api/probe/source.ts';
@@ -158,7 +158,7 @@ describe('hostile addresses', () => {
       assert.throws(
         () => source(url),
         (error: unknown) => {
-          assert.ok(error instanceof GatewayError, String(error));
+          assert.ok(error instanceof ApiError, String(error));
           assert.equal(error.status, 400);
           if (typeof message === 'string') assert.equal(error.message, message);
           else assert.match(error.message, message);

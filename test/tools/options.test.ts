@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../src/api/probe/catalog.ts';
-import { GatewayError } from '../../src/api/errors.ts';
+import { ApiError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { selectTools } from '../../src/api/probe/tools.ts';
@@ -64,7 +64,7 @@ describe('every option of the tools', () => {
         assert.throws(
           () => passed(tool, spec.name, value),
           (error) =>
-            error instanceof GatewayError && error.status === 400 && error.message.startsWith(`${tool}.${spec.name}: `),
+            error instanceof ApiError && error.status === 400 && error.message.startsWith(`${tool}.${spec.name}: `),
           `${sent?.slice(0, 60)} was taken`,
         );
       }

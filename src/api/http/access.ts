@@ -4,7 +4,7 @@
  */
 import { isAdmin, seesEveryone, type Caller, type Permission } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
-import { forbidden } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { callerOf, type Handler } from './context.ts';
 
 export interface Access {
@@ -81,7 +81,7 @@ export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'
 export const permitted = (access: Access): Handler =>
   function checkPermission(ctx, next) {
     const refused = refusal(access, callerOf(ctx));
-    if (refused !== null) throw forbidden('no-permission', refused);
+    if (refused !== null) throw new ApiError('no-permission', { text: refused });
     return next();
   };
 

@@ -7,7 +7,7 @@ import { callerOfToken, type Caller } from '../../accounts/caller.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import { isToken, tokenSha256 } from '../../store/token_text.ts';
 import type { Deps } from '../deps.ts';
-import { forbidden, unauthorized } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { remoteIp, type Context, type Handler } from './context.ts';
 import type { CredentialKind } from './side.ts';
 
@@ -29,7 +29,7 @@ const WANTED: Record<CredentialKind, string> = {
   jwt: 'a credential is needed: an API token or a JWT, as Authorization: Bearer, as the query parameter token or jwt, or as the cookie jwt',
 };
 
-const bad = () => unauthorized('bad-credential', 'the credential is not valid or has expired');
+const bad = () => new ApiError('bad-credential');
 
 /** A repeated parameter is rejected as ambiguous. */
 function queryValue(querystring: string, name: string): string | undefined {
@@ -87,12 +87,12 @@ async function callerOfJwt({ accounts }: Parts, text: string): Promise<Caller> {
 export const makeAuthenticate = (deps: Parts, kinds: readonly CredentialKind[]): Handler =>
   async function authenticate(ctx, next) {
     const credential = credentialIn(ctx, kinds);
-    if (!credential) throw unauthorized('no-credential', WANTED[kinds.includes('jwt') ? 'jwt' : 'token']);
+    if (!credential) throw new ApiError('no-credential', { text: WANTED[kinds.includes('jwt') ? 'jwt' : 'token'] });
     if (credential.kind === 'token') ctx.state.token = await liveToken(deps, ctx, credential.value);
     const caller = ctx.state.token ? callerOfToken(ctx.state.token) : await callerOfJwt(deps, credential.value);
     // Kept before it is judged: the rate counts refused calls, too, and the access log names who made them.
     ctx.state.caller = caller;
     ctx.state.byCookie = credential.from === 'cookie';
-    if (caller.status !== 'active') throw forbidden('account-inactive', `the account is ${caller.status}`);
+    if (caller.status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${caller.status}` });
     return next();
   };

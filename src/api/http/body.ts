@@ -4,7 +4,7 @@
  */
 import koaBody from 'koa-body';
 import type { Context, Handler, Input } from './context.ts';
-import { GatewayError, invalid, unreadable } from '../errors.ts';
+import { ApiError, invalid, unreadable } from '../errors.ts';
 import { duplicateIn } from './input/duplicates.ts';
 import { MAX_PAIRS, parsePairs, shown, type Pair } from './input/pairs.ts';
 
@@ -74,11 +74,9 @@ export const queryPairs = (ctx: Context, credentials: readonly string[]): Pair[]
 async function inputOf(ctx: Context, credentials: readonly string[]): Promise<Input> {
   const [stray] = queryPairs(ctx, credentials);
   if (stray)
-    throw new GatewayError(
-      400,
-      'invalid-field',
-      `"${shown(stray[0])}": a ${ctx.method} takes its fields from the body; only ${credentials.join(' or ')} may stand in the query`,
-    );
+    throw new ApiError('invalid-field', {
+      text: `"${shown(stray[0])}": a ${ctx.method} takes its fields from the body; only ${credentials.join(' or ')} may stand in the query`,
+    });
   const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
   if (!type)
     throw unreadable(`must be ${JSON_TYPE}, ${FORM} or ${MULTIPART}`, {

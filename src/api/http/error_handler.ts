@@ -6,7 +6,7 @@ import { BusError } from '../../bus/errors.ts';
 import { isKubeError } from '../../kube/errors.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { isStoreError } from '../../store/errors.ts';
-import { GatewayError, inside, tooManyAttempts, unavailable } from '../errors.ts';
+import { ApiError, inside, notFound } from '../errors.ts';
 import { errorBody } from './error_body.ts';
 import type { Handler } from './context.ts';
 import { isManagement } from './side.ts';
@@ -23,7 +23,7 @@ const isAway = (error: unknown): boolean =>
   (error instanceof BusError && BUS_AWAY.includes(error.code));
 
 /** Koa and its parts (http-errors) say by status and `expose` what the caller did wrong. */
-function frameworkError(error: unknown): GatewayError | null {
+function frameworkError(error: unknown): ApiError | null {
   const { status, expose } = error as { status?: unknown; expose?: unknown };
   if (
     !(error instanceof Error) ||
@@ -34,25 +34,24 @@ function frameworkError(error: unknown): GatewayError | null {
   )
     return null;
   const phrase = STATUS_CODES[status]?.toLowerCase() ?? 'the request cannot be answered';
-  return new GatewayError(status, 'bad-request', expose && error.message !== '' ? error.message : phrase, {
+  return new ApiError('bad-request', {
+    status,
+    text: expose && error.message !== '' ? error.message : phrase,
     detail: error.message,
   });
 }
 
-function gatewayErrorOf(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  if (error instanceof TooManyAttempts) return tooManyAttempts(error.retryAfterMs);
-  if (error instanceof BusyError) return tooManyAttempts(1_000);
+function apiErrorOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof TooManyAttempts)
+    return new ApiError('too-many-attempts', { retryAfterS: error.retryAfterMs / 1000 });
+  if (error instanceof BusyError) return new ApiError('too-many-attempts', { retryAfterS: 1 });
   const message = error instanceof Error ? error.message : String(error);
-  if (isAway(error))
-    return unavailable('the service is not available right now, try again later', RETRY_AFTER_S, {
-      detail: message,
-      cause: error,
-    });
+  if (isAway(error)) return new ApiError('unavailable', { retryAfterS: RETRY_AFTER_S, detail: message, cause: error });
   return frameworkError(error) ?? inside(message, error);
 }
 
-function write(log: Logger, error: GatewayError, id: string): void {
+function write(log: Logger, error: ApiError, id: string): void {
   const line = { ...requestFields({ id }), code: error.code, status: error.status, detail: error.detail };
   if (error.status === 503) log.warn({ ...line, err: error.cause }, 'request failed');
   else if (error.status >= 500) log.error({ ...line, err: error.cause ?? error }, 'request failed');
@@ -64,10 +63,9 @@ export const errorHandler =
   async (ctx, next) => {
     try {
       await next();
-      if (ctx.status === 404 && ctx.body === undefined)
-        throw new GatewayError(404, 'not-found', 'there is nothing here');
+      if (ctx.status === 404 && ctx.body === undefined) throw notFound();
     } catch (thrown) {
-      const error = gatewayErrorOf(thrown);
+      const error = apiErrorOf(thrown);
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };

@@ -3,7 +3,7 @@
  * In process, because a limit in Postgres would cost what it is to save. Each replica has its own.
  */
 import { siteOf } from '../../accounts/networks.ts';
-import { tooManyAttempts } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** After a restart every good token is looked up once, possibly all of them through one proxy. */
 const GUESSES = { burst: 200, everyMs: 200 } as const;
@@ -46,7 +46,7 @@ export function makeGuessLimit(now = clock, { burst, everyMs }: Guesses = GUESSE
       const key = keyOf(address);
       const next = Math.max(wholeAt.get(key) ?? 0, now()) + everyMs;
       const waitMs = next - now() - burst * everyMs;
-      if (waitMs > 0) throw tooManyAttempts(waitMs);
+      if (waitMs > 0) throw new ApiError('too-many-attempts', { retryAfterS: waitMs / 1000 });
       wholeAt.set(key, next);
       return () => {
         const left = (wholeAt.get(key) ?? 0) - everyMs;

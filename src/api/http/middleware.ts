@@ -1,12 +1,13 @@
 /** Small steps that endpoints share. */
-import { forbidden, GatewayError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { Context, Handler } from './context.ts';
 
 /** HEAD is not treated as GET, because a GET may start a probe. */
 export const methods = (...allowed: string[]): Handler =>
   function checkMethod(ctx, next) {
     if (allowed.includes(ctx.method)) return next();
-    throw new GatewayError(405, 'method-not-allowed', `the methods here are ${allowed.join(' and ')}`, {
+    throw new ApiError('method-not-allowed', {
+      text: `the methods here are ${allowed.join(' and ')}`,
       headers: { Allow: allowed.join(', ') },
     });
   };
@@ -57,7 +58,7 @@ export const sameSite = (ownHosts: readonly string[]): Handler =>
   function refuseForeign(ctx, next) {
     const changes = ctx.method !== 'GET';
     if (changes && (ctx.state.byCookie === true || ctx.state.caller === undefined) && isForeign(ctx, ownHosts)) {
-      throw forbidden('no-permission', 'a change with the cookie may come from this site only');
+      throw new ApiError('foreign-site');
     }
     return next();
   };

@@ -1,7 +1,7 @@
 /** Rate limits of calls, and the headers that report them. */
 import type { Rate } from '../../store/records.ts';
 import type { Deps } from '../deps.ts';
-import { GatewayError, rateLimited } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { callerOf, type Handler } from './context.ts';
 
 /** Management and reading back share one limit, per user. */
@@ -29,6 +29,9 @@ export const rateLimitHeaders: Handler = async function rateLimitHeaders(ctx, ne
   if (ctx.state.rate) ctx.set(headersOf(ctx.state.rate));
 };
 
+const rateLimited = (retryAfterMs: number): ApiError =>
+  new ApiError('rate-limited', { retryAfterS: retryAfterMs / 1000 });
+
 export const userRate = ({ store }: Pick<Deps, 'store'>): Handler =>
   async function takeUserRate(ctx, next) {
     const taken = await store.takeRate('user', callerOf(ctx).userId, CALLS_PER_MINUTE);
@@ -47,7 +50,7 @@ export const countRefused = ({ store }: Pick<Deps, 'store'>): Handler =>
       await next();
     } catch (error) {
       const { token } = ctx.state;
-      if (!token || ctx.state.rate || !(error instanceof GatewayError) || error.status >= 500) throw error;
+      if (!token || ctx.state.rate || !(error instanceof ApiError) || error.status >= 500) throw error;
       const taken = await store.takeRate('token', token.id, token.limits.requestsPerMinute);
       ctx.state.rate = taken.rate;
       throw taken.allowed ? error : rateLimited(taken.retryAfterMs);

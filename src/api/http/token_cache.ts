@@ -17,7 +17,7 @@ export interface TokenCacheOptions {
 }
 
 export interface TokenCache {
-  /** `address`: of the caller. One that sends too many unknown tokens gets a GatewayError with status 429. */
+  /** `address`: of the caller. One that sends too many unknown tokens gets a ApiError with status 429. */
   get(sha256: Buffer, address: string): Promise<TokenRecord | null>;
   /** What the change is about is asked again. Look-ups in flight are not kept, whatever they are about. */
   changed(change: TokenChange): void;

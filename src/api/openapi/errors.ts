@@ -1,7 +1,11 @@
 /** The error bodies of both sides, and the errors that every operation shares. */
 import Type, { type TSchema } from 'typebox';
+import { ERRORS } from '../errors.ts';
 import { isManagement } from '../http/side.ts';
 import type { Operation, Response } from './operation.ts';
+
+/** Without the one that nobody is left to receive. */
+const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);
 
 const GatewayErrorSchema = Type.Object(
   { error: Type.String({ description: 'What is wrong, for people.' }) },
@@ -11,8 +15,7 @@ const GatewayErrorSchema = Type.Object(
 const ManagementErrorSchema = Type.Object(
   {
     code: Type.Integer({
-      description:
-        'The status and two digits that tell apart what shares it: 40000, 40100, 40101, 40300, 40301, 40302, 40400, 40500, 40900, 42900, 50000, 50300.',
+      description: `The status and two digits that tell apart what shares it: ${NUMBERS.join(', ')}.`,
     }),
     context: Type.Object(
       {

@@ -6,16 +6,19 @@ import { unpackResult } from '../../result/unpack.ts';
 import { answerOf, hasEnvelope, type ResponseForm } from '../../result/answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { GatewayError, inside } from '../errors.ts';
+import { ApiError, inside } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from './send_result.ts';
 
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 10, 503: 5 };
 
 /** An end without an envelope, as the error that its caller gets. */
-function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): GatewayError {
-  const code = `ended-${reason.replaceAll(/(?<=[a-z])[A-Z]/g, '-$&').toLowerCase()}`;
-  return new GatewayError(status, code, textOf({ reason, error }), {
-    headers: status in RETRY_AFTER_S ? { 'Retry-After': String(RETRY_AFTER_S[status]) } : {},
+function endError({ status, reason, error }: Pick<Ended, 'status' | 'reason' | 'error'>): ApiError {
+  const retryAfterS = RETRY_AFTER_S[status];
+  return new ApiError('ended', {
+    status,
+    text: textOf({ reason, error }),
+    detail: reason,
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
   });
 }
 

@@ -3,7 +3,7 @@ import { HLS_VERSION } from '../../hls/version.ts';
 import { isAvailable } from '../../kube/conditions.ts';
 import type { ProbeTool } from '../../kube/resources.ts';
 import type { ToolName } from '../../tools/table.ts';
-import { GatewayError, invalid } from '../errors.ts';
+import { ApiError, invalid } from '../errors.ts';
 
 export interface ToolVersion {
   version: string;
@@ -67,7 +67,7 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
       const known = byTool.get(tool);
       if (!known) {
         throw version === 'latest'
-          ? new GatewayError(500, 'tool-unavailable', `${tool}: no version of it is ready in this cluster`)
+          ? new ApiError('tool-unavailable', { text: `${tool}: no version of it is ready in this cluster` })
           : invalid(`${tool}.version`, `${version} is not available; no version of ${tool} is ready in this cluster`);
       }
       // The operator's mark decides; where that version is not ready, the newest one is the latest there is.

@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { recordEnd } from './ends.ts';
 import type { Opened } from './open.ts';
 import type { ProbeRequest } from './request.ts';
-import { GatewayError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 type Why = 'hung-up' | 'overdue' | 'drained';
 class Stopped extends Error {
@@ -73,20 +73,18 @@ async function stopped(deps: Deps, request: Opened, why: Why, creating: Promise<
   const mine = request.job !== null;
   switch (why) {
     case 'drained':
-      throw new GatewayError(
-        500,
-        'draining',
-        `this server is shutting down; the result will be at /v1/probe/${request.id}`,
-      );
+      throw new ApiError('draining', {
+        text: `this server is shutting down; the result will be at /v1/probe/${request.id}`,
+      });
     case 'hung-up':
       // A pod that shuts down loses its callers through no wish of theirs.
       if (mine && !deps.drain.started) {
         await creating.catch(() => {});
         await cancel(deps, request);
       }
-      throw new GatewayError(499, 'hung-up', 'the caller hung up');
+      throw new ApiError('hung-up');
     case 'overdue': {
-      if (!mine) throw new GatewayError(500, 'overdue', OVERDUE.error);
+      if (!mine) throw new ApiError('ended', { text: OVERDUE.error, detail: OVERDUE.reason });
       const end = await recordEnd(deps.store, request, OVERDUE);
       if (end.reason === OVERDUE.reason && !end.hasBody) await cancel(deps, request);
       return end;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { OpenInput } from '../../store/records.ts';
 import type { Context } from '../http/context.ts';
-import { GatewayError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
@@ -26,12 +26,7 @@ export function idempotencyOf(
 ): OpenInput['idempotency'] {
   const key = ctx.get('Idempotency-Key');
   if (key === '' || ctx.method !== 'POST') return null;
-  if (!KEY.test(key))
-    throw new GatewayError(
-      400,
-      'invalid-idempotency-key',
-      'Idempotency-Key: must be 1 to 255 visible ASCII characters',
-    );
+  if (!KEY.test(key)) throw new ApiError('idempotency-key');
   return {
     key,
     bodySha256: createHash('sha256')

@@ -12,7 +12,7 @@ import { timeOf } from '../../store/uuid.ts';
 import { keptUrl } from '../../webhooks/kept_url.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { GatewayError, inside, rateLimited } from '../errors.ts';
+import { ApiError, inside } from '../errors.ts';
 import { probeJob } from './probe_job.ts';
 import { setRequestId } from '../http/middleware.ts';
 import type { ProbeRequest } from './request.ts';
@@ -59,11 +59,11 @@ export async function openRequest(deps: Deps, ctx: Context, request: ProbeReques
 
   switch (opened.outcome) {
     case 'rate-limited':
-      throw rateLimited(opened.retryAfterMs);
+      throw new ApiError('rate-limited', { retryAfterS: opened.retryAfterMs / 1000 });
     case 'over-quota':
       throw overQuota(opened.exceeded);
     case 'idempotency-conflict':
-      throw new GatewayError(400, 'idempotency-conflict', 'Idempotency-Key: was used with another body');
+      throw new ApiError('idempotency-conflict');
     case 'repeated': {
       const first = timeOf(opened.id);
       if (!first) throw inside('an idempotency key leads to an id without a time');
@@ -89,9 +89,7 @@ const USED_UP: Record<keyof MonthlyLimits, string> = {
   'processing-time': 'processing time',
   'data-processed': 'amount of data',
 };
-const overQuota = (exceeded: keyof MonthlyLimits): GatewayError =>
-  new GatewayError(
-    403,
-    'quota',
-    `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`,
-  );
+const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
+  new ApiError('quota', {
+    text: `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`,
+  });

@@ -5,7 +5,7 @@
  */
 import type { Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
-import { GatewayError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 
 export interface QueueRoom {
   /** Throws what the caller is told. Costs nothing: the figure is brought up to date beside it. */
@@ -53,12 +53,7 @@ export function makeQueueRoom({
         });
       // A full queue needs many that wait: what was opened since, and may run at once, makes none of an empty one.
       if (now() - at > STALE_MS || waiting === 0 || waiting + since < maxQueued) return;
-      throw new GatewayError(
-        429,
-        'queue-full',
-        'too many requests are waiting in the whole installation: try again later',
-        { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
-      );
+      throw new ApiError('queue-full', { retryAfterS: RETRY_AFTER_S });
     },
     opened() {
       since += 1;

@@ -10,7 +10,7 @@ import { openResult, type OpenResult, type StoredResult } from '../../result/ope
 import { bytesOf, lengthOf, type Piece } from '../../result/pieces.ts';
 import type { Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
-import { GatewayError, inside, unavailable } from '../errors.ts';
+import { ApiError, inside } from '../errors.ts';
 
 /**
  * The place is given back when the socket has taken the whole answer, or is closed. Null: the result is kept no longer.
@@ -22,7 +22,7 @@ export async function resultFor(
   account: number,
 ): Promise<OpenResult | null> {
   const gone = new AbortController();
-  const closed = (): void => gone.abort(new GatewayError(499, 'hung-up', 'the caller hung up'));
+  const closed = (): void => gone.abort(new ApiError('hung-up'));
   ctx.res.once('close', closed);
   if (ctx.res.closed) closed();
   try {
@@ -33,10 +33,10 @@ export async function resultFor(
     return result;
   } catch (error) {
     if (error instanceof OverBudget)
-      throw unavailable(
-        `too many results are being read at the moment; this one can be read later: /v1/probe/${stored.id}`,
-        error.retryAfterS,
-      );
+      throw new ApiError('unavailable', {
+        text: `too many results are being read at the moment; this one can be read later: /v1/probe/${stored.id}`,
+        retryAfterS: error.retryAfterS,
+      });
     throw error;
   } finally {
     ctx.res.off('close', closed);

@@ -8,7 +8,7 @@ import { makeGuard, type Allow } from '../../source/address/guard.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { originUrl, placeOf } from '../../source/protocols/table.ts';
 import type { Source } from '../../source/source.ts';
-import { GatewayError } from '../errors.ts';
+import { ApiError, ERRORS } from '../errors.ts';
 
 export interface SourceRules {
   allow: readonly Allow[];
@@ -30,15 +30,13 @@ export function readSource(text: string, rules: SourceRules): Source {
   } catch (error) {
     // These messages never repeat a part of the address.
     if (isSourceError(error))
-      throw new GatewayError(
-        400,
-        'invalid-source',
-        error.message.startsWith('url') ? error.message : `url: ${error.message}`,
-      );
+      throw new ApiError('invalid-source', {
+        text: error.message.startsWith('url') ? error.message : `url: ${error.message}`,
+      });
     throw error;
   }
   if (isRefusedLiteral(source, rules)) {
-    throw new GatewayError(400, 'source-refused', 'url: the address is not allowed: it is private, local or reserved');
+    throw new ApiError('address-refused', { text: `url: ${ERRORS['address-refused'].text}` });
   }
   return source;
 }

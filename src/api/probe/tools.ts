@@ -3,7 +3,7 @@ import type { ToolRequest } from '../../kube/resources.ts';
 import { probeReport, type Reader } from '../../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../tools/table.ts';
 import type { Catalog } from './catalog.ts';
-import { GatewayError, invalid } from '../errors.ts';
+import { ApiError, invalid } from '../errors.ts';
 import type { ProbeRequest } from './request.ts';
 import type { AskedTool, ProbeFile } from './schema/file.ts';
 import { optionTexts } from './schema/tool_options.ts';
@@ -17,7 +17,7 @@ export interface Selection extends Pick<ProbeRequest, 'tools' | 'report'> {
 function shownOf(request: Pick<ProbeFile, 'only' | FileTool>): FileTool[] {
   if (request.only !== null) return [request.only];
   const shown = FILE_TOOLS.filter((tool) => request[tool].enabled);
-  if (shown.length === 0) throw new GatewayError(400, 'invalid-field', 'all tools are disabled');
+  if (shown.length === 0) throw new ApiError('invalid-field', { text: 'all tools are disabled' });
   return shown;
 }
 

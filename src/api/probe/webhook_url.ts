@@ -5,7 +5,7 @@
 import { isSourceError } from '../../source/error.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import type { Source } from '../../source/source.ts';
-import { GatewayError, invalid } from '../errors.ts';
+import { ApiError, ERRORS, invalid } from '../errors.ts';
 import { isRefusedLiteral, type SourceRules } from './source.ts';
 
 const FIELD = 'webhook_url';
@@ -32,10 +32,6 @@ export function readWebhookUrl(method: string, text: string | null, rules: Sourc
     throw invalid(FIELD, 'must begin with http:// or https://');
   if (address.s3) throw invalid(FIELD, 'must not be an S3 address');
   if (isRefusedLiteral(address, rules))
-    throw new GatewayError(
-      400,
-      'webhook-refused',
-      `${FIELD}: the address is not allowed: it is private, local or reserved`,
-    );
+    throw new ApiError('address-refused', { text: `${FIELD}: ${ERRORS['address-refused'].text}` });
   return text;
 }

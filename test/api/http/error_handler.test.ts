@@ -4,7 +4,7 @@ import Koa from 'koa';
 import { pino } from 'pino';
 import type { State } from '../../../src/api/http/context.ts';
 import { errorHandler } from '../../../src/api/http/error_handler.ts';
-import { unavailable } from '../../../src/api/errors.ts';
+import { ApiError } from '../../../src/api/errors.ts';
 import { listen, type HttpServer } from '../../../src/api/http/http_server.ts';
 import { BusError } from '../../../src/bus/errors.ts';
 import { KubeError } from '../../../src/kube/errors.ts';
@@ -107,8 +107,8 @@ describe('error handler', () => {
     });
   }
 
-  it('unavailable(): 503 with its own text and time', async () => {
-    assert.deepEqual(await ask(GATEWAY, unavailable('full', 7)), {
+  it('unavailable: 503 with its own text and time', async () => {
+    assert.deepEqual(await ask(GATEWAY, new ApiError('unavailable', { text: 'full', retryAfterS: 7 })), {
       status: 503,
       retryAfter: '7',
       body: { error: 'full' },

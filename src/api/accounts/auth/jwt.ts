@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { MOST_DEPTH } from '../../../store/sessions.ts';
 import { callerOf, type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, unauthorized } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
 import { JwtToken } from './sign_in.ts';
@@ -33,11 +33,10 @@ const makeJwt =
       within: caller,
     });
     if (opened === 'too-deep')
-      throw forbidden(
-        'no-permission',
-        `a JWT that was made with a JWT, ${MOST_DEPTH} times over, makes no further one`,
-      );
-    if (opened === 'parent-ended') throw unauthorized('bad-credential', 'the credential has ended');
+      throw new ApiError('jwt-chain', {
+        text: `a JWT that was made with a JWT, ${MOST_DEPTH} times over, makes no further one`,
+      });
+    if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
     ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
   };
 

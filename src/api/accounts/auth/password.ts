@@ -7,7 +7,7 @@ import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import { callerOf, type Context, type Handler, idOf, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, invalid, notFound } from '../../errors.ts';
+import { ApiError, invalid, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { GivenPassword, Id, Password } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -49,7 +49,7 @@ const changeAnothers =
     const caller = callerOf(ctx);
     const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
     if (!target) throw notFound();
-    if (!mayChange(caller, target)) throw forbidden('no-permission', 'this user is not yours to change');
+    if (!mayChange(caller, target)) throw new ApiError('not-yours');
     await change(deps, ctx, caller, target.id);
   };
 

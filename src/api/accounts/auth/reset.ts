@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { resetMail } from '../../../accounts/mail_texts.ts';
 import { type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Email } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -17,8 +17,7 @@ const sendCode =
   ({ accounts, store }: Deps): Handler =>
   async (ctx) => {
     const { settings, attempts, jwts } = accounts;
-    if (!settings.mail)
-      throw forbidden('no-permission', 'no mail is sent here: ask an administrator for a new password');
+    if (!settings.mail) throw new ApiError('no-mail');
     const { email } = checkedBy(Body, ctx);
     await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
     await attempts.take('mail:account', { account: email });

@@ -5,7 +5,7 @@ import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
 import type { UserRecord } from '../../../store/users.ts';
 import { type Context, type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, inside, unauthorized } from '../../errors.ts';
+import { ApiError, inside } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { GivenPassword, RetUrl, safeRetUrl } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -92,10 +92,10 @@ async function knownBy({ accounts, store }: Deps, ctx: Context, email: string, p
     ? null
     : await takeAttempt(accounts, found?.user.id ?? email, remoteIp(ctx, settings.trustedHops));
   if (!(await passwords.verify(password, owner?.passwordHash ?? null)) || !found || !owner)
-    throw unauthorized('bad-credential', 'the e-mail address or the password is wrong');
+    throw new ApiError('bad-credential', { text: 'the e-mail address or the password is wrong' });
   await attempt?.right();
   const status = found.user.aboveSuspended ? 'suspended' : found.user.status;
-  if (status !== 'active') throw forbidden('account-inactive', `the account is ${status}`);
+  if (status !== 'active') throw new ApiError('account-inactive', { text: `the account is ${status}` });
   return { user: found.user, mark: await knownBrowsers.mark(owner, browser) };
 }
 

@@ -8,7 +8,7 @@ import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';
 import { USER_PERMISSIONS } from '../../../accounts/caller.ts';
 import { type Handler, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Email, Password, PersonName } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -23,13 +23,11 @@ const CODE_MS = 86_400_000;
 
 const offered = ({ accounts: { settings } }: Deps): Handler =>
   function offered_(_ctx, next) {
-    if (!settings.signUp)
-      throw forbidden('no-permission', 'nobody can sign up here: ask an administrator for an account');
+    if (!settings.signUp) throw new ApiError('sign-up-closed');
     if (!settings.mail)
-      throw forbidden(
-        'no-permission',
-        'nobody can sign up here, because no mail is sent: ask an administrator for an account',
-      );
+      throw new ApiError('no-mail', {
+        text: 'nobody can sign up here, because no mail is sent: ask an administrator for an account',
+      });
     return next();
   };
 

@@ -6,7 +6,7 @@ import { newTokenText, newWebhookSecret } from '../../../accounts/token_text.ts'
 import type { ApiTokenChange } from '../../../store/api_tokens.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
 import { changedLimits } from '../limits.ts';
@@ -38,15 +38,14 @@ const changeWork =
     const caller = callerOf(ctx);
     const { token, owner, own, reachable } = await findToken(deps, ctx, caller);
     if (own ? !reachable : !mayChange(caller, owner))
-      throw forbidden(
-        'no-permission',
-        own
+      throw new ApiError(own ? 'beyond-caller' : 'not-yours', {
+        text: own
           ? 'this token has more permissions than the calling credential, or ends later'
           : 'this token is not yours to change',
-      );
+      });
     const asked = checkedBy(Body, ctx);
     if ((asked.rotate || asked['rotate-webhook-secret']) && !own)
-      throw forbidden('no-permission', 'only the owner rotates a token');
+      throw new ApiError('not-yours', { text: 'only the owner rotates a token' });
     if (own) {
       checkGiven(caller, asked.permissions);
       // All that the user may: more than a narrowed credential has to give.

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { latestEnd, type Caller } from '../../../accounts/caller.ts';
 import { PLAIN } from '../../http/fields.ts';
-import { forbidden, invalid } from '../../errors.ts';
+import { ApiError, invalid } from '../../errors.ts';
 import { Permissions } from '../fields.ts';
 import { AskedLimits } from '../limits.ts';
 
@@ -39,7 +39,8 @@ export function checkGiven(
   permissions: readonly string[] | null | undefined,
 ): void {
   const beyond = permissions?.find((name) => !caller.permissions.includes(name));
-  if (beyond !== undefined) throw forbidden('no-permission', `permissions: the caller has no ${beyond} to give`);
+  if (beyond !== undefined)
+    throw new ApiError('beyond-caller', { text: `permissions: the caller has no ${beyond} to give` });
 }
 
 /** When it ends: no later than the credential that makes it, except for the JWT of a sign-in. */

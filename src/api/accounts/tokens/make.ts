@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { GatewayError, inside, unauthorized } from '../../errors.ts';
+import { ApiError, inside } from '../../errors.ts';
 import { accountFull } from '../account_full.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -13,7 +13,7 @@ import { checkGiven, expiryOf, TokenFields } from './fields.ts';
 
 const Body = Type.Object(TokenFields, { additionalProperties: false });
 
-const ended = () => unauthorized('bad-credential', 'the credential has ended');
+const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
 
 const makeWork =
   ({ accounts, store }: Deps): Handler =>
@@ -42,11 +42,9 @@ const makeWork =
     );
     if (made === 'maker-ended') throw ended();
     if (made === 'too-many')
-      throw new GatewayError(
-        409,
-        'too-many-tokens',
-        `there are ${MOST_TOKENS} API tokens already, as many as a user may have`,
-      );
+      throw new ApiError('too-many-tokens', {
+        text: `there are ${MOST_TOKENS} API tokens already, as many as a user may have`,
+      });
     if (made === 'account-full') throw accountFull('tokens', accounts.settings);
     const token = await store.readToken({ id: made.id });
     const shown = token && (await shownToken({ accounts, store }, token, { owner: true, fresh: made.token }));

@@ -2,7 +2,7 @@
 import { mayChange } from '../../../accounts/authority.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, GatewayError, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { findToken } from './find.ts';
 import { TokenParam } from './read.ts';
@@ -12,9 +12,9 @@ const revokeWork =
   async (ctx) => {
     const caller = callerOf(ctx);
     const { token, owner, own } = await findToken(deps, ctx, caller);
-    if (!own && !mayChange(caller, owner)) throw forbidden('no-permission', 'this token is not yours to revoke');
-    if (token.isDefault)
-      throw new GatewayError(409, 'default-token', 'jobs that are made with kubectl run on this token: it stays');
+    if (!own && !mayChange(caller, owner))
+      throw new ApiError('not-yours', { text: 'this token is not yours to revoke' });
+    if (token.isDefault) throw new ApiError('default-token');
     if (!(await deps.store.revokeToken(token.id))) throw notFound();
     ctx.status = 204;
   };

@@ -5,7 +5,7 @@ import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../../accounts/ca
 import type { UserChange, UserRecord } from '../../../store/users.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, inside, notFound } from '../../errors.ts';
+import { ApiError, inside, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Id, Permissions, PersonName } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -35,10 +35,10 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>
   const { permissions, restrictions, role } = asked;
   const names = { firstName: asked['first-name'], lastName: asked['last-name'] };
   if (permissions === undefined && restrictions === undefined && role === undefined) return names;
-  if (target.id === caller.userId) throw forbidden('no-permission', 'nobody changes what he himself may');
+  if (target.id === caller.userId) throw new ApiError('own-account');
   if (role !== undefined) {
     if (caller.role !== 'root' || target.role === 'sub' || !caller.permissions.includes('write:admin'))
-      throw forbidden('no-permission', 'role: the root user gives it, to who is no sub-user');
+      throw new ApiError('beyond-caller', { text: 'role: the root user gives it, to who is no sub-user' });
     return {
       ...names,
       role,
@@ -47,7 +47,8 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>
     };
   }
   const beyond = permissions && notToGive(caller, permissions);
-  if (beyond !== undefined) throw forbidden('no-permission', `permissions: ${beyond} is not the caller's to give`);
+  if (beyond !== undefined)
+    throw new ApiError('beyond-caller', { text: `permissions: ${beyond} is not the caller's to give` });
   return { ...names, permissions, restrictions };
 }
 

@@ -1,7 +1,7 @@
 /** `DELETE user/{id}`: the user, who stands under him, and all their data, gone everywhere. */
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Id } from '../fields.ts';
 import { findOwn } from './find.ts';
@@ -12,7 +12,7 @@ const eraseWork =
     const caller = callerOf(ctx);
     const target = await findOwn(deps, ctx, caller);
     if (target.id === caller.userId || target.role === 'root')
-      throw forbidden('no-permission', 'nobody deletes himself, nor the root user');
+      throw new ApiError('own-account', { text: 'nobody deletes himself, nor the root user' });
     if ((await deps.store.eraseUser(target.id)).length === 0) throw notFound();
     ctx.status = 204;
   };

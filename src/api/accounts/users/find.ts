@@ -4,7 +4,7 @@ import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import type { UserRecord } from '../../../store/users.ts';
 import { type Context, idOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 
 export async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
@@ -14,7 +14,7 @@ export async function findSeen({ store }: Pick<Deps, 'store'>, ctx: Context, cal
 
 export async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await findSeen(deps, ctx, caller);
-  if (!mayChange(caller, user)) throw forbidden('no-permission', 'this user is not yours to change');
+  if (!mayChange(caller, user)) throw new ApiError('not-yours');
   return user;
 }
 
@@ -25,6 +25,6 @@ export async function findOwn(deps: Pick<Deps, 'store'>, ctx: Context, caller: C
 export async function findLimited(deps: Pick<Deps, 'store'>, ctx: Context, caller: Caller): Promise<UserRecord> {
   const user = await findOwn(deps, ctx, caller);
   if (user.id === caller.userId && caller.role !== 'root')
-    throw forbidden('no-permission', 'you cannot set your own limits');
+    throw new ApiError('own-account', { text: 'you cannot set your own limits' });
   return user;
 }

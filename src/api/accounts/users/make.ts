@@ -10,7 +10,7 @@ import { makeApiToken } from '../../../accounts/make_token.ts';
 import type { UserRecord } from '../../../store/users.ts';
 import { callerOf, type Context, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, GatewayError, inside } from '../../errors.ts';
+import { ApiError, inside } from '../../errors.ts';
 import { accountFull } from '../account_full.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Email, Id, Permissions, PersonName } from '../fields.ts';
@@ -54,7 +54,8 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
     restrictions = [],
   } = checkedBy(Body, ctx);
   const beyond = notToGive(caller, permissions);
-  if (beyond !== undefined) throw forbidden('no-permission', `permissions: ${beyond} is not the caller's to give`);
+  if (beyond !== undefined)
+    throw new ApiError('beyond-caller', { text: `permissions: ${beyond} is not the caller's to give` });
   // Whether an address has an account can be learnt here, by somebody who is known, and not often.
   await accounts.attempts.take('invite:account', { account: caller.userId });
   const mails = accounts.settings.mail !== null;
@@ -64,8 +65,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
     { subUsers: mostSubUsers, tokens: mostTokens },
   );
   if (user === 'sub-users' || user === 'tokens') throw accountFull(user, accounts.settings);
-  if (user === 'email-taken')
-    throw new GatewayError(409, 'email-taken', 'email: cannot be used for a new account', { field: 'email' });
+  if (user === 'email-taken') throw new ApiError('email-taken', { field: 'email' });
   await makeApiToken({ store, box: accounts.box, settings: accounts.settings }, { userId: user.id, name: 'default' });
   if (mails) {
     const by = await store.findUser(caller.userId);

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { STATUSES } from '../../../accounts/caller.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
-import { forbidden, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Id } from '../fields.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -27,7 +27,7 @@ const setStatus =
     const caller = callerOf(ctx);
     const target = await findOwn(deps, ctx, caller);
     if (target.id === caller.userId || target.role === 'root')
-      throw forbidden('no-permission', "nobody changes his own status, nor the root user's");
+      throw new ApiError('own-account', { text: "nobody changes his own status, nor the root user's" });
     const user = await deps.store.changeUser(target.id, { status: checkedBy(Body, ctx).status });
     if (!user) throw notFound();
     ctx.body = shownUser(user);

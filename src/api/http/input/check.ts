@@ -1,6 +1,6 @@
 /** Checks an input against its schema, fills in the defaults, and says in words which field is wrong. */
 import { Ajv, type ErrorObject } from 'ajv';
-import { invalid, type GatewayError } from '../../errors.ts';
+import { invalid, type ApiError } from '../../errors.ts';
 import type { Field } from './coerce.ts';
 import { nearest } from './nearest.ts';
 import { shown } from './pairs.ts';
@@ -108,7 +108,7 @@ export function makeCheck<T>(schema: Field): (input: unknown) => T {
     if (place) throw invalid(dotted(place), 'must not contain U+0000 or an unpaired surrogate');
     if (validate(input)) return input as T;
     const { field, text } = words(schema, validate.errors![0]!);
-    const error: GatewayError = invalid(field, text);
+    const error: ApiError = invalid(field, text);
     throw error;
   };
 }

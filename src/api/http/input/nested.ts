@@ -2,7 +2,7 @@
  * Bracket notation, the one level that the interface has: `a=1&b[c]=2` is `{a: '1', b: {c: '2'}}`. A fixed grammar, no
  * arrays.
  */
-import { GatewayError, invalid } from '../../errors.ts';
+import { ApiError, invalid } from '../../errors.ts';
 import { shown, type Pair } from './pairs.ts';
 
 export type Nested = Record<string, string | Record<string, string>>;
@@ -15,11 +15,9 @@ export function nest(pairs: readonly Pair[]): Nested {
   for (const [name, value] of pairs) {
     const match = NAME.exec(name);
     if (!match)
-      throw new GatewayError(
-        400,
-        'invalid-field',
-        `"${shown(name)}": is no field name; write name=value or name[option]=value`,
-      );
+      throw new ApiError('invalid-field', {
+        text: `"${shown(name)}": is no field name; write name=value or name[option]=value`,
+      });
     const [, outer, inner] = match as unknown as [string, string, string | undefined];
     // An empty value means not sent, so it repeats nothing either.
     if (value === '') continue;

@@ -2,7 +2,7 @@
  * A query string or form as a list of names and values, in order. Bounded and strict: what is not well encoded is
  * refused.
  */
-import { GatewayError } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 
 export type Pair = [name: string, value: string];
 
@@ -13,7 +13,7 @@ function decode(text: string, where: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new GatewayError(400, 'unreadable-input', `${where}: is not well percent-encoded UTF-8`);
+    throw new ApiError('unreadable-input', { text: `${where}: is not well percent-encoded UTF-8` });
   }
 }
 
@@ -24,11 +24,11 @@ export function parsePairs(text: string, where: 'query' | 'body'): Pair[] {
   for (const part of text.split('&', MAX_PAIRS + 2)) {
     if (part === '') continue;
     if (pairs.length >= MAX_PAIRS)
-      throw new GatewayError(400, 'unreadable-input', `${where}: has more than ${MAX_PAIRS} fields`);
+      throw new ApiError('unreadable-input', { text: `${where}: has more than ${MAX_PAIRS} fields` });
     const equals = part.indexOf('=');
     const name = decode(equals < 0 ? part : part.slice(0, equals), where);
     if (name.length > MAX_NAME)
-      throw new GatewayError(400, 'unreadable-input', `${where}: the name "${shown(name)}" is too long`);
+      throw new ApiError('unreadable-input', { text: `${where}: the name "${shown(name)}" is too long` });
     pairs.push([name, equals < 0 ? '' : decode(part.slice(equals + 1), shown(name))]);
   }
   return pairs;

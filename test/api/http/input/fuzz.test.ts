@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { catalogOf } from '../../../../src/api/probe/catalog.ts';
 import type { Input } from '../../../../src/api/http/context.ts';
-import { GatewayError } from '../../../../src/api/errors.ts';
+import { ApiError } from '../../../../src/api/errors.ts';
 import { parsePairs } from '../../../../src/api/http/input/pairs.ts';
 import { makeReader } from '../../../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../../../src/api/probe/schema/file.ts';
@@ -124,7 +124,7 @@ describe('what is sent to the gateway', function () {
           selectTools(request, catalog);
           accepted++;
         } catch (error) {
-          assert.ok(error instanceof GatewayError, `case ${index}: ${String((error as Error).stack)}`);
+          assert.ok(error instanceof ApiError, `case ${index}: ${String((error as Error).stack)}`);
           assert.equal(error.status, 400, `case ${index}: ${error.message}`);
           assert.ok(error.message.length > 5 && error.message.length < 2_000, `case ${index}: ${error.message.length}`);
         }

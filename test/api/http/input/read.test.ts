@@ -172,7 +172,7 @@ describe('the fields of a probe request', () => {
       assert.throws(
         () => read(input),
         (error: { status?: number; message?: string; name?: string }) => {
-          assert.deepEqual([error.name, error.status, error.message], ['GatewayError', 400, message]);
+          assert.deepEqual([error.name, error.status, error.message], ['ApiError', 400, message]);
           return true;
         },
       );
