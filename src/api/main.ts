@@ -54,10 +54,8 @@ export async function run(): Promise<void> {
     kube,
     log,
     processMetrics: true,
-    sealKeys: watchSealKeys(config.sealPublicFile, (error) =>
-      log.error({ err: error }, 'the seal keys cannot be read again'),
-    ),
-    accounts: accountSettings(config, (error) => log.error({ err: error }, 'the account keys cannot be read again')),
+    sealKeys: watchSealKeys(config.sealPublicFile, (error) => log.error({ err: error }, 'cannot reload the seal keys')),
+    accounts: accountSettings(config, (error) => log.error({ err: error }, 'cannot reload the account keys')),
     webhooks: wayOut(config),
     settings: {
       ...DEFAULTS,

@@ -17,7 +17,7 @@ import { requestId } from './http/middleware.ts';
 export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   const app = new Koa<State>();
   // Sockets that break while an answer is written; everything else ends in the error handler.
-  app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'an answer could not be written'));
+  app.on('error', (error: unknown) => deps.log.debug({ err: error }, 'cannot write a response'));
   app.use(requestId(() => deps.store.newRequest().id));
   app.use(accessLog(deps.log, deps.metrics));
   app.use(errorHandler(deps.log));

@@ -93,7 +93,7 @@ export function wire({
     try {
       bus.publish(SUBJECT.early, early);
     } catch (error) {
-      log.debug({ err: error }, 'the leader was not told early');
+      log.debug({ err: error }, 'cannot announce a job to the leader');
     }
   };
   const handOver = makeHandOver({ store, kube, metrics, log, namespace: settings.namespace, tellEarly });

@@ -1,9 +1,9 @@
 /** Public texts of ends, by their reason: for whoever decides the end, and where the record of one has no text. */
 import type { Reason } from '../kube/resources.ts';
 
-export const INTERNAL = 'something went wrong on our side';
+export const INTERNAL = 'internal error';
 /** What the service depends on is unavailable; the request and the load of its caller are fine. */
-export const UNAVAILABLE = 'the service is not available right now, try again later';
+export const UNAVAILABLE = 'the service is not available; try again later';
 
 export const TEXTS = {
   OriginUnreachable: 'the source is not accessible',
@@ -12,7 +12,7 @@ export const TEXTS = {
   ToolUnavailable: 'the tool could not be started',
   InvalidRequest: 'the request cannot be done',
   QueueTimeout: 'the request waited too long in the queue',
-  QueueFull: 'too many requests are waiting in the whole installation: try again later',
+  QueueFull: 'the queue of the installation is full; try again later',
   DeadlineExceeded: 'the request did not end in time',
   Cancelled: 'the request was cancelled',
 } as const satisfies Partial<Record<Reason, string>>;

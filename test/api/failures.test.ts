@@ -53,7 +53,7 @@ describe('a waiting request', function () {
     for (const told of [response, await read(row!.id)]) {
       assert.deepEqual(
         [told.status, told.headers.get('retry-after'), await told.json()],
-        [503, '5', { error: 'the service is not available right now, try again later' }],
+        [503, '5', { error: 'the service is not available; try again later' }],
       );
     }
   });
@@ -134,7 +134,7 @@ describe('a waiting request', function () {
     const response = await api.get('url=https://down.test/a');
     assert.deepEqual(
       [response.status, response.headers.get('retry-after'), await response.json()],
-      [503, '5', { error: 'the service is not available right now, try again later' }],
+      [503, '5', { error: 'the service is not available; try again later' }],
     );
     assert.ok(
       !api.log.slice(before).some((line) => line.includes('"level":50')),
@@ -172,7 +172,7 @@ describe('a waiting request', function () {
     const told = await cut;
     assert.deepEqual(
       [told.status, await told.json()],
-      [500, { error: `this server is shutting down; the result will be at /v1/probe/${cutJob.metadata.name}` }],
+      [500, { error: `this server is shutting down; read the result at /v1/probe/${cutJob.metadata.name}` }],
     );
     await closing;
     for (const host of ['cut.test', 'left.test']) {

@@ -23,7 +23,8 @@ describe('the gateway refuses', function () {
 
   describe('callers', () => {
     const BAD = 'the credential is not valid or has expired';
-    const NONE = 'an API token is needed, as Authorization: Bearer <token> or as the query parameter token';
+    const NONE =
+      'authentication required: send an API token as Authorization: Bearer <token> or as the query parameter token';
     const good = 'A'.repeat(64);
     const cases: [what: string, headers: Record<string, string>, query: string, error: string][] = [
       ['without a token', {}, '', NONE],
@@ -77,7 +78,7 @@ describe('the gateway refuses', function () {
       const { token, id } = await api.newToken();
       const headers = { Authorization: `Bearer ${token}` };
       await api.stored.sql(`update tokens set permissions = array['read:media'] where id = $1`, [id]);
-      await refused(await file('?url=x', { headers }), 403, 'the permission write:media is needed');
+      await refused(await file('?url=x', { headers }), 403, 'missing permission: write:media');
       await api.stored.sql(`update users set status = 'suspended' where id = $1`, [api.userId]);
       try {
         const response = await until(
@@ -104,7 +105,7 @@ describe('the gateway refuses', function () {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const response = await file('?url=https://a.test/', { method, headers });
       assert.equal(response.headers.get('allow'), 'GET, POST');
-      await refused(response, 405, 'the methods here are GET and POST');
+      await refused(response, 405, 'method not allowed; allowed: GET, POST');
     }
     const head = await file('?url=https://a.test/', { method: 'HEAD', headers });
     assert.deepEqual([head.status, head.headers.get('allow')], [405, 'GET, POST']);
@@ -118,7 +119,7 @@ describe('the gateway refuses', function () {
       '//',
       '/v1/probe/../../etc/passwd',
     ]) {
-      await refused(await fetch(`${api.url}${path}`, { headers }), 404, 'there is nothing here');
+      await refused(await fetch(`${api.url}${path}`, { headers }), 404, 'not found');
     }
   });
 
@@ -135,21 +136,21 @@ describe('the gateway refuses', function () {
       ['of another type', 'text/plain', 'url=x', TYPES],
       ['of a type like ours', 'application/jsonp', '{}', TYPES],
       ['in another charset', 'application/json; charset=utf-16', '{}', 'body: must be UTF-8'],
-      ['that are no JSON', JSON_TYPE, '{"url":', 'body: is no JSON'],
-      ['that are empty', JSON_TYPE, '', 'body: is no JSON'],
+      ['that are no JSON', JSON_TYPE, '{"url":', 'body: is not valid JSON'],
+      ['that are empty', JSON_TYPE, '', 'body: is not valid JSON'],
       ['that are no JSON object', JSON_TYPE, '[1]', 'body: must be a JSON object'],
       [
         'that are no UTF-8',
         JSON_TYPE,
         Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
-        'body: is not well-formed UTF-8',
+        'body: is not valid UTF-8',
       ],
       ['nested deeply', JSON_TYPE, `{"url":${'['.repeat(400_000)}${']'.repeat(400_000)}}`, 'url: must be a string'],
       [
         'nested deeply in brackets',
         'application/x-www-form-urlencoded',
         `url${'[a]'.repeat(60)}=1`,
-        `"url${'[a]'.repeat(60).slice(0, 61)}…": is no field name; write name=value or name[option]=value`,
+        `"url${'[a]'.repeat(60).slice(0, 61)}…": is not a valid field name; use name=value or name[option]=value`,
       ],
       ['over a megabyte', JSON_TYPE, JSON.stringify({ url: 'x'.repeat(1_100_000) }), 'body: must be at most 1 MB'],
       [
@@ -158,18 +159,23 @@ describe('the gateway refuses', function () {
         'a=1&'.repeat(100_000),
         'body: has more than 256 fields',
       ],
-      ['that are no multipart form', 'multipart/form-data; boundary=x', 'url=x', 'body: is no multipart/form-data'],
+      [
+        'that are no multipart form',
+        'multipart/form-data; boundary=x',
+        'url=x',
+        'body: is not valid multipart/form-data',
+      ],
       [
         'that are a multipart form without a boundary',
         'multipart/form-data',
         'url=x',
-        'body: is no multipart/form-data',
+        'body: is not valid multipart/form-data',
       ],
       [
         'with a file in them',
         'multipart/form-data; boundary=x',
         '--x\r\nContent-Disposition: form-data; name="url"; filename="a.mp4"\r\n\r\nabc\r\n--x--\r\n',
-        'url: is a file; every field here is a text',
+        'url: is a file; only text fields are accepted',
       ],
     ];
     for (const [what, type, body, error] of cases) {
@@ -215,7 +221,7 @@ describe('the gateway refuses', function () {
           }),
         ),
         400,
-        '"timeout": a POST takes its fields from the body; only token may stand in the query',
+        '"timeout": is not accepted in the query of a POST; send fields in the body',
       );
     });
   });
@@ -230,10 +236,10 @@ describe('the gateway refuses', function () {
       return answer;
     };
     for (const [text, error] of [
-      ['rubbish\r\n\r\n', 'this is no HTTP request'],
+      ['rubbish\r\n\r\n', 'not a valid HTTP request'],
       [
         `GET /v1/probe/file?url=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
-        'the headers or the query are too long',
+        'the headers or the query are too large',
       ],
     ] as const) {
       const answer = await said(text);
@@ -285,7 +291,7 @@ describe('the gateway refuses', function () {
     const over = await file('?url=https://a.test/', { headers });
     const retryAfter = Number(over.headers.get('retry-after'));
     assert.ok(retryAfter >= 1 && retryAfter <= 20, String(retryAfter));
-    await refused(over, 429, 'too many requests: this token is over its rate');
-    await refused(await file('?url=file:///x', { headers }), 429, 'too many requests: this token is over its rate');
+    await refused(over, 429, 'rate limit exceeded; try again later');
+    await refused(await file('?url=file:///x', { headers }), 429, 'rate limit exceeded; try again later');
   });
 });

@@ -91,7 +91,7 @@ describe('the body of a webhook', () => {
     });
     for (const [reason, error] of [
       ['QueueTimeout', 'the request waited too long in the queue'],
-      ['InternalError', 'something went wrong on our side'],
+      ['InternalError', 'internal error'],
       ['Cancelled', 'the request was cancelled'],
     ] as const) {
       assert.deepEqual(await sent({ ...ended, reason }, null, wanted()), { ...expected, error });

@@ -8,8 +8,8 @@ export function accountFull(
   { mostSubUsers, mostTokens }: Pick<AccountSettings, 'mostSubUsers' | 'mostTokens'>,
 ): ApiError {
   return what === 'sub-users'
-    ? new ApiError('too-many-users', { text: `the account has as many sub-users as it may, ${mostSubUsers}` })
+    ? new ApiError('too-many-users', { text: `the account has reached its limit of ${mostSubUsers} sub-users` })
     : new ApiError('too-many-tokens', {
-        text: `the account has as many API tokens as it may over all its users, ${mostTokens}`,
+        text: `the account has reached its limit of ${mostTokens} API tokens over all its users`,
       });
 }

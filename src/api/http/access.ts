@@ -72,9 +72,9 @@ export const PROBE_ACCESS = {
 
 /** Null: he may. */
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
-  if (access.who === 'admin' && !isAdmin(who)) return 'this is for administrators';
+  if (access.who === 'admin' && !isAdmin(who)) return 'only administrators may call this';
   if (access.permission !== undefined && !who.permissions.includes(access.permission))
-    return `the permission ${access.permission} is needed`;
+    return `missing permission: ${access.permission}`;
   return null;
 }
 

@@ -25,8 +25,8 @@ interface Credential {
 const IS: Record<CredentialKind, (text: string) => boolean> = { token: isToken, jwt: (text) => JWT.test(text) };
 
 const WANTED: Record<CredentialKind, string> = {
-  token: 'an API token is needed, as Authorization: Bearer <token> or as the query parameter token',
-  jwt: 'a credential is needed: an API token or a JWT, as Authorization: Bearer, as the query parameter token or jwt, or as the cookie jwt',
+  token: 'authentication required: send an API token as Authorization: Bearer <token> or as the query parameter token',
+  jwt: 'authentication required: send an API token or a JWT as Authorization: Bearer <credential>, as the query parameter token or jwt, or as the cookie jwt',
 };
 
 const bad = () => new ApiError('bad-credential');

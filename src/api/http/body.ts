@@ -34,7 +34,7 @@ function utf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw unreadable('is not well-formed UTF-8');
+    throw unreadable('is not valid UTF-8');
   }
 }
 
@@ -44,7 +44,7 @@ function json(bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw unreadable('is no JSON');
+    throw unreadable('is not valid JSON');
   }
   const twice = duplicateIn(text);
   if (twice !== undefined) throw invalid(shown(twice), 'is given more than once');
@@ -56,12 +56,12 @@ async function multipart(bytes: Uint8Array<ArrayBuffer>, contentType: string): P
   try {
     form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
   } catch (error) {
-    throw unreadable('is no multipart/form-data', { detail: (error as Error).message });
+    throw unreadable('is not valid multipart/form-data', { detail: (error as Error).message });
   }
   const pairs: Pair[] = [];
   for (const [name, value] of form) {
     if (pairs.length >= MAX_PAIRS) throw unreadable(`has more than ${MAX_PAIRS} fields`);
-    if (typeof value !== 'string') throw invalid(shown(name), 'is a file; every field here is a text');
+    if (typeof value !== 'string') throw invalid(shown(name), 'is a file; only text fields are accepted');
     pairs.push([name, value]);
   }
   return pairs;
@@ -75,7 +75,7 @@ async function inputOf(ctx: Context, credentials: readonly string[]): Promise<In
   const [stray] = queryPairs(ctx, credentials);
   if (stray)
     throw new ApiError('invalid-field', {
-      text: `"${shown(stray[0])}": a ${ctx.method} takes its fields from the body; only ${credentials.join(' or ')} may stand in the query`,
+      text: `"${shown(stray[0])}": is not accepted in the query of a ${ctx.method}; send fields in the body`,
     });
   const type = ctx.request.is(JSON_TYPE, FORM, MULTIPART);
   if (!type)

@@ -17,9 +17,9 @@ const KEEP_ALIVE_MS = 75_000;
 const REQUEST_MS = 60_000;
 
 const answerTo = (code: string | undefined): [status: number, text: string] => {
-  if (code === 'HPE_HEADER_OVERFLOW') return [400, 'the headers or the query are too long'];
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [400, 'the request did not arrive in time'];
-  return [400, 'this is no HTTP request'];
+  if (code === 'HPE_HEADER_OVERFLOW') return [400, 'the headers or the query are too large'];
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [400, 'the request timed out'];
+  return [400, 'not a valid HTTP request'];
 };
 
 function refuse(newId: () => string, error: NodeJS.ErrnoException, socket: Socket): void {

@@ -7,7 +7,7 @@ export const methods = (...allowed: string[]): Handler =>
   function checkMethod(ctx, next) {
     if (allowed.includes(ctx.method)) return next();
     throw new ApiError('method-not-allowed', {
-      text: `the methods here are ${allowed.join(' and ')}`,
+      text: `method not allowed; allowed: ${allowed.join(', ')}`,
       headers: { Allow: allowed.join(', ') },
     });
   };

@@ -74,7 +74,7 @@ async function stopped(deps: Deps, request: Opened, why: Why, creating: Promise<
   switch (why) {
     case 'drained':
       throw new ApiError('draining', {
-        text: `this server is shutting down; the result will be at /v1/probe/${request.id}`,
+        text: `this server is shutting down; read the result at /v1/probe/${request.id}`,
       });
     case 'hung-up':
       // A pod that shuts down loses its callers through no wish of theirs.

@@ -91,5 +91,5 @@ const USED_UP: Record<keyof MonthlyLimits, string> = {
 };
 const overQuota = (exceeded: keyof MonthlyLimits): ApiError =>
   new ApiError('quota', {
-    text: `the monthly quota is used up: its ${USED_UP[exceeded]}; a new month begins on its first day, UTC`,
+    text: `the monthly quota is used up: ${USED_UP[exceeded]}; it resets on the first day of the month, UTC`,
   });

@@ -41,7 +41,7 @@ export function makeQueueRoom({
       since -= before;
       at = now();
     } catch (error) {
-      log.warn({ err: error }, 'the length of the queue cannot be read');
+      log.warn({ err: error }, 'cannot read the length of the queue');
     }
   };
 

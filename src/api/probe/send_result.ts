@@ -34,7 +34,7 @@ export async function resultFor(
   } catch (error) {
     if (error instanceof OverBudget)
       throw new ApiError('unavailable', {
-        text: `too many results are being read at the moment; this one can be read later: /v1/probe/${stored.id}`,
+        text: `too many results are being read; read this one later at /v1/probe/${stored.id}`,
         retryAfterS: error.retryAfterS,
       });
     throw error;

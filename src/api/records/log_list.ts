@@ -122,10 +122,7 @@ const list = (deps: Deps): Handler =>
       .catch((error: unknown) => {
         // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
         if (isStoreError(error, 'timeout'))
-          throw invalid(
-            'send',
-            'these are too many requests to search or sort in this way: name a shorter time, or users',
-          );
+          throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
         throw error;
       });
     ctx.body = {

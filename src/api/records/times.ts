@@ -27,7 +27,7 @@ function timeOf(text: string, field: string): Date {
   const out = new Date(
     text.length === 10 ? `${text}T00:00:00Z` : `${text.slice(0, 10)}T${text.slice(11).replace(' ', '+').toUpperCase()}`,
   );
-  if (day > days || Number.isNaN(out.getTime())) throw invalid(field, 'is no time that exists');
+  if (day > days || Number.isNaN(out.getTime())) throw invalid(field, 'is not a valid date or time');
   return out;
 }
 

@@ -264,7 +264,7 @@ describe('management: accounts without mail, and attempts', function () {
       await m
         .call('POST', 'auth/sign-up', { body: { email: 'a@example.org', password: PASSWORD } })
         .then(({ status, json }) => [status, json['error']]),
-      [403, 'nobody can sign up here, because no mail is sent: ask an administrator for an account'],
+      [403, 'sign-up is closed, because no mail is configured; ask an administrator for an account'],
     );
     assert.equal((await m.call('POST', 'auth/reset', { body: { email: 'a@example.org' } })).status, 403);
     const owner = await m.person('owner');

@@ -373,7 +373,7 @@ describe('management: roles', function () {
     const refused = await put(people.kim, { 'account-concurrency': 5 });
     assert.deepEqual(
       [refused.status, refused.json['error']],
-      [400, `account-concurrency: is set on the root user of the account, user ${people.alice.id}`],
+      [400, `account-concurrency: can only be set on the root user of the account, user ${people.alice.id}`],
     );
     for (const wrong of [-1, 1.5, 'many', 1_000_001])
       assert.equal((await put(people.alice, { 'account-concurrency': wrong })).status, 400, String(wrong));

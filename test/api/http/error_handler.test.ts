@@ -12,7 +12,7 @@ import { StoreError } from '../../../src/store/errors.ts';
 
 const GATEWAY = '/v1/probe/file';
 const MANAGEMENT = '/frontend/api/v1/user/current';
-const AWAY = 'the service is not available right now, try again later';
+const AWAY = 'the service is not available; try again later';
 
 describe('error handler', () => {
   let server: HttpServer;
@@ -91,13 +91,13 @@ describe('error handler', () => {
       assert.deepEqual(await ask(GATEWAY, error), {
         status: 500,
         retryAfter: null,
-        body: { error: 'something went wrong on our side' },
+        body: { error: 'internal error' },
       });
       const { body } = await ask(MANAGEMENT, error);
       assert.deepEqual(body, {
         code: 50000,
         context: { 'request-id': 'the-id' },
-        error: 'something went wrong on our side',
+        error: 'internal error',
         status: 'Internal Server Error',
       });
       assert.deepEqual(

@@ -287,7 +287,7 @@ describe('the outcome of', function () {
           headers: { Authorization: `Bearer ${api.token}` },
         });
         assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, POST']);
-        if (method !== 'HEAD') assert.deepEqual(await response.json(), error('the methods here are GET and POST'));
+        if (method !== 'HEAD') assert.deepEqual(await response.json(), error('method not allowed; allowed: GET, POST'));
       });
     }
   }
@@ -311,7 +311,7 @@ describe('the outcome of', function () {
       /^body: must be application\/json/,
     ],
     ['of no type', { body: Buffer.from('{}') }, /^body: must be application\/json/],
-    ['no JSON', { body: '{"url":', headers: { 'content-type': 'application/json' } }, /^body: is no JSON$/],
+    ['no JSON', { body: '{"url":', headers: { 'content-type': 'application/json' } }, /^body: is not valid JSON$/],
   ] as const) {
     it(`a body that is ${what}: 400`, async () => {
       const response = await fetch(`${api.url}/v1/probe/file?token=${api.token}`, { method: 'POST', ...init });

@@ -187,7 +187,7 @@ describe('two replicas of the API', function () {
       });
       assert.deepEqual(
         [full.headers.get('retry-after'), await full.json()],
-        ['10', { error: 'too many requests are waiting in the whole installation: try again later' }],
+        ['10', { error: 'the queue of the installation is full; try again later' }],
       );
       assert.ok(full.headers.has('ratelimit'));
     }

@@ -197,7 +197,7 @@ describe('a probe request', function () {
     for (const [close, status, error] of [
       [{ status: 429, reason: 'QueueTimeout' }, 429, 'the request waited too long in the queue'],
       [{ status: 500, reason: 'RunnerLost', error: 'three runners were lost' }, 500, 'three runners were lost'],
-      [{ status: 500, reason: 'InternalError' }, 500, 'something went wrong on our side'],
+      [{ status: 500, reason: 'InternalError' }, 500, 'internal error'],
     ] as const) {
       const answering = api.get('url=https://ended.test/a.mp4');
       const job = await api.job('ended.test');

@@ -85,7 +85,7 @@ describe('reading a request back', function () {
     await api.stored.sql('update tokens set user_id = $1 where id = $2', [other!.id, id]);
     for (const path of [job.metadata.name, '0190a5c1-0000-7000-8000-000000000001', 'not-an-id', '%27']) {
       const response = await read(path, token);
-      assert.deepEqual([path, response.status, await response.json()], [path, 404, { error: 'there is nothing here' }]);
+      assert.deepEqual([path, response.status, await response.json()], [path, 404, { error: 'not found' }]);
     }
     await api.end(job.metadata.name, { close: { status: 500, reason: 'RunnerLost' } });
     await answering;

@@ -175,7 +175,7 @@ describe('an endpoint of one tool', function () {
 
   it('refuses what it does not know, and says which field', async () => {
     for (const [path, body, error] of [
-      ['c2pa', {}, 'url: is needed'],
+      ['c2pa', {}, 'url: is required'],
       ['c2pa', { url: 'file:///etc/passwd' }, /^url must begin with/],
       ['c2pa', { url: 'http://169.254.169.254/' }, 'url: the address is not allowed: it is private, local or reserved'],
       ['c2pa', { url: 'https://x.test/', timeout: 0 }, 'timeout: must be at least 1'],
@@ -185,7 +185,7 @@ describe('an endpoint of one tool', function () {
       [
         'mediastreamvalidator',
         { url: 'https://x.test/', enable_cli_outputs: true },
-        'enable_cli_outputs: is unknown; the nearest known name is enable_cli_output',
+        'enable_cli_outputs: is unknown; did you mean enable_cli_output?',
       ],
       [
         'mediastreamvalidator',

@@ -194,7 +194,7 @@ describe('management: the log', function () {
     ] as const) {
       assert.deepEqual(await fixture.get(`media/log?${filter}`, who.token), {
         status: 404,
-        body: { code: 40400, context: {}, error: 'there is nothing here', status: 'Not Found' },
+        body: { code: 40400, context: {}, error: 'not found', status: 'Not Found' },
       });
     }
     for (const [who, name] of [

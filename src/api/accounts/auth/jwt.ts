@@ -34,7 +34,7 @@ const makeJwt =
     });
     if (opened === 'too-deep')
       throw new ApiError('jwt-chain', {
-        text: `a JWT that was made with a JWT, ${MOST_DEPTH} times over, makes no further one`,
+        text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links`,
       });
     if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
     ctx.body = { token: opened.token, expire: opened.expire.toISOString() };

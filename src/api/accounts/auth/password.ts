@@ -31,7 +31,7 @@ async function change({ accounts, store }: Deps, ctx: Context, caller: Caller, u
   await attempts.take('password:address', { address: remoteIp(ctx, settings.trustedHops) });
   await attempts.take('password:caller', { account: caller.userId });
   if (!(await passwords.verify(old, await store.passwordHash(caller.userId))))
-    throw invalid('old-password', caller.userId === userId ? 'is wrong' : "is wrong: it is the caller's own");
+    throw invalid('old-password', caller.userId === userId ? 'is wrong' : 'is wrong; your own password is required');
   await attempts.forget('password:caller', { account: caller.userId });
   await store.setPassword(userId, await passwords.hash(wanted));
   if (logoutAll) await store.endSessions(userId);

@@ -26,7 +26,7 @@ const offered = ({ accounts: { settings } }: Deps): Handler =>
     if (!settings.signUp) throw new ApiError('sign-up-closed');
     if (!settings.mail)
       throw new ApiError('no-mail', {
-        text: 'nobody can sign up here, because no mail is sent: ask an administrator for an account',
+        text: 'sign-up is closed, because no mail is configured; ask an administrator for an account',
       });
     return next();
   };

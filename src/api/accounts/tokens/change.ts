@@ -41,11 +41,11 @@ const changeWork =
       throw new ApiError(own ? 'beyond-caller' : 'not-yours', {
         text: own
           ? 'this token has more permissions than the calling credential, or ends later'
-          : 'this token is not yours to change',
+          : 'you cannot change this token',
       });
     const asked = checkedBy(Body, ctx);
     if ((asked.rotate || asked['rotate-webhook-secret']) && !own)
-      throw new ApiError('not-yours', { text: 'only the owner rotates a token' });
+      throw new ApiError('not-yours', { text: 'only the owner can rotate a token' });
     if (own) {
       checkGiven(caller, asked.permissions);
       // All that the user may: more than a narrowed credential has to give.

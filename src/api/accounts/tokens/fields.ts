@@ -40,7 +40,9 @@ export function checkGiven(
 ): void {
   const beyond = permissions?.find((name) => !caller.permissions.includes(name));
   if (beyond !== undefined)
-    throw new ApiError('beyond-caller', { text: `permissions: the caller has no ${beyond} to give` });
+    throw new ApiError('beyond-caller', {
+      text: `permissions: you cannot grant ${beyond}, which the calling credential lacks`,
+    });
 }
 
 /** When it ends: no later than the credential that makes it, except for the JWT of a sign-in. */

@@ -43,7 +43,7 @@ const makeWork =
     if (made === 'maker-ended') throw ended();
     if (made === 'too-many')
       throw new ApiError('too-many-tokens', {
-        text: `there are ${MOST_TOKENS} API tokens already, as many as a user may have`,
+        text: `the user has reached the limit of ${MOST_TOKENS} API tokens`,
       });
     if (made === 'account-full') throw accountFull('tokens', accounts.settings);
     const token = await store.readToken({ id: made.id });

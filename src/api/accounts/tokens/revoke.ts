@@ -12,8 +12,7 @@ const revokeWork =
   async (ctx) => {
     const caller = callerOf(ctx);
     const { token, owner, own } = await findToken(deps, ctx, caller);
-    if (!own && !mayChange(caller, owner))
-      throw new ApiError('not-yours', { text: 'this token is not yours to revoke' });
+    if (!own && !mayChange(caller, owner)) throw new ApiError('not-yours', { text: 'you cannot revoke this token' });
     if (token.isDefault) throw new ApiError('default-token');
     if (!(await deps.store.revokeToken(token.id))) throw notFound();
     ctx.status = 204;

@@ -38,7 +38,7 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>
   if (target.id === caller.userId) throw new ApiError('own-account');
   if (role !== undefined) {
     if (caller.role !== 'root' || target.role === 'sub' || !caller.permissions.includes('write:admin'))
-      throw new ApiError('beyond-caller', { text: 'role: the root user gives it, to who is no sub-user' });
+      throw new ApiError('beyond-caller', { text: 'role: only the root user can set it, and not for a sub-user' });
     return {
       ...names,
       role,
@@ -47,8 +47,7 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>
     };
   }
   const beyond = permissions && notToGive(caller, permissions);
-  if (beyond !== undefined)
-    throw new ApiError('beyond-caller', { text: `permissions: ${beyond} is not the caller's to give` });
+  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
   return { ...names, permissions, restrictions };
 }
 

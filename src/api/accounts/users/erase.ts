@@ -12,7 +12,7 @@ const eraseWork =
     const caller = callerOf(ctx);
     const target = await findOwn(deps, ctx, caller);
     if (target.id === caller.userId || target.role === 'root')
-      throw new ApiError('own-account', { text: 'nobody deletes himself, nor the root user' });
+      throw new ApiError('own-account', { text: 'you cannot delete yourself or the root user' });
     if ((await deps.store.eraseUser(target.id)).length === 0) throw notFound();
     ctx.status = 204;
   };

@@ -31,7 +31,7 @@ const setLimits =
     const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
     const asked = checkedBy(Body, ctx);
     if (id !== rootId && typeof asked['account-concurrency'] === 'number')
-      throw invalid('account-concurrency', `is set on the root user of the account, user ${rootId}`);
+      throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
     const before = await deps.store.userLimits(id);
     if (!before) throw notFound();
     const limits = changedUserLimits(asked, before);

@@ -54,8 +54,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
     restrictions = [],
   } = checkedBy(Body, ctx);
   const beyond = notToGive(caller, permissions);
-  if (beyond !== undefined)
-    throw new ApiError('beyond-caller', { text: `permissions: ${beyond} is not the caller's to give` });
+  if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
   // Whether an address has an account can be learnt here, by somebody who is known, and not often.
   await accounts.attempts.take('invite:account', { account: caller.userId });
   const mails = accounts.settings.mail !== null;

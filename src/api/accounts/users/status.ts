@@ -27,7 +27,7 @@ const setStatus =
     const caller = callerOf(ctx);
     const target = await findOwn(deps, ctx, caller);
     if (target.id === caller.userId || target.role === 'root')
-      throw new ApiError('own-account', { text: "nobody changes his own status, nor the root user's" });
+      throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
     const user = await deps.store.changeUser(target.id, { status: checkedBy(Body, ctx).status });
     if (!user) throw notFound();
     ctx.body = shownUser(user);

@@ -29,10 +29,10 @@ ajv.addKeyword({
 const TYPES: Record<string, string> = {
   string: 'a string',
   boolean: 'true or false',
-  integer: 'a whole number',
+  integer: 'an integer',
   number: 'a number',
   object: 'an object',
-  array: 'a list',
+  array: 'an array',
   null: 'null',
 };
 const or = (choices: string[]): string =>
@@ -57,7 +57,7 @@ function unknownName(schema: Field, path: string[], name: string): string {
           ([, field]) => field.properties && Object.hasOwn(field.properties, name),
         );
   const best = inner ? `${inner[0]}.${name}` : nearest(name, Object.keys(level.properties ?? {}));
-  return best === undefined ? 'is unknown' : `is unknown; the nearest known name is ${best}`;
+  return best === undefined ? 'is unknown' : `is unknown; did you mean ${best}?`;
 }
 
 const dotted = (steps: string[]): string =>
@@ -72,7 +72,7 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
       return { field: dotted([...path, name]), text: unknownName(schema, path, name) };
     }
     case 'required':
-      return { field: dotted([...path, String(params['missingProperty'])]), text: 'is needed' };
+      return { field: dotted([...path, String(params['missingProperty'])]), text: 'is required' };
     case 'type':
       return {
         field: dotted(path),
@@ -94,7 +94,7 @@ function words(schema: Field, error: ErrorObject): { field: string; text: string
     case 'maxLength':
       return { field: dotted(path), text: `must be at most ${String(params['limit'])} characters long` };
     case 'pattern':
-      return { field: dotted(path), text: 'is not of the right form, or holds control characters' };
+      return { field: dotted(path), text: 'has an invalid format or contains control characters' };
     default:
       return { field: dotted(path), text: error.message ?? 'is not valid' };
   }

@@ -46,7 +46,7 @@ function objectOf(name: string, text: string): unknown {
     // No JSON: said below, the same as for JSON that is no object.
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw invalid(shown(name), 'must be an object, in brackets or as one JSON string');
+  throw invalid(shown(name), 'must be an object, in brackets or as a JSON string');
 }
 
 /** `jsonObjects`: forms may write an object as one JSON string, whose members are then typed as in a JSON body. */

@@ -16,7 +16,7 @@ export function nest(pairs: readonly Pair[]): Nested {
     const match = NAME.exec(name);
     if (!match)
       throw new ApiError('invalid-field', {
-        text: `"${shown(name)}": is no field name; write name=value or name[option]=value`,
+        text: `"${shown(name)}": is not a valid field name; use name=value or name[option]=value`,
       });
     const [, outer, inner] = match as unknown as [string, string, string | undefined];
     // An empty value means not sent, so it repeats nothing either.

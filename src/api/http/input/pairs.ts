@@ -13,7 +13,7 @@ function decode(text: string, where: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new ApiError('unreadable-input', { text: `${where}: is not well percent-encoded UTF-8` });
+    throw new ApiError('unreadable-input', { text: `${where}: is not valid percent-encoded UTF-8` });
   }
 }
 
