@@ -51,8 +51,8 @@ export function admitRunners({
     }),
     onDecision: (decision) => {
       metrics.callout(decision.ok ? 'accepted' : 'refused');
-      if (decision.ok) log.info(runnerFields(decision), 'a runner was let into NATS');
-      else log.warn({ code: decision.code, reason: decision.message }, 'a connection to NATS was refused');
+      if (decision.ok) log.info(runnerFields(decision), 'runner connected to NATS');
+      else log.warn({ code: decision.code, reason: decision.message }, 'refused a connection to NATS');
     },
   });
 }
@@ -62,6 +62,6 @@ export function cutOff(callout: AdmittingRunners, log: Logger, pod: Pod): void {
   if (!isRunnerPod(pod)) return;
   const { name, uid = '' } = pod.metadata;
   void callout.kick(uid).catch((error: unknown) => {
-    log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot kick a runner');
+    log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot close the NATS connection of a runner');
   });
 }

@@ -27,7 +27,7 @@ export interface Caches {
 export function startCaches({ kube, config, log, metrics, term, podGone }: CachesDeps): Caches {
   const hooks = (resource: string) => ({
     listed: ({ reason }: { reason: string }) => metrics.listed(resource, reason),
-    failed: (error: unknown) => log.debug({ err: error, resource }, 'a cache starts over'),
+    failed: (error: unknown) => log.debug({ err: error, resource }, 'watch failed, listing again'),
   });
   const jobs = startReflector<ProbeJob>({
     client: kube,

@@ -29,7 +29,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
     // Where somebody deleted the Lease: runners refuse a term that is older than one that they have seen.
     epochFloor: () => jobs.list().reduce((most, { status }) => Math.max(most, status?.admittedBy?.epoch ?? 0), 0),
     onLead: ({ epoch }) => {
-      log.info({ epoch }, 'elected');
+      log.info({ epoch }, 'elected as leader');
       metrics.lead(epoch);
       const lead = async (): Promise<void> => {
         await endTerm();
@@ -46,7 +46,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
       };
       starting = starting.then(lead).catch(async (error: unknown) => {
         // A leader that cannot begin must not keep the others from it.
-        log.error({ err: error, epoch }, 'the term could not begin');
+        log.error({ err: error, epoch }, 'cannot start the term, exiting');
         process.exit(1);
       });
     },
@@ -55,7 +55,7 @@ export function standForElection(leaseClient: KubeClient, deps: TermDeps): Candi
       await starting;
       await endTerm();
     },
-    onError: (error) => log.warn({ err: error }, 'lease'),
+    onError: (error) => log.warn({ err: error }, 'lease operation failed'),
   });
   return { term: () => term, stop: () => election.stop() };
 }

@@ -22,7 +22,7 @@ export async function connect(config: Config<'controller'>, log: Logger): Promis
   const kube = await makeClient({ namespace: config.namespace });
   const leaseClient = await makeClient({ namespace: config.namespace });
   const keys = watchOpeningKeys(config.sealPrivateFile, (error) =>
-    log.error({ err: error }, 'cannot read the private seal keys again'),
+    log.error({ err: error }, 'cannot reload the private seal keys'),
   );
   const issuerSeed = (await readFile(config.natsIssuerFile, 'utf8')).trim();
   const store = await openStore({
@@ -31,7 +31,7 @@ export async function connect(config: Config<'controller'>, log: Logger): Promis
     caFile: config.postgresCaFile || undefined,
     name: `probeyard-controller ${config.podName}`,
     defaultLimits: limitsOf(config),
-    onError: (error) => log.warn({ err: error }, 'Postgres'),
+    onError: (error) => log.warn({ err: error }, 'Postgres connection failed'),
   });
   const bus = await connectBus({
     url: config.natsUrl,
@@ -39,8 +39,8 @@ export async function connect(config: Config<'controller'>, log: Logger): Promis
     nkeyFile: config.natsNkeyFile,
     name: `controller/${config.podName}`,
     inboxPrefix: INBOX.controller,
-    onStatus: (status) => log.info({ status }, 'NATS'),
-    onError: (error) => log.warn({ err: error }, 'NATS'),
+    onStatus: (status) => log.info({ status }, 'NATS connection status changed'),
+    onError: (error) => log.warn({ err: error }, 'NATS connection error'),
   });
   return { kube, leaseClient, store, bus, keys, issuerSeed };
 }

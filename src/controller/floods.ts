@@ -29,7 +29,7 @@ export function floods({ kube, log, metrics, namespace, podOf, kick }: FloodDeps
       log.warn({ ...runnerFields({ pod: name, uid }), what }, 'runner floods NATS, ending its pod');
       metrics.podEnded(pod.metadata.labels?.[LABEL.pool] ?? '', 'flood');
       await kick(uid).catch((error: unknown) =>
-        log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot kick a runner'),
+        log.debug({ err: error, ...runnerFields({ pod: name, uid }) }, 'cannot close the NATS connection of a runner'),
       );
       // At once: it would use its time to drain. The pod's end is what keeps it from coming back with its token.
       await kube.delete(PODS, name, { namespace, uid, gracePeriodSeconds: 0 });

@@ -60,7 +60,7 @@ export async function run(): Promise<void> {
         },
         delivery,
       ),
-    onError: (error) => log.warn({ err: error }, 'collecting'),
+    onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
     onFlood: (uid) => void endFlooding(uid, 'results'),
   });
   const certificates = watchCertificate(bus, {
@@ -71,7 +71,7 @@ export async function run(): Promise<void> {
   });
   const shares = watchShares(bus, {
     onOver: (uid) => endFlooding(uid, 'chunks'),
-    onError: (error) => log.warn({ err: error }, 'NATS'),
+    onError: (error) => log.warn({ err: error }, 'cannot read the share of a runner in the stream'),
   });
 
   const listener = store.listenTokens((change) => {
@@ -116,13 +116,13 @@ export async function run(): Promise<void> {
       'jobs-cache': silence(CACHE_SILENCE_MS),
     },
   });
-  log.info({ listen: config.metricsListen }, 'controller is up');
+  log.info({ listen: config.metricsListen }, 'controller started');
 
   await new Promise<void>((resolve) => {
     process.once('SIGTERM', resolve);
     process.once('SIGINT', resolve);
   });
-  log.info('ending');
+  log.info('shutting down');
   await upkeep.stop();
   await candidacy.stop();
   shares.stop();

@@ -80,7 +80,7 @@ export async function startTerm(
     client: kube,
     component: 'probeyard-controller',
     instance: config.podName,
-    onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
+    onError: (error) => log.debug({ err: error }, 'cannot write an Event'),
   });
   const owner = ownerOf(kube, config);
   const made: { leader?: Leader } = {};
@@ -168,7 +168,7 @@ export async function startTerm(
       if (isBeatOf(subject, message)) return lead.heartbeat(message);
       log.warn(
         { subject, ...runnerFields({ uid: uidOf(subject) }) },
-        "a heartbeat that is not its pod's own was dropped",
+        'dropped a heartbeat with the identity of another pod',
       );
       return undefined;
     },
@@ -219,17 +219,18 @@ export async function startTerm(
       },
       over.signal,
     );
-    if (count > 0) log.warn({ count }, 'open requests without a job were ended');
+    if (count > 0) log.warn({ count }, 'ended open requests without a ProbeJob');
   });
 
   const timers = [
     setInterval(() => {
-      tick().catch((error: unknown) => log.warn({ err: error }, 'a look at the running jobs failed'));
+      tick().catch((error: unknown) => log.warn({ err: error }, 'cannot check running jobs, will retry'));
       metrics.jobs('waiting', lead.figures.waiting);
       metrics.jobs('running', lead.figures.running);
     }, TICK_MS),
     setInterval(
-      () => void sweepOnce().catch((error: unknown) => log.warn({ err: error }, 'the sweep failed')),
+      () =>
+        void sweepOnce().catch((error: unknown) => log.warn({ err: error }, 'cannot sweep open requests, will retry')),
       SWEEP_MS,
     ),
   ];
@@ -240,12 +241,12 @@ export async function startTerm(
     async (name) => {
       if (name !== '') await proveTool(proof, name);
     },
-    (error, tool) => log.warn({ err: error, tool }, 'a tool could not be looked after; it is tried again'),
+    (error, tool) => log.warn({ err: error, tool }, 'tool reconcile failed, will retry'),
   );
 
   const begin = async (): Promise<void> => {
     const applied = await applyCatalog(kube, config).catch((error: unknown) => {
-      log.error({ err: error }, 'the catalog could not be applied: what the cluster has stays');
+      log.error({ err: error }, 'cannot apply the catalog, keeping what the cluster has');
       return undefined;
     });
     if (!applied) return;

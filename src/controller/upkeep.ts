@@ -39,7 +39,7 @@ export function startUpkeep({
     try {
       await work();
     } catch (error) {
-      log.warn({ err: error, what }, 'upkeep of the record');
+      log.warn({ err: error, what }, 'upkeep step failed, will retry');
     }
   };
 
@@ -49,8 +49,8 @@ export function startUpkeep({
     await attempt('webhooks', () => store.forgetWebhooks(retention.envelopeDays));
     await attempt('retention', async () => {
       const { done, months } = await store.retain(retention);
-      if (months > 0) log.info({ months }, 'months of the log were dropped');
-      if (!done) log.info('old results are being dropped, more in the next turn');
+      if (months > 0) log.info({ months }, 'dropped months of the request log');
+      if (!done) log.info('dropped some old results, more to drop');
     });
   };
 

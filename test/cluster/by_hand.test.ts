@@ -56,7 +56,7 @@ describe('a ProbeJob made with kubectl', function () {
       return found.status?.completedAt !== undefined && found;
     });
     assert.equal(stateOf(job), 'ToolUnavailable');
-    assert.match(job.status?.summary ?? '', /the cluster has .*9\.0/);
+    assert.match(job.status?.summary ?? '', /available: .*9\.0/);
     await c.kubectl('-n', NAMESPACE, 'delete', 'pj', 'no-such-version');
   });
 

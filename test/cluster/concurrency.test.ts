@@ -91,7 +91,7 @@ describe("a token's concurrency", function () {
     );
     assert.match(
       waiting.status?.conditions?.find(({ type }) => type === 'Admitted')?.message ?? '',
-      /runs 1 of its 1 at once/,
+      /runs 1 of at most 1 jobs/,
     );
     const readBack = await c.get(`/v1/probe/${waiting.metadata.name}`, token);
     assert.deepEqual([readBack.status, (readBack.json as { state?: string }).state], [202, 'queued']);

@@ -54,7 +54,7 @@ describe('catalog', function () {
       'the status lists it',
       async () =>
         (await pool('short')).status?.conditions?.find(({ type }) => type === 'Overridden')?.message ===
-        'not as the chart has it: spec.minReady',
+        'differs from the chart: spec.minReady',
     );
     await second.stop();
     const third = await cluster.controller({ epoch: 3, env: catalog({ short: { minReady: 2, maxPods: 5 } }) });

@@ -171,7 +171,7 @@ export async function startController(
             },
             delivery,
           ),
-        onError: (error) => log.warn({ err: error }, 'collecting'),
+        onError: (error) => log.warn({ err: error }, 'cannot collect a result, will retry'),
       })
     : undefined;
   const endFlooding = floods({

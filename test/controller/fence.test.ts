@@ -150,7 +150,7 @@ describe('the fence of the API server', function () {
     await controller({ epoch: 4 });
     gate.open();
     await until('it was refused', () =>
-      old.log.some(({ msg, job }) => msg === 'an admission was refused by the API server' && job === second.id),
+      old.log.some(({ msg, job }) => msg === 'the API server rejected an admission' && job === second.id),
     );
     assert.equal(cluster.job(second.id)?.status?.admittedBy, undefined);
     await runners.of(first.id)!.finish();

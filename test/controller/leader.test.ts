@@ -124,7 +124,7 @@ describe('the leader', function () {
           'the leader knows',
           () =>
             jobs.some(({ id }) =>
-              cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of its 1 at once/.test(message)),
+              cluster.job(id)?.status?.conditions?.some(({ message }) => /runs 3 of at most 1 jobs/.test(message)),
             ) || term.leader.figures.waiting < 3,
           5_000,
         );
@@ -208,7 +208,7 @@ describe('the leader', function () {
     await until('its status says why it waits', () => cluster.reason(id) === 'TokenAtLimit');
     const [record] = await ended(id);
     assert.deepEqual([record?.status, record?.reason], [429, 'QueueTimeout']);
-    assert.match(record?.error ?? '', /waited 1\.5 s in the queue: token \d+ runs 1 of its 1 at once/);
+    assert.match(record?.error ?? '', /waited 1\.5 s in the queue: token \d+ runs 1 of at most 1 jobs/);
     await until('the caller is told', () => told.get(id)?.[0]?.status === 429);
     const events = await until('an Event explains it', async () => {
       const { items } = await kube.listAll(EVENTS, { namespace });
@@ -251,7 +251,7 @@ describe('the leader', function () {
         .find((one) => one !== undefined);
       assert.equal(
         condition?.message,
-        `account ${admin.userId} runs 2 of its 2 at once, over all its users and tokens; 2 wait`,
+        `account ${admin.userId} runs 2 of at most 2 jobs, over all its users and tokens; 2 jobs wait`,
       );
       // No bound: heard of at once, and all of them run.
       await sql('update users set account_concurrency = 0 where id = $1', [admin.userId]);
@@ -288,7 +288,7 @@ describe('the leader', function () {
     const revoked = await submit({ token: 999_999, open: false });
     const [noTool, noSeal] = await ended(unknown.id, unsealed.id);
     assert.deepEqual([noTool?.status, noTool?.reason], [400, 'ToolUnavailable']);
-    assert.match(noTool?.error ?? '', /ffprobe 1\.1 is not there: the cluster has 7\.0/);
+    assert.match(noTool?.error ?? '', /ffprobe: version "1\.1" is not available; available: 7\.0/);
     assert.deepEqual([noSeal?.status, noSeal?.reason], [400, 'InvalidRequest']);
     await until('the one without a token is refused', () => cluster.reason(revoked.id) === 'TokenInactive');
     // Written past the API by somebody who may do anything: it has no row, and must stand in nobody's way.
@@ -365,6 +365,6 @@ describe('the leader', function () {
     });
     await until('it is ended', async () => (await record(orphan)).state !== 'open');
     assert.deepEqual([(await record(orphan)).reason, (await record(fresh.id)).state], ['Cancelled', 'open']);
-    assert.ok(log.some(({ msg }) => msg === 'open requests without a job were ended'));
+    assert.ok(log.some(({ msg }) => msg === 'ended open requests without a ProbeJob'));
   });
 });

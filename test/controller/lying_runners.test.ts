@@ -70,7 +70,7 @@ describe('a runner that lies', function () {
       answers,
       lies.map(() => undefined),
     );
-    assert.equal(log.filter(({ msg }) => msg === "a heartbeat that is not its pod's own was dropped").length, 4);
+    assert.equal(log.filter(({ msg }) => msg === 'dropped a heartbeat with the identity of another pod').length, 4);
     assert.ok(await say(liar, beatOf(liar)), 'its own is answered');
     await honest.finish();
     assert.equal((await ended(id))[0]?.status, 200);

@@ -99,6 +99,6 @@ describe('the end of a request that holds a value which Postgres does not take',
 
   it('a job made by hand that cannot be recorded is refused with a clear error', async () => {
     const { status, message } = await refusal(handMade({ source: { url: 'nonsense', display: 'poison' } }));
-    assert.deepEqual([status, message], [400, 'the job holds a value that cannot be recorded']);
+    assert.deepEqual([status, message], [400, 'a value of the job cannot be stored']);
   });
 });

@@ -86,16 +86,19 @@ describe('the source of a job', function () {
 
     for (const name of ['bare', 'denied', 'missing']) {
       it(`is not read from a Secret that is ${name}, with the same answer as for none`, async () => {
-        assert.equal(await named(name), `there is no Secret ${name} with the label probeyard.dev/source=true`);
+        assert.equal(
+          await named(name),
+          `spec.source.secretRef: no Secret ${name} with the label probeyard.dev/source=true`,
+        );
       });
     }
 
     it('is refused where the labelled Secret has no such key', async () =>
-      assert.equal(await named('labelled', 'other'), 'the Secret labelled has no key other'));
+      assert.equal(await named('labelled', 'other'), 'spec.source.secretRef: the Secret labelled has no key other'));
   });
 
   describe('sealed', () => {
-    const UNKNOWN = 'the sealed source does not belong to this job, or was sealed with a key that is no longer known';
+    const UNKNOWN = 'cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured';
     const pair = async (kid: string): Promise<{ open: JWK; secret: JWK }> => {
       const { publicKey, privateKey } = await generateKeyPair('ECDH-ES', { crv: 'P-256', extractable: true });
       return { open: { ...(await exportJWK(publicKey)), kid }, secret: { ...(await exportJWK(privateKey)), kid } };

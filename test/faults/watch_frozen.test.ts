@@ -59,7 +59,9 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
     state.lags = true;
     const load = await partLoad(cluster, 200, { early: true });
     const { ends, most } = await reckon(cluster, load, 90_000);
-    const relists = log.filter(({ msg }) => msg === 'the watch of the jobs is behind: they are read anew').length;
+    const relists = log.filter(
+      ({ msg }) => msg === 'the cache of ProbeJobs is behind the API server, listing them again',
+    ).length;
     console.log(
       `      ${slow.dropped()} events lost, jobs read anew ${relists} times, at ` +
         `most ${most} of a token at once, ends ${JSON.stringify(ends)}`,
@@ -87,7 +89,7 @@ describe(`the watch is frozen, or loses events (seed ${SEED})`, function () {
       await ended((await submit({ early: true })).id);
       relay.freeze();
       const { ends, most } = await reckon(cluster, await partLoad(cluster, 60, { early: true }), 60_000);
-      assert.ok(log.some(({ msg }) => msg === 'the watch of the jobs is behind: they are read anew'));
+      assert.ok(log.some(({ msg }) => msg === 'the cache of ProbeJobs is behind the API server, listing them again'));
       assert.deepEqual(ends, { Completed: 60 });
       console.log(`      at most ${most} of a token at once`);
     } finally {

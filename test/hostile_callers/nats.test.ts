@@ -145,7 +145,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       it(`${who}: refused, and the controllers say ${code}`, async () => {
         const before = (await controllersSaid(c, since)).filter((line) => line['code'] === code).length;
         await assert.rejects(open(await as()), /Authorization Violation/i);
-        await said('a connection to NATS was refused', (line) => line['code'] === code, before + 1);
+        await said('refused a connection to NATS', (line) => line['code'] === code, before + 1);
       });
     }
 
@@ -266,7 +266,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       };
       for (let count = 0; count < 3; count++)
         await wire.publish(SUBJECT.heartbeat(uidOf(mine)), JSON.stringify(beat), `${INBOX.runner(uidOf(mine))}.x`);
-      await said("a heartbeat that is not its pod's own was dropped", undefined, 3);
+      await said('dropped a heartbeat with the identity of another pod', undefined, 3);
     });
 
     it('an answer to where it may not speak: nobody takes it for an order', async () => {
@@ -326,7 +326,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
     };
     const dropped = (job: string, attempt: number, count = 1) =>
       said(
-        'a result that nobody waits for was dropped',
+        'dropped a result of an ended job or of another attempt',
         (line) => line['job'] === job && line['attempt'] === attempt && line['runner_uid'] === uidOf(mine),
         count,
       );
@@ -337,7 +337,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
     });
     it("in another pod's name under its own subject: not taken", async () => {
       await publish(theirs.id, 1, { podUid: uidOf(theirs) });
-      await said('collecting', (line) => JSON.stringify(line).includes('malformed result'));
+      await said('cannot collect a result, will retry', (line) => JSON.stringify(line).includes('malformed result'));
     });
     for (const attempt of [0, 2, 99]) {
       it(`of its own job, but of attempt ${attempt}: dropped, and said`, async () => {
@@ -388,7 +388,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       await c.kube.delete(PODS, pod!.metadata.name, { namespace: RUNNERS, gracePeriodSeconds: 0 });
       await within(doomed.ended, 'it is cut off');
       await assert.rejects(open({ auth_token: token }), /Authorization Violation/i);
-      await said('a connection to NATS was refused', (line) => line['code'] === 'pod-unknown');
+      await said('refused a connection to NATS', (line) => line['code'] === 'pod-unknown');
     });
   });
 });

@@ -57,7 +57,7 @@ const toolObjectName = (tool: string, version: string): string =>
 
 export async function readCatalog(file: string): Promise<{ name: string; spec: ProbeToolSpec }[]> {
   const list = parse(await readFile(file, 'utf8')) as unknown;
-  if (!Array.isArray(list)) throw new CatalogError(`${file}: a list of tools is needed`);
+  if (!Array.isArray(list)) throw new CatalogError(`${file}: is not a list of tools`);
   return check(
     PROBE_TOOL,
     file,
@@ -67,7 +67,7 @@ export async function readCatalog(file: string): Promise<{ name: string; spec: P
 
 export async function readPools(file: string): Promise<{ name: string; spec: ProbePoolSpec }[]> {
   const list = parse(await readFile(file, 'utf8')) as unknown;
-  if (!Array.isArray(list)) throw new CatalogError(`${file}: a list of pools is needed`);
+  if (!Array.isArray(list)) throw new CatalogError(`${file}: is not a list of pools`);
   return check(
     PROBE_POOL,
     file,
@@ -200,6 +200,6 @@ export const overriddenCondition = (
         type: 'Overridden',
         status: 'True',
         reason: 'FieldsChanged',
-        message: `not as the chart has it: ${fields.join(', ')}`.slice(0, 4096),
+        message: `differs from the chart: ${fields.join(', ')}`.slice(0, 4096),
       }
-    : { type: 'Overridden', status: 'False', reason: 'AsInstalled', message: 'every field is as the chart has it' };
+    : { type: 'Overridden', status: 'False', reason: 'AsInstalled', message: 'every field is as in the chart' };

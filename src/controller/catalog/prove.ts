@@ -115,7 +115,7 @@ async function degrade(look: Look, message: string): Promise<void> {
 async function refuseRegistry(look: Look): Promise<void> {
   const { deps, tool, generation, proof, condition } = look;
   if (condition?.reason === 'RegistryNotAllowed' && tool.status?.proof === proof) return;
-  const message = `${tool.spec.image} is from a registry that is not on the operator's list: ${deps.config.allowedRegistries.join(', ')}`;
+  const message = `the registry of ${tool.spec.image} is not allowed; allowed: ${deps.config.allowedRegistries.join(', ')}`;
   await show(look, toolChange('Available', 'False', 'RegistryNotAllowed', message, generation), {
     proof,
     observedGeneration: generation,

@@ -63,19 +63,23 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
     // The pod stays: an autoscaler adds a node for a pod that waits for one.
     if (unschedulable)
       return age > SETTLE_MS
-        ? { state: 'waiting', reason: 'Unschedulable', message: unschedulable.message ?? 'no node takes the pod' }
+        ? {
+            state: 'waiting',
+            reason: 'Unschedulable',
+            message: unschedulable.message ?? 'no node has room for the pod',
+          }
         : { state: 'pending' };
     if (age > START_PATIENCE_MS)
       return {
         state: 'refused',
         reason: 'CannotStart',
-        message: `the pod that should prove it did not start within ${Math.round(age / 1000)} s`,
+        message: `its proof pod did not start within ${Math.round(age / 1000)} s`,
       };
     if (age > PULL_PATIENCE_MS && container?.state?.running === undefined)
       return {
         state: 'waiting',
         reason: 'Starting',
-        message: `its pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s`,
+        message: `its proof pod has been starting for more than ${PULL_PATIENCE_MS / 1000} s`,
       };
     return { state: 'pending' };
   }
@@ -87,19 +91,19 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
     container?.state?.running !== undefined ||
     container?.lastState?.terminated !== undefined;
   if (pod.status?.reason === 'DeadlineExceeded' && container && !hasRun)
-    return { state: 'refused', reason: 'CannotStart', message: 'the pod that should prove it never started' };
+    return { state: 'refused', reason: 'CannotStart', message: 'its proof pod never started' };
   if (pod.status?.reason === 'DeadlineExceeded')
-    return { state: 'refused', reason: 'Hangs', message: 'it did not end within its time' };
+    return { state: 'refused', reason: 'Hangs', message: 'its proof did not end within its time limit' };
   const ended = container?.state?.terminated;
   if (ended?.reason === 'OOMKilled')
-    return { state: 'refused', reason: 'OutOfMemory', message: 'it was killed for its use of memory' };
+    return { state: 'refused', reason: 'OutOfMemory', message: 'its proof was killed: out of memory' };
   // Its log could not be read now, or a success has not reached it yet: that says nothing of the image.
   if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return { state: 'pending' };
   return {
     state: 'refused',
     reason: 'Crashed',
     message:
-      `the proof ended without an answer: ${ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given'} (exit code ${ended?.exitCode ?? 'unknown'})`.slice(
+      `its proof ended without a result: ${ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given'} (exit code ${ended?.exitCode ?? 'unknown'})`.slice(
         0,
         1024,
       ),
@@ -127,7 +131,7 @@ export function provenStatus(
       previous,
       [
         ...(isTrue(previous, 'Degraded')
-          ? [toolChange('Degraded', 'False', 'Proved', 'its proof has ended since', generation)]
+          ? [toolChange('Degraded', 'False', 'Proved', 'its image could be pulled again', generation)]
           : []),
         toolChange('Available', status, reason, message, generation),
       ],

@@ -137,7 +137,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   if (result.protocol !== RESULT_PROTOCOL) {
     metrics.collected('invalid');
     const named = { ...requestFields({ job: key }), ...runnerFields({ uid: podUid }) };
-    log.warn({ ...named, protocol: result.protocol }, 'a result of another protocol was dropped');
+    log.warn({ ...named, protocol: result.protocol }, 'dropped a result of an unknown protocol version');
     return;
   }
   const collected = () => bus.publish(SUBJECT.collected(podUid), { job: key, attempt });
@@ -146,7 +146,10 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     // Deleted, ended before, or another attempt's: a late second result changes nothing.
     metrics.collected(job && !isFinished(job.status) ? 'foreign' : 'second');
     const named = { ...requestFields({ id: job && idOf(job), job: key }), ...runnerFields({ uid: podUid }) };
-    log.info({ ...named, attempt, exists: job !== undefined }, 'a result that nobody waits for was dropped');
+    log.info(
+      { ...named, attempt, exists: job !== undefined },
+      'dropped a result of an ended job or of another attempt',
+    );
     collected();
     return;
   }
@@ -164,7 +167,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   } catch (error) {
     if (!(error instanceof BusError) || error.code !== 'bad-result') throw error;
     metrics.collected('invalid');
-    log.error({ err: error, ...named }, 'a result cannot be read');
+    log.error({ err: error, ...named }, 'cannot read a result, recording an internal error');
     const text = Buffer.from(JSON.stringify(unreadable(job)));
     read = { body: unreadable(job), inflatedBytes: text.length };
     packed = zstdCompressSync(text);
@@ -194,8 +197,7 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
     body: packed,
     inflatedBytes,
   });
-  if (refused)
-    log.error({ err: refused, ...named }, 'a result cannot be recorded, its request ends as an internal error');
+  if (refused) log.error({ err: refused, ...named }, 'cannot record a result as it is, recording an internal error');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
   // Told again for a second one, too: the first notice may be what was lost.
   if (waiter !== null) {
@@ -222,6 +224,6 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   }
   collected();
   await purgeChunks(bus, result).catch((error: unknown) =>
-    log.debug({ err: error, ...named }, 'chunks could not be purged: they go by their age'),
+    log.debug({ err: error, ...named }, 'cannot purge the chunks of a result, they will expire'),
   );
 }

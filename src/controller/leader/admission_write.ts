@@ -66,7 +66,7 @@ export async function writeAdmission(
       if (!isKubeError(error, 'conflict', 'too-many-requests', 'unauthorized') && !outcomeUnknown(error)) {
         log.error(
           { err: error, ...requestFields({ id: job.id, job: job.key }) },
-          'an admission was refused by the API server',
+          'the API server rejected an admission',
         );
         if (++refusals >= MAX_REFUSALS) return 'refused';
       }

@@ -48,7 +48,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
       state: 'error',
       status: 500,
       reason: 'InternalError',
-      error: 'the job could not be admitted: the API server refuses its status',
+      error: 'the job could not be admitted: the API server rejects its status',
     });
     return;
   }
@@ -65,7 +65,7 @@ async function admit(state: TermState, job: Job): Promise<void> {
   log.info({ ...named, attempt: job.attempt, queueTimeMs, epoch: term.epoch }, 'admitted');
   const runner = job.runner && runners.get(job.runner.uid);
   if (!runner || !job.runner) {
-    await lost(state, job, job.attempt, 'its runner is gone');
+    await lost(state, job, job.attempt, 'the pod of its runner is gone');
     return;
   }
   runners.confirm(runner, job.key, job.attempt);
@@ -86,5 +86,12 @@ async function go(state: TermState, job: Job): Promise<void> {
   if (next.refused) job.refusals += 1;
   if (next.replaceIfLeading) replaceIfLeading(state, runner.uid);
   if (next.endPod) pools.endPod(runner.uid, next.endPod);
-  await lost(state, job, attempt, `the runner ${runner.pod} did not take it (${said.why})`);
+  await lost(
+    state,
+    job,
+    attempt,
+    said.why === 'silent'
+      ? `runner ${runner.pod} did not answer`
+      : `runner ${runner.pod} refused the job (${said.why})`,
+  );
 }

@@ -127,7 +127,7 @@ export async function endRequest(
       inflatedBytes: body?.inflatedBytes,
     });
     if (refused)
-      log.error({ err: refused, ...named }, 'an end cannot be recorded, the request ends as an internal error');
+      log.error({ err: refused, ...named }, 'cannot record the end of a request as it is, recording an internal error');
     if (!closed) {
       const [stands] = await store.endsFor([job.id]);
       return stands ? recordedEnd(stands) : asked;
@@ -142,7 +142,7 @@ export async function endRequest(
   return retry(record, {
     ...PAUSES,
     signal,
-    onRetry: (error) => log.warn({ err: error, ...named }, 'an end could not be recorded yet'),
+    onRetry: (error) => log.warn({ err: error, ...named }, 'cannot record the end of a request, will retry'),
   }).catch(() => asked);
 }
 
@@ -176,7 +176,7 @@ export async function writeFinish(
       if (isKubeError(error, 'not-found')) return undefined;
       if (!isKubeError(error, 'conflict')) {
         const named = requestFields({ id: job.id, job: job.key });
-        log.warn({ err: error, ...named }, 'the end of a job could not be shown in its status yet');
+        log.warn({ err: error, ...named }, 'cannot write the end of a job into its status, will retry');
         await pause(wait.next(), signal);
       }
     }

@@ -20,7 +20,7 @@ export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): Waiting
   const [accountHeld, accountLimit] = [ledger.heldByAccount(account), ledger.limitOfAccount(account)];
   // First, because where both are used up, a larger limit of the token would not help.
   if (accountHeld >= accountLimit) {
-    const message = `account ${account} runs ${accountHeld} of its ${accountLimit} at once, over all its users and tokens; ${ledger.waitingOfAccount(account)} wait`;
+    const message = `account ${account} runs ${accountHeld} of at most ${accountLimit} jobs, over all its users and tokens; ${ledger.waitingOfAccount(account)} jobs wait`;
     return { reason: 'AccountAtLimit', message };
   }
   const limit = ledger.limitOf(job.token);
@@ -28,13 +28,13 @@ export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): Waiting
   if (held >= limit)
     return {
       reason: 'TokenAtLimit',
-      message: `token ${job.token} runs ${held} of its ${limit} at once, ${ledger.waitingOf(job.token)} wait`,
+      message: `token ${job.token} runs ${held} of at most ${limit} jobs; ${ledger.waitingOf(job.token)} jobs wait`,
     };
   const waiting = ledger.waitingOf(job.token);
   return (
     pools.whyWaiting(job) ?? {
       reason: 'Queued',
-      message: `its turn has not come: ${waiting} of its token wait`,
+      message: `waiting for its turn; ${waiting} jobs of its token wait`,
     }
   );
 }

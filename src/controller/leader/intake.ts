@@ -52,7 +52,7 @@ export function take(state: TermState, job: ProbeJob): void {
       if (!state.live) return;
       state.deps.log.error(
         { err: error, ...requestFields({ id: idOf(job), job: name }) },
-        'a job could not be taken in; it is tried again',
+        'cannot queue a job, will retry',
       );
       // It stays among those that are taken in: a runner that runs it must not be told to cancel.
       setTimeout(() => {
@@ -167,7 +167,10 @@ export async function prepareEarly(state: TermState, { job: name, namespace, spe
     prepare(state, job);
   } catch (error) {
     if (!(error instanceof Refusal))
-      state.deps.log.debug({ err: error, ...requestFields({ id: idOf(object), job: name }) }, 'no early preparation');
+      state.deps.log.debug(
+        { err: error, ...requestFields({ id: idOf(object), job: name }) },
+        'cannot prepare a runner early',
+      );
   }
 }
 

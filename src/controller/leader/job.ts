@@ -86,7 +86,7 @@ export function resolveTools(job: ProbeJob, available: readonly AvailableTool[])
       throw new Refusal(
         'ToolUnavailable',
         400,
-        `${request.name} ${request.version} is not there: ${has === '' ? `the cluster has no ${request.name}` : `the cluster has ${has}`}`,
+        `${request.name}: version "${request.version}" is not available; available: ${has === '' ? 'none' : has}`,
       );
     }
     return {

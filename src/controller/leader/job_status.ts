@@ -64,7 +64,7 @@ export function admittedStatus(
     conditions: setConditions(
       previous,
       [
-        admitted('True', 'Admitted', `holds a slot of its token since ${now}`),
+        admitted('True', 'Admitted', `admitted at ${now}: holds a slot of its token`),
         succeeded('Unknown', 'Running', `${tools} on ${admission.runner.pod}${again}`),
       ],
       now,
@@ -96,7 +96,8 @@ export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Fin
   const changes = [
     succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, printable(finish.summary, 4096)),
   ];
-  if (!isTrue(previous, 'Admitted')) changes.unshift(admitted('False', finish.reason, 'ended before it was admitted'));
+  if (!isTrue(previous, 'Admitted'))
+    changes.unshift(admitted('False', finish.reason, 'the job ended before it was admitted'));
   const startedAt = previous?.startedAt;
   return {
     conditions: setConditions(previous, changes, now),

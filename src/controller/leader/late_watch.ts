@@ -43,7 +43,10 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
 
   const behind = (name: string): Promise<void> => {
     if (!reading)
-      log.warn(requestFields({ id: name, job: name }), 'the watch of the jobs is behind: they are read anew');
+      log.warn(
+        requestFields({ id: name, job: name }),
+        'the cache of ProbeJobs is behind the API server, listing them again',
+      );
     reading ??= jobs.relist().finally(() => {
       reading = undefined;
     });
@@ -59,7 +62,7 @@ export function lateWatch({ kube, jobs, namespace, log, knows, signal }: LateWat
       if (isKubeError(error, 'not-found')) return;
       // The connection may be frozen as the watch is: the next one is another.
       const named = requestFields({ id: name, job: name });
-      log.debug({ err: error, ...named }, 'a job that the watch has not shown could not be looked for yet');
+      log.debug({ err: error, ...named }, 'cannot look up a ProbeJob that the watch has not shown, will retry');
       told(name);
       return;
     }

@@ -31,7 +31,7 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
   if (!state.live || job.attempt !== attempt || job.state !== 'running') return;
   job.state = 'retrying';
   const named = { ...requestFields({ id: job.id, job: job.key }), ...runnerFields(job.runner) };
-  state.deps.log.warn({ ...named, attempt, why }, 'runner lost');
+  state.deps.log.warn({ ...named, attempt, why }, 'attempt lost');
   letGo(state, job, 'superseded', attempt);
   // Its result may have been recorded a moment before it went.
   const [ended] = await state.deps.store.endsFor([job.id]).catch(() => []);
@@ -46,7 +46,7 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
     return;
   }
   state.deps.metrics.retried(job.pool);
-  explain(state.deps.events, job, 'Retrying', `attempt ${attempt} came to nothing: ${why}`);
+  explain(state.deps.events, job, 'Retrying', `attempt ${attempt} was lost and will be retried: ${why}`);
   state.retrying.add(job);
   if (!state.deps.pools.names().includes(job.pool)) state.rerouteStranded();
   state.schedule(job.pool);
@@ -56,7 +56,7 @@ export async function lost(state: TermState, job: Job, attempt: number, why: str
 export function podGone(state: TermState, task: LostTask): void {
   const job = state.jobs.get(task.job);
   // A pod may have claimed another's job.
-  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'its pod is gone');
+  if (job?.runner?.uid === task.uid) void lost(state, job, task.attempt, 'the pod of its runner is gone');
 }
 
 export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
@@ -73,7 +73,7 @@ export function heartbeat(state: TermState, beat: Heartbeat): TaskLease {
       runners.release(beat.uid, idleWithTask.job, now());
       released = true;
     } else if (job.state === 'running' && now() - job.goAt > IDLE_AFTER_GO_MS)
-      void lost(state, job, idleWithTask.attempt, 'the runner says that it does not run it');
+      void lost(state, job, idleWithTask.attempt, 'the runner reports that it does not run the job');
   }
   if (freed || released) {
     const pool = runner?.pool ?? beat.pool;
@@ -119,7 +119,10 @@ export async function tick(state: TermState): Promise<void> {
     if (runner.task) podGone(state, { ...runner.task, uid: runner.uid });
     // A pod on a dead node stays in deletion for minutes; what it ran must not wait for that.
     if (runner.deleting) continue;
-    log.warn(runnerFields(runner), runner.seenAt === undefined ? 'a runner never came up' : 'a runner fell silent');
+    log.warn(
+      runnerFields(runner),
+      runner.seenAt === undefined ? 'runner did not start in time' : 'runner stopped sending heartbeats',
+    );
     pools.endPod(runner.uid, runner.seenAt === undefined ? 'never-ready' : 'silent');
   }
   const unsure: Job[] = [];
@@ -138,7 +141,7 @@ export async function tick(state: TermState): Promise<void> {
       const runner = job.runner && runners.get(job.runner.uid);
       // A runner that was just counted free may still be waiting for its result to be collected.
       if (!runner || now() - job.goAt > RUNNER_SILENCE_MS)
-        await lost(state, job, job.attempt, runner ? 'no result came' : 'its runner is gone');
+        await lost(state, job, job.attempt, runner ? 'the runner sent no result' : 'the pod of its runner is gone');
     }
   }
 }

@@ -48,7 +48,7 @@ export async function recover(state: TermState): Promise<void> {
   const until = now() + 1_000;
   while (now() < until && state.live && expected.some((uid) => runners.get(uid)?.seenAt === undefined)) await pause(20);
   state.ready = true;
-  log.info({ epoch: state.deps.term.epoch, unfinished: unfinished.length, running: state.ledger.held }, 'leading');
+  log.info({ epoch: state.deps.term.epoch, unfinished: unfinished.length, running: state.ledger.held }, 'term started');
   state.scheduleAll();
 }
 
@@ -82,7 +82,7 @@ async function bindRunners(state: TermState, owners: RunnerOwners): Promise<void
     await state.tokens.load([...new Set(owners.tokens())].filter((id) => !state.tokens.known(id)));
     if (owners.hasByHand()) byHand = await store.defaultToken();
   } catch (error) {
-    log.warn({ err: error }, 'whose the runners are could not be read: those of an unknown token are replaced');
+    log.warn({ err: error }, 'cannot load runner owners, replacing runners of unknown tokens');
   }
   owners.bind(
     (token) => state.tokens.known(token),

@@ -60,7 +60,8 @@ export function activeToken(token: TokenRecord | null | undefined, now: number):
   return token;
 }
 
-const noSecret = (name: string): string => `there is no Secret ${name} with the label ${LABEL.source}=true`;
+const noSecret = (name: string): string =>
+  `spec.source.secretRef: no Secret ${name} with the label ${LABEL.source}=true`;
 
 async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Promise<string> {
   try {
@@ -69,7 +70,7 @@ async function openedText(deps: IntakeDeps, job: ProbeJob, sealed: string): Prom
     throw new Refusal(
       'InvalidRequest',
       400,
-      'the sealed source does not belong to this job, or was sealed with a key that is no longer known',
+      'cannot decrypt the sealed source: it belongs to another job, or its key is no longer configured',
     );
   }
 }
@@ -91,7 +92,8 @@ async function sourceOf(deps: IntakeDeps, job: ProbeJob): Promise<Source> {
   const { sealed, url, secretRef } = job.spec.source;
   if (sealed !== undefined) return readSealed(await openedText(deps, job, sealed), deps.s3Hosts);
   if (url !== undefined) return parsed(url, deps.s3Hosts);
-  if (!secretRef) throw new Refusal('InvalidRequest', 400, 'the job names no source');
+  if (!secretRef)
+    throw new Refusal('InvalidRequest', 400, 'spec.source: names no source; one of sealed, url, secretRef is required');
   try {
     const secret = await deps.kube.get(SECRETS, secretRef.name, { namespace: job.metadata.namespace });
     // Whoever may create jobs could otherwise have any Secret of the namespace sent to a host of their own. The same
@@ -100,12 +102,16 @@ async function sourceOf(deps: IntakeDeps, job: ProbeJob): Promise<Source> {
       throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     const value = secret.data?.[secretRef.key];
     if (value === undefined)
-      throw new Refusal('InvalidRequest', 400, `the Secret ${secretRef.name} has no key ${secretRef.key}`);
+      throw new Refusal(
+        'InvalidRequest',
+        400,
+        `spec.source.secretRef: the Secret ${secretRef.name} has no key ${secretRef.key}`,
+      );
     return parsed(Buffer.from(value, 'base64').toString('utf8').trim(), deps.s3Hosts);
   } catch (error) {
     if (isKubeError(error, 'not-found')) throw new Refusal('InvalidRequest', 400, noSecret(secretRef.name));
     if (isKubeError(error, 'forbidden'))
-      throw new Refusal('InvalidRequest', 400, 'this installation does not let jobs name a Secret');
+      throw new Refusal('InvalidRequest', 400, 'spec.source.secretRef: not allowed in this installation');
     throw error;
   }
 }
@@ -151,7 +157,7 @@ async function openByHand(
     .catch((error: unknown) => {
       // Anything else is tried again; this would fail for ever.
       if (isStoreError(error, 'bad-data'))
-        throw new Refusal('InvalidRequest', 400, 'the job holds a value that cannot be recorded');
+        throw new Refusal('InvalidRequest', 400, 'a value of the job cannot be stored');
       throw error;
     });
   if (opened.outcome === 'over-quota')
@@ -172,7 +178,11 @@ async function tokenFor(deps: IntakeDeps, job: ProbeJob): Promise<TokenRecord> {
     if (had) return had;
   }
   if (!token && isHandMade(job))
-    throw new Refusal('InvalidRequest', 400, 'the installation has no default token for jobs made by hand');
+    throw new Refusal(
+      'InvalidRequest',
+      400,
+      'jobs created with kubectl need a default token, and this installation has none',
+    );
   return activeToken(token, deps.store.clock.now());
 }
 
@@ -180,11 +190,7 @@ export async function takeIn(deps: IntakeDeps, job: ProbeJob): Promise<{ job: Jo
   const handMade = isHandMade(job);
   // Its name is its request id, and the record takes only such: one of another form was not made by the API.
   if (!handMade && !isUuid(job.metadata.name))
-    throw new Refusal(
-      'InvalidRequest',
-      400,
-      'a job with a token is named by its request id, and only the API makes it',
-    );
+    throw new Refusal('InvalidRequest', 400, 'spec.token: only the API creates jobs with a token');
   const token = await tokenFor(deps, job);
 
   let display = job.spec.source.display ?? 'unknown';

@@ -140,7 +140,10 @@ export class Retention {
           if (isKubeError(error, 'not-found', 'conflict')) this.forget(name);
           else {
             this.#deleting.delete(name);
-            log.debug({ err: error, ...requestFields({ id, job: name }) }, 'a finished job could not be deleted yet');
+            log.debug(
+              { err: error, ...requestFields({ id, job: name }) },
+              'cannot delete a finished ProbeJob, will retry',
+            );
           }
         }
       }

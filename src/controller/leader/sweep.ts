@@ -50,7 +50,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<numbe
         state: 'error',
         status: 500,
         reason: 'Cancelled',
-        error: 'the request was lost before it could run: its job is gone from the cluster',
+        error: 'the request was lost before it ran: its ProbeJob is gone',
       },
       signal,
     );

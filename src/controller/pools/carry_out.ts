@@ -83,7 +83,10 @@ async function createPod(pools: PoolsState, state: PoolState): Promise<void> {
   } catch (error) {
     if (isKubeError(error, 'timeout', 'unreachable', 'internal', 'unavailable')) {
       // It may have been made: it stays counted until the watch or UNSEEN_MS tells.
-      log.warn({ err: error, pool: pool.metadata.name }, 'unknown whether a runner pod was created');
+      log.warn(
+        { err: error, pool: pool.metadata.name },
+        'no answer to the creation of a runner pod, waiting for the watch',
+      );
       return;
     }
     state.unseen.delete(pod.metadata.name);

@@ -8,11 +8,11 @@ const SAYS: Record<Wall, { up: string; down: string }> = {
   UserNamespace: { up: 'run in a user namespace', down: 'run without a user namespace' },
   SyscallFilter: {
     up: 'filter the system calls of tools and watch their connections',
-    down: 'cannot filter system calls and watch connections on their nodes',
+    down: 'cannot filter the system calls of tools and watch their connections',
   },
   NetworkEnforced: {
-    up: 'were kept from the API server by the network',
-    down: 'reached the API server: NetworkPolicy is not enforced',
+    up: 'cannot reach the API server: NetworkPolicy is enforced',
+    down: 'can reach the API server: NetworkPolicy is not enforced',
   },
 };
 

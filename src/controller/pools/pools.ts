@@ -106,7 +106,7 @@ export class Pools {
       const state = this.#state.byName.get(name);
       if (!state || state.draining) continue;
       state.draining = true;
-      this.#deps.log.info({ pool: name }, 'pool is not in the chart any more, draining');
+      this.#deps.log.info({ pool: name }, 'pool removed from the chart, draining');
       this.#state.plan(state);
     }
     this.#deps.changed();
@@ -212,7 +212,8 @@ export class Pools {
     const stuck = pod.status?.conditions?.find(
       ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
     );
-    if (stuck && state) holdBack(this.#state, state, 'Unschedulable', stuck.message ?? 'no node takes another runner');
+    if (stuck && state)
+      holdBack(this.#state, state, 'Unschedulable', stuck.message ?? 'no node has room for another runner');
     if (state && !listed) this.#state.plan(state);
   }
 

@@ -18,10 +18,10 @@ export async function showAll(pools: PoolsState): Promise<void> {
   for (const state of pools.byName.values()) {
     pools.plan(state);
     await lookAtStuck(pools, state).catch((error: unknown) =>
-      pools.deps.log.debug({ err: error }, 'cannot read the Events of a runner'),
+      pools.deps.log.debug({ err: error }, 'cannot read the Events of a runner pod'),
     );
     await showOne(pools, state).catch((error: unknown) =>
-      pools.deps.log.debug({ err: error }, 'a pool status could not be written yet'),
+      pools.deps.log.debug({ err: error }, 'cannot write the status of a pool, will retry'),
     );
   }
 }
@@ -45,15 +45,15 @@ async function showOne(pools: PoolsState, state: PoolState): Promise<void> {
   const extra = wanted ? [overriddenCondition(overridden(wanted, state.pool.spec))] : [];
   const missing = missingWalls(pools, state);
   const [status, reason, message]: [Condition['status'], string, string] = state.draining
-    ? ['False', 'Draining', 'the chart no longer has this pool']
+    ? ['False', 'Draining', 'the pool was removed from the chart and drains']
     : missing
       ? ['False', 'IsolationMissing', missing]
       : state.problem
         ? ['False', state.problem.reason, state.problem.message]
         : pools.mounted.length === 0
-          ? ['False', 'NoTools', 'no ProbeTool is Available, or all that are Available are Degraded']
+          ? ['False', 'NoTools', 'no ProbeTool is Available and not Degraded']
           : untouched >= state.pool.spec.minReady || busy > 0
-            ? ['True', 'Serving', `${untouched} untouched runners are ready`]
+            ? ['True', 'Serving', `${untouched} unused runners are ready`]
             : ['False', 'Filling', `${untouched} of ${state.pool.spec.minReady} runners are ready`];
   const shown = JSON.stringify([
     ready,

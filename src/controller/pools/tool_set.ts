@@ -22,7 +22,7 @@ export function newGeneration(pools: PoolsState, state: PoolState): void {
   pools.coverage.set(generation, new Set(pools.mounted.map(toolKey)));
   if (generation !== state.generation) {
     if (state.generation !== '')
-      pools.deps.log.info({ pool: state.pool.metadata.name, generation }, 'the pool rolls to a new generation');
+      pools.deps.log.info({ pool: state.pool.metadata.name, generation }, 'rolling pool to a new generation');
     state.generation = generation;
   }
   pools.plan(state);

@@ -55,7 +55,10 @@ export function noUserNamespace(pools: PoolsState, state: PoolState, said: strin
   const isNew = state.without === undefined;
   state.without = { until: now() + AGAIN_MS, message };
   if (isNew) {
-    log.warn({ pool: state.pool.metadata.name, reason: message }, 'node has no user namespaces');
+    log.warn(
+      { pool: state.pool.metadata.name, reason: message },
+      'a node does not support user namespaces, creating runners without',
+    );
     events.record(PROBE_POOLS, state.pool, { type: 'Warning', reason: 'NoUserNamespace', message });
   }
   if (wantsUserNamespace(pools, state)) return;

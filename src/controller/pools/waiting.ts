@@ -16,7 +16,8 @@ export function whyWaiting(
   { pool, account, assignment: { tools } }: Claim,
 ): { reason: WaitingCause; message: string } | undefined {
   const state = pools.byName.get(pool);
-  if (!state) return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind' };
+  if (!state)
+    return { reason: 'NoRunner', message: 'no ProbePool serves jobs of this kind: see spec.serves.kinds of the pools' };
   const { runners } = pools.deps;
   const { spec } = state.pool;
   const missing = missingWalls(pools, state);
@@ -26,7 +27,7 @@ export function whyWaiting(
   if (mayGrow && !runners.hasFree(pool))
     return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
   if (!mayGrow || held >= shareOf(spec)) {
-    const message = `its account holds ${held} runners of the pool ${pool}: its share is ${shareOf(spec)} while others wait, and ${reserveOf(spec)} of ${spec.maxPods} stay for other accounts`;
+    const message = `account ${account} holds ${held} runners of pool ${pool}; its share while others wait is ${shareOf(spec)}, and ${reserveOf(spec)} of ${spec.maxPods} runners are reserved for other accounts`;
     return { reason: 'AccountAtShare', message };
   }
   return undefined;
@@ -46,7 +47,7 @@ export function missingWalls(
   const up = [...pools.deps.runners.inPool(name)].filter(({ phase, deleting }) => phase !== 'starting' && !deleting);
   if (up.length === 0 || up.some(({ walls }) => lackedWalls(spec, walls).length === 0)) return undefined;
   const walls = [...new Set(up.flatMap((runner) => lackedWalls(spec, runner.walls)))];
-  return `the pool ${name} requires ${walls.join(', ')}, and none of its ${up.length} runners reports it`;
+  return `pool ${name} requires ${walls.join(', ')}; none of its ${up.length} runners reports it`;
 }
 
 function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string {
@@ -54,11 +55,13 @@ function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string
   const all = [...pools.deps.runners.inPool(pool)];
   const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
   const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
-  const base = `the pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
+  const base = `pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
   const without = [...pools.tools.values()]
     .filter((tool) => isAvailable(tool) && isDegraded(tool))
     .map(({ spec }) => toolKey(spec));
   const leftOut =
-    without.length > 0 ? `; left out because their images cannot be pulled: ${without.slice(0, 10).join(', ')}` : '';
+    without.length > 0
+      ? `; not mounted, because their images cannot be pulled: ${without.slice(0, 10).join(', ')}`
+      : '';
   return `${base}${leftOut}${state.problem ? `; ${state.problem.message}` : ''}`;
 }
