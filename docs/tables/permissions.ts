@@ -10,9 +10,9 @@ const COLUMNS: [title: string, role: Role, permissions: readonly string[]][] = [
   ['root', 'root', PERMISSIONS],
 ];
 
-const NEEDS = { anyone: 'nothing', caller: 'to be known', admin: 'an administrator' } as const;
+const NEEDS = { anyone: 'none', caller: 'authentication required', admin: 'administrator' } as const;
 const needs = ({ who, permission }: Access): string =>
-  permission === undefined ? NEEDS[who] : `${who === 'admin' ? 'an administrator, ' : ''}\`${permission}\``;
+  permission === undefined ? NEEDS[who] : `${who === 'admin' ? 'administrator, ' : ''}\`${permission}\``;
 const mark = (may: boolean): string => (may ? 'yes' : '-');
 
 export function roleTable(): string {
@@ -31,7 +31,7 @@ A user reaches their own data and that of all accounts below them; an administra
 another account is a 404. Only the root user changes administrators. Nobody changes their own permissions, and only the
 root user sets their own limits. The probe endpoints need \`write:media\`; reading a request back needs \`read:media\`.
 
-| endpoint | needs | nobody | ${COLUMNS.map(([title]) => title).join(' | ')} |
+| endpoint | requires | no credential | ${COLUMNS.map(([title]) => title).join(' | ')} |
 |---|---|---|${COLUMNS.map(() => '---|').join('')}
 ${rows.join('\n')}
 `;

@@ -1,4 +1,4 @@
-/** How often something may be tried before it must wait: by the account that it is about, and by who tries. */
+/** Limits of attempts (passwords, mails, codes), by account and by the address that tries. */
 import { createHash } from 'node:crypto';
 import type { AttemptLimit } from '../store/attempts.ts';
 import type { Store } from '../store/store.ts';
@@ -63,9 +63,9 @@ function keyOf(key: AttemptKey): Buffer {
 export interface Attempts {
   /** Throws TooManyAttempts. */
   take(scope: AttemptScope, key: AttemptKey): Promise<void>;
-  /** It went well: this one does not count. */
+  /** Returns an attempt that succeeded, so that it does not count. */
   giveBack(scope: AttemptScope, key: AttemptKey): Promise<void>;
-  /** It went well: neither this one nor those before count. */
+  /** Clears earlier failures after a success. */
   forget(scope: AttemptScope, key: AttemptKey): Promise<void>;
 }
 

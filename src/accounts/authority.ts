@@ -1,4 +1,4 @@
-/** Whom a caller may change, and what he may give. Pure. */
+/** Which users a caller may change, and which permissions they may grant. Pure. */
 import type { UserRecord } from '../store/users.ts';
 import { effectivePermissions } from '../store/limits.ts';
 import { changesEveryone, latestEnd, USER_PERMISSIONS, type Caller } from './caller.ts';
@@ -16,7 +16,7 @@ export function mayChange(
   return caller.role === 'root' || (target.role !== 'root' && target.role !== 'admin');
 }
 
-/** The first one that he cannot give: nobody gives what he does not have, and a sub-user administers nothing. */
+/** The first permission that the caller cannot grant: callers grant only what they have, and never administration. */
 export const notToGive = (caller: Pick<Caller, 'permissions'>, wanted: readonly string[]): string | undefined =>
   wanted.find((name) => !caller.permissions.includes(name) || !USER_PERMISSIONS.some((known) => known === name));
 

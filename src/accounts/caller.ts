@@ -1,4 +1,4 @@
-/** Who calls the management side, and whose data he may see. Pure. */
+/** Who calls, and whose data they may see. Pure. */
 import type { TokenRecord } from '../store/records.ts';
 
 export const PERMISSIONS = [
@@ -19,7 +19,7 @@ export const PERMISSIONS = [
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** What who signs up gets; an administrator has all of them. */
+/** Granted at sign-up; an administrator has all of them. */
 export const USER_PERMISSIONS: readonly Permission[] = PERMISSIONS.filter((name) => !name.endsWith(':admin'));
 
 export const ROLES = ['root', 'admin', 'user', 'sub'] as const;
@@ -34,7 +34,7 @@ export interface Caller {
   role: Role;
   /** Suspended where an account above is. */
   status: Status;
-  /** What he may by this credential: a narrowed token narrows all that is reached by it. */
+  /** Of this credential: a narrowed token narrows everything that is reached with it. */
   permissions: readonly string[];
   by: 'token' | 'jwt';
   /** The API token that calls, or that the JWT came from. */

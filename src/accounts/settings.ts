@@ -23,9 +23,9 @@ export interface AccountSettings {
   boxKeys(): JSONWebKeySet;
   /** Where people reach this installation: in mails, and the issuer of JWTs. Empty: not known. */
   publicUrl: string;
-  /** Null: no mail is sent, so nobody can sign up by himself. */
+  /** Null: no mail is sent, so sign-up is closed. */
   mail: MailSettings | null;
-  /** Whether an owner can see his token again. */
+  /** Whether owners can see their tokens again. */
   tokensViewable: boolean;
   signUp: boolean;
   /** Of an account, below its root user. */

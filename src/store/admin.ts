@@ -1,5 +1,5 @@
 /**
- * The first administrator, his token, and the token of jobs made with kubectl: made at install time, found again at
+ * The first administrator, their token, and the token of jobs made with kubectl: made at install time, found again at
  * every start.
  */
 import pg from 'pg';

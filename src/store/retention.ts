@@ -72,7 +72,7 @@ export function retentionCalls(database: Database) {
     },
 
     /**
-     * A user and all under him are gone at once: accounts and tokens. Their requests, results, figures and hooks go in
+     * A user and all accounts below are gone at once: accounts and tokens. Their requests, results, figures and hooks go in
      * steps, as many as `withinMs` allows now and the rest in upkeep. Whose data it is; empty: there is no such user.
      */
     async eraseUser(userId: number, { withinMs = 3_000 } = {}): Promise<number[]> {

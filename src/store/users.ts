@@ -136,7 +136,7 @@ export function userCalls(database: Database) {
     return row ? toUser(row) : null;
   };
   return {
-    /** He himself and all accounts under his. */
+    /** The user and all accounts below. */
     async usersUnder(userId: number): Promise<number[]> {
       const rows = await database.rows<{ id: number }>({
         name: 'users_under',
@@ -146,7 +146,7 @@ export function userCalls(database: Database) {
       return rows.map(({ id }) => id);
     },
 
-    /** Null too where `within` is given and he is neither that user nor under him. */
+    /** Null too if `within` is given and the user is neither that one nor below it. */
     findUser: (id: number, within: number | null = null): Promise<UserRecord | null> =>
       one(
         database.rows<UserRow>({

@@ -13,7 +13,7 @@ describe('whom a caller may change, and what he may give', () => {
   const changes: [string, boolean, ReturnType<typeof caller>, ReturnType<typeof target>][] = [
     ['a user another', false, caller('user', USER_PERMISSIONS), target('user')],
     ['a user one under him, however deep', true, caller('user', USER_PERMISSIONS), target('sub', [7, 1])],
-    ['anybody himself', true, caller('sub', []), { ...target('sub'), id: 1 }],
+    ['the caller itself', true, caller('sub', []), { ...target('sub'), id: 1 }],
     ['an administrator a user', true, caller('admin'), target('user')],
     ['an administrator another administrator', false, caller('admin'), target('admin')],
     ['an administrator the root user', false, caller('admin'), target('root')],

@@ -1,4 +1,4 @@
-/** The refusal where an account has as many users or tokens as it may. */
+/** The error of an account that has reached its limit of users or tokens. */
 import type { AccountSettings } from '../../accounts/settings.ts';
 import type { AccountFull } from '../../store/users.ts';
 import { ApiError } from '../errors.ts';

@@ -10,7 +10,7 @@ export const Email = Type.String({
   description: 'An e-mail address.',
 });
 export const Password = Type.String({ minLength: 6, maxLength: 72, description: '6 to 72 characters.' });
-/** What is compared, not set: of any form. */
+/** A password that is checked, not set: any text. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 1024, description: 'The password.' });
 export const PersonName = Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name.' });
 export const Jwt = Type.String({ minLength: 1, maxLength: 4096, description: 'The code from the mail.' });
@@ -18,7 +18,7 @@ export const RetUrl = Type.Optional(
   Type.String({
     maxLength: 2048,
     pattern: PLAIN,
-    description: 'Where the caller wants to go afterwards: echoed where it is a path of this site, else null.',
+    description: 'Where to redirect afterwards: echoed if it is a path of this site, else null.',
   }),
 );
 export const Permissions = Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...PERMISSIONS] }), {
@@ -29,6 +29,6 @@ export const Permissions = Type.Array(Type.Unsafe<string>({ type: 'string', enum
 export const Id = Type.String({ description: 'An id.', pattern: '^[0-9]{1,16}$' });
 export const Uuid = Type.String({ description: 'An id.', format: 'uuid' });
 
-/** A path of this site, and nothing that a browser takes for another one. */
+/** Only a path of this site, never one that a browser resolves to another. */
 export const safeRetUrl = (url: string | undefined): string | null =>
   url !== undefined && /^\/(?![/\\])[^\\]*$/.test(url) ? url : null;

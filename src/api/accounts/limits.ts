@@ -1,4 +1,4 @@
-/** Limits as they are asked for and shown. Null: none of its own, so what stands above it holds. */
+/** Limits as they are requested and shown. Null: none of its own; the limit of the account above applies. */
 import Type, { type Static } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../store/limits.ts';
 import type { Limits } from '../../store/records.ts';
@@ -20,14 +20,14 @@ export const MonthlyQuota = Type.Object(
     'processing-time': amount(BIG, 'Billed milliseconds.'),
     'data-processed': amount(BIG, 'Bytes read from origins.'),
   },
-  { additionalProperties: false, description: 'In a calendar month (UTC).' },
+  { additionalProperties: false, description: 'Per calendar month (UTC).' },
 );
 
 export const AskedLimits = {
-  'requests-per-minute': amount(1_000_000, 'Requests a minute.'),
-  concurrency: amount(100_000, 'Requests at once; further ones wait in the queue.'),
+  'requests-per-minute': amount(1_000_000, 'Requests per minute.'),
+  concurrency: amount(100_000, 'Concurrent requests; further ones wait in the queue.'),
   'queue-timeout': amount(INT, 'Milliseconds in the queue.', { [LOWERED_TO]: MAX_QUEUE_MS }),
-  'file-size': amount(BIG, 'Bytes of a file.'),
+  'file-size': amount(BIG, 'Maximum bytes of a file.'),
   'monthly-quota': Type.Optional(
     Type.Unsafe<Static<typeof MonthlyQuota> | null>({ ...MonthlyQuota, type: ['object', 'null'] }),
   ),
@@ -40,8 +40,8 @@ export const AskedUserLimits = {
       minimum: 0,
       maximum: 1_000_000,
       description:
-        'Requests at once of the whole account: the root user, their sub-users and all tokens. Of a root user only. ' +
-        "Null: the installation's default, which is four times the `concurrency` of the root user where the operator set none. 0: no bound.",
+        'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
+        "Null: the installation's default; if the operator set none, four times the `concurrency` of the root user. 0: unlimited.",
     }),
   ),
 };
@@ -70,14 +70,14 @@ export const LimitsInForce = Type.Object(
     'file-size': Type.Integer(),
     'account-concurrency': Type.Unsafe<number | null>({
       type: ['integer', 'null'],
-      description: 'Of the whole account. Null: none.',
+      description: 'Of the whole account. Null: unlimited.',
     }),
   },
   {
     additionalProperties: false,
     title: 'LimitsInForce',
     description:
-      "What holds: no more than any account above has, with the installation's defaults where nothing was given.",
+      "The effective limits: no more than any account above has, with the installation's defaults for limits that are not set.",
   },
 );
 export const ShownUserLimits = Type.Object(

@@ -14,11 +14,11 @@ const listed = {
   name: Type.String(),
   permissions: Type.Unsafe<string[] | null>({
     anyOf: [Type.Array(Type.String()), { type: 'null' }],
-    description: 'Null: all that the user may.',
+    description: 'Null: all permissions of the user.',
   }),
   limits: ShownLimits,
   'limits-in-force': LimitsInForce,
-  default: Type.Boolean({ description: 'Jobs that are made with kubectl run on it.' }),
+  default: Type.Boolean({ description: 'The token of jobs made with kubectl.' }),
   expires: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
   created: time,
   updated: time,
@@ -28,8 +28,8 @@ export const ShownListedToken = Type.Object(listed, { additionalProperties: fals
 export const ShownToken = Type.Object(
   {
     ...listed,
-    token: orNull('The token itself: to its owner, where it can be shown.'),
-    'webhook-secret': orNull('What webhooks of its requests are signed with: to its owner.'),
+    token: orNull('The token itself; only for its owner, if tokens can be shown.'),
+    'webhook-secret': orNull('The secret that signs webhooks of its requests; only for its owner.'),
   },
   { additionalProperties: false, title: 'ApiToken' },
 );

@@ -1,4 +1,4 @@
-/** A user as the management side shows him. */
+/** A user as the API shows them. */
 import Type, { type Static } from 'typebox';
 import { ROLES, STATUSES } from '../../accounts/caller.ts';
 import type { ShortUser, UserRecord } from '../../store/users.ts';
@@ -29,7 +29,7 @@ export const ShownUser = Type.Object(
     'root-user-id': Type.Integer(),
     permissions: Type.Unsafe<Record<string, { name: string; scopes: string[] }>>({
       type: 'object',
-      description: 'By what they are about: `media` with the scopes `read` and `write`.',
+      description: 'By subject: `media` with the scopes `read` and `write`.',
       additionalProperties: Type.Object({ name: Type.String(), scopes: texts }, closed),
     }),
     restrictions: texts,

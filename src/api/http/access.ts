@@ -1,6 +1,6 @@
 /**
- * Who may call what on the management side: the one table. The frame judges by it, OpenAPI and docs/permissions.md are
- * made of it, and the tests call every line of it as every role.
+ * Who may call what. Endpoints are checked against these tables, OpenAPI and docs/permissions.md are generated from
+ * them, and the tests call every line as every role.
  */
 import { isAdmin, seesEveryone, type Caller, type Permission } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
@@ -8,9 +8,9 @@ import { ApiError } from '../errors.ts';
 import { callerOf, type Handler } from './context.ts';
 
 export interface Access {
-  /** `anyone`: nobody needs to be known. `caller`: whoever is known. `admin`: administrators only. */
+  /** `anyone`: no authentication. `caller`: any authenticated caller. `admin`: administrators only. */
   who: 'anyone' | 'caller' | 'admin';
-  /** Needed beside it. */
+  /** Required in addition. */
   permission?: Permission;
 }
 
@@ -70,7 +70,7 @@ export const PROBE_ACCESS = {
   'GET /v1/probe/:id': having('read:media'),
 } as const satisfies Record<string, Access>;
 
-/** Null: he may. */
+/** Null: the call is allowed. */
 export function refusal(access: Access, who: Pick<Caller, 'role' | 'permissions'>): string | null {
   if (access.who === 'admin' && !isAdmin(who)) return 'only administrators may call this';
   if (access.permission !== undefined && !who.permissions.includes(access.permission))

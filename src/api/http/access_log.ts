@@ -1,20 +1,20 @@
 /**
- * One line per request, and its metrics, once the answer has left or its caller is gone. The route's pattern stands for
- * the path: paths and queries may hold secrets, and an unknown path is whatever a caller wrote.
+ * One line per request, and its metrics, once the response is sent or its caller has disconnected. Lines have the
+ * pattern of the route instead of the path, which may hold secrets.
  */
 import { type Logger, requestFields } from '../../log.ts';
 import type { Context, Handler } from './context.ts';
 import type { Metrics } from '../metrics.ts';
 
 const HEALTH = new Set(['/healthz', '/readyz']);
-/** The caller was gone before the first byte of an answer. */
+/** The caller disconnected before the first byte of the response. */
 const HUNG_UP = 499;
 
 const routeOf = (ctx: Context): string => (ctx['_matchedRoute'] as string | undefined) ?? 'other';
 
 /**
- * What the caller was told is known when the response closes, and from the response alone: `req.destroyed` is true as
- * soon as a body has been read.
+ * Called when the response closes. Only the response shows what was sent: `req.destroyed` is true as soon as a body has
+ * been read.
  */
 function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   const route = routeOf(ctx);

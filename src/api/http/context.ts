@@ -8,13 +8,13 @@ import type { Pair } from './input/pairs.ts';
 
 export interface State {
   requestId: string;
-  /** Set by auth. */
+  /** Set where the credential is an API token. */
   token?: TokenRecord;
-  /** Set by whoever took the rate: goes into the headers of the answer, whatever it is. */
+  /** Set where the call was counted: goes into the headers of every answer. */
   rate?: Rate;
-  /** Set by body: what was sent, before it is checked. */
+  /** What was sent, before it is checked. */
   input?: Input;
-  /** On the management side: who asks, whether by a cookie, and what was sent, checked. */
+  /** Who calls, whether by a cookie, and the checked input. */
   caller?: Caller;
   byCookie?: boolean;
   checked?: unknown;
@@ -26,15 +26,15 @@ export type Input = { form: 'query' | 'form'; pairs: Pair[] } | { form: 'json'; 
 export type Handler = Middleware<State, DefaultContext>;
 export type Context = ParameterizedContext<State, DefaultContext>;
 
-/** For middlewares that stand behind auth. */
+/** For middlewares behind authenticate that accept API tokens only. */
 export function tokenOf(ctx: Context): TokenRecord {
-  if (!ctx.state.token) throw new Error('this middleware must stand behind auth');
+  if (!ctx.state.token) throw new Error('this middleware must run after authenticate');
   return ctx.state.token;
 }
 
-/** For middlewares of the management side that stand behind its authentication. */
+/** For middlewares behind authenticate. */
 export function callerOf(ctx: Context): Caller {
-  if (!ctx.state.caller) throw new Error('this middleware must stand behind authenticate');
+  if (!ctx.state.caller) throw new Error('this middleware must run after authenticate');
   return ctx.state.caller;
 }
 

@@ -1,10 +1,9 @@
 /**
- * Shutting down without losing an answer: not ready any more, no new connections, what waits is waited for. Nothing is
- * ever cancelled by it.
+ * Graceful shutdown: not ready, no new connections, open requests are finished. Nothing is cancelled.
  */
 export interface Drain {
   readonly started: boolean;
-  /** Aborted when the time to wait is over: what still waits is told where to read its result. */
+  /** Aborted when the grace period is over: callers that still wait get the address of their result. */
   readonly over: AbortSignal;
   start(): void;
   end(): void;

@@ -1,6 +1,6 @@
 /**
  * How many unknown API tokens an address may send: each costs a look-up in Postgres, before anyone is authenticated.
- * In process, because a limit in Postgres would cost what it is to save. Each replica has its own.
+ * In process, because a limit in Postgres would cost the query that it should save. Each replica has its own.
  */
 import { siteOf } from '../../accounts/networks.ts';
 import { ApiError } from '../errors.ts';

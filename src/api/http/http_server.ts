@@ -1,4 +1,4 @@
-/** The HTTP server under the API: its limits, its answers to what is no HTTP, and its end. */
+/** The HTTP server of the API: its limits, its answers to malformed requests, and its shutdown. */
 import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { closeSlowSockets, type SlowSocketOptions } from './slow_sockets.ts';
@@ -11,7 +11,7 @@ export interface HttpServer {
 
 /** A source of 8192 characters takes up to three times as much in a query. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Longer than load balancers keep theirs, so that they end a connection, never we under their next request. */
+/** Longer than load balancers keep theirs, so that a connection is closed by them, never under their next request. */
 const KEEP_ALIVE_MS = 75_000;
 /** For the whole request, a megabyte of body at most; a slow sender holds a connection no longer. */
 const REQUEST_MS = 60_000;

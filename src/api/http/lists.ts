@@ -1,18 +1,18 @@
-/** Lists: a page of rows, and what it was asked with. */
+/** Lists: a page of rows, and the filter, page and order that were requested. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { LOWERED_TO } from './input/check.ts';
 
 export const Pagination = Type.Object(
   {
-    page: Type.Integer({ minimum: 1, maximum: 1_000_000_000, default: 1, description: 'From 1.' }),
+    page: Type.Integer({ minimum: 1, maximum: 1_000_000_000, default: 1, description: 'Page number, from 1.' }),
     limit: Type.Integer({
       minimum: 1,
       default: 10,
       [LOWERED_TO]: 1000,
-      description: 'Rows on a page; above 1000 it is lowered to that.',
+      description: 'Rows per page; larger values are lowered to 1000.',
     }),
   },
-  { additionalProperties: false, default: {}, description: 'Which page.' },
+  { additionalProperties: false, default: {}, description: 'The page.' },
 );
 export type Pagination = Static<typeof Pagination>;
 
@@ -23,19 +23,19 @@ export const sortBy = <const F extends string>(fields: readonly F[], byDefault: 
         type: 'string',
         enum: [...fields],
         default: byDefault,
-        description: 'What the rows are sorted by.',
+        description: 'The field to sort by.',
       }),
       order: Type.Unsafe<'asc' | 'desc'>({
         type: 'string',
         enum: ['asc', 'desc'],
         default: order,
-        description: 'asc or desc.',
+        description: 'Ascending or descending.',
       }),
     },
-    { additionalProperties: false, default: {}, description: 'How the rows are sorted.' },
+    { additionalProperties: false, default: {}, description: 'The order of the rows.' },
   );
 
-/** A filter that may be repeated; none is no filter. */
+/** A filter that may be repeated; an empty one matches everything. */
 export const anyOf = <const T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T[]>({ type: 'array', items: { type: 'string', enum: [...values] }, default: [], description });
 
@@ -44,7 +44,7 @@ export const ids = (description: string) =>
 
 export const offsetOf = ({ page, limit }: Pagination): number => (page - 1) * limit;
 
-/** What every list answers beside its rows. */
+/** The members of every list next to its rows. */
 export const listEcho = <F, S>(
   asked: { filter: F; pagination: Pagination; sort: S },
   rows: { count: number; total: number },

@@ -8,7 +8,7 @@ import { makeGuessLimit, type GuessLimit } from './guess_limit.ts';
 
 export interface TokenCacheOptions {
   find(sha256: Buffer): Promise<TokenRecord | null>;
-  /** Whether changes are heard of now. */
+  /** Whether notices of changes are received now. */
   listening(): boolean;
   now?(): number;
   onLookup?(hit: boolean): void;
@@ -23,8 +23,8 @@ export interface TokenCache {
   changed(change: TokenChange): void;
 }
 
-const TTL_DEAF_MS = 1_000;
-/** A connection that died without a word is noticed late: what is listened for is asked again now and then. */
+const TTL_ALONE_MS = 1_000;
+/** A broken connection is noticed late, so entries expire although notices invalidate them. */
 const TTL_LISTENING_MS = 30_000;
 
 const MOST_UNKNOWN = 1_000;
@@ -34,7 +34,7 @@ interface Entry {
   at: number;
 }
 
-/** Never fresh. The entry stays, because a token that was known is no guess. */
+/** Never fresh. The entry stays, because a known token does not count as a guess. */
 const STALE = -Infinity;
 
 export function makeTokenCache({
@@ -96,7 +96,7 @@ export function makeTokenCache({
       const key = sha256.toString('base64');
       const entry = entries.get(key) ?? unknown.get(key);
       // An unknown token is asked again after a second even so: guesses must not push out what is in use for long.
-      const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_DEAF_MS;
+      const ttl = listening() && entry?.record ? TTL_LISTENING_MS : TTL_ALONE_MS;
       if (entry && now() - entry.at < ttl) {
         onLookup(true);
         return entry.record;
@@ -113,7 +113,7 @@ export function makeTokenCache({
             return record;
           },
           (error: unknown) => {
-            // Postgres is away: nobody knows whether it was a guess.
+            // Postgres is away, so this may be a known token.
             giveBack();
             throw error;
           },

@@ -18,28 +18,28 @@ const SCHEMES = {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'An API token, where a header cannot be sent.',
+    description: 'An API token, for clients that cannot send headers.',
   },
-  jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT of a sign-in.' },
+  jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT from `auth/sign-in` or `auth/jwt`.' },
   jwtQuery: { type: 'apiKey', in: 'query', name: 'jwt' },
   jwtCookie: {
     type: 'apiKey',
     in: 'cookie',
     name: 'jwt',
     description:
-      'Set by a sign-in. Behind TLS there is the cookie `__Host-jwt`, too; where both are sent, `jwt` is ignored.',
+      'Set by a sign-in. Behind TLS the cookie `__Host-jwt` is set as well; if both are sent, `jwt` is ignored.',
   },
 };
 const GATEWAY = ['apiToken', 'apiTokenQuery'] as const;
 const SECURITY = { gateway: GATEWAY, management: [...GATEWAY, 'jwt', 'jwtQuery', 'jwtCookie'], none: [] };
 
 const REQUEST_ID = {
-  description: 'The id of this request; of a probe, the one to read its result with.',
+  description: 'The id of this request; for a probe, the id to read its result with.',
   schema: { type: 'string', format: 'uuid' },
 };
 const RATE_HEADERS = {
-  'RateLimit-Policy': { description: 'The rate that holds, as in the IETF draft.', schema: { type: 'string' } },
-  RateLimit: { description: 'What is left of it, as in the IETF draft.', schema: { type: 'string' } },
+  'RateLimit-Policy': { description: 'The rate limit, as in the IETF draft.', schema: { type: 'string' } },
+  RateLimit: { description: 'The remaining calls, as in the IETF draft.', schema: { type: 'string' } },
 };
 
 const isObject = (schema: Schema): boolean => [schema.type].flat().includes('object');
@@ -152,7 +152,7 @@ function response(
 
 function describe(operation: Operation, place: Components['place']): object {
   const { id, tag, summary, description, permission, security } = operation;
-  const said = [description, ...(permission === undefined ? [] : [`Needs the permission \`${permission}\`.`])]
+  const said = [description, ...(permission === undefined ? [] : [`Requires the permission \`${permission}\`.`])]
     .filter((text) => text !== undefined)
     .join('\n\n');
   const parameters = [

@@ -4,27 +4,27 @@ import { ERRORS } from '../errors.ts';
 import { isManagement } from '../http/side.ts';
 import type { Operation, Response } from './operation.ts';
 
-/** Without the one that nobody is left to receive. */
+/** 49900 is in the log only: its caller has disconnected. */
 const NUMBERS = [...new Set(Object.values(ERRORS).map(({ number }) => number))].filter((number) => number !== 49900);
 
 const GatewayErrorSchema = Type.Object(
-  { error: Type.String({ description: 'What is wrong, for people.' }) },
+  { error: Type.String({ description: 'A human-readable message.' }) },
   { title: 'GatewayError', additionalProperties: false },
 );
 
 const ManagementErrorSchema = Type.Object(
   {
     code: Type.Integer({
-      description: `The status and two digits that tell apart what shares it: ${NUMBERS.join(', ')}.`,
+      description: `The status and two digits that distinguish errors with the same status: ${NUMBERS.join(', ')}.`,
     }),
     context: Type.Object(
       {
-        field: Type.Optional(Type.String({ description: 'The field that is wrong.' })),
-        'request-id': Type.Optional(Type.String({ description: 'To be named to the operator.' })),
+        field: Type.Optional(Type.String({ description: 'The invalid field.' })),
+        'request-id': Type.Optional(Type.String({ description: 'The id to report to the operator.' })),
       },
       { additionalProperties: false },
     ),
-    error: Type.String({ description: 'What is wrong, for people.' }),
+    error: Type.String({ description: 'A human-readable message.' }),
     status: Type.String({ description: 'The reason phrase of the status.' }),
   },
   { title: 'ManagementError', additionalProperties: false },
@@ -33,14 +33,14 @@ const ManagementErrorSchema = Type.Object(
 const seconds = Type.String({ description: 'Seconds.', pattern: '^[0-9]+$' });
 
 const TEXTS: Record<number, string> = {
-  400: 'A field is wrong, unknown or missing; the text names it.',
+  400: 'A field is invalid, unknown or missing; the error names it.',
   401: 'The credential is missing, malformed, expired or revoked.',
   403: 'The credential lacks the permission, its account is not active, or its quota is used up.',
-  404: "There is nothing here, or nothing of the caller's.",
-  409: 'It collides with what is there.',
+  404: 'Not found, or not visible to the caller.',
+  409: 'The request conflicts with the current state.',
   429: 'Too many requests, or too many unknown tokens from this address.',
-  500: 'Something went wrong on our side.',
-  503: 'The service is not available right now: what it needs is away, or the memory budget of answers is used up.',
+  500: 'Internal error.',
+  503: 'The service is not available: a dependency is unreachable, or the memory budget of answers is used up.',
 };
 
 /** The error answer of a status, in the body of the side that the path is on. */
@@ -55,12 +55,12 @@ export function errorResponse(
     status === 401
       ? { 'WWW-Authenticate': { description: 'Bearer', schema: Type.String() } }
       : status === 429 || status === 503
-        ? { 'Retry-After': { description: 'When to come back.', schema: seconds } }
+        ? { 'Retry-After': { description: 'Seconds to wait before a retry.', schema: seconds } }
         : {};
   return { description, schema, headers: { ...own, ...headers } };
 }
 
-/** The errors that an operation can have without saying so. */
+/** The errors that are added to every operation. */
 export function commonErrors({ path, security, query, body, params }: Operation): Record<number, Response> {
   const statuses = [
     ...(query || body ? [400] : []),

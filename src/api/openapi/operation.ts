@@ -1,6 +1,5 @@
 /**
- * What an endpoint says of itself: one value beside its middlewares, from which its part of the OpenAPI description is
- * made.
+ * The description of an endpoint, from which its part of the OpenAPI document is generated.
  */
 import type { TSchema } from 'typebox';
 
@@ -19,10 +18,10 @@ export interface Response {
 }
 
 export const TAGS = {
-  probe: 'Media analysis. These endpoints take an API token.',
+  probe: 'Media analysis. These endpoints accept API tokens only.',
   log: 'The log of requests.',
-  statistics: 'What was used, by whom and when.',
-  webhooks: 'Deliveries of results to the addresses that callers named.',
+  statistics: 'Usage by user and time.',
+  webhooks: 'Deliveries of results to webhook addresses.',
   auth: 'Accounts, sessions and tokens.',
   users: 'Users and their sub-users.',
   description: 'This description.',
@@ -39,9 +38,9 @@ export interface Operation {
   tag: Tag;
   summary: string;
   description?: string;
-  /** `gateway`: an API token. `management`: an API token or a JWT. `none`: nobody needs to be known. */
+  /** `gateway`: an API token. `management`: an API token or a JWT. `none`: no authentication. */
   security: 'gateway' | 'management' | 'none';
-  /** The permission that is needed: `write:media`. */
+  /** The required permission: `write:media`. */
   permission?: string;
   /** Path parameters by name. */
   params?: Record<string, TSchema>;

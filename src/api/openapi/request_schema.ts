@@ -17,7 +17,7 @@ export function requestSchema(schema: Schema): Schema {
   const needed = (required ?? []).filter(
     (name) => properties?.[name] !== undefined && !('default' in properties[name]),
   );
-  const said = [description, ...(lowered === undefined ? [] : [`A larger value is lowered to ${String(lowered)}.`])]
+  const said = [description, ...(lowered === undefined ? [] : [`Larger values are lowered to ${String(lowered)}.`])]
     .filter((text) => text !== undefined)
     .join(' ');
   return {

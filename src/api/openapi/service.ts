@@ -16,7 +16,7 @@ const description = (path: string, id: string): Operation => ({
       description: 'OpenAPI 3.1.',
       schema: Type.Unsafe<object>({ type: 'object', required: ['openapi', 'info', 'paths'] }),
     },
-    304: { description: 'It is the one that `If-None-Match` names.' },
+    304: { description: 'Unchanged: it matches `If-None-Match`.' },
   },
 });
 
@@ -28,11 +28,11 @@ export const SERVICE: readonly Operation[] = [
     path: '/healthz',
     id: 'healthz',
     tag: 'health',
-    summary: 'This replica answers',
+    summary: 'Liveness',
     security: 'none',
     responses: {
       200: {
-        description: 'It does.',
+        description: 'This replica responds.',
         schema: Type.Object({ ok: Type.Literal(true) }, { additionalProperties: false }),
       },
     },
@@ -42,15 +42,15 @@ export const SERVICE: readonly Operation[] = [
     path: '/readyz',
     id: 'readyz',
     tag: 'health',
-    summary: 'This replica can do its work',
+    summary: 'Readiness',
     security: 'none',
     responses: {
       200: {
-        description: 'It can.',
+        description: 'This replica is ready.',
         schema: Type.Object({ ready: Type.Literal(true) }, { additionalProperties: false }),
       },
       503: {
-        description: 'It cannot, and why.',
+        description: 'This replica is not ready, with the reasons.',
         schema: Type.Object({ ready: Type.Literal(false), reasons }, { additionalProperties: false }),
       },
     },

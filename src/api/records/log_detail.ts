@@ -21,8 +21,8 @@ import { visibleUsers } from '../http/access.ts';
 
 const text = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const RESPONSE =
-  'What the tool printed, as it printed it; null where it did not run or printed nothing, or the result is kept no longer.';
-const TYPE = 'What that is: json, or the format that was asked for.';
+  'The output of the tool, unchanged; null if it did not run, printed nothing, or the result has expired.';
+const TYPE = 'The format of the output: json, or the requested format.';
 
 const memberOf = (name: ResultName): string => `${name.replaceAll('_', '-')}-response`;
 /** Those without options print JSON alone: no type is told. */
@@ -30,7 +30,7 @@ const TYPED: readonly ResultName[] = FILE_ROWS.filter(({ options }) => options.l
 
 const Answer = Type.Object({
   ...LOG_ROW,
-  request: Type.String({ description: 'What was asked, as JSON; the address as the log shows it.' }),
+  request: Type.String({ description: 'The request as JSON, with the address as the log shows it.' }),
   ...Object.fromEntries(
     RESULTS.flatMap((name) => [
       [memberOf(name), text(RESPONSE)],
@@ -120,11 +120,11 @@ export const logDetail = endpoint(
   {
     id: 'readLog',
     tag: 'log',
-    summary: 'One request of the log',
+    summary: 'Read a request of the log',
     also: [404],
     params: { id: Type.String({ format: 'uuid', description: 'The request id.' }) },
-    description: 'Results are kept for a shorter time than the log: their responses are null afterwards.',
-    answer: { description: 'The request, what was asked and what came of it.', schema: Answer },
+    description: 'Results expire before the log does; their responses are null afterwards.',
+    answer: { description: 'The request and its results.', schema: Answer },
   },
   (deps) => [read(deps)],
 );

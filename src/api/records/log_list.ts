@@ -19,19 +19,22 @@ const DAY_MS = 86_400_000;
 const Query = Type.Object(
   {
     type: anyOf<Kind>(KINDS, 'Requests of these kinds.'),
-    status: anyOf<LogState>(STATES, 'That ended so. with-errors: some of the tools failed.'),
-    'status-ffprobe': anyOf<ToolState>(TOOL_STATES, 'In which ffprobe ended so; skipped: it was not asked for.'),
-    'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'In which mediainfo ended so.'),
-    'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'In which the report ended so.'),
+    status: anyOf<LogState>(STATES, 'Requests with this outcome. with-errors: some of the tools failed.'),
+    'status-ffprobe': anyOf<ToolState>(
+      TOOL_STATES,
+      'Requests with this outcome of ffprobe; skipped: it was not requested.',
+    ),
+    'status-mediainfo': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of mediainfo.'),
+    'status-probe-report': anyOf<ToolState>(TOOL_STATES, 'Requests with this outcome of the report.'),
     send: timeRange('When they were sent.', '24 hours before `to`'),
-    'user-id': ids('Of these users. Default: of all whose requests the caller sees.'),
-    'token-id': ids('By these tokens.'),
+    'user-id': ids('Requests of these users. Default: all that the caller can see.'),
+    'token-id': ids('Requests with these tokens.'),
     url: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       maxLength: 8192,
       pattern: String.raw`^[^\u0000]*$`,
       default: null,
-      description: 'Part of the address as the log shows it, in upper or lower case.',
+      description: 'Part of the address as the log shows it; case-insensitive.',
     }),
     request: Type.Unsafe<string | null>({
       type: ['string', 'null'],
@@ -139,10 +142,10 @@ export const logList = endpoint(
   {
     id: 'listLog',
     tag: 'log',
-    summary: 'The requests that have ended',
+    summary: 'List finished requests',
     also: [404],
     query: Query,
-    description: 'Newest first, of the last 24 hours where nothing else is said. `filter` echoes `send` as `created`.',
+    description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
     answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema) },
   },
   (deps) => [list(deps)],

@@ -7,7 +7,7 @@ import { visibleUsers } from '../http/access.ts';
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)];
 
-/** `byDefault`: of whom where nobody is named. */
+/** `byDefault`: which users if none are named. */
 export async function ownersOf(
   deps: Pick<Deps, 'store'>,
   caller: Caller,

@@ -21,8 +21,8 @@ const Query = Type.Object(
       description:
         'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely over at most 31 days.',
     }),
-    'user-id': ids('Of these users. Default: the caller and his sub-users.'),
-    'token-id': ids('By these tokens.'),
+    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
+    'token-id': ids('With these tokens.'),
   },
   { additionalProperties: false },
 );
@@ -46,7 +46,7 @@ const answerOf = (names: readonly string[]) =>
           }),
         ),
       }),
-      { description: 'Users and buckets that hold something, in the order of their ids and of time.' },
+      { description: 'Users and buckets with data, by id and time.' },
     ),
   });
 
@@ -74,7 +74,7 @@ const statistics = (statistic: Statistic, summary: string, description: string):
       summary,
       also: [404],
       query: Query,
-      description: `${description} Counted are requests that have ended, at the time they were sent. Seconds are known for as long as the log is kept, everything wider for good; where the log is gone a range counts in whole minutes.`,
+      description: `${description} Counts finished requests at the time they were sent. Seconds are available as long as the log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
       answer: { description: 'The figures.', schema: answerOf(NAMES[statistic]) },
     },
     (deps) => [answer(deps, statistic)],
@@ -82,21 +82,21 @@ const statistics = (statistic: Statistic, summary: string, description: string):
 
 export const statisticsUsage = statistics(
   'usage',
-  'What was used',
+  'Usage',
   '`processing-time` and `queue-time` in milliseconds, `data-processed` in bytes read from origins.',
 );
 export const statisticsQueue = statistics(
   'queue',
-  'How long requests waited',
-  'In milliseconds. `queue-time-p95` is read from a histogram: at most 9.1 % away from the exact one (half a millisecond where that is more); the other figures are exact. `timed-out`: requests that waited too long to be run.',
+  'Queue times',
+  'In milliseconds. `queue-time-p95` is read from a histogram, with an error of at most 9.1 % or half a millisecond; the other values are exact. `timed-out`: requests that timed out in the queue.',
 );
 export const statisticsRequests = statistics(
   'requests',
-  'How many requests of which kind, and how they ended',
-  'By kind `file`, `msv`, `c2pa`; by end `success`, `with-errors`, `error`.',
+  'Requests by kind and outcome',
+  'By kind `file`, `msv`, `c2pa`; by outcome `success`, `with-errors`, `error`.',
 );
 export const statisticsSources = statistics(
   'sources',
-  'Where the media lay',
-  'Playlists and manifests count as `hls` and `dash`, all else by its scheme.',
+  'Requests by source',
+  'Playlists and manifests count as `hls` and `dash`, everything else by its scheme.',
 );

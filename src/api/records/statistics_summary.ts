@@ -16,16 +16,16 @@ const Query = Type.Object(
       minimum: 1,
       maximum: 12,
       default: null,
-      description: 'Default: the current one, or the whole year where a year is given.',
+      description: 'Default: the current month, or the whole year if a year is given.',
     }),
     year: Type.Unsafe<number | null>({
       type: ['integer', 'null'],
       minimum: 2000,
       maximum: 9998,
       default: null,
-      description: 'Default: the current one.',
+      description: 'Default: the current year.',
     }),
-    'user-id': ids('Of these users. Default: the caller and his sub-users.'),
+    'user-id': ids('Of these users. Default: the caller and their sub-users.'),
   },
   { additionalProperties: false },
 );
@@ -41,12 +41,12 @@ const Answer = Type.Object({
           title: Type.String(),
           value: Type.Number(),
           'value-type': Type.Unsafe<string | null>({ type: ['string', 'null'], enum: ['ms', 'request', 'byte', null] }),
-          amount: Type.Number({ description: 'Nothing is billed: 0.' }),
-          price: Type.Number({ description: 'Nothing is billed: 0.' }),
+          amount: Type.Number({ description: 'Always 0: nothing is billed.' }),
+          price: Type.Number({ description: 'Always 0: nothing is billed.' }),
         }),
       ),
     }),
-    { description: 'Every user that was asked for, also one who used nothing, in the order of their ids.' },
+    { description: 'All requested users by id, including those without usage.' },
   ),
 });
 
@@ -71,10 +71,10 @@ export const statisticsSummary = endpoint(
   {
     id: 'statisticsSummary',
     tag: 'statistics',
-    summary: 'A month at a glance',
+    summary: 'Monthly summary',
     also: [404],
     query: Query,
-    answer: { description: 'What each user used in the month, or year.', schema: Answer },
+    answer: { description: 'Usage of each user in the month or year.', schema: Answer },
   },
   (deps) => [answer(deps)],
 );

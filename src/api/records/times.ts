@@ -14,8 +14,8 @@ const time = (description: string) =>
 export const timeRange = (description: string, from: string) =>
   Type.Object(
     {
-      from: time(`The first moment: RFC 3339, or a day. Default: ${from}.`),
-      to: time('The moment after the last: RFC 3339, or a day. Default: now.'),
+      from: time(`Start, inclusive: RFC 3339, or a date. Default: ${from}.`),
+      to: time('End, exclusive: RFC 3339, or a date. Default: now.'),
     },
     { additionalProperties: false, default: {}, description },
   );

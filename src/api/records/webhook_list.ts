@@ -11,15 +11,15 @@ import { WEBHOOK_STATES, webhookRow, WebhookRow } from './webhook_row.ts';
 
 const Query = Type.Object(
   {
-    state: anyOf<WebhookState>(WEBHOOK_STATES, 'In these states.'),
+    state: anyOf<WebhookState>(WEBHOOK_STATES, 'Webhooks in these states.'),
     request: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
       default: null,
-      description: 'Of one request.',
+      description: 'Webhooks of this request.',
     }),
-    'user-id': ids('Of these users. Default: of all whose webhooks the caller sees.'),
-    'token-id': ids('Of requests by these tokens.'),
+    'user-id': ids('Webhooks of these users. Default: all that the caller can see.'),
+    'token-id': ids('Webhooks of requests with these tokens.'),
     pagination: Pagination,
     sort: sortBy(['created', 'next', 'state'], 'created', 'desc'),
   },
@@ -56,10 +56,10 @@ export const webhookList = endpoint(
   {
     id: 'listWebhooks',
     tag: 'webhooks',
-    summary: 'Webhooks and their attempts',
+    summary: 'List webhooks and their attempts',
     also: [404],
     query: Query,
-    description: 'Newest first. Those that are delivered or given up are kept as long as results are.',
+    description: 'Newest first. Delivered and failed webhooks are kept as long as results.',
     answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
   },
   (deps) => [list(deps)],

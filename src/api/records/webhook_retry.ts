@@ -19,10 +19,10 @@ export const webhookRetry = endpoint(
   {
     id: 'retryWebhook',
     tag: 'webhooks',
-    summary: 'Send a webhook again',
+    summary: 'Retry a webhook',
     also: [404],
     description:
-      'Now, under the same webhook-id. One that was delivered or given up begins its schedule anew; one that is just being sent is left as it is.',
+      'Sends it now, with the same webhook-id. A delivered or failed webhook restarts its schedule; one that is being sent is not changed.',
     params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
     answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
   },

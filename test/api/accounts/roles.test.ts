@@ -384,7 +384,7 @@ describe('management: roles', function () {
     assert.equal(onToken.status, 400, 'a token has none');
   });
 
-  it('only the root user changes administrators and roles; nobody what he himself may', async () => {
+  it('roles: only the root user changes administrators and roles, and nobody their own permissions', async () => {
     const [admin, other] = [people.admin, await m.person('admin3', { role: 'admin' })];
     const refused = async (token: string, method: string, path: string, body: object) =>
       assert.equal(

@@ -128,7 +128,7 @@ describe('the OpenAPI description', function () {
     assert.equal(
       schema.properties!['timeout']!['description'],
       'Milliseconds of analysis, counted from admission; time in the queue ' +
-        'is not in it. A larger value is lowered to 650000.',
+        'is not in it. Larger values are lowered to 650000.',
     );
     assert.ok(!JSON.stringify(document).includes('x-lowered-to'));
     assert.ok('webhook_url' in schema.properties!);

@@ -19,7 +19,7 @@ export const endSession = endpoint(
     tag: 'auth',
     summary: 'End a session',
     params: { id: Uuid },
-    answer: { description: 'It has ended.' },
+    answer: { description: 'The session has ended.' },
   },
   (deps) => [endOne(deps)],
 );

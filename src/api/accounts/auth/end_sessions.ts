@@ -16,7 +16,7 @@ export const endSessions = endpoint(
     id: 'endSessions',
     tag: 'auth',
     summary: 'Log out everywhere',
-    answer: { description: 'Every session has ended, the one that called too.' },
+    answer: { description: 'All sessions have ended, including the calling one.' },
   },
   (deps) => [endAll(deps)],
 );

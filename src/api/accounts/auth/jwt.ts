@@ -15,7 +15,8 @@ const Body = Type.Object(
   {
     'long-term-token': Type.Boolean({
       default: true,
-      description: 'It lasts two weeks, else three hours; never longer than the credential that asks for it.',
+      description:
+        'Whether the JWT is valid for two weeks instead of three hours; never longer than the calling credential.',
     }),
   },
   { additionalProperties: false },
@@ -45,11 +46,11 @@ export const jwt = endpoint(
   {
     id: 'makeJwt',
     tag: 'auth',
-    summary: 'A JWT',
+    summary: 'Create a JWT',
     body: Body,
     description:
-      'It ends with the API token or the session that asks for it, at the latest. What is made with it (JWTs, API tokens) ends with it.',
-    answer: { description: 'A session of its own.', schema: JwtToken },
+      'It ends with the calling API token or session at the latest. JWTs and API tokens created with it end with it.',
+    answer: { description: 'The JWT, with a session of its own.', schema: JwtToken },
   },
   (deps) => [makeJwt(deps)],
 );

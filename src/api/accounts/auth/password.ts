@@ -18,8 +18,7 @@ const Body = Type.Object(
     'new-password': Password,
     'logout-all': Type.Boolean({
       default: false,
-      description:
-        'End every session of the user, and so every JWT. By default they go on: send true where a session may be in the wrong hands.',
+      description: 'End all sessions of the user and their JWTs. Send true if a session may be compromised.',
     }),
   },
   { additionalProperties: false },
@@ -58,9 +57,9 @@ export const ownPassword = endpoint(
   {
     id: 'changeOwnPassword',
     tag: 'auth',
-    summary: "Change one's password",
+    summary: 'Change your password',
     body: Body,
-    answer: { description: 'It is changed.' },
+    answer: { description: 'The password is changed.' },
   },
   (deps) => [changeOwn(deps)],
 );
@@ -74,8 +73,8 @@ export const anothersPassword = endpoint(
     params: { id: Id },
     body: Body,
     description:
-      "Of a sub-user, or, for an administrator, of anyone but other administrators. `old-password` is the caller's own.",
-    answer: { description: 'It is set.' },
+      "Of a sub-user; administrators can set the password of anyone but other administrators. `old-password` is the caller's own.",
+    answer: { description: 'The password is set.' },
   },
   (deps) => [changeAnothers(deps)],
 );

@@ -1,4 +1,4 @@
-/** `POST auth/reset`: a mail to who has forgotten his password. Says and takes the same where there is no account. */
+/** `POST auth/reset`: mails a code for a forgotten password. Answer and cost are the same without an account. */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { resetMail } from '../../../accounts/mail_texts.ts';
@@ -34,10 +34,10 @@ export const reset = endpoint(
   {
     id: 'askReset',
     tag: 'auth',
-    summary: 'Forgotten password',
+    summary: 'Request a password reset',
     body: Body,
-    description: 'Sends a mail with a code for `auth/reset/confirm`, where there is such an account.',
-    answer: { description: 'If there is such an account, a mail is on its way.', schema: Answer },
+    description: 'Sends a mail with a code for `auth/reset/confirm`, if the account exists.',
+    answer: { description: 'If the account exists, a mail is being sent.', schema: Answer },
   },
   (deps) => [sendCode(deps)],
 );

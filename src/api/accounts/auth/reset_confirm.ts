@@ -32,12 +32,12 @@ export const resetConfirm = endpoint(
   {
     id: 'confirmReset',
     tag: 'auth',
-    summary: 'A new password by mail',
+    summary: 'Reset a password',
     body: Body,
-    description: 'Takes the code from the mail, which counts once. An invited account becomes active by it.',
+    description: 'Takes the code from the mail, which is valid once. Activates an invited account.',
     answer: {
       description:
-        'The password is set, and every session has ended, with all JWTs. API tokens go on until they are revoked.',
+        'The password is set. All sessions and their JWTs have ended; API tokens stay valid until they are revoked.',
       schema: Answer,
     },
   },

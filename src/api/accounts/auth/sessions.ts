@@ -1,4 +1,4 @@
-/** `GET auth/session`: where the caller is signed in. */
+/** `GET auth/session`: the sessions of the caller. */
 import Type from 'typebox';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
@@ -7,7 +7,7 @@ import { checkedBy } from '../../http/read_input.ts';
 
 const UA_TYPES = ['browser', 'mobile', 'cli', 'other'] as const;
 const Query = Type.Object(
-  { 'include-expired': Type.Boolean({ default: false, description: 'Also those that ended, for 30 days.' }) },
+  { 'include-expired': Type.Boolean({ default: false, description: 'Include sessions that ended within 30 days.' }) },
   { additionalProperties: false },
 );
 const Session = Type.Object(
@@ -50,9 +50,9 @@ export const sessions = endpoint(
   {
     id: 'listSessions',
     tag: 'auth',
-    summary: 'Where one is signed in',
+    summary: 'List your sessions',
     query: Query,
-    answer: { description: 'The latest first.', schema: Answer },
+    answer: { description: 'Sessions, newest first.', schema: Answer },
   },
   (deps) => [listSessions(deps)],
 );

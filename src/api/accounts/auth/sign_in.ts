@@ -1,4 +1,4 @@
-/** `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address answer alike and take alike. */
+/** `POST auth/sign-in`: a JWT for a password. A wrong password and an unknown address answer alike, in equal time. */
 import Type from 'typebox';
 import type { Accounts } from '../../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
@@ -16,9 +16,12 @@ const Body = Type.Object(
   {
     email: Type.String({ minLength: 1, maxLength: 254, description: 'The e-mail address.' }),
     password: GivenPassword,
-    'long-term-token': Type.Boolean({ default: true, description: 'The JWT lasts two weeks, else three hours.' }),
+    'long-term-token': Type.Boolean({
+      default: true,
+      description: 'Whether the JWT is valid for two weeks instead of three hours.',
+    }),
     'logout-other': Type.Boolean({ default: false, description: 'End all other sessions.' }),
-    'current-user': Type.Boolean({ default: false, description: 'Answer with the user, too.' }),
+    'current-user': Type.Boolean({ default: false, description: 'Include the user in the answer.' }),
     'ret-url': RetUrl,
   },
   { additionalProperties: false },
@@ -30,7 +33,7 @@ export const JwtToken = Type.Object(
 );
 const Answer = Type.Object(
   {
-    'api-token': orNull({ type: 'string', description: 'The oldest API token, where it can be shown.' }),
+    'api-token': orNull({ type: 'string', description: 'The oldest API token, if it can be shown.' }),
     'current-user': orNull(ShownUser),
     email: Type.String(),
     'jwt-token': JwtToken,
@@ -142,8 +145,8 @@ export const signIn = endpoint(
     body: Body,
     also: [401],
     description:
-      'Answers with a JWT and sets it as the cookie `jwt`; behind TLS as `__Host-jwt`, too, which wins where both are sent. ' +
-      'Attempts are limited by address, and wrong ones by account. The cookie `known-browser` keeps wrong attempts from elsewhere from locking this browser out; it signs nobody in.',
+      'Returns a JWT and sets it as the cookie `jwt`; behind TLS also as `__Host-jwt`, which takes precedence. ' +
+      'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts from elsewhere do not lock this browser out; it is not a credential.',
     answer: {
       description: 'Signed in.',
       schema: Answer,

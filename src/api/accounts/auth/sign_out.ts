@@ -1,4 +1,4 @@
-/** `DELETE auth/sign-out`: ends the session that calls, or all of the user's. */
+/** `DELETE auth/sign-out`: ends the calling session, or all of the user. */
 import Type from 'typebox';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
@@ -34,7 +34,7 @@ export const signOut = endpoint(
     tag: 'auth',
     summary: 'Sign out',
     query: Query,
-    description: 'An API token has no session: it ends none, unless `logout-all` says so.',
+    description: 'A call with an API token has no session to end, unless `logout-all` is set.',
     answer: { description: 'Signed out.', schema: Answer },
   },
   (deps) => [signOutWork(deps)],

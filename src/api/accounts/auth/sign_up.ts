@@ -1,7 +1,4 @@
-/**
- * `POST auth/sign-up`: an account of one's own, once the mail has been answered. Says and takes the same whether or not
- * there is one already.
- */
+/** `POST auth/sign-up`: a pending account, until its mail is confirmed. Answer and cost are the same if it exists. */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';
@@ -69,8 +66,8 @@ export const signUp = endpoint(
     summary: 'Sign up',
     body: Body,
     description:
-      'Makes a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an address that has an account. Refused (403) where the operator does not offer it or sends no mail.',
-    answer: { status: 201, description: 'A mail is on its way.', schema: Answer },
+      'Creates a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an address that already has an account. 403 if the operator has closed sign-up or configured no mail.',
+    answer: { status: 201, description: 'A mail is being sent.', schema: Answer },
   },
   (deps) => [offered(deps), signUpWork(deps)],
 );

@@ -13,7 +13,7 @@ const Body = Type.Object(
     'verify-token': Jwt,
     password: Type.Optional({
       ...Password,
-      description: '6 to 72 characters. Replaces the password that was given at the sign-up; left out, that one stays.',
+      description: '6 to 72 characters. Replaces the password of the sign-up. Default: unchanged.',
     }),
   },
   { additionalProperties: false },
@@ -47,11 +47,11 @@ export const verify = endpoint(
   {
     id: 'verify',
     tag: 'auth',
-    summary: 'Confirm an address',
+    summary: 'Confirm an e-mail address',
     body: Body,
     description:
-      'Takes the code from the mail. Every session of the account from before ends. Whoever did not choose the password of the sign-up sends ' +
-      '`password`: then nobody else knows it. The header `X-Recaptcha-Token` is accepted and ignored.',
+      'Takes the code from the mail. Earlier sessions of the account end. Send `password` to replace a password that ' +
+      'somebody else chose at sign-up. The header `X-Recaptcha-Token` is accepted and ignored.',
     answer: { description: 'The account is active and has a first API token.', schema: Answer },
   },
   (deps) => [verifyWork(deps)],

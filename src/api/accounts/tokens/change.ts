@@ -21,11 +21,11 @@ const Body = Type.Object(
     rotate: Type.Boolean({
       default: false,
       description:
-        'Put a new token in its place: the old one stops working at once, and with it the JWTs and the tokens that it made. Its owner only.',
+        'Replace the token. The old one stops working at once, with the JWTs and tokens created with it. Owner only.',
     }),
     'rotate-webhook-secret': Type.Boolean({
       default: false,
-      description: 'Put a new secret in its place. Its owner only.',
+      description: 'Replace the secret. Owner only.',
     }),
   },
   { additionalProperties: false },
@@ -48,7 +48,7 @@ const changeWork =
       throw new ApiError('not-yours', { text: 'only the owner can rotate a token' });
     if (own) {
       checkGiven(caller, asked.permissions);
-      // All that the user may: more than a narrowed credential has to give.
+      // Null means all permissions of the user, which a narrowed credential cannot grant.
       if (asked.permissions === null)
         checkGiven(
           caller,
@@ -82,8 +82,8 @@ export const changeToken = endpoint(
     summary: 'Change or rotate an API token',
     params: { id: TokenParam },
     body: Body,
-    description: 'What is left out stays as it is.',
-    answer: { description: 'The token as it is now.', schema: ShownToken },
+    description: 'Omitted fields keep their value.',
+    answer: { description: 'The changed token.', schema: ShownToken },
   },
   (deps) => [changeWork(deps)],
 );

@@ -1,4 +1,4 @@
-/** What a token can be given. */
+/** The fields of a token that callers set. */
 import Type, { type Static } from 'typebox';
 import { latestEnd, type Caller } from '../../../accounts/caller.ts';
 import { PLAIN } from '../../http/fields.ts';
@@ -9,31 +9,31 @@ import { AskedLimits } from '../limits.ts';
 const MAX_TTL_MS = 3_155_760_000_000;
 
 export const TokenFields = {
-  name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'What it is for.' })),
+  name: Type.Optional(Type.String({ maxLength: 100, pattern: PLAIN, description: 'A name for the token.' })),
   ttl: Type.Optional(
     Type.Unsafe<number | null>({
       type: ['integer', 'null'],
       minimum: 1000,
       maximum: MAX_TTL_MS,
-      description: 'Milliseconds from now on that it is good for; null: until it is revoked.',
+      description: 'Validity in milliseconds from now; null: until it is revoked.',
     }),
   ),
   permissions: Type.Optional(
     Type.Unsafe<Static<typeof Permissions> | null>({
       ...Permissions,
       type: ['array', 'null'],
-      description: 'It may these only, of what its user may; null: all of them.',
+      description: 'The subset of the permissions of its user; null: all of them.',
     }),
   ),
   limits: Type.Optional(
     Type.Object(AskedLimits, {
       additionalProperties: false,
-      description: "Narrower than the user's; wider ones have no effect.",
+      description: "Limits below the user's; higher values have no effect.",
     }),
   ),
 };
 
-/** Nobody makes a token that may more than what he calls with. */
+/** A new token cannot have more permissions than the credential that creates it. */
 export function checkGiven(
   caller: Pick<Caller, 'permissions'>,
   permissions: readonly string[] | null | undefined,

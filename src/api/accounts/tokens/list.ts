@@ -1,4 +1,4 @@
-/** `GET auth/api-token`: the caller's tokens, or those of users whom he sees. Never the tokens themselves. */
+/** `GET auth/api-token`: tokens of the caller, or of users they see. Never the texts of the tokens. */
 import Type from 'typebox';
 import { seesEveryone } from '../../../accounts/caller.ts';
 import { TOKEN_SORTS } from '../../../store/api_tokens.ts';
@@ -12,7 +12,11 @@ import { listedTokens, ShownListedToken } from '../shown_token.ts';
 
 const FIELDS = Object.keys(TOKEN_SORTS) as (keyof typeof TOKEN_SORTS)[];
 const Query = Type.Object(
-  { 'user-id': ids("Whose; none: the caller's own."), pagination: Pagination, sort: sortBy(FIELDS, 'id', 'asc') },
+  {
+    'user-id': ids('Tokens of these users. Default: of the caller.'),
+    pagination: Pagination,
+    sort: sortBy(FIELDS, 'id', 'asc'),
+  },
   { additionalProperties: false },
 );
 
@@ -44,10 +48,10 @@ export const listTokens = endpoint(
   {
     id: 'listApiTokens',
     tag: 'auth',
-    summary: 'API tokens',
+    summary: 'List API tokens',
     query: Query,
     also: [404],
-    answer: { description: 'Those that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
+    answer: { description: 'API tokens that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
   },
   (deps) => [listWork(deps)],
 );

@@ -1,4 +1,4 @@
-/** `POST auth/api-token`: a new token of the caller's. */
+/** `POST auth/api-token`: a new token of the caller. */
 import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
@@ -23,7 +23,7 @@ const makeWork =
     checkGiven(caller, permissions);
     const owner = await store.findUser(caller.userId);
     if (!owner) throw inside('the caller is gone');
-    // By a narrowed credential, all that the user may is what the credential may.
+    // For a narrowed credential, null means the permissions of the credential.
     const given =
       permissions ??
       (owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one))
@@ -59,13 +59,13 @@ export const makeToken = endpoint(
   {
     id: 'makeApiToken',
     tag: 'auth',
-    summary: 'Make an API token',
+    summary: 'Create an API token',
     body: Body,
     also: [409],
     description:
-      "The response holds the token and the secret of its webhooks. Whether the token can be shown again is the operator's choice. " +
-      'A token made with the JWT of a sign-in belongs to the account. A token made with an API token, or with a JWT from `auth/jwt`, ends with that credential and lasts no longer. ' +
-      '409 where the user has 100 already, or the account as many over all its users as the operator allows (`accounts.maxTokens`).',
+      'Returns the token and its webhook secret. The operator decides whether the token can be shown again. ' +
+      'A token created with the JWT of a sign-in is independent of it. A token created with an API token, or with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
+      '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
     answer: { status: 201, description: 'The token.', schema: ShownToken },
   },
   (deps) => [makeWork(deps)],

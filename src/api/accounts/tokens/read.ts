@@ -1,4 +1,4 @@
-/** `GET auth/api-token/{id}`: one token; its owner sees it itself, where the operator lets him. */
+/** `GET auth/api-token/{id}`: one token; its owner sees the text, if the operator allows it. */
 import Type from 'typebox';
 import { TOKEN_PATTERN } from '../../../store/token_text.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
@@ -9,7 +9,7 @@ import { ShownToken, shownToken } from '../shown_token.ts';
 import { findToken } from './find.ts';
 
 export const TokenParam = Type.String({
-  description: 'Its id, or the token itself.',
+  description: 'The id of the token, or the token itself.',
   pattern: `^([0-9]{1,16}|${TOKEN_PATTERN})$`,
 });
 
@@ -27,11 +27,11 @@ export const readToken = endpoint(
   {
     id: 'readApiToken',
     tag: 'auth',
-    summary: 'An API token',
+    summary: 'Read an API token',
     params: { id: TokenParam },
     answer: {
       description:
-        "The token. `token` and `webhook-secret` are null to anyone but its owner, and to a credential of the owner's that has fewer permissions or ends earlier.",
+        'The token. `token` and `webhook-secret` are null for anyone but the owner, and for a credential of the owner that has fewer permissions or ends earlier.',
       schema: ShownToken,
     },
   },

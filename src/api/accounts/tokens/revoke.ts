@@ -1,4 +1,4 @@
-/** `DELETE auth/api-token/{id}`: it stops working on every replica at once, and for good, with all that it made. */
+/** `DELETE auth/api-token/{id}`: ends the token on every replica at once, with all credentials created with it. */
 import { mayChange } from '../../../accounts/authority.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
@@ -26,7 +26,7 @@ export const revokeToken = endpoint(
     summary: 'Revoke an API token',
     params: { id: TokenParam },
     also: [409],
-    answer: { description: 'It is revoked, and with it the JWTs and the tokens that it made.' },
+    answer: { description: 'The token is revoked, with the JWTs and tokens created with it.' },
   },
   (deps) => [revokeWork(deps)],
 );

@@ -1,4 +1,4 @@
-/** `PUT user/current` and `PUT user/{id}`: names; of another also what he may, and, by the root user, his role. */
+/** `PUT user/current` and `PUT user/{id}`: names; of other users also permissions and, by the root user, the role. */
 import Type, { type Static } from 'typebox';
 import { notToGive } from '../../../accounts/authority.ts';
 import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../../accounts/caller.ts';
@@ -23,14 +23,13 @@ const Body = Type.Object(
       Type.Unsafe<'admin' | 'user'>({
         type: 'string',
         enum: ['admin', 'user'],
-        description: 'By the root user, for who is no sub-user. It brings its permissions.',
+        description: 'Set by the root user only, and not for sub-users. Sets the permissions of the role.',
       }),
     ),
   },
   { additionalProperties: false },
 );
 
-/** What of it is more than a name. */
 function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>): UserChange {
   const { permissions, restrictions, role } = asked;
   const names = { firstName: asked['first-name'], lastName: asked['last-name'] };
@@ -78,9 +77,9 @@ export const changeCurrent = endpoint(
   {
     id: 'changeCurrentUser',
     tag: 'users',
-    summary: "Change one's names",
+    summary: 'Change your names',
     body: OwnBody,
-    answer: { description: 'The caller as he is now.', schema: ShownUser },
+    answer: { description: 'The changed user.', schema: ShownUser },
   },
   (deps) => [changeSelf(deps)],
 );
@@ -92,8 +91,8 @@ export const changeUser = endpoint(
     summary: 'Change a user',
     params: { id: Id },
     body: Body,
-    description: 'What is left out stays as it is. Permissions are those that the caller himself has.',
-    answer: { description: 'The user as he is now.', schema: ShownUser },
+    description: 'Omitted fields keep their value. Callers can grant only permissions that they have.',
+    answer: { description: 'The changed user.', schema: ShownUser },
   },
   (deps) => [changeOne(deps)],
 );

@@ -1,4 +1,4 @@
-/** `DELETE user/{id}`: the user, who stands under him, and all their data, gone everywhere. */
+/** `DELETE user/{id}`: deletes the user, all accounts below, and all of their data. */
 import { callerOf, type Handler } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, notFound } from '../../errors.ts';
@@ -22,11 +22,11 @@ export const eraseUser = endpoint(
   {
     id: 'deleteUser',
     tag: 'users',
-    summary: 'Delete a user and all his data',
+    summary: 'Delete a user and all of their data',
     params: { id: Id },
     description:
-      'With his sub-users, tokens, sessions, requests, results and figures. What cannot be undone at once goes on in the background.',
-    answer: { description: 'The accounts are gone.' },
+      'Deletes their sub-users, tokens, sessions, requests, results and statistics as well. Deleting large amounts continues in the background.',
+    answer: { description: 'The accounts are deleted.' },
   },
   (deps) => [eraseWork(deps)],
 );

@@ -1,4 +1,4 @@
-/** Finds the user of the path among those that the caller may see; the second one, also may change. */
+/** The user in the path: one that the caller may see, may change, or may set limits of. */
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
 import type { UserRecord } from '../../../store/users.ts';

@@ -1,4 +1,4 @@
-/** `GET` and `PUT user/{id}/limits`: what an administrator gives a user; his tokens inherit and may narrow it. */
+/** `GET` and `PUT user/{id}/limits`: limits that an administrator sets; tokens of the user inherit and may narrow them. */
 import Type, { type Static } from 'typebox';
 import type { UserLimits } from '../../../store/users.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
@@ -48,7 +48,7 @@ export const userLimits = endpoint(
     params: { id: Id },
     answer: {
       description:
-        "As given; null: what the accounts above have, or the installation's default. `in-force` is what holds.",
+        "As set; null: inherited from the accounts above, or the installation's default. `in-force` has the effective limits.",
       schema: ShownUserLimits,
     },
   },
@@ -62,8 +62,8 @@ export const setUserLimits = endpoint(
     summary: "Set a user's limits",
     params: { id: Id },
     body: Body,
-    description: 'What is left out stays as it is; null takes it away.',
-    answer: { description: 'The limits as they are now.', schema: ShownUserLimits },
+    description: 'Omitted fields keep their value; null removes a limit.',
+    answer: { description: 'The changed limits.', schema: ShownUserLimits },
   },
   (deps) => [setLimits(deps)],
 );

@@ -11,7 +11,11 @@ import { listedUser, ShownListedUser } from '../shown_user.ts';
 
 const FIELDS = Object.keys(USER_SORTS) as UserSort[];
 const Query = Type.Object(
-  { status: anyOf(STATUSES, 'Of these only.'), pagination: Pagination, sort: sortBy(FIELDS, 'id', 'asc') },
+  {
+    status: anyOf(STATUSES, 'Users with one of these statuses.'),
+    pagination: Pagination,
+    sort: sortBy(FIELDS, 'id', 'asc'),
+  },
   { additionalProperties: false },
 );
 
@@ -36,10 +40,10 @@ export const listUsers = endpoint(
   {
     id: 'listUsers',
     tag: 'users',
-    summary: 'Sub-users',
+    summary: 'List sub-users',
     query: Query,
-    description: 'All users, for an administrator.',
-    answer: { description: 'A page of them.', schema: listSchema('users', ShownListedUser) },
+    description: 'Administrators get all users.',
+    answer: { description: 'A page of users.', schema: listSchema('users', ShownListedUser) },
   },
   (deps) => [listWork(deps)],
 );

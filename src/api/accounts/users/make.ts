@@ -1,6 +1,6 @@
 /**
- * `POST user/current` and `POST user/{id}`: a sub-user of the caller's, or of one whom he may change. A mail lets the
- * new one choose a password.
+ * `POST user/current` and `POST user/{id}`: a sub-user of the caller, or of a user that they may change. The new user
+ * chooses a password through a mail.
  */
 import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
@@ -55,7 +55,7 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   } = checkedBy(Body, ctx);
   const beyond = notToGive(caller, permissions);
   if (beyond !== undefined) throw new ApiError('beyond-caller', { text: `permissions: you cannot grant ${beyond}` });
-  // Whether an address has an account can be learnt here, by somebody who is known, and not often.
+  // This reveals whether an address has an account, so it is limited.
   await accounts.attempts.take('invite:account', { account: caller.userId });
   const mails = accounts.settings.mail !== null;
   const { mostSubUsers, mostTokens } = accounts.settings;
@@ -85,15 +85,15 @@ const underOther =
     makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id);
 
 const DESCRIPTION =
-  'The new user is `pending` until he has chosen a password by the mail that he gets. Where no mail is sent he is `active`, and `PUT auth/{id}/password` gives him one. ' +
-  '409 where the address cannot be used, or the account has as many sub-users or API tokens as the operator allows (`accounts.maxSubUsers`, `accounts.maxTokens`).';
+  'The new user is `pending` until they choose a password through the mail that they get. Without mail they are `active` at once; set their password with `PUT auth/{id}/password`. ' +
+  '409 if the address cannot be used, or the account has reached `accounts.maxSubUsers` or `accounts.maxTokens`.';
 const answer = { status: 201, description: 'The sub-user.', schema: Answer };
 export const makeSubUser = endpoint(
   'POST user/current',
   {
     id: 'makeSubUser',
     tag: 'users',
-    summary: 'Make a sub-user',
+    summary: 'Create a sub-user',
     body: Body,
     description: DESCRIPTION,
     also: [409],
@@ -106,7 +106,7 @@ export const makeSubUserOf = endpoint(
   {
     id: 'makeSubUserOf',
     tag: 'users',
-    summary: 'Make a sub-user of a user',
+    summary: 'Create a sub-user of a user',
     params: { id: Id },
     body: Body,
     description: DESCRIPTION,

@@ -26,7 +26,7 @@ export const readCurrent = endpoint(
   {
     id: 'readCurrentUser',
     tag: 'users',
-    summary: 'Oneself',
+    summary: 'Read your user',
     answer: { description: 'The caller.', schema: ShownUser },
   },
   (deps) => [readSelf(deps)],
@@ -36,9 +36,9 @@ export const readUser = endpoint(
   {
     id: 'readUser',
     tag: 'users',
-    summary: 'A user',
+    summary: 'Read a user',
     params: { id: Id },
-    answer: { description: 'Oneself, a sub-user, or, for an administrator, anyone.', schema: ShownUser },
+    answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
   },
   (deps) => [readOne(deps)],
 );

@@ -1,4 +1,4 @@
-/** `PUT user/{id}/status`: suspends, and lets in again; who stands under a suspended user is suspended with him. */
+/** `PUT user/{id}/status`: suspends or reactivates a user and, with them, all accounts below. */
 import Type from 'typebox';
 import { STATUSES } from '../../../accounts/caller.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
@@ -15,7 +15,7 @@ const Body = Type.Object(
     status: Type.Unsafe<(typeof STATUSES)[number]>({
       type: 'string',
       enum: [...STATUSES],
-      description: 'The new one.',
+      description: 'The new status.',
     }),
   },
   { additionalProperties: false },
@@ -38,11 +38,11 @@ export const userStatus = endpoint(
   {
     id: 'setUserStatus',
     tag: 'users',
-    summary: 'Suspend a user, or let him in again',
+    summary: 'Suspend or reactivate a user',
     params: { id: Id },
     body: Body,
-    description: 'Holds on every replica within a second.',
-    answer: { description: 'The user as he is now.', schema: ShownUser },
+    description: 'Takes effect on every replica within a second.',
+    answer: { description: 'The changed user.', schema: ShownUser },
   },
   (deps) => [setStatus(deps)],
 );
