@@ -5,7 +5,7 @@
 
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
 
-/** Codes share a number where callers cannot act on the difference. A throw may replace the text by a more exact one. */
+/** Codes share a number where callers cannot act on the difference. A throw may replace the text with another. */
 export const ERRORS = {
   'invalid-field': { status: 400, number: 40000, text: 'a field is not valid' },
   'unreadable-input': { status: 400, number: 40000, text: 'the input cannot be read' },
