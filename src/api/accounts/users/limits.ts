@@ -1,4 +1,4 @@
-/** `GET` and `PUT user/{id}/limits`: limits that an administrator sets; tokens of the user inherit and may narrow them. */
+/** `GET` and `PUT user/{id}/limits`: limits that an administrator sets. The user's tokens may narrow them. */
 import Type, { type Static } from 'typebox';
 import type { UserLimits } from '../../../store/users.ts';
 import { callerOf, type Handler } from '../../http/context.ts';
@@ -48,7 +48,8 @@ export const userLimits = endpoint(
     params: { id: Id },
     answer: {
       description:
-        "As set; null: inherited from the accounts above, or the installation's default. `in-force` has the effective limits.",
+        "As set; null: inherited from the accounts above, or the installation's default. " +
+        '`in-force` has the effective limits.',
       schema: ShownUserLimits,
     },
   },
