@@ -70,15 +70,15 @@ const LEASE_SLACK_MS = 30_000;
 const LONGEST_SLEEP_MS = 10_000;
 const AFTER_FAILURE_MS = 1_000;
 /** The replica that claimed the webhook ended before it could say what came of it. */
-const LOST = { status: null, error: 'The attempt was interrupted.', durationMs: 0 } as const;
-const GONE = { status: null, error: 'The request or its token is gone.', durationMs: 0 } as const;
+const LOST = { status: null, error: 'the attempt was interrupted', durationMs: 0 } as const;
+const GONE = { status: null, error: 'the request or its token was deleted', durationMs: 0 } as const;
 /** The box may know the key again later: the schedule decides, as for a receiver that fails. */
 const SEALED = {
   status: null,
   error: 'The signing secret or the address cannot be decrypted.',
   durationMs: 0,
 } as const;
-const UNREADABLE = { status: null, error: 'The result cannot be read.', durationMs: 0 } as const;
+const UNREADABLE = { status: null, error: 'the result cannot be read', durationMs: 0 } as const;
 
 class CannotDecrypt extends Error {}
 
@@ -190,7 +190,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
       if (!(error instanceof LiftError)) throw error;
       log.error(
         { err: error, webhook: webhook.id, ...requestFields({ id: webhook.requestId }) },
-        'a stored result cannot be read',
+        'cannot read a stored result',
       );
       return { sent: UNREADABLE, verdict: { state: 'failed' } };
     }
@@ -231,7 +231,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
         // Ours, not the receiver's: no attempt of the schedule is spent on it.
         const noRoom = failure instanceof OverBudget;
         const named = { webhook: webhook.id, ...requestFields({ id: webhook.requestId }) };
-        log[noRoom ? 'debug' : 'warn']({ err: failure, ...named }, 'a webhook could not be sent');
+        log[noRoom ? 'debug' : 'warn']({ err: failure, ...named }, 'cannot send a webhook');
         await store
           .releaseWebhook(webhook.id, holder, noRoom ? failure.retryAfterS * 1_000 : AFTER_FAILURE_MS)
           .catch(() => {});
@@ -270,7 +270,7 @@ export function startDelivery({ store, memory, log, metrics, settings }: Deliver
     while (!stopping.signal.aborted) {
       woken = false;
       const pause = await round().catch((error: unknown) => {
-        log.warn({ err: error }, 'the webhook outbox cannot be read');
+        log.warn({ err: error }, 'cannot read the webhook outbox');
         return AFTER_FAILURE_MS;
       });
       if (pause > 0) await sleep(pause);

@@ -259,7 +259,7 @@ describe('the gateway refuses', function () {
       [{ url: 'file:///etc/passwd' }, /^url must begin with one of http:\/\//],
       [
         { url: 'https://a.test/', ffprobe: { version: '9.9' } },
-        /^ffprobe\.version: 9\.9 is not available; there are: latest, 7\.0, 3\.3$/,
+        /^ffprobe\.version: "9\.9" is not available; available: latest, 7\.0, 3\.3$/,
       ],
       [
         { url: 'https://a.test/', ffprobe: { version: '3.3', max_probe_packets: 5 } },

@@ -169,7 +169,7 @@ describe('a request with a webhook', function () {
     const response = await api.get(`url=https://get.test/a&webhook_url=${encodeURIComponent(receiver.url)}`);
     assert.deepEqual(
       [response.status, await response.json()],
-      [400, { error: 'webhook_url: may be sent in a POST only' }],
+      [400, { error: 'webhook_url: is accepted in a POST only' }],
     );
   });
 

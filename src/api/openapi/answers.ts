@@ -16,12 +16,12 @@ export const MetadataSchema = Type.Object(
 const ToolResultSchema = Type.Object(
   {
     success: Type.Boolean(),
-    duration: milliseconds('Milliseconds that the tool ran.'),
-    usage: milliseconds('Milliseconds that are billed.'),
+    duration: milliseconds('Run time of the tool in milliseconds.'),
+    usage: milliseconds('Billed milliseconds.'),
     error: Type.Optional(Type.String({ description: "On failure only: the tool's own message and its exit code." })),
     response: Type.Unsafe<unknown>({
       description:
-        "The tool's own output: a JSON value where its format is JSON, else a string; null where it printed nothing.",
+        "The tool's own output: a JSON value if its format is JSON, else a string; null if it printed nothing.",
     }),
   },
   { title: 'ToolResult', additionalProperties: false },
@@ -29,7 +29,7 @@ const ToolResultSchema = Type.Object(
 
 export const EnvelopeSchema = Type.Object(
   {
-    success: Type.Boolean({ description: 'At least one tool that ran succeeded.' }),
+    success: Type.Boolean({ description: 'Whether at least one tool succeeded.' }),
     error: Type.Optional(Type.String({ description: 'On failure only.' })),
     metadata: MetadataSchema,
     ...Object.fromEntries(FILE_TOOLS.map((name) => [name, Type.Optional(ToolResultSchema)])),
@@ -43,7 +43,8 @@ const BareOutputSchema = Type.Unsafe<object>({
   type: 'object',
   not: { required: ['success', 'metadata'] },
   description:
-    'With `only` and `inject_output`: what that tool printed, and nothing around it. A tool that failed without output: `{success: false, error}`.',
+    'With `only` and `inject_output`: the output of that tool, without an envelope. A tool that failed ' +
+    'without output gives `{success: false, error}`.',
 });
 
 export const AnswerSchema = Type.Unsafe<object>({ anyOf: [EnvelopeSchema, BareOutputSchema] });

@@ -6,15 +6,17 @@ import type { Described } from '../http/endpoint.ts';
 import type { Examples, Response } from './operation.ts';
 
 const DESCRIPTION = [
-  'Runs ffprobe, mediainfo and the report that compares them on one source, each at the version that is named, and answers with what they say.',
-  'A tool that fails says so in its own result; `success` is true while at least one succeeded. Where every tool that reads failed because the origin could not be reached, the answer is 404.',
-  'The request is cancelled when its caller hangs up.',
+  'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +
+    'and returns their results.',
+  'A failed tool reports its failure in its own result; `success` is true if at least one tool succeeded. ' +
+    'If all tools that read the source failed because its origin is unreachable, the status is 404.',
+  'The request is cancelled when the caller disconnects.',
 ].join('\n\n');
 
 const text = Type.String();
 const answered: Response = {
   description:
-    'The envelope; with `only` and `inject_output` the bare output of that tool, in the media type of its format.',
+    'The envelope or, with `only` and `inject_output`, the bare output of that tool in the media type of its format.',
   schema: AnswerSchema,
   otherTypes: { 'text/plain': text, 'text/csv': text, 'text/html': text, 'application/xml': text },
   headers: { 'X-Ignored-Fields': { description: 'Fields that were accepted and ignored.', schema: Type.String() } },
@@ -31,8 +33,8 @@ const common = {
   rate: 'request',
   answer: answered,
   errors: {
-    404: "The source is not accessible; the text is the first tool's own.",
-    429: 'The token is over its rate, or the request waited too long in the queue.',
+    404: 'The source is not accessible; the text is that of the first tool.',
+    429: 'The token exceeds its rate limit, or the request waited too long in the queue.',
   },
 } as const satisfies Partial<Described>;
 
@@ -84,11 +86,13 @@ export const FILE_BY_BODY: Described = {
   id: 'probeFile',
   headers: {
     'Idempotency-Key': {
-      description: "The same key and body answer with the first request's result.",
+      description: 'A repeated request with the same key and body gets the result of the first one.',
       schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
     },
   },
   body: ProbeFileSchema,
   bodyExamples: BODY_EXAMPLES,
-  answers: { 202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema } },
+  answers: {
+    202: { description: 'With `webhook_url`: accepted; the envelope is sent to that address.', schema: AcceptedSchema },
+  },
 };

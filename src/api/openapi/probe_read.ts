@@ -9,16 +9,18 @@ export const READ_BACK: Described = {
   tag: 'probe',
   summary: 'Read a request back',
   description:
-    "How a request of the caller's own stands, and its result for as long as the log keeps it, enveloped also where the request asked for the bare output. A request that ended without an envelope answers with its own status.",
+    'The state of a request of the caller and, once it has ended, its result, for as long as the log keeps ' +
+    'it. The result is enveloped even if the request asked for the bare output. A request that ended ' +
+    'without an envelope returns its own status.',
   params: { id: Type.String({ format: 'uuid', description: "The request's id." }) },
   input: 'ignored',
   answer: {
     description: 'The request has ended.',
     schema: Type.Unsafe<object>({ anyOf: [EnvelopeSchema, C2paEnvelopeSchema, MsvEnvelopeSchema] }),
   },
-  answers: { 202: { description: 'The request waits or runs.', schema: StandingSchema } },
+  answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
   errors: {
-    400: 'The request ended with this.',
-    404: "There is no such request of the caller's; or its source was not accessible.",
+    400: 'The request ended with this error.',
+    404: 'The caller has no such request, or its source was not accessible.',
   },
 };

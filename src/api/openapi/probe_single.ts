@@ -8,8 +8,8 @@ import type { Examples } from './operation.ts';
 const SingleMetadataSchema = Type.Object(
   {
     ...MetadataSchema.properties,
-    duration: Type.Integer({ minimum: 0, description: 'Milliseconds that the tool ran.' }),
-    usage: Type.Integer({ minimum: 0, description: 'Milliseconds that are billed.' }),
+    duration: Type.Integer({ minimum: 0, description: 'Run time of the tool in milliseconds.' }),
+    usage: Type.Integer({ minimum: 0, description: 'Billed milliseconds.' }),
   },
   { title: 'SingleMetadata', additionalProperties: false },
 );
@@ -22,7 +22,8 @@ const enveloped = (title: string, own: TProperties) =>
       output: Type.Unsafe<unknown>({
         type: ['object', 'string', 'null'],
         description:
-          "The tool's report: an object, or with `inject_json=false` a text that holds the JSON; null where the tool gave none.",
+          "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
+          'if the tool printed none.',
       }),
       ...own,
       metadata: SingleMetadataSchema,
@@ -39,7 +40,7 @@ export const C2paEnvelopeSchema = enveloped('C2paEnvelope', {});
 export const MsvEnvelopeSchema = enveloped('MsvEnvelope', {
   cli_output: Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: 'The report as a text for people, where it was asked for.',
+    description: 'The report as text for a terminal, if requested.',
   }),
 });
 
@@ -50,21 +51,24 @@ const C2paReportSchema = Type.Object(
     active_manifest: Type.Optional(
       Type.Unsafe<string | null>({
         type: ['string', 'null'],
-        description: 'The label of the manifest that counts; null where the file has none.',
+        description: 'Label of the active manifest; null if the file has none.',
       }),
     ),
     manifests: Type.Optional(
-      Type.Unsafe<object>({ type: 'object', description: 'Every manifest of the file, by its label.' }),
+      Type.Unsafe<object>({ type: 'object', description: 'All manifests of the file, by label.' }),
     ),
     validation_state: Type.Optional(
       Type.Unsafe<string | null>({
         type: ['string', 'null'],
         enum: ['Invalid', 'Valid', 'Trusted', null],
-        description: 'Null where there is no manifest.',
+        description: 'Null if there is no manifest.',
       }),
     ),
     validation_results: Type.Optional(
-      Type.Unsafe<object | null>({ type: ['object', 'null'], description: 'What was found good and bad.' }),
+      Type.Unsafe<object | null>({
+        type: ['object', 'null'],
+        description: 'Results of the checks, passed and failed.',
+      }),
     ),
   },
   { title: 'C2paReport' },
@@ -113,12 +117,12 @@ function both(
     description,
     rate: 'request',
     answer: {
-      description: 'The bare output; with `inject_output=false` the envelope.',
+      description: 'The bare output or, with `inject_output=false`, the envelope.',
       schema: Type.Unsafe<object>(answer),
     },
     errors: {
-      404: "The source is not accessible; the text is the tool's own.",
-      429: 'The token is over its rate, or the request waited too long in the queue.',
+      404: 'The source is not accessible; the text is that of the tool.',
+      429: 'The token exceeds its rate limit, or the request waited too long in the queue.',
     },
   } as const satisfies Partial<Described>;
   const { webhook_url: _, ...inQuery } = schema.properties;
@@ -135,13 +139,18 @@ function both(
       id: name,
       headers: {
         'Idempotency-Key': {
-          description: "The same key and body answer with the first request's result.",
+          description: 'A repeated request with the same key and body gets the result of the first one.',
           schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
         },
       },
       body: schema,
       bodyExamples: examples,
-      answers: { 202: { description: 'With `webhook_url`: the envelope will be sent there.', schema: AcceptedSchema } },
+      answers: {
+        202: {
+          description: 'With `webhook_url`: accepted; the envelope is sent to that address.',
+          schema: AcceptedSchema,
+        },
+      },
     },
   };
 }
@@ -154,14 +163,15 @@ export const MSV = both(
     name: 'probeMsv',
     summary: 'Validate an HLS stream',
     description:
-      "Judges an HLS stream by the rules of RFC 8216, its successor and Apple's authoring specification. A stream that breaks a rule that must be kept has `success: false`, with status 200.",
+      "Validates an HLS stream against RFC 8216, its successor and Apple's authoring specification. A " +
+      'stream that breaks a must-fix rule has `success: false`, with status 200.',
   },
   ProbeMsvSchema,
   { anyOf: [MsvEnvelopeSchema, MsvReportSchema] },
   {
     bare: { summary: 'The bare report', value: { url: stream } },
     measured: {
-      summary: 'Segments are measured, too, and the report comes as a text for people as well',
+      summary: 'Segments are measured too, and the report is also returned as text',
       value: { url: stream, parse_playlist_only: false, enable_cli_output: true, inject_output: false },
     },
   },
@@ -172,7 +182,9 @@ export const C2PA = both(
     name: 'probeC2pa',
     summary: 'Check the C2PA manifest of a file',
     description:
-      'Reads the C2PA manifest store of a file and checks it: JPEG, PNG, AVIF, HEIC, HEIF, DNG, TIFF, WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success whose `active_manifest` is null, and so is one whose manifest is Invalid. Nothing but the source is ever fetched.',
+      'Reads and validates the C2PA manifest store of a file: JPEG, PNG, AVIF, HEIC, HEIF, DNG, TIFF, ' +
+      'WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success with a null ' +
+      '`active_manifest`; a file with an Invalid manifest is a success too. Only the source is fetched.',
   },
   ProbeC2paSchema,
   { anyOf: [C2paEnvelopeSchema, C2paReportSchema] },

@@ -34,7 +34,7 @@ export async function answer(
   const { id, inflatedBytes = null, body } = end;
   const inline = body === undefined ? undefined : Buffer.from(body, 'base64');
   const result = await resultFor(deps, ctx, { id, submittedAt, inflatedBytes, inline }, tokenOf(ctx).rootUserId);
-  if (!result) throw inside('the record has no body where it says that there is one');
+  if (!result) throw inside('the record says that it has a body, and has none');
   const { packed } = result;
   const unpacked = await unpackResult(packed, result.inflatedBytes).catch((error: unknown) => {
     throw unreadable(error);

@@ -67,8 +67,8 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
       const known = byTool.get(tool);
       if (!known) {
         throw version === 'latest'
-          ? new ApiError('tool-unavailable', { text: `${tool}: no version of it is ready in this cluster` })
-          : invalid(`${tool}.version`, `${version} is not available; no version of ${tool} is ready in this cluster`);
+          ? new ApiError('tool-unavailable', { text: `${tool}: no version is ready in this cluster` })
+          : invalid(`${tool}.version`, `"${version}" is not available; no version of ${tool} is ready in this cluster`);
       }
       // The operator's mark decides; where that version is not ready, the newest one is the latest there is.
       const exact = version === 'latest' ? (known.latest ?? versions(tool)[0]!) : version;
@@ -76,7 +76,7 @@ export function catalogOf(tools: readonly ProbeTool[]): Catalog {
       if (!found)
         throw invalid(
           `${tool}.version`,
-          `${version} is not available; there are: latest, ${versions(tool).join(', ')}`,
+          `"${version}" is not available; available: latest, ${versions(tool).join(', ')}`,
         );
       return found;
     },

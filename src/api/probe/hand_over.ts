@@ -28,10 +28,7 @@ export function makeHandOver(deps: CreateDeps & { namespace: string; tellEarly(e
           () => {},
           (error: unknown) => {
             if (stopping.signal.aborted) return;
-            deps.log.error(
-              { err: error, ...requestFields({ id: request.id }) },
-              'a request could neither be created nor ended',
-            );
+            deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create or end a request');
           },
         )
         .finally(() => underWay.delete(creating));

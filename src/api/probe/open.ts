@@ -66,7 +66,7 @@ export async function openRequest(deps: Deps, ctx: Context, request: ProbeReques
       throw new ApiError('idempotency-conflict');
     case 'repeated': {
       const first = timeOf(opened.id);
-      if (!first) throw inside('an idempotency key leads to an id without a time');
+      if (!first) throw inside('the request id of an idempotency key holds no time');
       setRequestId(ctx, opened.id);
       return { id: opened.id, submittedAt: first, job: null };
     }

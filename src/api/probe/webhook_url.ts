@@ -26,7 +26,7 @@ function parsed(text: string): Source {
 
 export function readWebhookUrl(method: string, text: string | null, rules: SourceRules): string | null {
   if (text === null) return null;
-  if (method !== 'POST') throw invalid(FIELD, 'may be sent in a POST only');
+  if (method !== 'POST') throw invalid(FIELD, 'is accepted in a POST only');
   const address = parsed(text);
   if (address.scheme !== 'http' && address.scheme !== 'https')
     throw invalid(FIELD, 'must begin with http:// or https://');

@@ -28,13 +28,13 @@ describe('the catalog', () => {
     it(`refuses version "${version}" and names those that there are, never another in its place`, () =>
       assert.throws(() => catalog.resolve('ffprobe', version), {
         status: 400,
-        message: `ffprobe.version: ${version} is not available; there are: latest, 10.0, 7.0, 3.3`,
+        message: `ffprobe.version: "${version}" is not available; available: latest, 10.0, 7.0, 3.3`,
       }));
   }
   it('that is empty refuses a named version, and takes it for its own fault otherwise', () => {
     assert.throws(() => catalogOf([]).resolve('ffprobe', '7.0'), {
       status: 400,
-      message: 'ffprobe.version: 7.0 is not available; no version of ffprobe is ready in this cluster',
+      message: 'ffprobe.version: "7.0" is not available; no version of ffprobe is ready in this cluster',
     });
     assert.throws(() => catalogOf([]).resolve('ffprobe', 'latest'), { status: 500, code: 'tool-unavailable' });
   });

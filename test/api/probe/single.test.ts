@@ -258,7 +258,7 @@ describe('an endpoint of a tool that the cluster lacks', function () {
       });
       assert.deepEqual(
         [response.status, await response.json()],
-        [500, { error: 'c2pa: no version of it is ready in this cluster' }],
+        [500, { error: 'c2pa: no version is ready in this cluster' }],
       );
     } finally {
       await api.stop();

@@ -100,7 +100,10 @@ describe('the tools of a request', () => {
       { ffprobe: { version: '4.0', show_stream_groups: true } },
       'ffprobe.show_stream_groups: ffprobe 4.0 does not have this option',
     ],
-    [{ mediainfo: { version: '18.12' } }, 'mediainfo.version: 18.12 is not available; there are: latest, 24.06, 21.09'],
+    [
+      { mediainfo: { version: '18.12' } },
+      'mediainfo.version: "18.12" is not available; available: latest, 24.06, 21.09',
+    ],
     [
       { mediainfo: { version: '21.09', output: 'MPEG-7_Strict' } },
       'mediainfo.output: mediainfo 21.09 does not have MPEG-7_Strict',

@@ -9,7 +9,7 @@ import { SCHEMES } from '../../../source/protocols/table.ts';
 const toolTimeout = milliseconds(
   TOOL_TIMEOUT_MS,
   MAX_TIMEOUT_MS,
-  'Milliseconds that this tool may run; never longer than the whole request.',
+  'Time limit of this tool in milliseconds; at most that of the request.',
 );
 
 /** What a request says of one tool: whether it runs and, where it can be tuned, how. */
@@ -46,10 +46,10 @@ export const ProbeFileSchema = Type.Object(
     timeout: milliseconds(
       TIMEOUT_MS,
       MAX_TIMEOUT_MS,
-      'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
+      'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
     ),
-    queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
-    only: optionalChoice(FILE_TOOLS, 'Run this tool alone; the answer is the envelope with that one result.'),
+    queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+    only: optionalChoice(FILE_TOOLS, 'Run only this tool; the response is the envelope with its result.'),
     // No default here: an operator can make true the default.
     inject_output: Type.Optional(
       Type.Boolean({ description: 'With `only`: the body is the bare output of that tool.' }),
@@ -61,7 +61,10 @@ export const ProbeFileSchema = Type.Object(
       description: 'Format of the envelope.',
     }),
     inject_json: flag(false, 'One document: the results of the other tools become members of the first one.'),
-    webhook_url: optionalText(8192, 'POST only: the answer is 202 at once, and the envelope is sent to this address.'),
+    webhook_url: optionalText(
+      8192,
+      'POST only: the response is 202 at once, and the envelope is sent to this address.',
+    ),
     ...sections,
     mediastreamvalidator: Type.Optional(
       Type.Unsafe<unknown>({ type: 'object', description: 'Accepted, ignored, and named in X-Ignored-Fields.' }),

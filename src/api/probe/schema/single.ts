@@ -16,19 +16,19 @@ const common = ({ timeoutMs, injectJson }: Endpoint) => ({
   timeout: milliseconds(
     timeoutMs,
     MAX_TIMEOUT_MS,
-    'Milliseconds of analysis, counted from admission; time in the queue is not in it.',
+    'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
   ),
-  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Milliseconds that the request may wait in the queue.'),
-  inject_output: flag(true, 'The body is the bare output; false: an envelope with the output in it.'),
-  inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a text that holds the JSON.'),
-  webhook_url: optionalText(8192, 'POST only: the answer is 202 at once, and the envelope is sent to this address.'),
+  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+  inject_output: flag(true, 'Return the bare output; false: an envelope that holds the output.'),
+  inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a string that holds the JSON.'),
+  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
 });
 
 export const ProbeMsvSchema = Type.Object(
   {
     ...common(msv.endpoint),
-    parse_playlist_only: flag(true, 'Judge the playlists alone; false: segments are sampled and measured, too.'),
-    enable_cli_output: flag(false, 'Add the report as a text for people.'),
+    parse_playlist_only: flag(true, 'Validate only the playlists; false: segments are sampled and measured too.'),
+    enable_cli_output: flag(false, 'Add the report as text for a terminal.'),
   },
   { additionalProperties: false },
 );
