@@ -29,8 +29,9 @@ describe('a new tool', function () {
   });
 
   it('is described in the API and allowed in the custom resources', async () => {
-    const { EnvelopeSchema } =
-      await load<typeof import('../../src/api/openapi/answers.ts')>('src/api/openapi/answers.ts');
+    const { EnvelopeSchema } = await load<typeof import('../../src/api/probe/description/answers.ts')>(
+      'src/api/probe/description/answers.ts',
+    );
     assert.ok(NAME in EnvelopeSchema.properties);
     const { PROBE_TOOL } = await load<typeof import('../../src/kube/resources.ts')>('src/kube/resources.ts');
     assert.match(JSON.stringify(PROBE_TOOL.spec), /"wavinfo"/);

@@ -1,6 +1,6 @@
 /** `GET|POST /v1/probe/c2pa`: what a file's C2PA manifest says, and whether it holds. */
 import { endpoint } from '../http/endpoint.ts';
-import { C2PA } from '../openapi/probe_single.ts';
+import { C2PA } from './description/single.ts';
 import type { ProbeC2pa } from './schema/single.ts';
 import { probeSingle, type Single } from './single.ts';
 

@@ -3,7 +3,7 @@ import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { requestFields } from '../../log.ts';
 import { retry } from '../../retry.ts';
 import type { Deps } from '../deps.ts';
-import { recordEnd } from './ends.ts';
+import { recordEnd } from './own_end.ts';
 
 const RETRIES = { first: 400, longest: 4_000, attempts: 5 };
 

@@ -6,7 +6,7 @@ import { type Logger, requestFields } from '../../log.ts';
 import { INTERNAL, UNAVAILABLE } from '../../result/texts.ts';
 import { retry } from '../../retry.ts';
 import type { Metrics } from '../metrics.ts';
-import { recordEnd, type EndStore } from './ends.ts';
+import { recordEnd, type EndStore } from './own_end.ts';
 
 const PAUSES = { first: 100, longest: 2_000 };
 /** One try. The job of a warm request is created in 3 to 4 ms; a try that takes this long is repeated. */

@@ -1,11 +1,11 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
 import { FILE_ROWS } from '../../tools/table.ts';
-import { carryOut } from './carry_out.ts';
+import { carryOut } from './run.ts';
 import type { Context, Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { FILE_BY_BODY, FILE_BY_QUERY } from '../openapi/probe_file.ts';
+import { FILE_BY_BODY, FILE_BY_QUERY } from './description/file.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
 import { probeRequest } from './request.ts';
 import { selectTools } from './tools.ts';

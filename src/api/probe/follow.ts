@@ -8,7 +8,7 @@ import { cancel } from './cancel.ts';
 import type { Context } from '../http/context.ts';
 import { createOrEnd } from './create_job.ts';
 import type { Deps } from '../deps.ts';
-import { recordEnd } from './ends.ts';
+import { recordEnd } from './own_end.ts';
 import type { Opened } from './open.ts';
 import type { ProbeRequest } from './request.ts';
 import { ApiError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream keeps the rules. */
 import { endpoint } from '../http/endpoint.ts';
-import { MSV } from '../openapi/probe_single.ts';
+import { MSV } from './description/single.ts';
 import type { ProbeMsv } from './schema/single.ts';
 import { probeSingle, type Single } from './single.ts';
 

@@ -8,7 +8,7 @@ import { requestFields } from '../../log.ts';
 import { answer } from './answer.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { tokenOf, uuidOf, type Handler } from '../http/context.ts';
-import { READ_BACK } from '../openapi/probe_read.ts';
+import { READ_BACK } from './description/read_back.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 

@@ -3,7 +3,7 @@
  * bare or enveloped.
  */
 import type { EndpointTool } from '../../tools/table.ts';
-import { carryOut } from './carry_out.ts';
+import { carryOut } from './run.ts';
 import { probeRequest, type CommonFields } from './request.ts';
 import type { Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';

@@ -1,9 +1,9 @@
 /** How the endpoints of one tool are described. */
 import Type, { type TProperties } from 'typebox';
-import { ProbeC2paSchema, ProbeMsvSchema } from '../probe/schema/single.ts';
+import { ProbeC2paSchema, ProbeMsvSchema } from '../schema/single.ts';
 import { AcceptedSchema, MetadataSchema } from './answers.ts';
-import type { Described } from '../http/endpoint.ts';
-import type { Examples } from './operation.ts';
+import type { Described } from '../../http/endpoint.ts';
+import type { Examples } from '../../openapi/operation.ts';
 
 const SingleMetadataSchema = Type.Object(
   {

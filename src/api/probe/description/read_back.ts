@@ -1,8 +1,8 @@
 /** How reading a request back is described. */
 import Type from 'typebox';
 import { EnvelopeSchema, StandingSchema } from './answers.ts';
-import type { Described } from '../http/endpoint.ts';
-import { C2paEnvelopeSchema, MsvEnvelopeSchema } from './probe_single.ts';
+import type { Described } from '../../http/endpoint.ts';
+import { C2paEnvelopeSchema, MsvEnvelopeSchema } from './single.ts';
 
 export const READ_BACK: Described = {
   id: 'readProbe',

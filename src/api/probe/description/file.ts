@@ -1,9 +1,9 @@
 /** How `/v1/probe/file` is described. */
 import Type from 'typebox';
-import { ProbeFileSchema } from '../probe/schema/file.ts';
+import { ProbeFileSchema } from '../schema/file.ts';
 import { AcceptedSchema, AnswerSchema } from './answers.ts';
-import type { Described } from '../http/endpoint.ts';
-import type { Examples, Response } from './operation.ts';
+import type { Described } from '../../http/endpoint.ts';
+import type { Examples, Response } from '../../openapi/operation.ts';
 
 const DESCRIPTION = [
   'Runs ffprobe, mediainfo and the report that compares them on one source, each at the requested version, ' +

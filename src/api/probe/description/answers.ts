@@ -1,6 +1,6 @@
 /** What the probe endpoints answer with. Members that tools print are theirs: no schema holds them. */
 import Type from 'typebox';
-import { FILE_TOOLS } from '../../tools/table.ts';
+import { FILE_TOOLS } from '../../../tools/table.ts';
 
 const milliseconds = (description: string) => Type.Integer({ minimum: 0, description });
 
