@@ -12,9 +12,9 @@ describe('api: a monthly quota that is used up', function () {
   after(() => api.stop());
 
   for (const [quota, words] of [
-    ['{"request-count": 1}', /its number of requests/],
-    ['{"processing-time": 41}', /its processing time/],
-    ['{"data-processed": 1000}', /its amount of data/],
+    ['{"request-count": 1}', /: number of requests/],
+    ['{"processing-time": 41}', /: processing time/],
+    ['{"data-processed": 1000}', /: amount of data/],
   ] as const) {
     it(`is 403 that says what: ${quota}`, async () => {
       const { token, id } = await api.newToken();

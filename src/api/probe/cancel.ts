@@ -3,7 +3,7 @@ import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { requestFields } from '../../log.ts';
 import { retry } from '../../retry.ts';
 import type { Deps } from '../deps.ts';
-import { recordEnd } from './own_end.ts';
+import { recordOwnEnd } from './own_end.ts';
 
 const RETRIES = { first: 400, longest: 4_000, attempts: 5 };
 
@@ -29,7 +29,7 @@ export async function cancel(
 ): Promise<void> {
   try {
     const deleted = await deleteJob(kube, request.id, settings.namespace);
-    if (!deleted) await recordEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller hung up' });
+    if (!deleted) await recordOwnEnd(store, request, { status: 499, reason: 'Cancelled', error: 'the caller hung up' });
   } catch (error) {
     log.warn({ err: error, ...requestFields({ id: request.id }) }, 'cannot cancel a request whose caller hung up');
   }

@@ -6,7 +6,7 @@ import { type Logger, requestFields } from '../../log.ts';
 import { INTERNAL, UNAVAILABLE } from '../../result/texts.ts';
 import { retry } from '../../retry.ts';
 import type { Metrics } from '../metrics.ts';
-import { recordEnd, type EndStore } from './own_end.ts';
+import { recordOwnEnd, type EndStore } from './own_end.ts';
 
 const PAUSES = { first: 100, longest: 2_000 };
 /** One try. The job of a warm request is created in 3 to 4 ms; a try that takes this long is repeated. */
@@ -68,6 +68,6 @@ export async function createOrEnd(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     deps.log.error({ err: error, ...requestFields({ id: request.id }) }, 'cannot create a ProbeJob');
-    return recordEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
+    return recordOwnEnd(deps.store, request, worthAnotherTry(error) ? AWAY : NOT_CREATED);
   }
 }

@@ -1,6 +1,6 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
 import { FILE_ROWS } from '../../tools/table.ts';
-import { carryOut } from './run.ts';
+import { runProbe } from './run.ts';
 import type { Context, Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -34,7 +34,7 @@ const probe = (deps: Deps): Handler =>
       injectJson: fields.inject_json,
       ...bareType(fields),
     };
-    await carryOut(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
+    await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
   };
 
 export const fileByQuery = endpoint('GET /v1/probe/file', FILE_BY_QUERY, (deps) => [probe(deps)]);

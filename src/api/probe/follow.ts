@@ -8,8 +8,8 @@ import { cancel } from './cancel.ts';
 import type { Context } from '../http/context.ts';
 import { createOrEnd } from './create_job.ts';
 import type { Deps } from '../deps.ts';
-import { recordEnd } from './own_end.ts';
-import type { Opened } from './open.ts';
+import { recordOwnEnd } from './own_end.ts';
+import type { OpenedRequest } from './open.ts';
 import type { ProbeRequest } from './request.ts';
 import { ApiError } from '../errors.ts';
 
@@ -28,7 +28,7 @@ const OVERDUE = { status: 500, reason: 'DeadlineExceeded', error: TEXTS.Deadline
 export async function follow(
   deps: Deps,
   ctx: Context,
-  request: Opened,
+  request: OpenedRequest,
   limits: ProbeRequest['limits'],
 ): Promise<Ended> {
   const { drain, waiting, settings } = deps;
@@ -69,7 +69,7 @@ export async function follow(
   }
 }
 
-async function stopped(deps: Deps, request: Opened, why: Why, creating: Promise<unknown>): Promise<Ended> {
+async function stopped(deps: Deps, request: OpenedRequest, why: Why, creating: Promise<unknown>): Promise<Ended> {
   const mine = request.job !== null;
   switch (why) {
     case 'drained':
@@ -85,7 +85,7 @@ async function stopped(deps: Deps, request: Opened, why: Why, creating: Promise<
       throw new ApiError('hung-up');
     case 'overdue': {
       if (!mine) throw new ApiError('ended', { text: OVERDUE.error, detail: OVERDUE.reason });
-      const end = await recordEnd(deps.store, request, OVERDUE);
+      const end = await recordOwnEnd(deps.store, request, OVERDUE);
       if (end.reason === OVERDUE.reason && !end.hasBody) await cancel(deps, request);
       return end;
     }

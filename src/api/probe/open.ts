@@ -17,7 +17,7 @@ import { probeJob } from './probe_job.ts';
 import { setRequestId } from '../http/middleware.ts';
 import type { ProbeRequest } from './request.ts';
 
-export interface Opened {
+export interface OpenedRequest {
   id: string;
   submittedAt: Date;
   /** Null: the same request was made before, under this id. */
@@ -25,7 +25,12 @@ export interface Opened {
 }
 
 /** `again`: the same call tries once more, and is counted already. */
-export async function openRequest(deps: Deps, ctx: Context, request: ProbeRequest, again: boolean): Promise<Opened> {
+export async function openRequest(
+  deps: Deps,
+  ctx: Context,
+  request: ProbeRequest,
+  again: boolean,
+): Promise<OpenedRequest> {
   const { store, settings, sealKeys } = deps;
   const { kind, source, tools, limits } = request;
   const token = tokenOf(ctx);

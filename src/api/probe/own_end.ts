@@ -17,7 +17,7 @@ export interface OwnEnd {
 }
 
 /** Gives back the end that stands: this one, or the one that was there. */
-export async function recordEnd(
+export async function recordOwnEnd(
   store: EndStore,
   request: { id: string; submittedAt: Date },
   end: OwnEnd,

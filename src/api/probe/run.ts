@@ -7,7 +7,7 @@ import { answer } from './answer.ts';
 import { tokenOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { follow } from './follow.ts';
-import { openRequest, type Opened } from './open.ts';
+import { openRequest, type OpenedRequest } from './open.ts';
 import type { ProbeRequest } from './request.ts';
 
 /** Tries under one Idempotency-Key: each takes the place of one that ended without a result. */
@@ -21,7 +21,7 @@ const isNoResult = ({ hasBody, status }: Pick<Ended, 'hasBody' | 'status'>): boo
   !hasBody && (status === 429 || status >= 499);
 
 /** Promised at once; an end that is no result (null: there is a promise) is given to whoever asks under its key. */
-async function promise(deps: Deps, opened: Opened, { limits }: ProbeRequest): Promise<Ended | null> {
+async function promise(deps: Deps, opened: OpenedRequest, { limits }: ProbeRequest): Promise<Ended | null> {
   if (opened.job) {
     await deps.handOver.start(opened, opened.job, limits.queueTimeoutMs);
     return null;
@@ -30,7 +30,7 @@ async function promise(deps: Deps, opened: Opened, { limits }: ProbeRequest): Pr
   return end && isNoResult(end) ? endedNotice(end) : null;
 }
 
-export async function carryOut(deps: Deps, ctx: Context, request: ProbeRequest): Promise<void> {
+export async function runProbe(deps: Deps, ctx: Context, request: ProbeRequest): Promise<void> {
   const { idempotency } = request;
   deps.queueRoom.check();
   for (let tries = 1; ; tries++) {

@@ -3,7 +3,7 @@
  * bare or enveloped.
  */
 import type { EndpointTool } from '../../tools/table.ts';
-import { carryOut } from './run.ts';
+import { runProbe } from './run.ts';
 import { probeRequest, type CommonFields } from './request.ts';
 import type { Handler } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
@@ -31,5 +31,5 @@ export const probeSingle = <T extends SingleFields>(deps: Deps, { tool, options 
       report: { enabled: false },
       response: { single: tool, shown: [], injectOutput: fields.inject_output, injectJson: fields.inject_json },
     });
-    await carryOut(deps, ctx, request);
+    await runProbe(deps, ctx, request);
   };

@@ -127,8 +127,8 @@ describe('the OpenAPI description', function () {
     assert.deepEqual(schema.required, ['url']);
     assert.equal(
       schema.properties!['timeout']!['description'],
-      'Milliseconds of analysis, counted from admission; time in the queue ' +
-        'is not in it. Larger values are lowered to 650000.',
+      'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included. ' +
+        'Larger values are lowered to 650000.',
     );
     assert.ok(!JSON.stringify(document).includes('x-lowered-to'));
     assert.ok('webhook_url' in schema.properties!);
