@@ -28,7 +28,7 @@ describe('api: a monthly quota that is used up', function () {
       const body = (await response.json()) as { error: string };
       assert.equal(response.status, 403);
       assert.deepEqual(Object.keys(body), ['error']);
-      assert.match(body.error, /^monthly quota used up: /);
+      assert.match(body.error, /^the monthly quota is used up: /);
       assert.match(body.error, words);
       assert.deepEqual(await api.stored.sql('select count(*)::integer n from requests where token_id = $1', [id]), [
         { n: 1 },
