@@ -27,7 +27,8 @@ export const verifyMail = (publicUrl: string, code: string): MailText => ({
     '',
     ...orHow(publicUrl, 'verify', code, 'verify', 'verify-token'),
     '',
-    'If somebody else may have chosen the password, send your own with it as password: it replaces the one from the sign-up.',
+    'If somebody else may have chosen the password, send your own with it as password: it replaces the one from ' +
+      'the sign-up.',
     '',
     'If it was not you, nothing needs to be done.',
   ),
@@ -36,7 +37,8 @@ export const verifyMail = (publicUrl: string, code: string): MailText => ({
 export const knownMail = (publicUrl: string): MailText => ({
   subject: 'You already have an account',
   text: lines(
-    'Somebody signed up to Probeyard with this address, which already has an account. If it was you: sign in, or ask for a new password.',
+    'Somebody signed up to Probeyard with this address, which already has an account. If it was you: sign in, or ' +
+      'ask for a new password.',
     publicUrl === '' ? null : `\n${publicUrl}/`,
     '',
     'If it was not you, nothing needs to be done.',

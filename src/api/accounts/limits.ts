@@ -41,7 +41,8 @@ export const AskedUserLimits = {
       maximum: 1_000_000,
       description:
         'Concurrent requests of the whole account: the root user, their sub-users and all tokens. Root users only. ' +
-        "Null: the installation's default; if the operator set none, four times the `concurrency` of the root user. 0: unlimited.",
+        "Null: the installation's default; if the operator set none, four times the `concurrency` of the root " +
+        'user. 0: unlimited.',
     }),
   ),
 };
@@ -77,7 +78,8 @@ export const LimitsInForce = Type.Object(
     additionalProperties: false,
     title: 'LimitsInForce',
     description:
-      "The effective limits: no more than any account above has, with the installation's defaults for limits that are not set.",
+      "The effective limits: no more than any account above has, with the installation's defaults for limits " +
+      'that are not set.',
   },
 );
 export const ShownUserLimits = Type.Object(

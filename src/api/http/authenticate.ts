@@ -1,7 +1,7 @@
 /**
- * Who calls: the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the cookie `jwt`. The
- * first present decides; a bad one never falls through. The query is scanned as it was sent: one that cannot be parsed
- * is reported to authenticated callers only.
+ * Who calls: the header, else `token`, else `jwt` in the query, else the cookie `__Host-jwt`, else the cookie `jwt`.
+ * The first present decides; a bad one never falls through. The query is scanned as it was sent: one that cannot be
+ * parsed is reported to authenticated callers only.
  */
 import { callerOfToken, type Caller } from '../../accounts/caller.ts';
 import type { TokenRecord } from '../../store/records.ts';
@@ -26,7 +26,9 @@ const IS: Record<CredentialKind, (text: string) => boolean> = { token: isToken, 
 
 const WANTED: Record<CredentialKind, string> = {
   token: 'authentication required: send an API token as Authorization: Bearer <token> or as the query parameter token',
-  jwt: 'authentication required: send an API token or a JWT as Authorization: Bearer <credential>, as the query parameter token or jwt, or as the cookie jwt',
+  jwt:
+    'authentication required: send an API token or a JWT as Authorization: Bearer <credential>, as the query ' +
+    'parameter token or jwt, or as the cookie jwt',
 };
 
 const bad = () => new ApiError('bad-credential');

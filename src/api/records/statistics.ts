@@ -19,7 +19,8 @@ const Query = Type.Object(
       enum: [...AGGREGATIONS],
       default: 'daily',
       description:
-        'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely over at most 31 days.',
+        'How wide a bucket is. UTC; weeks begin on Monday (ISO). secondly is over at most 24 hours, minutely ' +
+        'over at most 31 days.',
     }),
     'user-id': ids('Of these users. Default: the caller and their sub-users.'),
     'token-id': ids('With these tokens.'),
@@ -74,7 +75,9 @@ const statistics = (statistic: Statistic, summary: string, description: string):
       summary,
       also: [404],
       query: Query,
-      description: `${description} Counts finished requests at the time they were sent. Seconds are available as long as the log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
+      description:
+        `${description} Counts finished requests at the time they were sent. Seconds are available as long as the ` +
+        `log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
       answer: { description: 'The figures.', schema: answerOf(NAMES[statistic]) },
     },
     (deps) => [answer(deps, statistic)],
@@ -88,7 +91,8 @@ export const statisticsUsage = statistics(
 export const statisticsQueue = statistics(
   'queue',
   'Queue times',
-  'In milliseconds. `queue-time-p95` is read from a histogram, with an error of at most 9.1 % or half a millisecond; the other values are exact. `timed-out`: requests that timed out in the queue.',
+  'In milliseconds. `queue-time-p95` is read from a histogram, with an error of at most 9.1 % or half a ' +
+    'millisecond; the other values are exact. `timed-out`: requests that timed out in the queue.',
 );
 export const statisticsRequests = statistics(
   'requests',

@@ -22,7 +22,8 @@ export const webhookRetry = endpoint(
     summary: 'Retry a webhook',
     also: [404],
     description:
-      'Sends it now, with the same webhook-id. A delivered or failed webhook restarts its schedule; one that is being sent is not changed.',
+      'Sends it now, with the same webhook-id. A delivered or failed webhook restarts its schedule; one that is ' +
+      'being sent is not changed.',
     params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
     answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
   },

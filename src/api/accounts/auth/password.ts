@@ -73,7 +73,8 @@ export const anothersPassword = endpoint(
     params: { id: Id },
     body: Body,
     description:
-      "Of a sub-user; administrators can set the password of anyone but other administrators. `old-password` is the caller's own.",
+      'Of a sub-user; administrators can set the password of anyone but other administrators. `old-password` is ' +
+      "the caller's own.",
     answer: { description: 'The password is set.' },
   },
   (deps) => [changeAnothers(deps)],

@@ -146,7 +146,8 @@ export const signIn = endpoint(
     also: [401],
     description:
       'Returns a JWT and sets it as the cookie `jwt`; behind TLS also as `__Host-jwt`, which takes precedence. ' +
-      'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts from elsewhere do not lock this browser out; it is not a credential.',
+      'Attempts are limited by address, failed ones by account. With the cookie `known-browser`, failed attempts ' +
+      'from elsewhere do not lock this browser out; it is not a credential.',
     answer: {
       description: 'Signed in.',
       schema: Answer,

@@ -66,7 +66,8 @@ export const signUp = endpoint(
     summary: 'Sign up',
     body: Body,
     description:
-      'Creates a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an address that already has an account. 403 if the operator has closed sign-up or configured no mail.',
+      'Creates a pending account and sends a mail with a code for `auth/verify`. The answer is the same for an ' +
+      'address that already has an account. 403 if the operator has closed sign-up or configured no mail.',
     answer: { status: 201, description: 'A mail is being sent.', schema: Answer },
   },
   (deps) => [offered(deps), signUpWork(deps)],

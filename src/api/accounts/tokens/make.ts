@@ -64,7 +64,8 @@ export const makeToken = endpoint(
     also: [409],
     description:
       'Returns the token and its webhook secret. The operator decides whether the token can be shown again. ' +
-      'A token created with the JWT of a sign-in is independent of it. A token created with an API token, or with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
+      'A token created with the JWT of a sign-in is independent of it. A token created with an API token, or ' +
+      'with a JWT from `auth/jwt`, ends with that credential at the latest. ' +
       '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
     answer: { status: 201, description: 'The token.', schema: ShownToken },
   },

@@ -85,7 +85,8 @@ const underOther =
     makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id);
 
 const DESCRIPTION =
-  'The new user is `pending` until they choose a password through the mail that they get. Without mail they are `active` at once; set their password with `PUT auth/{id}/password`. ' +
+  'The new user is `pending` until they choose a password through the mail that they get. Without mail they are ' +
+  '`active` at once; set their password with `PUT auth/{id}/password`. ' +
   '409 if the address cannot be used, or the account has reached `accounts.maxSubUsers` or `accounts.maxTokens`.';
 const answer = { status: 201, description: 'The sub-user.', schema: Answer };
 export const makeSubUser = endpoint(
