@@ -11,10 +11,12 @@ import { cluster, type Cluster } from './fixture.ts';
 
 const exec = promisify(execFile);
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'accounts.md'), 'utf8');
-const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n<!-- prints: (.+) -->/gm)].map(([, script, prints]) => ({
+const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```\n+<!-- prints: (.+) -->/gm)].map(([, script, prints]) => ({
   script: script!,
   prints: new RegExp(prints!, 's'),
 }));
+
+assert.equal(blocks.length, page.match(/^```sh$/gm)?.length, 'each block of docs/accounts.md says what it prints');
 
 describe('docs/accounts.md', function () {
   this.timeout(120_000);

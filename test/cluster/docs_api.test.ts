@@ -22,7 +22,7 @@ interface Block {
 
 function blocksOf(text: string): Block[] {
   let title = '';
-  return [...text.matchAll(/^## (.+)$|^```sh\n([\s\S]*?)^```\n(?:<!-- prints: (.+) -->)?/gm)].flatMap(
+  return [...text.matchAll(/^## (.+)$|^```sh\n([\s\S]*?)^```\n+(?:<!-- prints: (.+) -->)?/gm)].flatMap(
     ([, heading, script, prints]): Block[] => {
       if (heading !== undefined) {
         title = heading;
