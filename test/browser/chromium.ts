@@ -65,7 +65,7 @@ export async function openBrowser(): Promise<Browser | undefined> {
   if (folder === undefined) return undefined;
   const libraries = (await readdir(join(folder, LIBRARIES)))
     .filter((name) => name.endsWith('-linux-gnu'))
-    .map((name) => join(folder, LIBRARIES, name));
+    .flatMap((name) => [join(folder, LIBRARIES, name), join(folder, LIBRARIES, name, 'pulseaudio')]);
   return chromium.launch({
     executablePath: join(folder, PROGRAM),
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],

@@ -38,7 +38,7 @@ const BROKEN: readonly Broken[] = [
     version: '0.3',
     image: 'registry.invalid/probeyard/tool-ffprobe:0.3',
     reason: 'RegistryNotAllowed',
-    message: /operator's list: localhost\/probeyard/,
+    message: /is not allowed; allowed: localhost\/probeyard/,
   },
   built(
     'FOREIGN',
@@ -169,7 +169,7 @@ describe('broken tool images', function () {
   it('a caller who names one is told what there is', async () => {
     const { status, json } = await c.probe({ url: 'http://example.com/a.mp4', ffprobe: { version: '0.6' } });
     assert.equal(status, 400);
-    assert.match(json.error ?? '', /0\.6 is not available.*9\.0/);
+    assert.match(json.error ?? '', /"0\.6" is not available; available: .*9\.0/);
   });
 
   it('whatever they printed, kubectl shows what we say of them', async () => {

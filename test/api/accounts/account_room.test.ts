@@ -14,8 +14,8 @@ describe('management: bounds of an account', function () {
     m.call('POST', 'user/current', { token: by.token, at, body: { email } });
   const makeToken = (by: Person, at = m.replicas[0]) =>
     m.call('POST', 'auth/api-token', { token: by.token, at, body: { name: 'x' } });
-  const TOO_MANY_USERS = 'the account has reached its limit of sub-users, 3';
-  const TOO_MANY_TOKENS = 'the account has reached its limit of API tokens over all its users, 6';
+  const TOO_MANY_USERS = 'the account has reached its limit of 3 sub-users';
+  const TOO_MANY_TOKENS = 'the account has reached its limit of 6 API tokens over all its users';
 
   it('sub-users: counted over all levels, and no more are made than the operator allows', async () => {
     const ann = await m.person('ann');
