@@ -246,7 +246,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
       await create(name, { ...job.spec, token: whose }, { as: API });
       const copy = await ended(name);
       assert.deepEqual([stateOf(copy), copy.status?.runner], ['InvalidRequest', undefined]);
-      assert.match(copy.status?.summary ?? '', /does not belong to this job/);
+      assert.match(copy.status?.summary ?? '', /cannot decrypt the sealed source: it belongs to another job/);
     }
     assert.equal(origin.requests.length, trap, 'nobody asked the origin for it');
     stop.abort();
@@ -263,7 +263,7 @@ describe('a kubectl user who may only make and delete ProbeJobs', function () {
       await create(job, { source: { secretRef: { name, key } } });
       const { status } = await ended(job);
       assert.equal(stateOf({ status } as ProbeJob), 'InvalidRequest');
-      assert.match(status?.summary ?? '', /does not let jobs name a Secret/);
+      assert.match(status?.summary ?? '', /spec.source.secretRef: not allowed in this installation/);
     }
   });
 
