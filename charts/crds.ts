@@ -1,6 +1,9 @@
-/** CustomResourceDefinitions made from src/kube/resources.ts. */
+/** CustomResourceDefinitions, made from the descriptions in src/kube. */
 import { stringify } from 'yaml';
-import { DEFINITIONS, GROUP, VERSION, type Definition } from '../src/kube/resources.ts';
+import { PROBE_JOB } from '../src/kube/probe_job.ts';
+import { PROBE_POOL } from '../src/kube/probe_pool.ts';
+import { PROBE_TOOL } from '../src/kube/probe_tool.ts';
+import { GROUP, VERSION, type Definition } from '../src/kube/resource.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -81,7 +84,9 @@ export function customResourceDefinition(definition: Definition): Record<string,
   };
 }
 
-const HEAD = '# Made from src/kube/resources.ts by `make generate`: change it there.\n';
+const HEAD = '# Made from src/kube/probe_*.ts by `make generate`: change it there.\n';
+
+export const DEFINITIONS: readonly Definition[] = [PROBE_JOB, PROBE_TOOL, PROBE_POOL];
 
 const crdYaml = (definition: Definition): string =>
   HEAD + stringify(customResourceDefinition(definition), { lineWidth: 0 });

@@ -4,7 +4,7 @@
  */
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
 import { customResourceDefinition } from './crds.ts';
-import { PROBE_POOL, WALLS } from '../src/kube/resources.ts';
+import { PROBE_POOL, WALLS } from '../src/kube/probe_pool.ts';
 import { TOOLS } from '../src/tools/table.ts';
 
 const object = <P extends TProperties>(properties: P, required: (keyof P & string)[] = []): TSchema =>

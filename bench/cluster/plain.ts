@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { NAMESPACES, PODS, type Pod, type ResourceType } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import type { Meta } from '../../src/kube/resources.ts';
+import type { Meta } from '../../src/kube/resource.ts';
 import { TOOL_TABLE } from '../../src/tools/table.ts';
 import { eventually, type Cluster } from '../../test/cluster/fixture.ts';
 import type { BareTool } from './tools.ts';

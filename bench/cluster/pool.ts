@@ -1,6 +1,6 @@
 /** The pool under measurement: changed for a while, and put back. */
 import { PODS, PROBE_POOLS, type Pod } from '../../src/kube/client.ts';
-import type { ProbePool } from '../../src/kube/resources.ts';
+import type { ProbePool } from '../../src/kube/probe_pool.ts';
 import { NAMESPACE, RUNNERS, eventually, type Cluster } from '../../test/cluster/fixture.ts';
 
 const POOL = 'short';

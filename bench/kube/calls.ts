@@ -12,7 +12,7 @@ import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 import { makeClient, PROBE_JOBS, type KubeClient } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
 import { slimJob } from '../../src/kube/slim.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { stopApiServers, testApiServer } from '../../test/kube/apiserver.ts';
 import { startRelay } from '../../test/kube/relay.ts';
 

@@ -8,7 +8,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { uuidv7 } from '../../src/store/uuid.ts';
 import { startCluster, stopServers, type Cluster } from '../../test/controller/cluster_parts.ts';

@@ -3,7 +3,8 @@
  * each message here may be lost or come twice, and its receiver is written for that.
  */
 import Type, { type Static, type TSchema } from 'typebox';
-import type { Kind, ProbeJobSpec, Reason, Wall } from '../kube/resources.ts';
+import type { Kind, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
+import type { Wall } from '../kube/probe_pool.ts';
 import type { Source } from '../source/source.ts';
 import type { Reader } from '../tools/probe_report.ts';
 import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';

@@ -2,7 +2,8 @@
 import type { Config } from '../config.ts';
 import { PODS, PROBE_JOBS, type KubeClient, type Pod } from '../kube/client.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
-import { LABEL, type ProbeJob } from '../kube/resources.ts';
+import { LABEL } from '../kube/resource.ts';
+import type { ProbeJob } from '../kube/probe_job.ts';
 import { slimJob, slimPod } from '../kube/slim.ts';
 import type { Logger } from '../log.ts';
 import { idOf } from './leader/job.ts';

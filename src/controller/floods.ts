@@ -3,7 +3,7 @@
  * gone.
  */
 import { isKubeError, type KubeClient, PODS, type Pod } from '../kube/client.ts';
-import { LABEL } from '../kube/resources.ts';
+import { LABEL } from '../kube/resource.ts';
 import { type Logger, runnerFields } from '../log.ts';
 import type { ControllerMetrics } from './metrics.ts';
 

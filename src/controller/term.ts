@@ -11,7 +11,9 @@ import { CONFIG_MAPS, PROBE_POOLS, PROBE_TOOLS, type Pod } from '../kube/client.
 import { eventRecorder } from '../kube/events.ts';
 import { runWorkers, workQueue } from '../kube/queue.ts';
 import { startReflector, type Reflector } from '../kube/reflector.ts';
-import type { ProbeJob, ProbePool, ProbeTool } from '../kube/resources.ts';
+import type { ProbeJob } from '../kube/probe_job.ts';
+import type { ProbePool } from '../kube/probe_pool.ts';
+import type { ProbeTool } from '../kube/probe_tool.ts';
 import { applyCatalog, showOverridden } from './catalog/apply.ts';
 import type { EndFlooding } from './floods.ts';
 import { lateWatch } from './leader/late_watch.ts';

@@ -1,5 +1,7 @@
 /** Conditions of a status: read by type, and set so that the transition time of one whose status stays is kept. */
-import type { Condition, ProbeJobStatus, ProbeTool } from './resources.ts';
+import type { Condition } from './resource.ts';
+import type { ProbeJobStatus } from './probe_job.ts';
+import type { ProbeTool } from './probe_tool.ts';
 
 interface Conditioned {
   conditions?: Condition[] | undefined;

@@ -9,7 +9,10 @@ import type {
   V1Secret,
   V1ServiceAccount,
 } from '@kubernetes/client-node';
-import { GROUP, VERSION, type Meta, type ProbeJob, type ProbePool, type ProbeTool } from './resources.ts';
+import { GROUP, VERSION, type Meta } from './resource.ts';
+import type { ProbeJob } from './probe_job.ts';
+import type { ProbePool } from './probe_pool.ts';
+import type { ProbeTool } from './probe_tool.ts';
 
 /** What the API server keeps: every object has metadata with at least a name. */
 export interface KubeObject {

@@ -3,7 +3,7 @@
  */
 import { isFinished } from './conditions.ts';
 import type { KubeObject, Pod } from './kinds.ts';
-import type { ProbeJob } from './resources.ts';
+import type { ProbeJob } from './probe_job.ts';
 
 export function withoutManagedFields<T extends KubeObject>(object: T): T {
   delete (object.metadata as { managedFields?: unknown }).managedFields;

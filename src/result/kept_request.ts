@@ -1,5 +1,5 @@
 /** What the record keeps of a request beside its address. */
-import type { Kind } from '../kube/resources.ts';
+import type { Kind } from '../kube/probe_job.ts';
 import { FILE_TOOLS, TOOL_TABLE, type FileTool, type ToolName } from '../tools/table.ts';
 import type { ResponseForm } from './answer.ts';
 

@@ -1,5 +1,5 @@
 /** Public texts of ends, by their reason: for whoever decides the end, and where the record of one has no text. */
-import type { Reason } from '../kube/resources.ts';
+import type { Reason } from '../kube/probe_job.ts';
 
 export const INTERNAL = 'internal error';
 /** What the service depends on is unavailable; the request and the load of its caller are fine. */

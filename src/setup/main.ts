@@ -5,7 +5,7 @@
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { loadConfig } from '../config.ts';
 import { SECRETS, isKubeError, makeClient, type KubeClient, type ResourceType, type Secret } from '../kube/client.ts';
-import type { Meta } from '../kube/resources.ts';
+import type { Meta } from '../kube/resource.ts';
 import { makeLog } from '../log.ts';
 import { natsTls, renewed } from './certificates.ts';
 import { admin, boxKeys, natsAuth, natsAuthConf, postgres, sealKeys, type SecretData } from './secrets.ts';

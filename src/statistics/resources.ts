@@ -1,5 +1,5 @@
 /** Figures as they are told: by name, in the order of the interface. */
-import { KINDS } from '../kube/resources.ts';
+import { KINDS } from '../kube/probe_job.ts';
 import { quantileOf, readHistogram } from './histogram.ts';
 
 export const NAMES = {

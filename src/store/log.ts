@@ -3,7 +3,7 @@
  * requests_log), then its few rows are read. Where only owners, kinds and ends are filtered, the total comes from the
  * rollups, and so does the place of a page (log_place.ts).
  */
-import type { Kind } from '../kube/resources.ts';
+import type { Kind } from '../kube/probe_job.ts';
 import { cover, SIZE, type Range } from '../statistics/cover.ts';
 import type { Database, Query } from './connection.ts';
 import { slices, type Counted } from './log_place.ts';

@@ -2,7 +2,7 @@
  * What a statistic counts, as it reads in each place that holds usage: the rollups, what was not folded yet, the
  * requests themselves.
  */
-import { KINDS, type Kind } from '../kube/resources.ts';
+import { KINDS, type Kind } from '../kube/probe_job.ts';
 import type { Statistic } from '../statistics/resources.ts';
 
 export interface Measure {

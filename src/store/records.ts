@@ -1,5 +1,5 @@
 /** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
-import type { Kind, Reason } from '../kube/resources.ts';
+import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { ToolName } from '../tools/table.ts';
 
 /** How a request stands in the log. `open` until its one end is written. */

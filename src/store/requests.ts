@@ -1,6 +1,6 @@
 /** The life of a request in the record: opened, closed once, read back. */
 import { randomUUID } from 'node:crypto';
-import type { Kind, Reason } from '../kube/resources.ts';
+import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { Database } from './connection.ts';
 import { StoreError } from './errors.ts';
 import type {

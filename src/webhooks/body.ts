@@ -2,7 +2,7 @@
  * What a receiver gets: the envelope itself, with `type` and `timestamp` beside its members; or the error of a request
  * that ended without one.
  */
-import type { Reason } from '../kube/resources.ts';
+import type { Reason } from '../kube/probe_job.ts';
 import type { Answer } from '../result/assemble.ts';
 import type { Packed } from '../result/inflate.ts';
 import { bytesOf, lengthOf } from '../result/pieces.ts';

@@ -1,4 +1,5 @@
-import { API_VERSION, type ProbeTool } from '../../src/kube/resources.ts';
+import { API_VERSION } from '../../src/kube/resource.ts';
+import type { ProbeTool } from '../../src/kube/probe_tool.ts';
 import type { ToolName } from '../../src/tools/table.ts';
 
 export interface ToolWishes {

@@ -10,7 +10,8 @@ import {
   type KubeObject,
   type ResourceType,
 } from '../../src/kube/client.ts';
-import { DEFINITIONS, LABEL } from '../../src/kube/resources.ts';
+import { DEFINITIONS } from '../../charts/crds.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { testApiServer } from '../kube/apiserver.ts';
 
 type Json = Record<string, unknown>;

@@ -14,7 +14,7 @@ import {
   isKubeError,
   type Pod,
 } from '../../src/kube/client.ts';
-import type { ProbeToolSpec } from '../../src/kube/resources.ts';
+import type { ProbeToolSpec } from '../../src/kube/probe_tool.ts';
 import { commandOf } from '../../src/runner/job.ts';
 import { TOOL_TABLE } from '../../src/tools/table.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';

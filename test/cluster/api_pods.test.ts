@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { PODS, type Pod } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, type Cluster } from './fixture.ts';
 import { steadyLoad } from './load.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { buildAll } from '../../images/build.ts';
 import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import { LABEL, type ProbeTool } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
+import type { ProbeTool } from '../../src/kube/probe_tool.ts';
 import { hasNode } from './broken_images.ts';
 import { buildParts } from '../node/build.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from './fixture.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { PODS, PROBE_JOBS } from '../../src/kube/client.ts';
-import { LABEL, type ProbeJob } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { vod } from '../../src/hls/rules/example.ts';
 import { serveFile } from '../node/origin.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from './fixture.ts';

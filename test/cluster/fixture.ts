@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PROBE_JOBS, makeClient, type KubeClient } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { readEnvironment } from '../node/environment.ts';
 import { startOrigin, type Handler, type Origin } from '../node/origin.ts';
 

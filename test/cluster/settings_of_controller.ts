@@ -1,7 +1,7 @@
 /** The settings that the running controller makes pods with: its own, read from its Deployment. */
 import { loadConfig, type Config } from '../../src/config.ts';
 import type { KubeClient, ResourceType } from '../../src/kube/client.ts';
-import type { Meta } from '../../src/kube/resources.ts';
+import type { Meta } from '../../src/kube/resource.ts';
 import { NAMESPACE } from './fixture.ts';
 
 interface Deployment {

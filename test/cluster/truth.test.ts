@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { PODS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, cluster, eventually, fixtures, type Cluster } from './fixture.ts';
 import { serveFile } from '../node/origin.ts';
 

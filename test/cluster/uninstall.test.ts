@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NAMESPACES, PODS, isKubeError } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { run } from '../node/command.ts';
 import { unlessLong } from '../faults/long.ts';
 import { localDir } from '../node/layout.ts';

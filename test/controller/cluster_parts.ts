@@ -17,14 +17,10 @@ import {
   type Pod,
 } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import {
-  LABEL,
-  type Kind,
-  type ProbeJob,
-  type ProbeJobSpec,
-  type ProbePoolSpec,
-  type ProbeToolSpec,
-} from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
+import type { Kind, ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
+import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
+import type { ProbeToolSpec } from '../../src/kube/probe_tool.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import type { RequestRecord } from '../../src/store/records.ts';
 import { testApiServer, type TestApiServer } from '../kube/apiserver.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
-import type { ProbeJobSpec } from '../../src/kube/resources.ts';
+import type { ProbeJobSpec } from '../../src/kube/probe_job.ts';
 import { until } from '../until.ts';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 

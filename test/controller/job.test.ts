@@ -10,7 +10,7 @@ import {
 } from '../../src/controller/leader/job.ts';
 import { isOverdue } from '../../src/controller/leader/sweep.ts';
 import { KeptJobs } from '../../src/controller/leader/retention.ts';
-import type { ProbeJob, ProbeJobSpec } from '../../src/kube/resources.ts';
+import type { ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({
   apiVersion: 'probeyard.dev/v1alpha1',

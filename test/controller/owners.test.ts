@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { RunnerOwners } from '../../src/controller/leader/runner_owners.ts';
 import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { Runners } from '../../src/controller/pools/runners.ts';
-import type { ProbeJob, ReuseScope } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
+import type { ReuseScope } from '../../src/kube/probe_pool.ts';
 import type { TokenRecord } from '../../src/store/records.ts';
 
 const record = (id: number) => ({ id, rootUserId: id * 10 }) as TokenRecord;

@@ -9,7 +9,7 @@ import {
   type ResourceType,
 } from '../../src/kube/client.ts';
 import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { until } from '../until.ts';
 import { makeTool, startCluster, stateOf, TOOLS, type Cluster, type ClusterOptions } from './cluster_parts.ts';
 

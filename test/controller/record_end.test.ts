@@ -5,7 +5,7 @@ import { takeIn } from '../../src/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/controller/leader/job.ts';
 import { recordEnd } from '../../src/controller/collect/record_end.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { makeLog } from '../../src/log.ts';
 import { aCloseInput, anOpenInput, type StoreFixture, startStore } from '../store/fixture.ts';
 

@@ -16,7 +16,7 @@ import { wire, type Wired } from '../../src/api/wire.ts';
 import { connectBus, type Bus } from '../../src/bus/connect.ts';
 import { RUNNER_PROTOCOL } from '../../src/bus/messages.ts';
 import { INBOX } from '../../src/bus/permissions.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { startAgent, type Agent } from '../../src/runner/agent.ts';
 import { openLauncher, type Launcher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';

@@ -19,7 +19,7 @@ import {
 import { packResult } from '../../src/bus/packing.ts';
 import { PODS, type KubeClient, type Pod } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import {
   heartbeatOf,
   initialState,

@@ -7,7 +7,7 @@ import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
 import { takeIn, type IntakeDeps } from '../../src/controller/leader/resolve_job.ts';
 import { Refusal } from '../../src/controller/leader/job.ts';
 import { SECRETS } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { sealSource } from '../../src/seal/seal.ts';
 import { watchOpeningKeys } from '../../src/seal/watch_keys.ts';
 import type { Source } from '../../src/source/source.ts';

@@ -12,7 +12,7 @@ import { proveTool } from '../../src/controller/catalog/prove.ts';
 import { PODS, PROBE_TOOLS, isKubeError, type Pod } from '../../src/kube/client.ts';
 import { eventRecorder } from '../../src/kube/events.ts';
 import { workQueue } from '../../src/kube/queue.ts';
-import type { ProbeTool } from '../../src/kube/resources.ts';
+import type { ProbeTool } from '../../src/kube/probe_tool.ts';
 import { until } from '../until.ts';
 import { RUNNER_IMAGE, TOOLS, startCluster, type Cluster } from './cluster_parts.ts';
 

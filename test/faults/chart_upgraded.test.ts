@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { PODS, PROBE_POOLS, PROBE_TOOLS } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { hasNode } from '../cluster/broken_images.ts';
 import { run } from '../node/command.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, type Cluster } from '../cluster/fixture.ts';

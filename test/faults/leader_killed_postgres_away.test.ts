@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PROBE_JOBS } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, fixtures, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { leaderKilled, postgresRefuses } from './injections.ts';
 import { settled } from './load.ts';

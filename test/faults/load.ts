@@ -8,7 +8,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LEASES, PODS, PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
 import { startReflector } from '../../src/kube/reflector.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { NAMESPACE, RUNNERS, eventually, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { assertHeldAsBefore, held } from './links.ts';
 import { inFull } from './long.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PROBE_JOBS, isKubeError } from '../../src/kube/client.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { NAMESPACE, cluster, eventually, jobOf, stateOf, type Cluster } from '../cluster/fixture.ts';
 
 const MALLORY = 'mallory';

@@ -3,7 +3,7 @@
  * about it.
  */
 import { CONFIG_MAPS, PODS, type Pod } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { NAMESPACE, RUNNERS, type Cluster } from '../cluster/fixture.ts';
 import { openWire, type Wire } from './wire.ts';
 

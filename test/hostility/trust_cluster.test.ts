@@ -7,7 +7,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SUBJECT } from '../../src/bus/messages.ts';
 import { PODS, PROBE_JOBS, PROBE_POOLS, SECRETS, isKubeError, type Pod } from '../../src/kube/client.ts';
-import { LABEL } from '../../src/kube/resources.ts';
+import { LABEL } from '../../src/kube/resource.ts';
 import { sealKeys } from '../../src/setup/secrets.ts';
 import { NAMESPACE, RUNNERS, cluster, eventually, fixtures, jobOf, stateOf, type Cluster } from '../cluster/fixture.ts';
 import { serveFile } from '../node/origin.ts';

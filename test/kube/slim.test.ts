@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isFinished } from '../../src/kube/conditions.ts';
 import type { Pod } from '../../src/kube/kinds.ts';
-import type { ProbeJob } from '../../src/kube/resources.ts';
+import type { ProbeJob } from '../../src/kube/probe_job.ts';
 import { slimJob, slimPod } from '../../src/kube/slim.ts';
 
 const job = (status?: 'True' | 'False' | 'Unknown'): ProbeJob => ({

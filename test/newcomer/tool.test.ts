@@ -33,7 +33,7 @@ describe('a new tool', function () {
       'src/api/probe/description/answers.ts',
     );
     assert.ok(NAME in EnvelopeSchema.properties);
-    const { PROBE_TOOL } = await load<typeof import('../../src/kube/resources.ts')>('src/kube/resources.ts');
+    const { PROBE_TOOL } = await load<typeof import('../../src/kube/probe_tool.ts')>('src/kube/probe_tool.ts');
     assert.match(JSON.stringify(PROBE_TOOL.spec), /"wavinfo"/);
   });
 

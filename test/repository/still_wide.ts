@@ -86,7 +86,6 @@ export const STILL_WIDE: readonly string[] = [
   'src/hls/text_report.ts',
   'src/hls/validate.ts',
   'src/kube/events.ts',
-  'src/kube/resources.ts',
   'src/report/judge.ts',
   'src/report/normalise/mediainfo.ts',
   'src/report/warnings.ts',

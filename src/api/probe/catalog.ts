@@ -1,7 +1,7 @@
 /** Which tool versions the cluster can run now, from its ProbeTools; and what a caller's version means. */
 import { HLS_VERSION } from '../../hls/version.ts';
 import { isAvailable } from '../../kube/conditions.ts';
-import type { ProbeTool } from '../../kube/resources.ts';
+import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { ToolName } from '../../tools/table.ts';
 import { ApiError, invalid } from '../errors.ts';
 

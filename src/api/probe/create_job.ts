@@ -1,7 +1,7 @@
 /** Creates a ProbeJob, however long the API server is away, up to a deadline: a name that is there already is ours. */
 import type { Ended } from '../../bus/messages.ts';
 import { isKubeError, outcomeUnknown, PROBE_JOBS, type KubeClient } from '../../kube/client.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { INTERNAL, UNAVAILABLE } from '../../result/texts.ts';
 import { retry } from '../../retry.ts';

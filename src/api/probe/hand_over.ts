@@ -2,7 +2,7 @@
  * Requests that nobody waits for (webhooks): the job is created beside the answer, however long the API server is away.
  */
 import type { Early } from '../../bus/messages.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
 import { createOrEnd, type CreateDeps } from './create_job.ts';
 

@@ -2,7 +2,7 @@
  * Opens a request in the record, in one round trip, and seals its source meanwhile. From here on it gets an end,
  * whatever happens.
  */
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../seal/seal.ts';
 import { displaySource, hideQuery } from '../../source/address/redact.ts';

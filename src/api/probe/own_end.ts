@@ -3,7 +3,7 @@
  * whoever writes it.
  */
 import type { Ended } from '../../bus/messages.ts';
-import type { Reason } from '../../kube/resources.ts';
+import type { Reason } from '../../kube/probe_job.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import type { Store } from '../../store/store.ts';
 import { inside } from '../errors.ts';

@@ -1,5 +1,6 @@
 /** The ProbeJob of a request. Its name is the request's id, so that a repeated create is the same job. */
-import { API_VERSION, LABEL, type ProbeJob } from '../../kube/resources.ts';
+import { API_VERSION, LABEL } from '../../kube/resource.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { ProbeRequest } from './request.ts';
 
 interface Opening {

@@ -3,7 +3,7 @@ import { endedNotice } from '../../result/ended_notice.ts';
 import { readKeptRequest } from '../../result/kept_request.ts';
 import { isKubeError, PROBE_JOBS } from '../../kube/client.ts';
 import { conditionOf, isTrue } from '../../kube/conditions.ts';
-import { WAITING, type ProbeJob } from '../../kube/resources.ts';
+import { WAITING, type ProbeJob } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
 import { answer } from './answer.ts';
 import { endpoint } from '../http/endpoint.ts';

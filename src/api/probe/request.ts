@@ -1,5 +1,5 @@
 /** A probe as its caller asked for it: built once, of checked fields, for all that opens, runs and answers it. */
-import type { Kind, ProbeJobSpec, ToolRequest } from '../../kube/resources.ts';
+import type { Kind, ProbeJobSpec, ToolRequest } from '../../kube/probe_job.ts';
 import type { ResponseForm } from '../../result/answer.ts';
 import type { Source } from '../../source/source.ts';
 import type { OpenInput } from '../../store/records.ts';

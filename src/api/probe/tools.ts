@@ -1,5 +1,5 @@
 /** From a checked request to the tools that run for it, and to those that its answer shows. */
-import type { ToolRequest } from '../../kube/resources.ts';
+import type { ToolRequest } from '../../kube/probe_job.ts';
 import { probeReport, type Reader } from '../../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../tools/table.ts';
 import type { Catalog } from './catalog.ts';

@@ -1,6 +1,6 @@
 /** `GET media/log`: the requests that have ended. */
 import Type, { type Static } from 'typebox';
-import { KINDS, type Kind } from '../../kube/resources.ts';
+import { KINDS, type Kind } from '../../kube/probe_job.ts';
 import type { LogRow, LogState, ToolState } from '../../store/log.ts';
 import { isStoreError } from '../../store/errors.ts';
 import { callerOf, type Handler } from '../http/context.ts';

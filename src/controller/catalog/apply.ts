@@ -16,18 +16,9 @@ import {
   type KubeObject,
   type ResourceType,
 } from '../../kube/client.ts';
-import {
-  GROUP,
-  LABEL,
-  PROBE_POOL,
-  PROBE_TOOL,
-  type Condition,
-  type Definition,
-  type ProbePool,
-  type ProbePoolSpec,
-  type ProbeTool,
-  type ProbeToolSpec,
-} from '../../kube/resources.ts';
+import { GROUP, LABEL, type Condition, type Definition } from '../../kube/resource.ts';
+import { PROBE_POOL, type ProbePool, type ProbePoolSpec } from '../../kube/probe_pool.ts';
+import { PROBE_TOOL, type ProbeTool, type ProbeToolSpec } from '../../kube/probe_tool.ts';
 
 class CatalogError extends Error {
   readonly code = 'catalog-invalid';

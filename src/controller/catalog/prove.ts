@@ -6,7 +6,8 @@ import { conditionOf, isDegraded, setConditions, stamp, type Change } from '../.
 import { PODS, PROBE_TOOLS, isKubeError, type KubeClient, type Pod } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import type { WorkQueue } from '../../kube/queue.ts';
-import { LABEL, type Condition, type ProbeTool, type ProbeToolStatus } from '../../kube/resources.ts';
+import { LABEL, type Condition } from '../../kube/resource.ts';
+import type { ProbeTool, ProbeToolStatus } from '../../kube/probe_tool.ts';
 import type { Config } from '../../config.ts';
 import type { Logger } from '../../log.ts';
 import type { OwnerReference } from '../pools/pod_owner.ts';

@@ -2,7 +2,8 @@
 import type { Pod } from '../../kube/kinds.ts';
 import { printable } from '../../kube/printable.ts';
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
-import type { Condition, ProbeToolStatus } from '../../kube/resources.ts';
+import type { Condition } from '../../kube/resource.ts';
+import type { ProbeToolStatus } from '../../kube/probe_tool.ts';
 import type { ProofLine, Proven } from '../../tools/proof.ts';
 import { hasEnded } from '../pools/pod.ts';
 

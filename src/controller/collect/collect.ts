@@ -25,7 +25,7 @@ import { LiftError } from '../../result/lift.ts';
 import { outcome as outcomeOf } from './outcome.ts';
 import { skimResult, type Skimmed } from '../../result/skim.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields, runnerFields } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { isFinished } from '../../kube/conditions.ts';

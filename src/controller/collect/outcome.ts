@@ -3,7 +3,7 @@
  * Contract 2.4.
  */
 import type { ResultBody, ToolResult } from '../../bus/messages.ts';
-import type { Reason } from '../../kube/resources.ts';
+import type { Reason } from '../../kube/probe_job.ts';
 import { TOOL_TABLE, type ToolName } from '../../tools/table.ts';
 import { TEXTS } from '../../result/texts.ts';
 

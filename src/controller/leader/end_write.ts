@@ -6,7 +6,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { SUBJECT, type AssignedTool, type Closed, type ResultBody } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
-import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
+import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { endedNotice } from '../../result/ended_notice.ts';
 import { backoff, pause, retry } from '../../retry.ts';

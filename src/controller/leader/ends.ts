@@ -1,6 +1,6 @@
 /** How a job ends: with a result that a collector recorded, or with an end of the leader's own. */
 import type { Closed } from '../../bus/messages.ts';
-import type { ProbeJob, Reason } from '../../kube/resources.ts';
+import type { ProbeJob, Reason } from '../../kube/probe_job.ts';
 import { endRequest, writeFinish, type End, type Endable, type Finish } from './end_write.ts';
 import { explain } from './explain.ts';
 import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';

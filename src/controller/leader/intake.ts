@@ -1,6 +1,6 @@
 /** From a ProbeJob that the watch shows to a job that waits or runs; and runners that are prepared early. */
 import { PREPARE_TTL_MS, type Early } from '../../bus/messages.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import { armDeadline, armQueue } from './deadlines.ts';

@@ -1,7 +1,7 @@
 /** A ProbeJob as the leader holds it: what it asks for, resolved against what the cluster has. */
 import { TIMEOUT_MS, TOOL_TIMEOUT_MS } from '../../limits.ts';
 import type { AssignedTool, Assignment } from '../../bus/messages.ts';
-import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/resources.ts';
+import type { Kind, ProbeJob, ProbeJobStatus, Reason, ToolRequest } from '../../kube/probe_job.ts';
 import { FILE_ROWS, TOOL_TABLE, type ToolName } from '../../tools/table.ts';
 import type { Entry } from './ledger.ts';
 

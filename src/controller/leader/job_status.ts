@@ -1,7 +1,8 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
-import type { Condition, ProbeJob, ProbeJobStatus, Reason } from '../../kube/resources.ts';
+import type { Condition } from '../../kube/resource.ts';
+import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
 import type { ToolName } from '../../tools/table.ts';
 
 /** Why a job waits. */

@@ -6,7 +6,7 @@
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { Reflector } from '../../kube/reflector.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
 
 /** A watch event takes milliseconds; a create that has to wait for a busy API server takes its time. */

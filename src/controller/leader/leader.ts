@@ -7,7 +7,7 @@
  * this term can land in the next.
  */
 import type { Closed, Early, Heartbeat, Lease as TaskLease } from '../../bus/messages.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { Waiting } from '../pools/plan.ts';
 import type { LostTask } from '../pools/runners.ts';
 import { admitNext } from './dispatch.ts';

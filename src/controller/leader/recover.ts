@@ -4,7 +4,7 @@
  */
 import { SUBJECT } from '../../bus/messages.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient, type Page } from '../../kube/client.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { slimJob } from '../../kube/slim.ts';
 import { pause, retry } from '../../retry.ts';
 import type { TokenRecord } from '../../store/records.ts';

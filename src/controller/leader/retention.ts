@@ -3,7 +3,8 @@
  * in all and per token.
  */
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
-import { LABEL, type ProbeJob } from '../../kube/resources.ts';
+import { LABEL } from '../../kube/resource.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import { type Logger, requestFields } from '../../log.ts';
 import { isBeingDeleted } from './job_status.ts';
 import { idOf } from './job.ts';

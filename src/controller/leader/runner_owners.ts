@@ -1,5 +1,6 @@
 /** Whose runner pods are, by the jobs that they ran: what a new leader knows of them without a word of their agents. */
-import type { ProbeJob, ReuseScope } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
+import type { ReuseScope } from '../../kube/probe_pool.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import type { Runners } from '../pools/runners.ts';
 import { tenantOf } from '../pools/share.ts';

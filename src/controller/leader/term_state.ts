@@ -5,7 +5,7 @@
 import type { Bus } from '../../bus/connect.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
-import type { ProbeJob } from '../../kube/resources.ts';
+import type { ProbeJob } from '../../kube/probe_job.ts';
 import type { Logger } from '../../log.ts';
 import type { TokenRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,6 +1,7 @@
 /** Which walls stand around the runners of a pool, by what their agents report. Pure. */
 import type { Walls } from '../../bus/messages.ts';
-import { WALLS, type Condition, type ProbePoolSpec, type Wall } from '../../kube/resources.ts';
+import { WALLS, type ProbePoolSpec, type Wall } from '../../kube/probe_pool.ts';
+import type { Condition } from '../../kube/resource.ts';
 
 export type Shown = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 

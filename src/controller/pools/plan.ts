@@ -7,7 +7,7 @@
  * them slower.
  */
 import { HEARTBEAT_MS, RUNNER_PROTOCOL } from '../../bus/messages.ts';
-import type { ProbePoolSpec } from '../../kube/resources.ts';
+import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
 import { holderOf, type Holder, type Runner } from './runners.ts';
 import { isForOneJob, mayTake, reserveOf, shareOf } from './share.ts';
 

@@ -5,7 +5,9 @@ import type { Config } from '../../config.ts';
 import type { Pod } from '../../kube/kinds.ts';
 import { C2PA_CONFIG_DIR } from '../../tools/c2pa.ts';
 import type { OwnerReference } from './pod_owner.ts';
-import { LABEL, GROUP, type ProbePoolSpec, type ProbeToolSpec } from '../../kube/resources.ts';
+import { LABEL, GROUP } from '../../kube/resource.ts';
+import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
+import type { ProbeToolSpec } from '../../kube/probe_tool.ts';
 
 export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
 

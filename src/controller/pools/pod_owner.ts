@@ -4,7 +4,7 @@
  * never made here: after an uninstall a controller that is still ending would keep its pods alive.
  */
 import { CONFIG_MAPS, isKubeError, type KubeClient } from '../../kube/client.ts';
-import type { Meta } from '../../kube/resources.ts';
+import type { Meta } from '../../kube/resource.ts';
 
 export type OwnerReference = NonNullable<Meta['ownerReferences']>[number];
 

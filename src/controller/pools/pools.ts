@@ -3,14 +3,10 @@
  * plan.
  */
 import type { Pod } from '../../kube/client.ts';
-import {
-  LABEL,
-  type Kind,
-  type ProbePool,
-  type ProbePoolSpec,
-  type ProbeTool,
-  type ReuseScope,
-} from '../../kube/resources.ts';
+import { LABEL } from '../../kube/resource.ts';
+import type { Kind } from '../../kube/probe_job.ts';
+import type { ProbePool, ProbePoolSpec, ReuseScope } from '../../kube/probe_pool.ts';
+import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { AvailableTool } from '../leader/job.ts';
 import type { WaitingCause } from '../leader/job_status.ts';
 import { carryOut } from './carry_out.ts';

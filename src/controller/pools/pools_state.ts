@@ -2,7 +2,8 @@
 import type { Config } from '../../config.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
-import type { ProbePool, ProbePoolSpec, ProbeTool } from '../../kube/resources.ts';
+import type { ProbePool, ProbePoolSpec } from '../../kube/probe_pool.ts';
+import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { Logger } from '../../log.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { Waiting } from './plan.ts';

@@ -4,7 +4,7 @@
  * makes a runner usable. No clock of its own: times are monotonic milliseconds given by the caller.
  */
 import { type Heartbeat, RUNNER_PROTOCOL, type Walls } from '../../bus/messages.ts';
-import { WALLS, type Wall } from '../../kube/resources.ts';
+import { WALLS, type Wall } from '../../kube/probe_pool.ts';
 import { shunMs } from '../retry_policy.ts';
 import { accountIn, isForOneJob } from './share.ts';
 

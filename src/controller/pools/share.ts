@@ -6,7 +6,7 @@
  * fewer waits, and never one of the reserve: the room that is left for untouched runners, from which an account without
  * a runner starts at once.
  */
-import type { ProbePoolSpec, ReuseScope } from '../../kube/resources.ts';
+import type { ProbePoolSpec, ReuseScope } from '../../kube/probe_pool.ts';
 
 /** Tenants by the pool's reuse scope; a source with credentials gets a pod of its own. */
 export function tenantOf(

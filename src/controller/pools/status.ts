@@ -1,5 +1,6 @@
 /** What `kubectl get probepool` shows: the counts and conditions of each pool. */
-import { LABEL, type Condition, type Wall } from '../../kube/resources.ts';
+import { LABEL, type Condition } from '../../kube/resource.ts';
+import type { Wall } from '../../kube/probe_pool.ts';
 import { stamp, withTimes } from '../../kube/conditions.ts';
 import { PROBE_POOLS } from '../../kube/client.ts';
 import { overridden, overriddenCondition } from '../catalog/apply.ts';

@@ -5,7 +5,7 @@
  */
 import { isAvailable, isDegraded } from '../../kube/conditions.ts';
 import type { Pod } from '../../kube/kinds.ts';
-import type { ProbeTool } from '../../kube/resources.ts';
+import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { Runner, Runners } from './runners.ts';
 import { PULL_REASONS } from '../catalog/verdict.ts';
 

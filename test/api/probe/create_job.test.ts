@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createJob } from '../../../src/api/probe/create_job.ts';
 import { makeClient, PROBE_JOBS, type KubeClient } from '../../../src/kube/client.ts';
-import type { ProbeJob } from '../../../src/kube/resources.ts';
+import type { ProbeJob } from '../../../src/kube/probe_job.ts';
 import { testApiServer } from '../../kube/apiserver.ts';
 
 describe('creating a ProbeJob', function () {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { API_VERSION, type ProbeJob, type ProbeTool } from '../../../src/kube/resources.ts';
+import { API_VERSION } from '../../../src/kube/resource.ts';
+import type { ProbeJob } from '../../../src/kube/probe_job.ts';
+import type { ProbeTool } from '../../../src/kube/probe_tool.ts';
 import type { ToolName } from '../../../src/tools/table.ts';
 import { PROBE_TOOLS } from '../../../src/kube/client.ts';
 import { until } from '../../until.ts';

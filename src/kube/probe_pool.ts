@@ -1,0 +1,124 @@
+/** ProbePool: warm runner pods. */
+import Type, { type Static } from 'typebox';
+import { KINDS } from './probe_job.ts';
+import { AGE, conditions, count, oneOf, text, type Definition, type Resource } from './resource.ts';
+
+const REUSE_SCOPES = ['job', 'token', 'account', 'any'] as const;
+export type ReuseScope = (typeof REUSE_SCOPES)[number];
+
+/** What may stand between a tool and the node: conditions of a ProbePool, and what it may require. */
+export const WALLS = ['UserNamespace', 'SyscallFilter', 'NetworkEnforced'] as const;
+export type Wall = (typeof WALLS)[number];
+
+const quantity = text(32, { pattern: '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$' });
+const Resources = Type.Object({
+  requests: Type.Optional(Type.Object({ cpu: Type.Optional(quantity), memory: Type.Optional(quantity) })),
+  limits: Type.Optional(Type.Object({ cpu: Type.Optional(quantity), memory: Type.Optional(quantity) })),
+});
+
+const ProbePoolSpec = Type.Object({
+  serves: Type.Object({
+    kinds: Type.Array(oneOf(KINDS), { minItems: 1, maxItems: 3, 'x-kubernetes-list-type': 'set' }),
+  }),
+  minReady: Type.Integer({
+    minimum: 0,
+    maximum: 1000,
+    default: 2,
+    description: 'Pods kept ready that no tenant has touched.',
+  }),
+  maxPods: Type.Integer({ minimum: 0, maximum: 5000, default: 20 }),
+  maxPodsPerTenant: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 5000,
+      description:
+        'Share of one account, all its tokens and sub-users together: it gets no further runner ' +
+        'while an account with fewer waits. Half of maxPods where it is not set.',
+    }),
+  ),
+  reuse: Type.Optional(
+    Type.Object({
+      scope: oneOf(REUSE_SCOPES, {
+        default: 'account',
+        description: 'Who may be served by the same pod, one after the other.',
+      }),
+      maxJobs: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 200 }),
+      maxAgeSeconds: Type.Integer({ minimum: 10, maximum: 604_800, default: 3600 }),
+      idleSeconds: Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        default: 120,
+        description: 'A bound pod that got no job for so long is ended.',
+      }),
+    }),
+  ),
+  resources: Type.Optional(Type.Object({ agent: Type.Optional(Resources), tools: Type.Optional(Resources) })),
+  runtimeClassName: Type.Optional(text(253)),
+  userNamespaces: Type.Optional(oneOf(['Required', 'Preferred', 'Disabled'], { default: 'Preferred' })),
+  isolation: Type.Optional(
+    Type.Object({
+      require: Type.Optional(
+        Type.Array(oneOf(WALLS), {
+          maxItems: 3,
+          'x-kubernetes-list-type': 'set',
+          description: 'A runner that lacks one of these walls serves no job.',
+        }),
+      ),
+    }),
+  ),
+  nodeSelector: Type.Optional(Type.Record(Type.String(), text(63), { maxProperties: 32 })),
+  tolerations: Type.Optional(
+    Type.Array(
+      Type.Object({
+        key: Type.Optional(text(316)),
+        operator: Type.Optional(oneOf(['Exists', 'Equal'])),
+        value: Type.Optional(text(63)),
+        effect: Type.Optional(oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])),
+        tolerationSeconds: Type.Optional(Type.Integer()),
+      }),
+      { maxItems: 32, 'x-kubernetes-list-type': 'atomic' },
+    ),
+  ),
+});
+export type ProbePoolSpec = Static<typeof ProbePoolSpec>;
+
+const ProbePoolStatus = Type.Object({
+  conditions,
+  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
+  ready: Type.Optional(count()),
+  busy: Type.Optional(count()),
+  starting: Type.Optional(count()),
+  replicas: Type.Optional(count()),
+  selector: Type.Optional(text(1024)),
+  generation: Type.Optional(
+    text(64, { description: 'Hash of the tool set and the runner protocol that new pods carry.' }),
+  ),
+});
+export type ProbePoolStatus = Static<typeof ProbePoolStatus>;
+
+export type ProbePool = Resource<ProbePoolSpec, ProbePoolStatus>;
+
+export const PROBE_POOL: Definition = {
+  kind: 'ProbePool',
+  plural: 'probepools',
+  short: 'pp',
+  description: 'Warm runner pods for some kinds of jobs.',
+  spec: ProbePoolSpec,
+  status: ProbePoolStatus,
+  columns: [
+    { name: 'MinReady', type: 'integer', jsonPath: '.spec.minReady' },
+    { name: 'Max', type: 'integer', jsonPath: '.spec.maxPods' },
+    { name: 'Ready', type: 'integer', jsonPath: '.status.ready' },
+    { name: 'Busy', type: 'integer', jsonPath: '.status.busy' },
+    { name: 'Starting', type: 'integer', jsonPath: '.status.starting' },
+    { name: 'Scope', type: 'string', jsonPath: '.spec.reuse.scope' },
+    { name: 'State', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason" },
+    AGE,
+  ],
+  selectable: [],
+  scale: {
+    specReplicasPath: '.spec.minReady',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  },
+};

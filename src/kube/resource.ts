@@ -1,0 +1,96 @@
+/** What all custom resources share: their group and labels, the form of an object, conditions, and bounded fields. */
+import Type, { type Static, type TSchema } from 'typebox';
+
+export const GROUP = 'probeyard.dev';
+export const VERSION = 'v1alpha1';
+export const API_VERSION = `${GROUP}/${VERSION}`;
+
+/** Label keys that the controller sets; the prefix is ours alone. */
+export const LABEL = {
+  token: `${GROUP}/token`,
+  kind: `${GROUP}/kind`,
+  pool: `${GROUP}/pool`,
+  generation: `${GROUP}/generation`,
+  tool: `${GROUP}/tool`,
+  /** Of a Secret that jobs may name as their source. */
+  source: `${GROUP}/source`,
+  component: 'app.kubernetes.io/component',
+  managedBy: 'app.kubernetes.io/managed-by',
+} as const;
+
+export interface Meta {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    uid: string;
+    controller?: boolean;
+    blockOwnerDeletion?: boolean;
+  }[];
+}
+
+export interface Resource<Spec = unknown, Status = unknown> {
+  apiVersion: string;
+  kind: string;
+  metadata: Meta;
+  spec: Spec;
+  status?: Status;
+}
+
+export interface Column {
+  name: string;
+  type: 'string' | 'integer' | 'boolean' | 'date';
+  jsonPath: string;
+  priority?: number;
+  description?: string;
+}
+
+/** One description of a custom resource, from which its CRD (charts/crds.ts), types and checks are made. */
+export interface Definition {
+  kind: string;
+  plural: string;
+  short: string;
+  description: string;
+  spec: TSchema;
+  status: TSchema;
+  columns: Column[];
+  selectable: string[];
+  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
+}
+
+export const AGE: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+export const oneOf = <const T extends string>(values: readonly T[], options: object = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...options });
+
+export const text = (maxLength: number, options: object = {}) => Type.String({ maxLength, ...options });
+export const millis = (maximum: number, options: object = {}) => Type.Integer({ minimum: 1, maximum, ...options });
+export const time = (options: object = {}) => Type.String({ format: 'date-time', maxLength: 40, ...options });
+export const count = (options: object = {}) => Type.Integer({ minimum: 0, maximum: 2_147_483_647, ...options });
+
+const Condition = Type.Object({
+  type: text(316),
+  status: oneOf(['True', 'False', 'Unknown']),
+  reason: text(1024, { minLength: 1 }),
+  message: text(32768),
+  lastTransitionTime: time(),
+  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type Condition = Static<typeof Condition>;
+
+export const conditions = Type.Optional(
+  Type.Array(Condition, {
+    maxItems: 16,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+  }),
+);
