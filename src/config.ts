@@ -1,5 +1,6 @@
 /** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
 import { MAX_QUEUE_MS } from './limits.ts';
+import type { SourceException } from './source_exception.ts';
 
 export class ConfigError extends Error {
   readonly code = 'config-invalid';
@@ -100,12 +101,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-export interface AllowedSource {
-  cidr?: string;
-  host?: string;
-  port?: number;
-}
-const isAllowed = (value: unknown): value is AllowedSource[] =>
+const isAllowed = (value: unknown): value is SourceException[] =>
   Array.isArray(value) &&
   value.every((item) => isObject(item) && (typeof item['cidr'] === 'string' || typeof item['host'] === 'string'));
 

@@ -5,7 +5,7 @@ import type { Early } from '../bus/messages.ts';
 import type { MemoryBudget } from '../result/memory_budget.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Logger } from '../log.ts';
-import type { Allow } from '../source/address/guard.ts';
+import type { SourceException } from '../source_exception.ts';
 import type { Store } from '../store/store.ts';
 import type { Catalog } from './probe/catalog.ts';
 import type { Drain } from './http/drain.ts';
@@ -19,7 +19,7 @@ export interface Settings {
   namespace: string;
   /** Whom ends are told. */
   replica: string;
-  allowSources: readonly Allow[];
+  allowSources: readonly SourceException[];
   denyCidrs: readonly string[];
   /** Names that speak S3 beside Amazon's. */
   s3Hosts: readonly string[];

@@ -6,6 +6,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import type { Kind, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
 import type { Wall } from '../kube/probe_pool.ts';
 import type { Source } from '../source/source.ts';
+import type { SourceException } from '../source_exception.ts';
 import type { Reader } from '../tools/probe_report.ts';
 import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
 
@@ -62,13 +63,6 @@ export const CHUNK_BYTES = 512 * 1024;
 /** Envelopes up to this size ride in the notice to the API. */
 export const INLINE_ENVELOPE_BYTES = 256 * 1024;
 
-/** A place that the installation or the token lets sources reach although it is private. */
-export interface Allowed {
-  cidr?: string;
-  host?: string;
-  port?: number;
-}
-
 /** What a runner needs to run a job; the only place beside the API's memory where a source stands in clear. */
 export interface Assignment {
   kind: Kind;
@@ -78,7 +72,7 @@ export interface Assignment {
   /** Analysis time, counted from admission. */
   timeoutMs: number;
   maxBytes: number;
-  allow: Allowed[];
+  allow: SourceException[];
   report: { enabled: boolean; diff: boolean; prefer: Reader | null };
 }
 

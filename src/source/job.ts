@@ -4,10 +4,11 @@ import { PageCache } from './file/cache.ts';
 import { isDecisive, isSourceError, SourceError } from './error.ts';
 import { accessOf } from './http/access.ts';
 import type { Access, Exchange } from './http/exchange.ts';
-import { makeGuard, type Allow, type Guard, type GuardOptions } from './address/guard.ts';
+import { makeGuard, type Guard, type GuardOptions } from './address/guard.ts';
 import { nameOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import { OriginFile, type FileContext } from './file/origin_file.ts';
+import type { Failure, JobOptions, JobStats, Limits, Prepared, SourceLog } from './job_options.ts';
 import { outputRedactor } from './output.ts';
 import { makeParameters } from './playlist/parameters.ts';
 import { Pace, type PaceOptions } from './file/pace.ts';
@@ -21,59 +22,6 @@ import type { Source } from './source.ts';
 import { recordingTransport } from './protocols/stream/recording.ts';
 import { isWeb, targetOf, type S3Settings } from './address/target.ts';
 import { webTransport, type Transport } from './http/transport.ts';
-
-export interface Limits {
-  /** Of one file as declared, and of everything that the request reads. */
-  maxBytes: number;
-}
-
-export interface JobOptions {
-  source: Source;
-  /** Exceptions for this request's token, beside the installation's. */
-  allow?: readonly Allow[];
-  limits: Limits;
-  /** Whether a tool wants the origin's certificate to be good. A tool that is not named does. */
-  tls?: { verify?: Readonly<Record<string, boolean>> };
-  /**
-   * Tools that read a stream as it comes, and speak RTSP themselves. The others get the beginning of a stream as a
-   * file, and no RTSP.
-   */
-  live?: readonly string[];
-  /** Tools that get playlists as they are, with what the proxy knows of them beside it (playlist/place_headers.ts). */
-  readPlaylistsAsTheyAre?: readonly string[];
-  /** Whether a tool fetches what a file names, whatever the file is: its parts are read with the source's credentials. */
-  followsParts?: boolean;
-}
-
-/** Why the source could not be read, for the outcome of the request. The message may be shown. */
-export interface Failure {
-  code: SourceError['code'];
-  reason?: SourceError['reason'];
-  status?: number;
-  message: string;
-}
-
-export interface JobStats {
-  /** Bytes of bodies received from origins. */
-  ioUsage: number;
-  requests: number;
-  /** Connections that this job was the first to use. */
-  connections: number;
-  /** What was wrong with the source itself (not with what a playlist points at), first come. */
-  failure?: Failure;
-  /** The same by tool. */
-  failures: Record<string, Failure>;
-  /** Addresses that the guard refused, as they may be shown. */
-  refused: string[];
-}
-
-export type Prepared = { ok: true; size: number | undefined; type: string } | { ok: false; failure: Failure };
-
-/** Our own log: what a message to the caller leaves out. Never an address as a whole, never a credential. */
-export interface SourceLog {
-  debug(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 /** What a secret of the proxy stands for: it says which tool asks, so that no tool can ask as another. */
 export interface Login {

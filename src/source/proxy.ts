@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream';
 import { openSocket, trustedContext, type ConnectOptions } from './http/connect.ts';
 import { egressRoute, type Egress } from './http/egress.ts';
 import type { Guard, GuardOptions } from './address/guard.ts';
-import { Job, type JobOptions, type JobStats, type Login, type Prepared, type SourceLog } from './job.ts';
+import { Job, type Login } from './job.ts';
+import type { JobOptions, JobStats, Prepared, SourceLog } from './job_options.ts';
 import type { PaceOptions } from './file/pace.ts';
 import { Pool } from './http/pool.ts';
 import { refuse, serveTool } from './serve.ts';
@@ -14,7 +15,7 @@ import { startRtspRelay } from './protocols/rtsp/relay.ts';
 import { recordingBytes, recordingMs } from './protocols/stream/recording.ts';
 import { answer, challenge, loginOf, refuseTunnel, serveAbsolute } from './http_proxy.ts';
 
-export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job.ts';
+export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job_options.ts';
 
 /** What holds for the whole installation. */
 export type ProxyOptions = GuardOptions & {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Failure, Job } from './job.ts';
+import type { Job } from './job.ts';
+import type { Failure } from './job_options.ts';
 import { fromPath, rootsOf } from './playlist/mapping.ts';
 import type { Head } from './http/head.ts';
 import type { OriginFile } from './file/origin_file.ts';

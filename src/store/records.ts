@@ -1,6 +1,7 @@
 /** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
 import type { Kind, Reason } from '../kube/probe_job.ts';
 import type { ToolName } from '../tools/table.ts';
+import type { SourceException } from '../source_exception.ts';
 
 /** How a request stands in the log. `open` until its one end is written. */
 export type RequestState = 'open' | 'success' | 'with-errors' | 'error';
@@ -57,7 +58,7 @@ export interface TokenRecord {
   /** None: nothing is counted against one. */
   quotas: Quota[];
   /** Places this token may reach although they are private. */
-  allow: { cidr?: string; host?: string; port?: number }[];
+  allow: SourceException[];
 }
 
 /** State of a rate limit after a call, for RateLimit headers. */

@@ -4,6 +4,7 @@
  */
 import type { Database } from './connection.ts';
 import { jsonb } from './storable.ts';
+import type { SourceException } from '../source_exception.ts';
 
 export interface WebhookAttempt {
   /** RFC 3339. */
@@ -33,7 +34,7 @@ export interface DueWebhook {
   /** Of its token, sealed; null: it has none yet. */
   secret: Buffer | null;
   tokenGone: boolean;
-  allow: { cidr?: string; host?: string; port?: number }[];
+  allow: SourceException[];
 }
 
 export interface WebhookRecord {

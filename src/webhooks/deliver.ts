@@ -13,7 +13,8 @@ import { readKeptRequest } from '../result/kept_request.ts';
 import { type Logger, requestFields } from '../log.ts';
 import { trustedContext } from '../source/http/connect.ts';
 import { egressRoute, type Egress } from '../source/http/egress.ts';
-import { makeGuard, type Allow, type Lookup } from '../source/address/guard.ts';
+import { makeGuard, type Lookup } from '../source/address/guard.ts';
+import type { SourceException } from '../source_exception.ts';
 import type { Store } from '../store/store.ts';
 import type { DueWebhook } from '../store/webhooks.ts';
 import { webhookBody } from './body.ts';
@@ -23,7 +24,7 @@ import { send, type Sent } from './send.ts';
 import { signedHeaders } from './sign.ts';
 
 export interface DeliverySettings {
-  allowSources: readonly Allow[];
+  allowSources: readonly SourceException[];
   denyCidrs: readonly string[];
   egress?: Egress | undefined;
   /** Certificates (PEM) to be trusted beside Node's own. */

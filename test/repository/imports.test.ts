@@ -4,7 +4,7 @@ import { join } from 'node:path/posix';
 import { ROOT, tracked } from './tracked.ts';
 
 /** What each folder of src may import, beside itself. The three roles meet in messages, tables and resources alone. */
-const BASE = ['config', 'health', 'limits', 'log', 'retry'];
+const BASE = ['config', 'health', 'limits', 'log', 'retry', 'source_exception'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['api', 'controller', 'runner', 'selftest', 'setup', 'store', ...BASE],
 
@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['accounts', 'kube', 'result', 'source', 'store', ...BASE],
   result: ['bus', 'kube', 'store', 'tools'],
 
-  source: ['retry', 'statistics'],
+  source: ['retry', 'source_exception', 'statistics'],
   hls: ['retry', 'source'],
   report: ['tools'],
   tools: ['limits'],
@@ -42,11 +42,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kube: ['tools', ...BASE],
   store: ['kube', 'statistics', 'tools', ...BASE],
 
-  config: ['limits'],
+  config: ['limits', 'source_exception'],
   health: ['retry'],
   limits: [],
   log: [],
   retry: [],
+  source_exception: [],
 };
 
 const areaOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '');

@@ -4,14 +4,15 @@
  */
 import { isIP } from 'node:net';
 import { isSourceError } from '../../source/error.ts';
-import { makeGuard, type Allow } from '../../source/address/guard.ts';
+import { makeGuard } from '../../source/address/guard.ts';
 import { parseSource } from '../../source/address/parse.ts';
 import { originUrl, placeOf } from '../../source/protocols/table.ts';
 import type { Source } from '../../source/source.ts';
+import type { SourceException } from '../../source_exception.ts';
 import { ApiError, ERRORS } from '../errors.ts';
 
 export interface SourceRules {
-  allow: readonly Allow[];
+  allow: readonly SourceException[];
   deny: readonly string[];
   s3Hosts?: readonly string[];
 }

@@ -1,22 +1,13 @@
 import { BlockList, isIP } from 'node:net';
 import { isSourceError, SourceError } from '../error.ts';
+import type { SourceException } from '../../source_exception.ts';
 import { addCidr, blockList, embeddedIPv4, isPublic4, isPublic6 } from './ranges.ts';
 import { resolveName, type Address, type Lookup } from './resolver.ts';
 
 export type { Address, Lookup } from './resolver.ts';
 
-/**
- * One exception from the rule that only public addresses are connected to. A host and a CIDR in one entry must both
- * fit.
- */
-export interface Allow {
-  cidr?: string;
-  host?: string;
-  port?: number;
-}
-
 export interface GuardOptions {
-  allow?: readonly Allow[];
+  allow?: readonly SourceException[];
   /** Service, pod and node ranges of the cluster: refused even where they are public addresses. */
   denyExtra?: readonly string[];
   /**
@@ -121,7 +112,7 @@ const neverByName = blockList([
   '192.0.0.0/24',
 ]);
 
-function ruleOf({ cidr, host, port }: Allow): Rule {
+function ruleOf({ cidr, host, port }: SourceException): Rule {
   if (cidr === undefined && host === undefined) throw new TypeError('an exception must name a cidr or a host');
   if (cidr === undefined) return { list: undefined, host: host?.toLowerCase(), port };
   const list = new BlockList();
