@@ -21,7 +21,7 @@ export function makeApp(deps: Deps, checks: Checks): Koa<State> {
   app.use(requestId(() => deps.store.newRequest().id));
   app.use(accessLog(deps.log, deps.metrics));
   app.use(errorHandler(deps.log));
-  app.use(async (ctx, next) => {
+  app.use(async function closeWhileDraining(ctx, next) {
     try {
       await next();
     } finally {

@@ -40,9 +40,8 @@ function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   );
 }
 
-export const accessLog =
-  (log: Logger, metrics: Metrics): Handler =>
-  (ctx, next) => {
+export const accessLog = (log: Logger, metrics: Metrics): Handler =>
+  function logAccess(ctx, next) {
     const began = performance.now();
     let ended: number | undefined;
     ctx.res.once('finish', () => {

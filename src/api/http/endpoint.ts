@@ -1,4 +1,4 @@
-/** The one way to declare an endpoint: its access, what it takes and answers, its description and its steps. */
+/** The one way to declare an endpoint: its access, what it takes and answers, its description and its work. */
 import type Router from '@koa/router';
 import Type, { type TSchema } from 'typebox';
 import type { Deps } from '../deps.ts';
@@ -6,7 +6,7 @@ import { errorResponse } from '../openapi/errors.ts';
 import type { Examples, Operation, Response } from '../openapi/operation.ts';
 import { ACCESS, permitted, PROBE_ACCESS, type Access } from './access.ts';
 import { makeAuthenticate } from './authenticate.ts';
-import type { Handler, State } from './context.ts';
+import type { Context, Handler, State } from './context.ts';
 import { methods, noCache, sameSite } from './middleware.ts';
 import { countRefused, rateLimitHeaders, userRate } from './rate.ts';
 import { readInput } from './read_input.ts';
@@ -21,6 +21,9 @@ export interface Endpoint {
   operation: Operation;
   handlers(deps: Deps): Handler[];
 }
+
+/** What an endpoint does once the call is admitted and its input is checked. */
+export type Work = (deps: Deps, ctx: Context) => Promise<void> | void;
 
 export interface Described extends Pick<Operation, 'id' | 'tag' | 'summary' | 'description' | 'params' | 'headers'> {
   /** Of a GET or DELETE. */
@@ -92,7 +95,7 @@ function admission(deps: Deps, access: Access, side: Side, rate: Described['rate
 }
 
 /** `GET media/log` stands for a path of the management side; one with a leading slash is complete. */
-export function endpoint(name: EndpointName, described: Described, steps: (deps: Deps) => Handler[]): Endpoint {
+export function endpoint(name: EndpointName, described: Described, work: Work): Endpoint {
   const access: Access = TABLE[name];
   const [method, given] = name.split(' ') as [string, string];
   const path = given.startsWith('/') ? given : `${BASE}/${given}`;
@@ -107,7 +110,9 @@ export function endpoint(name: EndpointName, described: Described, steps: (deps:
       ...admission(deps, access, side, rate),
       sameSite(deps.accounts.ownHosts),
       ...(input === 'ignored' ? [] : readInput(input, side)),
-      ...steps(deps),
+      function answer(ctx) {
+        return work(deps, ctx);
+      },
     ],
   };
 }

@@ -58,9 +58,8 @@ function write(log: Logger, error: ApiError, id: string): void {
   else log.debug(line, 'request refused');
 }
 
-export const errorHandler =
-  (log: Logger): Handler =>
-  async (ctx, next) => {
+export const errorHandler = (log: Logger): Handler =>
+  async function handleError(ctx, next) {
     try {
       await next();
       if (ctx.status === 404 && ctx.body === undefined) throw notFound();

@@ -10,7 +10,7 @@ export function openapi(operations: readonly Operation[]): Handler[] {
   const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
   return [
     methods('GET', 'HEAD'),
-    (ctx) => {
+    function answerDescription(ctx) {
       ctx.set('Cache-Control', 'no-cache');
       ctx.set('ETag', etag);
       ctx.type = 'application/json';

@@ -6,5 +6,5 @@ import { probeSingle, type Single } from './single.ts';
 
 const tool: Single<ProbeC2pa> = { tool: 'c2pa', options: () => ({}) };
 
-export const c2paByQuery = endpoint('GET /v1/probe/c2pa', C2PA.byQuery, (deps) => [probeSingle(deps, tool)]);
-export const c2paByBody = endpoint('POST /v1/probe/c2pa', C2PA.byBody, (deps) => [probeSingle(deps, tool)]);
+export const c2paByQuery = endpoint('GET /v1/probe/c2pa', C2PA.byQuery, probeSingle(tool));
+export const c2paByBody = endpoint('POST /v1/probe/c2pa', C2PA.byBody, probeSingle(tool));

@@ -1,7 +1,7 @@
 /** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
 import { FILE_ROWS } from '../../tools/table.ts';
 import { runProbe } from './run.ts';
-import type { Context, Handler } from '../http/context.ts';
+import type { Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -23,19 +23,18 @@ function bareType(fields: ProbeFile): { bareType?: string } {
   return only && formats ? { bareType: formats.mediaType(String(fields[only.name][formats.option])) } : {};
 }
 
-const probe = (deps: Deps): Handler =>
-  async function probeFile(ctx) {
-    const fields = checkedBy(ProbeFileSchema, ctx);
-    ignoredFields(ctx, fields);
-    const { tools, shown, report } = selectTools(fields, deps.catalog());
-    const response = {
-      shown,
-      injectOutput: fields.only !== null && (fields.inject_output ?? deps.settings.onlyReturnsRaw),
-      injectJson: fields.inject_json,
-      ...bareType(fields),
-    };
-    await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
+async function probe(deps: Deps, ctx: Context): Promise<void> {
+  const fields = checkedBy(ProbeFileSchema, ctx);
+  ignoredFields(ctx, fields);
+  const { tools, shown, report } = selectTools(fields, deps.catalog());
+  const response = {
+    shown,
+    injectOutput: fields.only !== null && (fields.inject_output ?? deps.settings.onlyReturnsRaw),
+    injectJson: fields.inject_json,
+    ...bareType(fields),
   };
+  await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
+}
 
-export const fileByQuery = endpoint('GET /v1/probe/file', FILE_BY_QUERY, (deps) => [probe(deps)]);
-export const fileByBody = endpoint('POST /v1/probe/file', FILE_BY_BODY, (deps) => [probe(deps)]);
+export const fileByQuery = endpoint('GET /v1/probe/file', FILE_BY_QUERY, probe);
+export const fileByBody = endpoint('POST /v1/probe/file', FILE_BY_BODY, probe);

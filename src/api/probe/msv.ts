@@ -14,5 +14,5 @@ const tool: Single<ProbeMsv> = {
 
 const PATH = '/v1/probe/mediastreamvalidator';
 
-export const msvByQuery = endpoint(`GET ${PATH}`, MSV.byQuery, (deps) => [probeSingle(deps, tool)]);
-export const msvByBody = endpoint(`POST ${PATH}`, MSV.byBody, (deps) => [probeSingle(deps, tool)]);
+export const msvByQuery = endpoint(`GET ${PATH}`, MSV.byQuery, probeSingle(tool));
+export const msvByBody = endpoint(`POST ${PATH}`, MSV.byBody, probeSingle(tool));

@@ -7,7 +7,7 @@ import { WAITING, type ProbeJob } from '../../kube/probe_job.ts';
 import { requestFields } from '../../log.ts';
 import { answer } from './answer.ts';
 import { endpoint } from '../http/endpoint.ts';
-import { tokenOf, uuidOf, type Handler } from '../http/context.ts';
+import { tokenOf, uuidOf, type Context } from '../http/context.ts';
 import { READ_BACK } from './description/read_back.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -37,27 +37,26 @@ async function jobOf(
   }
 }
 
-const readBack = (deps: Deps): Handler =>
-  async function answerStanding(ctx) {
-    const { store } = deps;
-    const id = uuidOf(ctx);
-    const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
-    if (!record) throw notFound();
+async function readBack(deps: Deps, ctx: Context): Promise<void> {
+  const { store } = deps;
+  const id = uuidOf(ctx);
+  const record = await store.readRequest(id, { userId: tokenOf(ctx).userId });
+  if (!record) throw notFound();
 
-    if (record.state === 'open') {
-      const { state, queueTimeMs } = standing(await jobOf(deps, id), store.clock.now() - record.submittedAt.getTime());
-      ctx.status = 202;
-      ctx.body = { success: true, metadata: { request_id: id, queue_time: queueTimeMs, io_usage: 0 }, state };
-      return;
-    }
-    const { status, reason, queueTimeMs } = record;
-    const end = endedNotice({
-      ...record,
-      status: status ?? 500,
-      reason: reason ?? 'InternalError',
-      queueTimeMs: queueTimeMs ?? 0,
-    });
-    await answer(deps, ctx, end, record.submittedAt, readKeptRequest(record).response);
-  };
+  if (record.state === 'open') {
+    const { state, queueTimeMs } = standing(await jobOf(deps, id), store.clock.now() - record.submittedAt.getTime());
+    ctx.status = 202;
+    ctx.body = { success: true, metadata: { request_id: id, queue_time: queueTimeMs, io_usage: 0 }, state };
+    return;
+  }
+  const { status, reason, queueTimeMs } = record;
+  const end = endedNotice({
+    ...record,
+    status: status ?? 500,
+    reason: reason ?? 'InternalError',
+    queueTimeMs: queueTimeMs ?? 0,
+  });
+  await answer(deps, ctx, end, record.submittedAt, readKeptRequest(record).response);
+}
 
-export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, (deps) => [readBack(deps)]);
+export const readProbe = endpoint('GET /v1/probe/:id', READ_BACK, readBack);

@@ -5,8 +5,7 @@
 import type { EndpointTool } from '../../tools/table.ts';
 import { runProbe } from './run.ts';
 import { probeRequest, type CommonFields } from './request.ts';
-import type { Handler } from '../http/context.ts';
-import type { Deps } from '../deps.ts';
+import type { Work } from '../http/endpoint.ts';
 
 interface SingleFields extends CommonFields {
   inject_output: boolean;
@@ -19,8 +18,8 @@ export interface Single<T> {
   options(fields: T): Record<string, string>;
 }
 
-export const probeSingle = <T extends SingleFields>(deps: Deps, { tool, options }: Single<T>): Handler =>
-  async function probeWithTool(ctx) {
+export const probeSingle = <T extends SingleFields>({ tool, options }: Single<T>): Work =>
+  async function probeWithTool(deps, ctx) {
     const fields = ctx.state.checked as T;
     const texts = options(fields);
     const { version } = deps.catalog().resolve(tool, 'latest');

@@ -11,7 +11,7 @@ import { isUuid } from '../../store/uuid.ts';
 import type { Packed } from '../../result/inflate.ts';
 import { isStoreError } from '../../store/errors.ts';
 import type { LogDetail } from '../../store/log.ts';
-import { callerOf, type Context, type Handler } from '../http/context.ts';
+import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { resultFor, sendPieces, unreadable } from '../probe/send_result.ts';
@@ -95,25 +95,24 @@ async function resultOf(
   }
 }
 
-const read = (deps: Deps): Handler =>
-  async function answerLogDetail(ctx) {
-    const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
-    if (!isUuid(id)) throw notFound();
-    const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
-    if (!row) throw notFound();
-    const {
-      packed,
-      unpacked: { result, long },
-    } = await resultOf(deps, ctx, row);
-    const { options } = readKeptRequest(row);
-    const members = {
-      ...rowOf(row),
-      request: JSON.stringify({ url: row.display, ...options }),
-      ...responsesOf(result, options),
-    };
-    const pieces = textOf(members, long);
-    sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const id = String((ctx['params'] as { id?: string }).id).toLowerCase();
+  if (!isUuid(id)) throw notFound();
+  const row = await deps.store.readLog(id, (await visibleUsers(deps, callerOf(ctx))) ?? 'everyone');
+  if (!row) throw notFound();
+  const {
+    packed,
+    unpacked: { result, long },
+  } = await resultOf(deps, ctx, row);
+  const { options } = readKeptRequest(row);
+  const members = {
+    ...rowOf(row),
+    request: JSON.stringify({ url: row.display, ...options }),
+    ...responsesOf(result, options),
   };
+  const pieces = textOf(members, long);
+  sendPieces(ctx, long.size === 0 ? pieces.join('') : pieces, packed, JSON_TYPE);
+}
 
 export const logDetail = endpoint(
   'GET media/log/:id',
@@ -126,5 +125,5 @@ export const logDetail = endpoint(
     description: 'Results expire before the log does; their responses are null afterwards.',
     answer: { description: 'The request and its results.', schema: Answer },
   },
-  (deps) => [read(deps)],
+  read,
 );

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { KINDS, type Kind } from '../../kube/probe_job.ts';
 import type { LogRow, LogState, ToolState } from '../../store/log.ts';
 import { isStoreError } from '../../store/errors.ts';
-import { callerOf, type Handler } from '../http/context.ts';
+import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
@@ -91,51 +91,50 @@ export const rowOf = ({
   'token-id': tokenId,
 });
 
-const list = (deps: Deps): Handler =>
-  async function answerLog(ctx) {
-    const { store } = deps;
-    const { pagination, sort, send, ...filter } = checkedBy(Query, ctx);
-    const asked = timesOf('send', send);
-    const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
-    const from = asked.from ?? new Date(to.getTime() - DAY_MS);
-    if (from > to) throw invalid('send.from', 'must not be after send.to');
-    const owners = await ownersOf(
-      deps,
-      callerOf(ctx),
-      { userIds: filter['user-id'], tokenIds: filter['token-id'] },
-      'visible',
-    );
-    const { rows, total } = await store
-      .listLog({
-        filter: {
-          owners,
-          period: { from, to },
-          kinds: filter.type,
-          states: filter.status,
-          ffprobe: filter['status-ffprobe'],
-          mediainfo: filter['status-mediainfo'],
-          report: filter['status-probe-report'],
-          url: filter.url === '' ? null : filter.url,
-          id: filter.request,
-        },
-        sort,
-        offset: offsetOf(pagination),
-        limit: pagination.limit,
-      })
-      .catch((error: unknown) => {
-        // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
-        if (isStoreError(error, 'timeout'))
-          throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
-        throw error;
-      });
-    ctx.body = {
-      log: rows.map(rowOf),
-      ...listEcho(
-        { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
-        { count: rows.length, total },
-      ),
-    };
+async function list(deps: Deps, ctx: Context): Promise<void> {
+  const { store } = deps;
+  const { pagination, sort, send, ...filter } = checkedBy(Query, ctx);
+  const asked = timesOf('send', send);
+  const to = asked.to ?? new Date(Math.floor(store.clock.now()) + 1);
+  const from = asked.from ?? new Date(to.getTime() - DAY_MS);
+  if (from > to) throw invalid('send.from', 'must not be after send.to');
+  const owners = await ownersOf(
+    deps,
+    callerOf(ctx),
+    { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+    'visible',
+  );
+  const { rows, total } = await store
+    .listLog({
+      filter: {
+        owners,
+        period: { from, to },
+        kinds: filter.type,
+        states: filter.status,
+        ffprobe: filter['status-ffprobe'],
+        mediainfo: filter['status-mediainfo'],
+        report: filter['status-probe-report'],
+        url: filter.url === '' ? null : filter.url,
+        id: filter.request,
+      },
+      sort,
+      offset: offsetOf(pagination),
+      limit: pagination.limit,
+    })
+    .catch((error: unknown) => {
+      // Only what no index helps with takes so long: addresses, or an order, over a great many requests.
+      if (isStoreError(error, 'timeout'))
+        throw invalid('send', 'covers too many requests to search or sort; use a shorter time or filter by user');
+      throw error;
+    });
+  ctx.body = {
+    log: rows.map(rowOf),
+    ...listEcho(
+      { filter: { ...filter, created: { from: from.toISOString(), to: to.toISOString() } }, pagination, sort },
+      { count: rows.length, total },
+    ),
   };
+}
 
 export const logList = endpoint(
   'GET media/log',
@@ -148,5 +147,5 @@ export const logList = endpoint(
     description: 'Newest first; by default of the last 24 hours. `filter` echoes `send` as `created`.',
     answer: { description: 'A page of the log.', schema: listSchema('log', LogRowSchema) },
   },
-  (deps) => [list(deps)],
+  list,
 );

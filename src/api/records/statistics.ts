@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { AGGREGATIONS, periodOf, rangeProblem, type Aggregation } from '../../statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../statistics/resources.ts';
-import { callerOf, type Handler } from '../http/context.ts';
+import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { invalid } from '../errors.ts';
 import { endpoint, type Endpoint } from '../http/endpoint.ts';
@@ -51,20 +51,19 @@ const answerOf = (names: readonly string[]) =>
     ),
   });
 
-const answer = (deps: Deps, statistic: Statistic): Handler =>
-  async function answerStatistics(ctx) {
-    const { date, aggregation, 'user-id': userIds, 'token-id': tokenIds } = checkedBy(Query, ctx);
-    const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
-    const problem = rangeProblem(aggregation, period);
-    if (problem) throw invalid(problem.field, problem.text);
-    const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds }, 'own');
-    const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
-    ctx.body = {
-      aggregation,
-      period: { from: period.from.toISOString(), to: period.to.toISOString() },
-      'users-usage': usersUsage(statistic, figures, period.from),
-    };
+async function answer(deps: Deps, ctx: Context, statistic: Statistic): Promise<void> {
+  const { date, aggregation, 'user-id': userIds, 'token-id': tokenIds } = checkedBy(Query, ctx);
+  const period = periodOf(timesOf('date', date), new Date(Math.floor(deps.store.clock.now())));
+  const problem = rangeProblem(aggregation, period);
+  if (problem) throw invalid(problem.field, problem.text);
+  const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds }, 'own');
+  const figures = await deps.store.usageFigures(statistic, owners, period, aggregation);
+  ctx.body = {
+    aggregation,
+    period: { from: period.from.toISOString(), to: period.to.toISOString() },
+    'users-usage': usersUsage(statistic, figures, period.from),
   };
+}
 
 const statistics = (statistic: Statistic, summary: string, description: string): Endpoint =>
   endpoint(
@@ -80,7 +79,7 @@ const statistics = (statistic: Statistic, summary: string, description: string):
         `log is kept, wider aggregations for ever; beyond the log, ranges are rounded to whole minutes.`,
       answer: { description: 'The figures.', schema: answerOf(NAMES[statistic]) },
     },
-    (deps) => [answer(deps, statistic)],
+    (deps, ctx) => answer(deps, ctx, statistic),
   );
 
 export const statisticsUsage = statistics(

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { summaryPeriod } from '../../statistics/aggregation.ts';
 import { summaryOf } from '../../statistics/resources.ts';
-import { callerOf, type Handler } from '../http/context.ts';
+import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -52,19 +52,18 @@ const Answer = Type.Object({
 
 const NOTHING = [0, 0, 0, 0];
 
-const answer = (deps: Deps): Handler =>
-  async function answerSummary(ctx) {
-    const { month, year, 'user-id': userIds } = checkedBy(Query, ctx);
-    const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
-    const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds: [] }, 'own');
-    const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
-    const used = new Map(figures.map(({ userId, values }) => [userId, values]));
-    const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
-    ctx.body = {
-      period: { from: period.from.toISOString(), to: period.to.toISOString() },
-      'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? NOTHING) })),
-    };
+async function answer(deps: Deps, ctx: Context): Promise<void> {
+  const { month, year, 'user-id': userIds } = checkedBy(Query, ctx);
+  const period = summaryPeriod({ month, year }, new Date(deps.store.clock.now()));
+  const owners = await ownersOf(deps, callerOf(ctx), { userIds, tokenIds: [] }, 'own');
+  const figures = await deps.store.usageFigures('usage', owners, period, 'no-aggregation');
+  const used = new Map(figures.map(({ userId, values }) => [userId, values]));
+  const users = owners.userIds === 'everyone' ? [...used.keys()] : [...owners.userIds].sort((a, b) => a - b);
+  ctx.body = {
+    period: { from: period.from.toISOString(), to: period.to.toISOString() },
+    'users-usage': users.map((id) => ({ 'user-id': id, resources: summaryOf(used.get(id) ?? NOTHING) })),
   };
+}
 
 export const statisticsSummary = endpoint(
   'GET statistics/summary',
@@ -76,5 +75,5 @@ export const statisticsSummary = endpoint(
     query: Query,
     answer: { description: 'Usage of each user in the month or year.', schema: Answer },
   },
-  (deps) => [answer(deps)],
+  answer,
 );

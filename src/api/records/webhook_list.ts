@@ -1,7 +1,7 @@
 /** `GET media/webhook`: webhooks with what came of each attempt. */
 import Type from 'typebox';
 import type { WebhookState } from '../../store/webhooks.ts';
-import { callerOf, type Handler } from '../http/context.ts';
+import { callerOf, type Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
@@ -26,30 +26,29 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
-const list = (deps: Deps): Handler =>
-  async function answerWebhooks(ctx) {
-    const { pagination, sort, ...filter } = checkedBy(Query, ctx);
-    const { userIds, tokenIds } = await ownersOf(
-      deps,
-      callerOf(ctx),
-      { userIds: filter['user-id'], tokenIds: filter['token-id'] },
-      'visible',
-    );
-    const { webhooks, total } = await deps.store.listWebhooks({
-      userIds: userIds === 'everyone' ? null : userIds,
-      tokenIds,
-      states: filter.state,
-      requestId: filter.request,
-      sort: sort.field,
-      order: sort.order,
-      offset: offsetOf(pagination),
-      limit: pagination.limit,
-    });
-    ctx.body = {
-      webhooks: webhooks.map(webhookRow),
-      ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
-    };
+async function list(deps: Deps, ctx: Context): Promise<void> {
+  const { pagination, sort, ...filter } = checkedBy(Query, ctx);
+  const { userIds, tokenIds } = await ownersOf(
+    deps,
+    callerOf(ctx),
+    { userIds: filter['user-id'], tokenIds: filter['token-id'] },
+    'visible',
+  );
+  const { webhooks, total } = await deps.store.listWebhooks({
+    userIds: userIds === 'everyone' ? null : userIds,
+    tokenIds,
+    states: filter.state,
+    requestId: filter.request,
+    sort: sort.field,
+    order: sort.order,
+    offset: offsetOf(pagination),
+    limit: pagination.limit,
+  });
+  ctx.body = {
+    webhooks: webhooks.map(webhookRow),
+    ...listEcho({ filter, pagination, sort }, { count: webhooks.length, total }),
   };
+}
 
 export const webhookList = endpoint(
   'GET media/webhook',
@@ -62,5 +61,5 @@ export const webhookList = endpoint(
     description: 'Newest first. Delivered and failed webhooks are kept as long as results.',
     answer: { description: 'A page of webhooks.', schema: listSchema('webhooks', WebhookRow) },
   },
-  (deps) => [list(deps)],
+  list,
 );

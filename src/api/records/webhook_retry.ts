@@ -1,18 +1,17 @@
 /** `POST media/webhook/{id}/retry`: sends one again now. */
 import Type from 'typebox';
-import { callerOf, type Handler, uuidOf } from '../http/context.ts';
+import { callerOf, type Context, uuidOf } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { visibleUsers } from '../http/access.ts';
 import { webhookRow, WebhookRow } from './webhook_row.ts';
 
-const retry = (deps: Deps): Handler =>
-  async function retryWebhook(ctx) {
-    const found = await deps.store.retryWebhook(uuidOf(ctx), await visibleUsers(deps, callerOf(ctx)));
-    if (!found) throw notFound();
-    ctx.body = webhookRow(found);
-  };
+async function retry(deps: Deps, ctx: Context): Promise<void> {
+  const found = await deps.store.retryWebhook(uuidOf(ctx), await visibleUsers(deps, callerOf(ctx)));
+  if (!found) throw notFound();
+  ctx.body = webhookRow(found);
+}
 
 export const webhookRetry = endpoint(
   'POST media/webhook/:id/retry',
@@ -27,5 +26,5 @@ export const webhookRetry = endpoint(
     params: { id: Type.String({ format: 'uuid', description: 'Of the webhook.' }) },
     answer: { description: 'The webhook, waiting to be sent.', schema: WebhookRow },
   },
-  (deps) => [retry(deps)],
+  retry,
 );

@@ -1,16 +1,14 @@
 /** `DELETE auth/session/{id}`: ends one session of the caller's. */
-import { callerOf, type Handler, uuidOf } from '../../http/context.ts';
+import { callerOf, type Context, uuidOf } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { Uuid } from '../fields.ts';
 
-const endOne =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    if (!(await store.endSession(callerOf(ctx).userId, uuidOf(ctx)))) throw notFound();
-    ctx.status = 204;
-  };
+async function endOne({ store }: Deps, ctx: Context): Promise<void> {
+  if (!(await store.endSession(callerOf(ctx).userId, uuidOf(ctx)))) throw notFound();
+  ctx.status = 204;
+}
 
 export const endSession = endpoint(
   'DELETE auth/session/:id',
@@ -21,5 +19,5 @@ export const endSession = endpoint(
     params: { id: Uuid },
     answer: { description: 'The session has ended.' },
   },
-  (deps) => [endOne(deps)],
+  endOne,
 );

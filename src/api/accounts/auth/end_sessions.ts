@@ -1,14 +1,12 @@
 /** `DELETE auth/session`: logs out everywhere. */
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 
-const endAll =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    await store.endSessions(callerOf(ctx).userId);
-    ctx.status = 204;
-  };
+async function endAll({ store }: Deps, ctx: Context): Promise<void> {
+  await store.endSessions(callerOf(ctx).userId);
+  ctx.status = 204;
+}
 
 export const endSessions = endpoint(
   'DELETE auth/session',
@@ -18,5 +16,5 @@ export const endSessions = endpoint(
     summary: 'Log out everywhere',
     answer: { description: 'All sessions have ended, including the calling one.' },
   },
-  (deps) => [endAll(deps)],
+  endAll,
 );

@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { MOST_DEPTH } from '../../../store/sessions.ts';
-import { callerOf, type Handler, remoteIp } from '../../http/context.ts';
+import { callerOf, type Context, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -22,24 +22,22 @@ const Body = Type.Object(
   { additionalProperties: false },
 );
 
-const makeJwt =
-  ({ accounts }: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const opened = await accounts.openSession({
-      userId: caller.userId,
-      long: checkedBy(Body, ctx)['long-term-token'],
-      remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
-      userAgent: ctx.get('User-Agent'),
-      within: caller,
+async function makeJwt({ accounts }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const opened = await accounts.openSession({
+    userId: caller.userId,
+    long: checkedBy(Body, ctx)['long-term-token'],
+    remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
+    userAgent: ctx.get('User-Agent'),
+    within: caller,
+  });
+  if (opened === 'too-deep')
+    throw new ApiError('jwt-chain', {
+      text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links`,
     });
-    if (opened === 'too-deep')
-      throw new ApiError('jwt-chain', {
-        text: `a chain of JWTs that make JWTs has at most ${MOST_DEPTH} links`,
-      });
-    if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
-    ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
-  };
+  if (opened === 'parent-ended') throw new ApiError('bad-credential', { text: 'the credential has ended' });
+  ctx.body = { token: opened.token, expire: opened.expire.toISOString() };
+}
 
 export const jwt = endpoint(
   'POST auth/jwt',
@@ -52,5 +50,5 @@ export const jwt = endpoint(
       'It ends with the calling API token or session at the latest. JWTs and API tokens created with it end with it.',
     answer: { description: 'The JWT, with a session of its own.', schema: JwtToken },
   },
-  (deps) => [makeJwt(deps)],
+  makeJwt,
 );

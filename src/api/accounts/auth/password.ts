@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import { mayChange } from '../../../accounts/authority.ts';
 import { seesEveryone, type Caller } from '../../../accounts/caller.ts';
-import { callerOf, type Context, type Handler, idOf, remoteIp } from '../../http/context.ts';
+import { callerOf, type Context, idOf, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, invalid, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -37,20 +37,13 @@ async function change({ accounts, store }: Deps, ctx: Context, caller: Caller, u
   ctx.status = 204;
 }
 
-const changeOwn =
-  (deps: Deps): Handler =>
-  (ctx) =>
-    change(deps, ctx, callerOf(ctx), callerOf(ctx).userId);
-
-const changeAnothers =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
-    if (!target) throw notFound();
-    if (!mayChange(caller, target)) throw new ApiError('not-yours');
-    await change(deps, ctx, caller, target.id);
-  };
+async function changeAnothers(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await deps.store.findUser(idOf(ctx), seesEveryone(caller) ? null : caller.userId);
+  if (!target) throw notFound();
+  if (!mayChange(caller, target)) throw new ApiError('not-yours');
+  await change(deps, ctx, caller, target.id);
+}
 
 export const ownPassword = endpoint(
   'PUT auth/current/password',
@@ -61,7 +54,7 @@ export const ownPassword = endpoint(
     body: Body,
     answer: { description: 'The password is changed.' },
   },
-  (deps) => [changeOwn(deps)],
+  (deps, ctx) => change(deps, ctx, callerOf(ctx), callerOf(ctx).userId),
 );
 
 export const anothersPassword = endpoint(
@@ -77,5 +70,5 @@ export const anothersPassword = endpoint(
       "the caller's own.",
     answer: { description: 'The password is set.' },
   },
-  (deps) => [changeAnothers(deps)],
+  changeAnothers,
 );

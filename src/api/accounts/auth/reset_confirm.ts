@@ -1,6 +1,6 @@
 /** `POST auth/reset/confirm`: a new password for the code from the mail. Every session ends. */
 import Type from 'typebox';
-import { type Handler, remoteIp } from '../../http/context.ts';
+import { type Context, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { invalid } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -14,18 +14,16 @@ const Answer = Type.Object(
   { additionalProperties: false },
 );
 
-const setNew =
-  ({ accounts, store }: Deps): Handler =>
-  async (ctx) => {
-    const { 'reset-token': code, 'new-password': password } = checkedBy(Body, ctx);
-    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
-    const claims = await accounts.jwts.verify('reset', code);
-    if (!claims) throw invalid('reset-token', NOT_VALID);
-    const redeemed = await store.redeemReset(claims.id, await accounts.passwords.hash(password));
-    if (!redeemed) throw invalid('reset-token', NOT_VALID);
-    await accounts.attempts.forget('password:account', { account: redeemed.userId });
-    ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
-  };
+async function setNew({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const { 'reset-token': code, 'new-password': password } = checkedBy(Body, ctx);
+  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+  const claims = await accounts.jwts.verify('reset', code);
+  if (!claims) throw invalid('reset-token', NOT_VALID);
+  const redeemed = await store.redeemReset(claims.id, await accounts.passwords.hash(password));
+  if (!redeemed) throw invalid('reset-token', NOT_VALID);
+  await accounts.attempts.forget('password:account', { account: redeemed.userId });
+  ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+}
 
 export const resetConfirm = endpoint(
   'POST auth/reset/confirm',
@@ -41,5 +39,5 @@ export const resetConfirm = endpoint(
       schema: Answer,
     },
   },
-  (deps) => [setNew(deps)],
+  setNew,
 );

@@ -1,6 +1,6 @@
 /** `GET auth/session`: the sessions of the caller. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -29,21 +29,19 @@ function uaType(userAgent: string): (typeof UA_TYPES)[number] {
   return /^(curl|Wget|HTTPie|python|Go-http|node|okhttp|axios)/i.test(userAgent) ? 'cli' : 'other';
 }
 
-const listSessions =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    const found = await store.listSessions(callerOf(ctx).userId, checkedBy(Query, ctx)['include-expired']);
-    ctx.body = {
-      sessions: found.map(({ id, createdAt, expiresAt, remoteIp, userAgent }) => ({
-        id,
-        created: createdAt.toISOString(),
-        expire: expiresAt.toISOString(),
-        'remote-ip': remoteIp,
-        'ua-type': uaType(userAgent),
-        'user-agent': userAgent,
-      })),
-    };
+async function listSessions({ store }: Deps, ctx: Context): Promise<void> {
+  const found = await store.listSessions(callerOf(ctx).userId, checkedBy(Query, ctx)['include-expired']);
+  ctx.body = {
+    sessions: found.map(({ id, createdAt, expiresAt, remoteIp, userAgent }) => ({
+      id,
+      created: createdAt.toISOString(),
+      expire: expiresAt.toISOString(),
+      'remote-ip': remoteIp,
+      'ua-type': uaType(userAgent),
+      'user-agent': userAgent,
+    })),
   };
+}
 
 export const sessions = endpoint(
   'GET auth/session',
@@ -54,5 +52,5 @@ export const sessions = endpoint(
     query: Query,
     answer: { description: 'Sessions, newest first.', schema: Answer },
   },
-  (deps) => [listSessions(deps)],
+  listSessions,
 );

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { Accounts } from '../../../accounts/accounts.ts';
 import { TooManyAttempts, type Account } from '../../../accounts/attempts.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import { type Context, type Handler, remoteIp } from '../../http/context.ts';
+import { type Context, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, inside } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -108,33 +108,31 @@ async function shownApiToken({ accounts, store }: Deps, userId: number): Promise
   return token?.sealed ? accounts.box.open(token.sealed, 'token', token.id) : null;
 }
 
-const signInWork =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const { accounts, store } = deps;
-    const asked = checkedBy(Body, ctx);
-    const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
-    const session = await accounts.openSession({
-      userId: user.id,
-      long: asked['long-term-token'],
-      remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
-      userAgent: ctx.get('User-Agent'),
-    });
-    if (typeof session === 'string') throw inside('a sign-in has no session that it could end with');
-    if (asked['logout-other']) await store.endSessions(user.id, session.id);
-    setCookie(ctx, deps, session);
-    setBrowserMark(ctx, deps, mark);
-    ctx.body = {
-      'api-token': await shownApiToken(deps, user.id),
-      'current-user': asked['current-user'] ? shownUser(user) : null,
-      email: user.email,
-      'jwt-token': { token: session.token, expire: session.expire.toISOString() },
-      'oauth-provider-tokens': [],
-      'ret-url': safeRetUrl(asked['ret-url']),
-      status: user.status,
-      'user-id': user.id,
-    };
+async function signInByPassword(deps: Deps, ctx: Context): Promise<void> {
+  const { accounts, store } = deps;
+  const asked = checkedBy(Body, ctx);
+  const { user, mark } = await knownBy(deps, ctx, asked.email, asked.password);
+  const session = await accounts.openSession({
+    userId: user.id,
+    long: asked['long-term-token'],
+    remoteIp: remoteIp(ctx, accounts.settings.trustedHops),
+    userAgent: ctx.get('User-Agent'),
+  });
+  if (typeof session === 'string') throw inside('a sign-in has no session that it could end with');
+  if (asked['logout-other']) await store.endSessions(user.id, session.id);
+  setCookie(ctx, deps, session);
+  setBrowserMark(ctx, deps, mark);
+  ctx.body = {
+    'api-token': await shownApiToken(deps, user.id),
+    'current-user': asked['current-user'] ? shownUser(user) : null,
+    email: user.email,
+    'jwt-token': { token: session.token, expire: session.expire.toISOString() },
+    'oauth-provider-tokens': [],
+    'ret-url': safeRetUrl(asked['ret-url']),
+    status: user.status,
+    'user-id': user.id,
   };
+}
 
 export const signIn = endpoint(
   'POST auth/sign-in',
@@ -159,5 +157,5 @@ export const signIn = endpoint(
       },
     },
   },
-  (deps) => [signInWork(deps)],
+  signInByPassword,
 );

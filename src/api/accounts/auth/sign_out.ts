@@ -1,6 +1,6 @@
 /** `DELETE auth/sign-out`: ends the calling session, or all of the user. */
 import Type from 'typebox';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { RetUrl, safeRetUrl } from '../fields.ts';
@@ -16,16 +16,14 @@ const Answer = Type.Object(
   { additionalProperties: false },
 );
 
-const signOutWork =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const { userId, sessionId } = callerOf(ctx);
-    const asked = checkedBy(Query, ctx);
-    if (asked['logout-all']) await deps.store.endSessions(userId);
-    else if (sessionId !== null) await deps.store.endSession(userId, sessionId);
-    clearCookie(ctx, deps);
-    ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
-  };
+async function endCalling(deps: Deps, ctx: Context): Promise<void> {
+  const { userId, sessionId } = callerOf(ctx);
+  const asked = checkedBy(Query, ctx);
+  if (asked['logout-all']) await deps.store.endSessions(userId);
+  else if (sessionId !== null) await deps.store.endSession(userId, sessionId);
+  clearCookie(ctx, deps);
+  ctx.body = { success: true, 'ret-url': safeRetUrl(asked['ret-url']) };
+}
 
 export const signOut = endpoint(
   'DELETE auth/sign-out',
@@ -37,5 +35,5 @@ export const signOut = endpoint(
     description: 'A call with an API token has no session to end, unless `logout-all` is set.',
     answer: { description: 'Signed out.', schema: Answer },
   },
-  (deps) => [signOutWork(deps)],
+  endCalling,
 );

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import Type from 'typebox';
 import { knownMail, verifyMail } from '../../../accounts/mail_texts.ts';
 import { USER_PERMISSIONS } from '../../../accounts/caller.ts';
-import { type Handler, remoteIp } from '../../http/context.ts';
+import { type Context, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -18,45 +18,42 @@ const Answer = Type.Object({ email: Type.String(), status: Type.Literal('pending
 
 const CODE_MS = 86_400_000;
 
-const offered = ({ accounts: { settings } }: Deps): Handler =>
-  function offered_(_ctx, next) {
-    if (!settings.signUp) throw new ApiError('sign-up-closed');
-    if (!settings.mail)
-      throw new ApiError('no-mail', {
-        text: 'sign-up is closed, because no mail is configured; ask an administrator for an account',
-      });
-    return next();
-  };
-
-const signUpWork =
-  ({ accounts, store }: Deps): Handler =>
-  async (ctx) => {
-    const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(Body, ctx);
-    const { settings, attempts, jwts, passwords } = accounts;
-    await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
-    await attempts.take('mail:account', { account: email });
-    const codeId = randomUUID();
-    const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
-    const [passwordHash, verify, known] = [
-      await passwords.hash(password),
-      await accounts.sealMail(verifyMail(settings.publicUrl, code)),
-      await accounts.sealMail(knownMail(settings.publicUrl)),
-    ];
-    await store.signUp({
-      email,
-      passwordHash,
-      firstName,
-      lastName,
-      permissions: USER_PERMISSIONS,
-      codeId,
-      codeMs: CODE_MS,
-      verifyMail: { ...verify, recipient: email },
-      knownMail: { ...known, recipient: email },
+function checkOffered({ signUp, mail }: Deps['accounts']['settings']): void {
+  if (!signUp) throw new ApiError('sign-up-closed');
+  if (!mail)
+    throw new ApiError('no-mail', {
+      text: 'sign-up is closed, because no mail is configured; ask an administrator for an account',
     });
-    accounts.mailsWait();
-    ctx.status = 201;
-    ctx.body = { email, status: 'pending' };
-  };
+}
+
+async function openAccount({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const { settings, attempts, jwts, passwords } = accounts;
+  checkOffered(settings);
+  const { email, password, 'first-name': firstName = '', 'last-name': lastName = '' } = checkedBy(Body, ctx);
+  await attempts.take('mail:address', { address: remoteIp(ctx, settings.trustedHops) });
+  await attempts.take('mail:account', { account: email });
+  const codeId = randomUUID();
+  const code = await jwts.sign('verify', { id: codeId, userId: 0 }, new Date(store.clock.now() + CODE_MS));
+  const [passwordHash, verify, known] = [
+    await passwords.hash(password),
+    await accounts.sealMail(verifyMail(settings.publicUrl, code)),
+    await accounts.sealMail(knownMail(settings.publicUrl)),
+  ];
+  await store.signUp({
+    email,
+    passwordHash,
+    firstName,
+    lastName,
+    permissions: USER_PERMISSIONS,
+    codeId,
+    codeMs: CODE_MS,
+    verifyMail: { ...verify, recipient: email },
+    knownMail: { ...known, recipient: email },
+  });
+  accounts.mailsWait();
+  ctx.status = 201;
+  ctx.body = { email, status: 'pending' };
+}
 
 export const signUp = endpoint(
   'POST auth/sign-up',
@@ -70,5 +67,5 @@ export const signUp = endpoint(
       'address that already has an account. 403 if the operator has closed sign-up or configured no mail.',
     answer: { status: 201, description: 'A mail is being sent.', schema: Answer },
   },
-  (deps) => [offered(deps), signUpWork(deps)],
+  openAccount,
 );

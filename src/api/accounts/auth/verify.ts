@@ -1,7 +1,7 @@
 /** `POST auth/verify`: the code from the mail makes the account active, with a first API token. */
 import Type from 'typebox';
 import { makeApiToken } from '../../../accounts/make_token.ts';
-import { type Handler, remoteIp } from '../../http/context.ts';
+import { type Context, remoteIp } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { invalid } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -25,22 +25,20 @@ const Answer = Type.Object(
 
 export const NOT_VALID = 'is not valid, was used before, or has expired';
 
-const verifyWork =
-  ({ accounts, store }: Deps): Handler =>
-  async (ctx) => {
-    const { 'verify-token': code, password } = checkedBy(Body, ctx);
-    await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
-    const claims = await accounts.jwts.verify('verify', code);
-    const redeemed =
-      claims &&
-      (await store.redeemVerify(claims.id, password === undefined ? null : await accounts.passwords.hash(password)));
-    if (!redeemed) throw invalid('verify-token', NOT_VALID);
-    await makeApiToken(
-      { store, box: accounts.box, settings: accounts.settings },
-      { userId: redeemed.userId, name: 'default' },
-    );
-    ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
-  };
+async function redeemCode({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const { 'verify-token': code, password } = checkedBy(Body, ctx);
+  await accounts.attempts.take('code:address', { address: remoteIp(ctx, accounts.settings.trustedHops) });
+  const claims = await accounts.jwts.verify('verify', code);
+  const redeemed =
+    claims &&
+    (await store.redeemVerify(claims.id, password === undefined ? null : await accounts.passwords.hash(password)));
+  if (!redeemed) throw invalid('verify-token', NOT_VALID);
+  await makeApiToken(
+    { store, box: accounts.box, settings: accounts.settings },
+    { userId: redeemed.userId, name: 'default' },
+  );
+  ctx.body = { success: true, email: redeemed.email, status: redeemed.status };
+}
 
 export const verify = endpoint(
   'POST auth/verify',
@@ -54,5 +52,5 @@ export const verify = endpoint(
       'somebody else chose at sign-up. The header `X-Recaptcha-Token` is accepted and ignored.',
     answer: { description: 'The account is active and has a first API token.', schema: Answer },
   },
-  (deps) => [verifyWork(deps)],
+  redeemCode,
 );

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { seesEveryone } from '../../../accounts/caller.ts';
 import { TOKEN_SORTS } from '../../../store/api_tokens.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -20,28 +20,26 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
-const listWork =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const { 'user-id': asked, pagination, sort } = checkedBy(Query, ctx);
-    const owners = asked.length === 0 ? [caller.userId] : asked;
-    for (const id of owners)
-      if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
-        throw notFound();
-    const { tokens, total } = await store.listTokens({
-      owners,
-      sort,
-      offset: offsetOf(pagination),
-      limit: pagination.limit,
-    });
-    const listed = await listedTokens(store, tokens);
-    const { filter, ...echo } = listEcho(
-      { filter: { 'user-id': asked }, pagination, sort },
-      { count: listed.length, total },
-    );
-    ctx.body = { filter, 'api-tokens': listed, ...echo };
-  };
+async function list({ store }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { 'user-id': asked, pagination, sort } = checkedBy(Query, ctx);
+  const owners = asked.length === 0 ? [caller.userId] : asked;
+  for (const id of owners)
+    if (id !== caller.userId && !(await store.findUser(id, seesEveryone(caller) ? null : caller.userId)))
+      throw notFound();
+  const { tokens, total } = await store.listTokens({
+    owners,
+    sort,
+    offset: offsetOf(pagination),
+    limit: pagination.limit,
+  });
+  const listed = await listedTokens(store, tokens);
+  const { filter, ...echo } = listEcho(
+    { filter: { 'user-id': asked }, pagination, sort },
+    { count: listed.length, total },
+  );
+  ctx.body = { filter, 'api-tokens': listed, ...echo };
+}
 
 export const listTokens = endpoint(
   'GET auth/api-token',
@@ -53,5 +51,5 @@ export const listTokens = endpoint(
     also: [404],
     answer: { description: 'API tokens that are not revoked.', schema: listSchema('api-tokens', ShownListedToken) },
   },
-  (deps) => [listWork(deps)],
+  list,
 );

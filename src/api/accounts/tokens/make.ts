@@ -1,7 +1,7 @@
 /** `POST auth/api-token`: a new token of the caller. */
 import Type from 'typebox';
 import { makeApiToken, MOST_TOKENS } from '../../../accounts/make_token.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, inside } from '../../errors.ts';
 import { accountFull } from '../account_full.ts';
@@ -15,44 +15,42 @@ const Body = Type.Object(TokenFields, { additionalProperties: false });
 
 const ended = () => new ApiError('bad-credential', { text: 'the credential has ended' });
 
-const makeWork =
-  ({ accounts, store }: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const { name = '', ttl = null, permissions = null, limits = {} } = checkedBy(Body, ctx);
-    checkGiven(caller, permissions);
-    const owner = await store.findUser(caller.userId);
-    if (!owner) throw inside('the caller is gone');
-    // For a narrowed credential, null means the permissions of the credential.
-    const given =
-      permissions ??
-      (owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one))
-        ? null
-        : caller.permissions);
-    const made = await makeApiToken(
-      { store, box: accounts.box, settings: accounts.settings },
-      {
-        userId: caller.userId,
-        name,
-        permissions: given,
-        expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null,
-        ...changedLimits(limits, NO_LIMITS),
-        ...(caller.signedIn ? {} : { madeBy: caller }),
-      },
-    );
-    if (made === 'maker-ended') throw ended();
-    if (made === 'too-many')
-      throw new ApiError('too-many-tokens', {
-        text: `the user has reached the limit of ${MOST_TOKENS} API tokens`,
-      });
-    if (made === 'account-full') throw accountFull('tokens', accounts.settings);
-    const token = await store.readToken({ id: made.id });
-    const shown = token && (await shownToken({ accounts, store }, token, { owner: true, fresh: made.token }));
-    // It has ended already: with the credential that made it.
-    if (!shown) throw ended();
-    ctx.status = 201;
-    ctx.body = shown;
-  };
+async function make({ accounts, store }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { name = '', ttl = null, permissions = null, limits = {} } = checkedBy(Body, ctx);
+  checkGiven(caller, permissions);
+  const owner = await store.findUser(caller.userId);
+  if (!owner) throw inside('the caller is gone');
+  // For a narrowed credential, null means the permissions of the credential.
+  const given =
+    permissions ??
+    (owner.permissions.every((one) => owner.restrictions.includes(one) || caller.permissions.includes(one))
+      ? null
+      : caller.permissions);
+  const made = await makeApiToken(
+    { store, box: accounts.box, settings: accounts.settings },
+    {
+      userId: caller.userId,
+      name,
+      permissions: given,
+      expiresAt: expiryOf(caller, ttl, store.clock.now()) ?? null,
+      ...changedLimits(limits, NO_LIMITS),
+      ...(caller.signedIn ? {} : { madeBy: caller }),
+    },
+  );
+  if (made === 'maker-ended') throw ended();
+  if (made === 'too-many')
+    throw new ApiError('too-many-tokens', {
+      text: `the user has reached the limit of ${MOST_TOKENS} API tokens`,
+    });
+  if (made === 'account-full') throw accountFull('tokens', accounts.settings);
+  const token = await store.readToken({ id: made.id });
+  const shown = token && (await shownToken({ accounts, store }, token, { owner: true, fresh: made.token }));
+  // It has ended already: with the credential that made it.
+  if (!shown) throw ended();
+  ctx.status = 201;
+  ctx.body = shown;
+}
 
 export const makeToken = endpoint(
   'POST auth/api-token',
@@ -69,5 +67,5 @@ export const makeToken = endpoint(
       '409 if the user already has 100 tokens, or the account has reached `accounts.maxTokens`.',
     answer: { status: 201, description: 'The token.', schema: ShownToken },
   },
-  (deps) => [makeWork(deps)],
+  make,
 );

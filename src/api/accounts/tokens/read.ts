@@ -1,7 +1,7 @@
 /** `GET auth/api-token/{id}`: one token; its owner sees the text, if the operator allows it. */
 import Type from 'typebox';
 import { TOKEN_PATTERN } from '../../../store/token_text.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -13,14 +13,12 @@ export const TokenParam = Type.String({
   pattern: `^([0-9]{1,16}|${TOKEN_PATTERN})$`,
 });
 
-const readWork =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
-    const shown = await shownToken(deps, token, { owner: reachable });
-    if (!shown) throw notFound();
-    ctx.body = shown;
-  };
+async function read(deps: Deps, ctx: Context): Promise<void> {
+  const { token, reachable } = await findToken(deps, ctx, callerOf(ctx));
+  const shown = await shownToken(deps, token, { owner: reachable });
+  if (!shown) throw notFound();
+  ctx.body = shown;
+}
 
 export const readToken = endpoint(
   'GET auth/api-token/:id',
@@ -36,5 +34,5 @@ export const readToken = endpoint(
       schema: ShownToken,
     },
   },
-  (deps) => [readWork(deps)],
+  read,
 );

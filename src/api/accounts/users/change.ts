@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { notToGive } from '../../../accounts/authority.ts';
 import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../../accounts/caller.ts';
 import type { UserChange, UserRecord } from '../../../store/users.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, inside, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -50,27 +50,23 @@ function changeOf(caller: Caller, target: UserRecord, asked: Static<typeof Body>
   return { ...names, permissions, restrictions };
 }
 
-const changeSelf =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    const asked = checkedBy(OwnBody, ctx);
-    const user = await store.changeUser(callerOf(ctx).userId, {
-      firstName: asked['first-name'],
-      lastName: asked['last-name'],
-    });
-    if (!user) throw inside('the caller is gone');
-    ctx.body = shownUser(user);
-  };
+async function changeSelf({ store }: Deps, ctx: Context): Promise<void> {
+  const asked = checkedBy(OwnBody, ctx);
+  const user = await store.changeUser(callerOf(ctx).userId, {
+    firstName: asked['first-name'],
+    lastName: asked['last-name'],
+  });
+  if (!user) throw inside('the caller is gone');
+  ctx.body = shownUser(user);
+}
 
-const changeOne =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const target = await findOwn(deps, ctx, caller);
-    const user = await deps.store.changeUser(target.id, changeOf(caller, target, checkedBy(Body, ctx)));
-    if (!user) throw notFound();
-    ctx.body = shownUser(user);
-  };
+async function changeOne(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await findOwn(deps, ctx, caller);
+  const user = await deps.store.changeUser(target.id, changeOf(caller, target, checkedBy(Body, ctx)));
+  if (!user) throw notFound();
+  ctx.body = shownUser(user);
+}
 
 export const changeCurrent = endpoint(
   'PUT user/current',
@@ -81,7 +77,7 @@ export const changeCurrent = endpoint(
     body: OwnBody,
     answer: { description: 'The changed user.', schema: ShownUser },
   },
-  (deps) => [changeSelf(deps)],
+  changeSelf,
 );
 export const changeUser = endpoint(
   'PUT user/:id',
@@ -94,5 +90,5 @@ export const changeUser = endpoint(
     description: 'Omitted fields keep their value. Callers can grant only permissions that they have.',
     answer: { description: 'The changed user.', schema: ShownUser },
   },
-  (deps) => [changeOne(deps)],
+  changeOne,
 );

@@ -1,7 +1,7 @@
 /** `GET` and `PUT user/{id}/limits`: limits that an administrator sets. The user's tokens may narrow them. */
 import Type, { type Static } from 'typebox';
 import type { UserLimits } from '../../../store/users.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { invalid, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -18,26 +18,22 @@ async function shown({ store }: Deps, id: number, limits: UserLimits | null): Pr
   return shownUserLimits(limits, inForce);
 }
 
-const readLimits =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const { id } = await findSeen(deps, ctx, callerOf(ctx));
-    ctx.body = await shown(deps, id, await deps.store.userLimits(id));
-  };
+async function readLimits(deps: Deps, ctx: Context): Promise<void> {
+  const { id } = await findSeen(deps, ctx, callerOf(ctx));
+  ctx.body = await shown(deps, id, await deps.store.userLimits(id));
+}
 
-const setLimits =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
-    const asked = checkedBy(Body, ctx);
-    if (id !== rootId && typeof asked['account-concurrency'] === 'number')
-      throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
-    const before = await deps.store.userLimits(id);
-    if (!before) throw notFound();
-    const limits = changedUserLimits(asked, before);
-    await deps.store.setUserLimits(id, limits);
-    ctx.body = await shown(deps, id, limits);
-  };
+async function setLimits(deps: Deps, ctx: Context): Promise<void> {
+  const { id, rootId } = await findLimited(deps, ctx, callerOf(ctx));
+  const asked = checkedBy(Body, ctx);
+  if (id !== rootId && typeof asked['account-concurrency'] === 'number')
+    throw invalid('account-concurrency', `can only be set on the root user of the account, user ${rootId}`);
+  const before = await deps.store.userLimits(id);
+  if (!before) throw notFound();
+  const limits = changedUserLimits(asked, before);
+  await deps.store.setUserLimits(id, limits);
+  ctx.body = await shown(deps, id, limits);
+}
 
 export const userLimits = endpoint(
   'GET user/:id/limits',
@@ -53,7 +49,7 @@ export const userLimits = endpoint(
       schema: ShownUserLimits,
     },
   },
-  (deps) => [readLimits(deps)],
+  readLimits,
 );
 export const setUserLimits = endpoint(
   'PUT user/:id/limits',
@@ -66,5 +62,5 @@ export const setUserLimits = endpoint(
     description: 'Omitted fields keep their value; null removes a limit.',
     answer: { description: 'The changed limits.', schema: ShownUserLimits },
   },
-  (deps) => [setLimits(deps)],
+  setLimits,
 );

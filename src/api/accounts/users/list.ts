@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { seesEveryone, STATUSES } from '../../../accounts/caller.ts';
 import { USER_SORTS, type UserSort } from '../../../store/users.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoint } from '../../http/endpoint.ts';
 import { checkedBy } from '../../http/read_input.ts';
@@ -19,21 +19,19 @@ const Query = Type.Object(
   { additionalProperties: false },
 );
 
-const listWork =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const { status, pagination, sort } = checkedBy(Query, ctx);
-    const { users, total } = await store.listUsers({
-      under: seesEveryone(caller) ? null : caller.userId,
-      status,
-      sort,
-      offset: offsetOf(pagination),
-      limit: pagination.limit,
-    });
-    const { filter, ...echo } = listEcho({ filter: { status }, pagination, sort }, { count: users.length, total });
-    ctx.body = { filter, users: users.map(listedUser), ...echo };
-  };
+async function list({ store }: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const { status, pagination, sort } = checkedBy(Query, ctx);
+  const { users, total } = await store.listUsers({
+    under: seesEveryone(caller) ? null : caller.userId,
+    status,
+    sort,
+    offset: offsetOf(pagination),
+    limit: pagination.limit,
+  });
+  const { filter, ...echo } = listEcho({ filter: { status }, pagination, sort }, { count: users.length, total });
+  ctx.body = { filter, users: users.map(listedUser), ...echo };
+}
 
 export const listUsers = endpoint(
   'GET user',
@@ -45,5 +43,5 @@ export const listUsers = endpoint(
     description: 'Administrators get all users.',
     answer: { description: 'A page of users.', schema: listSchema('users', ShownListedUser) },
   },
-  (deps) => [listWork(deps)],
+  list,
 );

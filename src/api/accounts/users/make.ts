@@ -8,7 +8,7 @@ import { notToGive, subUserDefaults } from '../../../accounts/authority.ts';
 import { inviteMail } from '../../../accounts/mail_texts.ts';
 import { makeApiToken } from '../../../accounts/make_token.ts';
 import type { UserRecord } from '../../../store/users.ts';
-import { callerOf, type Context, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, inside } from '../../errors.ts';
 import { accountFull } from '../account_full.ts';
@@ -75,15 +75,6 @@ async function makeUnder(deps: Deps, ctx: Context, parentId: number): Promise<vo
   ctx.body = { user: shownUser(user) };
 }
 
-const underSelf =
-  (deps: Deps): Handler =>
-  (ctx) =>
-    makeUnder(deps, ctx, callerOf(ctx).userId);
-const underOther =
-  (deps: Deps): Handler =>
-  async (ctx) =>
-    makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id);
-
 const DESCRIPTION =
   'The new user is `pending` until they choose a password through the mail that they get. Without mail they are ' +
   '`active` at once; set their password with `PUT auth/{id}/password`. ' +
@@ -100,7 +91,7 @@ export const makeSubUser = endpoint(
     also: [409],
     answer,
   },
-  (deps) => [underSelf(deps)],
+  (deps, ctx) => makeUnder(deps, ctx, callerOf(ctx).userId),
 );
 export const makeSubUserOf = endpoint(
   'POST user/:id',
@@ -114,5 +105,5 @@ export const makeSubUserOf = endpoint(
     also: [409],
     answer,
   },
-  (deps) => [underOther(deps)],
+  async (deps, ctx) => makeUnder(deps, ctx, (await findOwn(deps, ctx, callerOf(ctx))).id),
 );

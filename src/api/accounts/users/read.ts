@@ -1,5 +1,5 @@
 /** `GET user/current` and `GET user/{id}`. */
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { inside } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -7,19 +7,15 @@ import { Id } from '../fields.ts';
 import { ShownUser, shownUser } from '../shown_user.ts';
 import { findSeen } from './find.ts';
 
-const readSelf =
-  ({ store }: Deps): Handler =>
-  async (ctx) => {
-    const user = await store.findUser(callerOf(ctx).userId);
-    if (!user) throw inside('the caller is gone');
-    ctx.body = shownUser(user);
-  };
+async function readSelf({ store }: Deps, ctx: Context): Promise<void> {
+  const user = await store.findUser(callerOf(ctx).userId);
+  if (!user) throw inside('the caller is gone');
+  ctx.body = shownUser(user);
+}
 
-const readOne =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
-  };
+async function readOne(deps: Deps, ctx: Context): Promise<void> {
+  ctx.body = shownUser(await findSeen(deps, ctx, callerOf(ctx)));
+}
 
 export const readCurrent = endpoint(
   'GET user/current',
@@ -29,7 +25,7 @@ export const readCurrent = endpoint(
     summary: 'Read your user',
     answer: { description: 'The caller.', schema: ShownUser },
   },
-  (deps) => [readSelf(deps)],
+  readSelf,
 );
 export const readUser = endpoint(
   'GET user/:id',
@@ -40,5 +36,5 @@ export const readUser = endpoint(
     params: { id: Id },
     answer: { description: 'The user: yourself, a sub-user or, for an administrator, anyone.', schema: ShownUser },
   },
-  (deps) => [readOne(deps)],
+  readOne,
 );

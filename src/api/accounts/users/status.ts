@@ -1,7 +1,7 @@
 /** `PUT user/{id}/status`: suspends or reactivates a user and, with them, all accounts below. */
 import Type from 'typebox';
 import { STATUSES } from '../../../accounts/caller.ts';
-import { callerOf, type Handler } from '../../http/context.ts';
+import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { endpoint } from '../../http/endpoint.ts';
@@ -21,17 +21,15 @@ const Body = Type.Object(
   { additionalProperties: false },
 );
 
-const setStatus =
-  (deps: Deps): Handler =>
-  async (ctx) => {
-    const caller = callerOf(ctx);
-    const target = await findOwn(deps, ctx, caller);
-    if (target.id === caller.userId || target.role === 'root')
-      throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
-    const user = await deps.store.changeUser(target.id, { status: checkedBy(Body, ctx).status });
-    if (!user) throw notFound();
-    ctx.body = shownUser(user);
-  };
+async function setStatus(deps: Deps, ctx: Context): Promise<void> {
+  const caller = callerOf(ctx);
+  const target = await findOwn(deps, ctx, caller);
+  if (target.id === caller.userId || target.role === 'root')
+    throw new ApiError('own-account', { text: "you cannot change your own status or the root user's" });
+  const user = await deps.store.changeUser(target.id, { status: checkedBy(Body, ctx).status });
+  if (!user) throw notFound();
+  ctx.body = shownUser(user);
+}
 
 export const userStatus = endpoint(
   'PUT user/:id/status',
@@ -44,5 +42,5 @@ export const userStatus = endpoint(
     description: 'Takes effect on every replica within a second.',
     answer: { description: 'The changed user.', schema: ShownUser },
   },
-  (deps) => [setStatus(deps)],
+  setStatus,
 );

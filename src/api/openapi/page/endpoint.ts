@@ -41,7 +41,7 @@ const give = (read: () => File): Handler[] => {
   let file: File | undefined;
   return [
     methods('GET', 'HEAD'),
-    (ctx) => {
+    function answerFile(ctx) {
       file ??= read();
       ctx.set({
         'Content-Security-Policy': POLICY,
