@@ -2,14 +2,18 @@
  * Whether a text is one JSON value, and where some of its own members are, from its bytes in slices: it holds nothing
  * of the text. What gives JSON its form is ASCII, so bytes above it occur in strings alone. 50 MB take about 0.3 s.
  */
-const QUOTE = 34;
-const BACKSLASH = 92;
+export const QUOTE = 34;
+export const BACKSLASH = 92;
 const COLON = 58;
 const COMMA = 44;
 const OBJECT = 123;
 const LIST = 91;
 /** From { to } and from [ to ]. */
 const CLOSING = 2;
+/** 1: a byte that ends a run of ordinary characters in a string. */
+export const ENDS_RUN = Uint8Array.from({ length: 256 }, (_, code) =>
+  code < 32 || code === QUOTE || code === BACKSLASH ? 1 : 0,
+);
 const MAX_DEPTH = 10_000;
 /** Of a member's name as it is written: each character of a name that is looked for may be escaped in six. */
 const LONGEST_NAME = 128;
@@ -189,6 +193,11 @@ export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
       for (let i = 0; i < bytes.length && valid; i++) {
         let code = bytes[i]!;
         if (within === Within.Nothing) {
+          if (open.length > 0) {
+            while (i < bytes.length && isSpace(bytes[i]!)) i += 1;
+            if (i === bytes.length) break;
+            code = bytes[i]!;
+          }
           plain(code, offset + i);
           continue;
         }
@@ -216,7 +225,7 @@ export function jsonScanner(wanted: readonly string[] = []): JsonScanner {
         }
         if (within === Within.Text && name === null) {
           // Most of the bytes are here.
-          while (i < bytes.length && bytes[i] !== QUOTE && bytes[i] !== BACKSLASH && bytes[i]! >= 32) i += 1;
+          while (i < bytes.length && ENDS_RUN[bytes[i]!] === 0) i += 1;
           if (i === bytes.length) break;
           code = bytes[i]!;
         }

@@ -3,10 +3,8 @@
  * times its size. Long strings are lifted out of the JSON and stand in it as short names; everything else is parsed as
  * always.
  */
-import type { Span } from './json_scanner.ts';
+import { BACKSLASH, ENDS_RUN, QUOTE, type Span } from './json_scanner.ts';
 
-const QUOTE = 34;
-const BACKSLASH = 92;
 const LOWER_U = 117;
 
 /** Shorter ones stay: errors among them, whatever is in them. */
@@ -35,7 +33,10 @@ export interface LiftOptions {
 
 const isHex = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 97 && code <= 102) || (code >= 65 && code <= 70);
-const ESCAPES: Readonly<Record<number, number>> = { 34: 34, 92: 92, 47: 47, 98: 8, 102: 12, 110: 10, 114: 13, 116: 9 };
+/** What the letter after a backslash stands for; 0: nothing. */
+const ESCAPES = new Uint8Array(256);
+for (const [letter, code] of Object.entries({ 34: 34, 92: 92, 47: 47, 98: 8, 102: 12, 110: 10, 114: 13, 116: 9 }))
+  ESCAPES[Number(letter)] = code;
 
 /** Feeds on pieces of a JSON text. `from` and `to` count bytes from its beginning, without the quotes. */
 export function lifter(name: (index: number) => string, { long = LONG, observe }: LiftOptions = {}) {
@@ -77,13 +78,18 @@ export function lifter(name: (index: number) => string, { long = LONG, observe }
    */
   const endOfString = (chunk: Buffer, at: number): number => {
     for (let end = at; end < chunk.length; end++) {
+      if (hexLeft === 0 && !escaped) {
+        // Most of the bytes are here.
+        while (end < chunk.length && ENDS_RUN[chunk[end]!] === 0) end += 1;
+        if (end === chunk.length) break;
+      }
       const code = chunk[end]!;
       if (hexLeft > 0) {
         if (!isHex(code)) throw new LiftError('a string holds an escape that is none');
         hexLeft -= 1;
       } else if (escaped) {
         if (code === LOWER_U) hexLeft = 4;
-        else if (ESCAPES[code] === undefined) throw new LiftError('a string holds an escape that is none');
+        else if (ESCAPES[code] === 0) throw new LiftError('a string holds an escape that is none');
         escaped = false;
       } else if (code === BACKSLASH) escaped = true;
       else if (code === QUOTE) return end;
@@ -141,46 +147,48 @@ export function unescaper() {
   /** A first half of a character beyond U+FFFF; 0: none. Without its second half it becomes U+FFFD, as everywhere. */
   let high = 0;
 
+  /** Ends a character whose second half did not come. Returns where to write on; as does `write`. */
+  const lone = (out: Buffer, to: number): number => {
+    if (high === 0) return to;
+    high = 0;
+    return write(out, to, 0xfffd);
+  };
+
   return {
     push(escaped: Buffer): Buffer {
       if (state < 0 && high === 0 && !escaped.includes(BACKSLASH)) return escaped;
       // A half that the last slice ended with is written here.
       const out = Buffer.allocUnsafe(escaped.length + 4);
       let to = 0;
-      const write = (point: number): void => {
-        if (point < 0x80) out[to++] = point;
-        else if (point < 0x800) to = put(out, to, 0xc0 | (point >> 6), point, 1);
-        else if (point < 0x10000) to = put(out, to, 0xe0 | (point >> 12), point, 2);
-        else to = put(out, to, 0xf0 | (point >> 18), point, 3);
-      };
-      const lone = (): void => {
-        if (high !== 0) write(0xfffd);
-        high = 0;
-      };
       for (let at = 0; at < escaped.length; at++) {
+        if (state < 0 && high === 0) {
+          // Most of the bytes are here.
+          while (at < escaped.length && escaped[at] !== BACKSLASH) out[to++] = escaped[at++]!;
+          if (at === escaped.length) break;
+        }
         const code = escaped[at]!;
         if (state > 0) {
           unit = (unit << 4) | hexValue(code);
           state = state === 4 ? -1 : state + 1;
           if (state > 0) continue;
           if (high !== 0 && isLow(unit)) {
-            write(0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+            to = write(out, to, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
             high = 0;
             continue;
           }
-          lone();
+          to = lone(out, to);
           if (isHigh(unit)) high = unit;
-          else write(isLow(unit) ? 0xfffd : unit);
+          else to = write(out, to, isLow(unit) ? 0xfffd : unit);
         } else if (state === 0) {
           if (code === LOWER_U) [state, unit] = [1, 0];
           else {
-            lone();
+            to = lone(out, to);
             out[to++] = ESCAPES[code]!;
             state = -1;
           }
         } else if (code === BACKSLASH) state = 0;
         else {
-          if (high !== 0) lone();
+          to = lone(out, to);
           out[to++] = code;
         }
       }
@@ -192,6 +200,15 @@ export function unescaper() {
       return rest;
     },
   };
+}
+
+/** A character in UTF-8. Returns where to write on. */
+function write(out: Buffer, to: number, point: number): number {
+  if (point >= 0x10000) return put(out, to, 0xf0 | (point >> 18), point, 3);
+  if (point >= 0x800) return put(out, to, 0xe0 | (point >> 12), point, 2);
+  if (point >= 0x80) return put(out, to, 0xc0 | (point >> 6), point, 1);
+  out[to] = point;
+  return to + 1;
 }
 
 /** The first byte of a character and those that follow it. */
