@@ -14,12 +14,14 @@ export type Packed = Buffer | PackedSlices;
 
 export interface PackedSlices {
   (): AsyncIterable<Buffer> | Iterable<Buffer>;
-  /** How fast it may be inflated. */
+  /** For those that nobody waits for otherwise: how much of a core it may be read with. */
   pace?: Pace;
 }
 
 /** Scanning a slice takes below a millisecond. */
 const SLICE = 64 * 1024;
+/** Measured: 190 to 480 MB/s of a core. */
+const INFLATED_PER_MS = 250_000;
 /** Agents compress with a window of 2 MB. A frame may demand 128 MB, and the decoder would allocate it. */
 export const WINDOW = { [constants.ZSTD_d_windowLogMax]: 22 };
 
@@ -43,7 +45,7 @@ export async function* inflate(packed: Packed, maxBytes = RESULT_BYTES): AsyncGe
       // Invalid sequences become U+FFFD, the same ones wherever the chunks are cut.
       const slice = decoding ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
       if (slice.length > 0) yield slice;
-      await pace?.(chunk.length);
+      await pace?.(chunk.length / INFLATED_PER_MS);
     }
     const rest = decoder.decode();
     if (rest !== '') yield Buffer.from(rest);

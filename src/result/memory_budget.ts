@@ -50,7 +50,7 @@ export interface Want {
 /** Given back once, however often it is said. */
 export interface Place {
   readonly bytes: number;
-  /** Of the account, where the result is streamed. */
+  /** Of the account. */
   readonly pace: Pace;
   release(): void;
 }

@@ -41,7 +41,7 @@ export async function openResult(
     const isWhole = inflatedBytes !== null && inflatedBytes <= WHOLE;
     const packed = isWhole
       ? (inline ?? (await store.readBody(id, submittedAt)))
-      : Object.assign(() => (inline ? [inline] : store.readBodySlices(id, submittedAt)), { pace: place.pace });
+      : () => (inline ? [inline] : store.readBodySlices(id, submittedAt));
     if (packed) return { packed, inflatedBytes, place };
     place.release();
     return null;

@@ -56,7 +56,12 @@ export async function unpackResult(packed: Packed, size: number | null): Promise
   const nonce = randomUUID();
   const facts: TextFacts[] = [];
   const lift = lifter((index) => `${nonce}/${index}`, { observe: () => observer((text) => facts.push(text)) });
-  for await (const slice of inflate(packed)) lift.push(slice);
+  const pace = Buffer.isBuffer(packed) ? undefined : packed.pace;
+  for await (const slice of inflate(packed)) {
+    const began = performance.now();
+    lift.push(slice);
+    await pace?.(performance.now() - began);
+  }
   const { text, strings } = lift.end();
   return {
     result: JSON.parse(text) as ResultBody,

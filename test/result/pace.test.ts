@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
-import { inflate } from '../../src/result/inflate.ts';
+import { inflate, type PackedSlices } from '../../src/result/inflate.ts';
 import { makePaces } from '../../src/result/pace.ts';
+import { unpackResult } from '../../src/result/unpack.ts';
 
 const MB = 1_000_000;
 
@@ -13,10 +14,10 @@ function clock() {
     pauses,
     pass: (ms: number) => void (at += ms),
     options: {
-      bytesPerSecond: 10 * MB,
-      burst: 20 * MB,
+      share: 0.25,
+      burstMs: 1_000,
       now: () => at,
-      pause: async (ms: number) => {
+      wait: async (ms: number) => {
         pauses.push(ms);
         at += ms;
       },
@@ -25,47 +26,53 @@ function clock() {
 }
 
 describe('result: the pace of large results', () => {
-  it('an account reads its burst at once, then so many bytes per second', async () => {
+  it('an account has its burst at once, then its share of a core', async () => {
     const time = clock();
     const pace = makePaces(time.options)(1);
-    for (let mb = 0; mb < 20; mb++) await pace(MB);
+    for (let ms = 0; ms < 1_000; ms += 50) await pace(50);
     assert.deepEqual(time.pauses, []);
-    for (let mb = 0; mb < 10; mb++) await pace(MB);
-    assert.equal(Math.round(time.pauses.reduce((sum, ms) => sum + ms, 0)), 1_000);
+    for (let ms = 0; ms < 500; ms += 50) await pace(50);
+    assert.equal(Math.round(time.pauses.reduce((sum, ms) => sum + ms, 0)), 2_000);
   });
 
   it('all readers of an account share its pace, and another account has its own', async () => {
     const time = clock();
     const paceOf = makePaces(time.options);
-    await paceOf(1)(20 * MB);
-    assert.equal(paceOf(2)(MB), undefined);
-    await paceOf(1)(MB);
-    assert.deepEqual(time.pauses, [100]);
+    await paceOf(1)(1_000);
+    assert.equal(paceOf(2)(50), undefined);
+    await paceOf(1)(50);
+    assert.deepEqual(time.pauses, [200]);
   });
 
   it('an account that reads nothing has its burst again after a while, and no more', async () => {
     const time = clock();
     const pace = makePaces(time.options)(1);
-    await pace(20 * MB);
+    await pace(1_000);
     time.pass(60_000);
-    assert.equal(pace(20 * MB), undefined);
-    await pace(MB);
-    assert.deepEqual(time.pauses, [100]);
+    assert.equal(pace(1_000), undefined);
+    await pace(50);
+    assert.deepEqual(time.pauses, [200]);
   });
 
-  it('an inflated body counts as what it inflates to', async () => {
-    const counted: number[] = [];
-    const packed = zstdCompressSync(Buffer.alloc(3 * MB, 'a'));
-    const slices = Object.assign(() => [packed], {
-      pace: (bytes: number) => {
-        counted.push(bytes);
-        return undefined;
-      },
+  it('a body counts for what inflating it takes, and a scan for what it took', async () => {
+    const text = JSON.stringify({ ffprobe: { success: true, output: 'a'.repeat(3 * MB) } });
+    const counted = async (read: (packed: PackedSlices) => Promise<unknown>): Promise<number> => {
+      let busy = 0;
+      const packed = zstdCompressSync(text);
+      await read(
+        Object.assign(() => [packed], {
+          pace: (ms: number) => {
+            busy += ms;
+            return undefined;
+          },
+        }),
+      );
+      return busy;
+    };
+    const inflating = await counted(async (packed) => {
+      for await (const slice of inflate(packed)) assert.ok(slice.length > 0);
     });
-    for await (const slice of inflate(slices)) assert.ok(slice.length > 0);
-    assert.equal(
-      counted.reduce((sum, bytes) => sum + bytes, 0),
-      3 * MB,
-    );
+    assert.equal(Math.round(inflating), Math.round(text.length / 250_000));
+    assert.ok((await counted((packed) => unpackResult(packed, null))) > inflating);
   });
 });

@@ -28,6 +28,7 @@ export async function resultFor(
   try {
     const result = await openResult(deps, stored, account, gone.signal);
     if (!result) return null;
+    if (typeof result.packed === 'function') result.packed.pace = result.place.pace;
     if (ctx.res.closed) result.place.release();
     else ctx.res.once('close', () => result.place.release());
     return result;
