@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { DeadlineError, within } from '../retry.ts';
 import { checkForEgress, openSocket, type ConnectOptions } from '../source/http/connect.ts';
 import { dialEgress } from '../source/http/egress.ts';
+import { boundInterim } from '../source/http/interim.ts';
 import { isSourceError } from '../source/error.ts';
 import { parseSource } from '../source/address/parse.ts';
 import { authority, targetOf, urlOf } from '../source/address/target.ts';
@@ -113,6 +114,7 @@ async function post(
   }
   const request = httpRequest({ ...options, createConnection: () => socket });
   request.once('close', () => socket.destroy());
+  boundInterim(request);
   return new Promise((resolve, reject) => {
     request.once('error', reject).once('response', resolve);
     request.end(body);

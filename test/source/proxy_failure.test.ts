@@ -152,6 +152,27 @@ describe('source proxy: what can go wrong', function () {
     );
     assert.equal((await ask(job.address('a'))).status, 502);
   });
+  it('interim answers without end', async () => {
+    const address = await raw((socket) => {
+      const more = (): void =>
+        void (socket.writable && socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1024), more));
+      more();
+    });
+    await fails(
+      await openUrl(`http://${address}/a`),
+      {
+        code: 'origin-unreachable',
+        reason: 'protocol',
+        message: 'the host sends interim answers without an end',
+      },
+      502,
+    );
+  });
+  it('a few interim answers before the answer', async () => {
+    const text = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5) + 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc';
+    const job = await openUrl(`http://${await raw((socket) => void socket.once('data', () => socket.end(text)))}/a`);
+    assert.deepEqual(await job.prepare(), { ok: true, size: 3, type: '' });
+  });
   it('TLS that is none', async () => {
     await fails(
       await openUrl(`https://${await raw((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))}/a`),

@@ -128,6 +128,21 @@ describe('sending a webhook', function () {
     });
   });
 
+  it('ends an attempt whose receiver sends interim answers without an end', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      // Some: without an end, they would leave this process no time to fail.
+      socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(100_000));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 5_000)), {
+      status: null,
+      error: 'the host sends interim answers without an end',
+    });
+    server.close();
+  });
+
   it("takes no certificate that cannot be trusted, and one of the operator's own authority", async () => {
     const tls = await makeCertificate({ ip: ['127.0.0.1'] });
     const secure = await startReceiver(tls);

@@ -3,6 +3,7 @@ import { Agent as SecureAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
 import { dialEgress } from './egress.ts';
+import { boundInterim } from './interim.ts';
 import { SourceError } from '../error.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
@@ -118,6 +119,7 @@ export class Pool {
         options.headers = { ...(options.headers as object), 'proxy-authorization': egress.authorization };
     }
     const request = secure ? httpsRequest(options) : httpRequest(options);
+    boundInterim(request);
     return new Promise<Answer>((resolve, reject) => {
       const late = setTimeout(() => {
         request.destroy(
