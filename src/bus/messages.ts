@@ -7,7 +7,7 @@ import type { Kind, ProbeJobSpec, Reason } from '../kube/probe_job.ts';
 import type { Wall } from '../kube/probe_pool.ts';
 import type { Source } from '../source/source.ts';
 import type { SourceException } from '../source_exception.ts';
-import type { Reader } from '../tools/probe_report.ts';
+import type { ReportTool } from '../tools/probe_report.ts';
 import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
 
 /**
@@ -73,7 +73,7 @@ export interface Assignment {
   timeoutMs: number;
   maxBytes: number;
   allow: SourceException[];
-  report: { enabled: boolean; diff: boolean; prefer: Reader | null };
+  report: { enabled: boolean; diff: boolean; prefer: ReportTool | null };
 }
 
 export interface AssignedTool {

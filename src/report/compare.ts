@@ -1,54 +1,62 @@
-/** Two sides laid beside each other: for every field what each says, and whether that is the same. */
+/** Compares the two sides of a file: for every field what each says, and whether that is the same. */
 import { pairs, type Pair } from './match.ts';
 import { PROFILED } from './normalise/codec.ts';
-import type { Field, Fields, ReportTool, Side } from './side.ts';
+import {
+  bothOf,
+  eitherOf,
+  FIRST,
+  otherThan,
+  SECOND,
+  sides,
+  told,
+  type Field,
+  type Fields,
+  type Side,
+  type Sides,
+} from './side.ts';
+import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
 import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS, type Tolerance } from './tolerances.ts';
 
 export type Agreement = 'agreed' | 'disputed' | 'single';
 
-export interface Compared {
+export interface Compared extends Sides<Field | undefined> {
   path: string;
   field: string;
-  ffprobe: Field | undefined;
-  mediainfo: Field | undefined;
   agreement: Agreement;
-  /** Whether the field stands in the table of tolerances. */ canonical: boolean;
+  /** Whether the field is in the table of tolerances. */
+  canonical: boolean;
 }
 
-export interface Part {
+export interface Part extends Sides<Fields | undefined> {
   /** `container`, or `streams[2]`. */
   path: string;
   kind: 'container' | 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
   pair: Pair | undefined;
-  ffprobe: Fields | undefined;
-  mediainfo: Fields | undefined;
   fields: Compared[];
-  /** Only one of the two, which both looked, sees the stream at all. */
+  /** The only tool that sees the stream, where both gave a result. */
   onlyBy: ReportTool | undefined;
 }
 
-export interface Comparison {
-  ffprobe: Side | undefined;
-  mediainfo: Side | undefined;
+export interface Comparison extends Sides<Side | undefined> {
   parts: Part[];
 }
 
-/** Not shown as fields of their own: evidence, or counts that the streams themselves show. */
+/** Not shown as fields: evidence, or counts that the streams themselves show. */
 const HIDDEN = /^(?:streams\.|data_size|header_size|footer_size|varies)/;
 
 function compareFields(
   path: string,
-  ffprobe: Fields | undefined,
-  mediainfo: Fields | undefined,
+  said: Sides<Fields | undefined>,
   table: Readonly<Record<string, Tolerance>>,
   frame: number,
 ): Compared[] {
-  const duration = Number(ffprobe?.['duration'] ?? mediainfo?.['duration'] ?? 0);
-  const names = new Set([...Object.keys(ffprobe ?? {}), ...Object.keys(mediainfo ?? {})]);
+  const duration = Number(told(said, 'duration') ?? 0);
+  const names = new Set(bothOf(said).flatMap((fields) => Object.keys(fields ?? {})));
   const compared: Compared[] = [];
   for (const field of names) {
     if (HIDDEN.test(field)) continue;
-    const [a, b] = [ffprobe?.[field], mediainfo?.[field]];
+    const values = sides((tool) => said[tool]?.[field]);
+    const [a, b] = bothOf(values);
     const tolerance = Object.hasOwn(table, field) ? table[field] : undefined;
     const agreement =
       a === undefined || b === undefined
@@ -59,8 +67,7 @@ function compareFields(
     compared.push({
       path: `${path}.${field}`,
       field,
-      ffprobe: a,
-      mediainfo: b,
+      ...values,
       agreement,
       canonical: tolerance !== undefined,
     });
@@ -68,7 +75,7 @@ function compareFields(
   return compared;
 }
 
-/** Profiles of codecs that the two name from different lists are no disagreement. */
+/** Profiles that the two tools take from different lists do not disagree. */
 function comparable(fields: Compared[], codec: Field | undefined): Compared[] {
   return fields.map((one) =>
     one.field === 'codec.profile' && one.agreement === 'disputed' && !PROFILED.has(String(codec))
@@ -77,50 +84,44 @@ function comparable(fields: Compared[], codec: Field | undefined): Compared[] {
   );
 }
 
-export function compare(ffprobe: Side | undefined, mediainfo: Side | undefined): Comparison {
-  const matched = pairs(ffprobe?.streams ?? [], mediainfo?.streams ?? []);
-  const frames = matched.map((pair) => frameOf({ ...pair.mediainfo?.fields, ...pair.ffprobe?.fields }));
+export function compare(first: Side | undefined, second: Side | undefined): Comparison {
+  const both: Sides<Side | undefined> = { [FIRST]: first, [SECOND]: second };
+  const matched = pairs(first?.streams ?? [], second?.streams ?? []);
+  const frames = matched.map((pair) => frameOf({ ...pair[SECOND]?.fields, ...pair[FIRST]?.fields }));
   const slowest = frames.length > 0 ? Math.max(...frames) : frameOf({});
+  const containers = sides((tool) => both[tool]?.container);
   const parts: Part[] = [
     {
       path: 'container',
       kind: 'container',
       pair: undefined,
-      ffprobe: ffprobe?.container,
-      mediainfo: mediainfo?.container,
+      ...containers,
       onlyBy: undefined,
-      fields: compareFields('container', ffprobe?.container, mediainfo?.container, CONTAINER_FIELDS, slowest),
+      fields: compareFields('container', containers, CONTAINER_FIELDS, slowest),
     },
   ];
   for (const [index, pair] of matched.entries()) {
-    const [a, b] = [pair.ffprobe?.fields, pair.mediainfo?.fields];
-    const kind = (pair.ffprobe ?? pair.mediainfo)!.type;
     const path = `streams[${index}]`;
+    const said = sides((tool) => pair[tool]?.fields);
     parts.push({
       path,
-      kind,
+      kind: eitherOf(pair)!.type,
       pair,
-      ffprobe: a,
-      mediainfo: b,
-      fields: comparable(
-        compareFields(path, a, b, STREAM_FIELDS, frames[index]!),
-        a?.['codec.name'] ?? b?.['codec.name'],
-      ),
-      onlyBy:
-        ffprobe === undefined || mediainfo === undefined || (a && b) || !counts(pair)
-          ? undefined
-          : a
-            ? 'ffprobe'
-            : 'mediainfo',
+      ...said,
+      fields: comparable(compareFields(path, said, STREAM_FIELDS, frames[index]!), told(said, 'codec.name')),
+      onlyBy: first && second && isCounted(pair) ? onlyOneOf(pair) : undefined,
     });
   }
-  return { ffprobe, mediainfo, parts };
+  return { ...both, parts };
 }
+
+const onlyOneOf = (pair: Pair): ReportTool | undefined =>
+  REPORT_TOOLS.find((tool) => pair[otherThan(tool)] === undefined);
 
 /**
  * Covers, captions in a picture, data and attachments are streams for one tool and not for the other: no disagreement.
  */
-const counts = ({ ffprobe, mediainfo }: Pair): boolean => {
-  const stream = (ffprobe ?? mediainfo)!;
+const isCounted = (pair: Pair): boolean => {
+  const stream = eitherOf(pair)!;
   return ['video', 'audio', 'subtitle'].includes(stream.type) && stream.picture !== true && stream.embedded !== true;
 };

@@ -1,17 +1,17 @@
 /**
- * A field and what stands around it, as the model sees it: words that are there or not, and numbers that may be
- * unknown.
+ * A field and what is around it, as the model sees it: words that are there or not, and numbers that may be unknown.
  */
 import type { Part } from './compare.ts';
-import { codecOf, containerOf, hasSign, impliedDuration, number, type Context } from './context.ts';
+import { codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
-import { versionNumber } from './version.ts';
+import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
 
-/** `shared`: the words that all fields of a part have, in one list for all of them. */
 export interface Features {
+  /** The words of all fields of a part, in one list. */
   shared: readonly string[];
   words: readonly string[];
-  /** In the order of NUMBERS; NaN where unknown. */ numbers: readonly number[];
+  /** In the order of NUMBERS; NaN where unknown. */
+  numbers: readonly number[];
 }
 
 /** Names of the numbers, in the order of the weights file. */
@@ -39,7 +39,7 @@ const log = (a: number | undefined, b: number | undefined): number | undefined =
   const ratio = a === undefined || b === undefined ? NaN : Math.log2(Math.abs(a) / Math.abs(b));
   return Number.isFinite(ratio) ? Math.max(-8, Math.min(8, ratio)) : undefined;
 };
-/** A number of a stream is as round as the zeros at its end: what was declared is rounder than what was measured. */
+/** The zeros at the end of a number: a declared rate is rounder than a measured one. */
 const roundness = (value: number | undefined): number | undefined => {
   if (value === undefined || !Number.isInteger(value) || value <= 0) return value === undefined ? undefined : -1;
   let zeros = 0;
@@ -47,13 +47,19 @@ const roundness = (value: number | undefined): number | undefined => {
   return zeros;
 };
 
+/** 24.06 as 24.06, 4.3.7 as 4.3: enough to tell older from newer. */
+function versionNumber(version: string | undefined): number | undefined {
+  const found = /^(\d{1,3})\.(\d{1,3})/.exec(version ?? '');
+  return found ? Number(found[1]) + Number(found[2]) / 100 : undefined;
+}
+
 interface Surroundings {
   container: string;
   codec: string;
   shared: readonly string[];
   disputed: readonly string[];
   versions: readonly [number | undefined, number | undefined];
-  /** Seconds and bits per second of the whole file, as each tool tells and as the first that tells. */
+  /** Seconds and bits per second of the whole file, of each tool and of the first that has them. */
   spans: readonly [number | undefined, number | undefined];
   whole: number | undefined;
   span: number | undefined;
@@ -61,7 +67,7 @@ interface Surroundings {
   size: number | undefined;
   rate: number | undefined;
 }
-/** The same for all fields of a part: put together once. */
+/** The same for all fields of a part. */
 const known = new WeakMap<Part, Surroundings>();
 
 function surroundings(context: Context): Surroundings {
@@ -69,7 +75,7 @@ function surroundings(context: Context): Surroundings {
   const had = known.get(part);
   if (had) return had;
   const [container, codec] = [containerOf(context), codecOf(context)];
-  const [one, other] = [comparison.ffprobe?.container, comparison.mediainfo?.container];
+  const containers = containersOf(comparison);
   const shared = [
     `container=${container}`,
     `codec=${codec}`,
@@ -77,13 +83,11 @@ function surroundings(context: Context): Surroundings {
     ...(hasSign(context, 'truncated') ? ['truncated'] : []),
     ...(hasSign(context, 'variable-frame-rate') ? ['variable'] : []),
     ...(hasSign(context, 'color-mismatch') ? ['color-mismatch'] : []),
-    ...(part.mediainfo?.['bitrate.nominal'] !== undefined ? ['nominal'] : []),
-    ...(part.mediainfo?.['scan_type'] === 'interlaced' || part.ffprobe?.['scan_type'] === 'interlaced'
-      ? ['interlaced']
-      : []),
-    ...(other?.['streamable'] === true ? ['streamable'] : []),
+    ...(told(part, 'bitrate.nominal') !== undefined ? ['nominal'] : []),
+    ...(bothOf(part).some((fields) => fields?.['scan_type'] === 'interlaced') ? ['interlaced'] : []),
+    ...(told(containers, 'streamable') === true ? ['streamable'] : []),
   ];
-  const spans = [number(one, 'duration'), number(other, 'duration')] as const;
+  const spans = bothOf(sides((tool) => number(containers[tool], 'duration')));
   const found: Surroundings = {
     container,
     codec,
@@ -91,11 +95,11 @@ function surroundings(context: Context): Surroundings {
     spans,
     span: spans[0] ?? spans[1],
     disputed: part.fields.filter(({ agreement }) => agreement === 'disputed').map(({ field }) => field),
-    versions: [versionNumber(comparison.ffprobe?.version), versionNumber(comparison.mediainfo?.version)],
-    whole: number(one, 'bitrate.average') ?? number(other, 'bitrate.average'),
+    versions: bothOf(sides((tool) => versionNumber(comparison[tool]?.version))),
+    whole: toldNumber(containers, 'bitrate.average'),
     implied: impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe),
-    size: log(number(one, 'size') ?? number(other, 'size'), 1000),
-    rate: number(part.ffprobe, 'frame_rate') ?? number(part.mediainfo, 'frame_rate'),
+    size: log(toldNumber(containers, 'size'), 1000),
+    rate: toldNumber(part, 'frame_rate'),
   };
   known.set(part, found);
   return found;
@@ -134,12 +138,10 @@ export function features(context: Context): Features {
     ).entries())
       set(4 + at, log(value, against));
   if (field === 'bitrate.average') for (const [at, value] of [a, b].entries()) set(8 + at, log(value, whole));
-  if (field === 'frame_rate')
-    for (const [at, value] of [a, b].entries())
-      set(10 + at, log(value, frameRate(at === 0 ? part.ffprobe : part.mediainfo, span)));
-  if (field === 'frames_count')
-    for (const [at, value] of [a, b].entries())
-      set(10 + at, log(value, frames(at === 0 ? part.ffprobe : part.mediainfo, span)));
+  for (const [at, fields] of bothOf(part).entries()) {
+    if (field === 'frame_rate') set(10 + at, log([a, b][at], frameRate(fields, span)));
+    if (field === 'frames_count') set(10 + at, log([a, b][at], frames(fields, span)));
+  }
   if (field === 'bitrate.average' || field === 'frame_rate')
     for (const [at, value] of [a, b].entries()) set(12 + at, roundness(value));
   set(14, disputed.length);
@@ -148,11 +150,11 @@ export function features(context: Context): Features {
   return { shared, words, numbers };
 }
 
-const frameRate = (fields: Context['part']['ffprobe'], span: number | undefined): number | undefined => {
+const frameRate = (fields: Fields | undefined, span: number | undefined): number | undefined => {
   const [count, seconds] = [number(fields, 'frames_count'), number(fields, 'duration') ?? span];
   return count === undefined || seconds === undefined ? undefined : count / seconds;
 };
-const frames = (fields: Context['part']['ffprobe'], span: number | undefined): number | undefined => {
+const frames = (fields: Fields | undefined, span: number | undefined): number | undefined => {
   const [rate, seconds] = [number(fields, 'frame_rate'), number(fields, 'duration') ?? span];
   return rate === undefined || seconds === undefined ? undefined : rate * seconds;
 };

@@ -1,9 +1,10 @@
-/** Who is right, and how sure that is. By the model; by a rule in the fields where the rule is better. */
+/** Which tool is right, and how sure that is: by the model, or by a rule in the fields where the rule is better. */
 import { readFileSync } from 'node:fs';
 import type { Context } from './context.ts';
 import { features } from './features.ts';
 import { rule } from './rules.ts';
-import type { ReportTool } from './side.ts';
+import type { ReportTool } from '../tools/probe_report.ts';
+import { FIRST, SECOND, sides, type Sides } from './side.ts';
 import { Model, type Weights } from './trees.ts';
 
 export interface Judgement {
@@ -24,26 +25,20 @@ const RULED: Readonly<Record<string, { chosen: number; other: number }>> = {
 
 export interface Decision {
   chosen: ReportTool;
-  right: Readonly<Record<ReportTool, number>>;
+  right: Readonly<Sides<number>>;
 }
 
-/**
- * The tool that is likelier right in a dispute of `field` (`container.duration`), given what the rule and the model
- * say.
- */
-export function decide(field: string, ruled: ReportTool, model: Readonly<Record<ReportTool, number>>): Decision {
+/** The tool that is more likely right in a dispute of `field` (`container.duration`), from the rule and the model. */
+export function decide(field: string, ruled: ReportTool, model: Readonly<Sides<number>>): Decision {
   const shares = RULED[field];
-  if (shares) {
-    const [one, other] = ruled === 'ffprobe' ? [shares.chosen, shares.other] : [shares.other, shares.chosen];
-    return { chosen: ruled, right: { ffprobe: one, mediainfo: other } };
-  }
+  if (shares) return { chosen: ruled, right: sides((tool) => (tool === ruled ? shares.chosen : shares.other)) };
   // At most one is right: beyond the tolerance they cannot both be.
-  const sum = Math.max(1, model.ffprobe + model.mediainfo);
-  const right = { ffprobe: model.ffprobe / sum, mediainfo: model.mediainfo / sum };
-  return { chosen: right.ffprobe >= right.mediainfo ? 'ffprobe' : 'mediainfo', right };
+  const sum = Math.max(1, model[FIRST] + model[SECOND]);
+  const right = sides((tool) => model[tool] / sum);
+  return { chosen: right[FIRST] >= right[SECOND] ? FIRST : SECOND, right };
 }
 
-/** What is said where nothing was learned. */
+/** The confidence where nothing was learned. */
 const UNLEARNED = 0.5;
 
 /** Read once, when the module is loaded: the one file that this folder reads. */
@@ -56,13 +51,16 @@ const percent = (of: number): string => `${Math.round(of * 100)} of 100`;
 export function judge(context: Context, prefer: ReportTool | null, by: Model = learned): Judgement {
   const row = by.row(features(context));
   const field = `${context.part.kind}.${context.compared.field}`;
-  const model = { ffprobe: by.ask('ffprobe', row), mediainfo: by.ask('mediainfo', row) };
+  const model = sides((tool) => by.ask(tool, row));
   const { chosen: better, right: sure } = decide(field, rule(context).chosen, model);
   if (prefer !== null)
     return {
       chosen: prefer,
       confidence: sure[prefer],
-      reason: `preferred by the caller${prefer === better ? '' : `; without that ${better} would be chosen (${percent(sure[better])})`}`,
+      reason:
+        prefer === better
+          ? 'preferred by the caller'
+          : `preferred by the caller; without that ${better} would be chosen (${percent(sure[better])})`,
     };
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }
@@ -73,7 +71,7 @@ function reasonOf(context: Context, chosen: ReportTool, confidence: number): str
   return ruling.chosen === chosen ? `${ruling.why}; ${measured}` : measured;
 }
 
-/** Of a value that nobody disputes. */
+/** The confidence in a value that is not disputed. */
 export function trust(context: Context, by: Model = learned): number {
   const { agreement, canonical } = context.compared;
   if (!canonical) return agreement === 'agreed' ? 0.9 : UNLEARNED;

@@ -1,14 +1,17 @@
-/** Which stream of one tool is which of the other: by what they are, not by their place alone. */
-import type { SideStream } from './side.ts';
+/** Matches the streams of the two tools: by what they are, not by their order alone. */
+import { bothOf, FIRST, SECOND, type SideStream, type Sides } from './side.ts';
 
-export interface Pair {
-  ffprobe: SideStream | undefined;
-  mediainfo: SideStream | undefined;
-}
+export type Pair = Sides<SideStream | undefined>;
+/** The stream as each tool that sees it tells it. */
+export const streamsOf = (pair: Pair | undefined): SideStream[] =>
+  pair ? bothOf(pair).filter((stream) => stream !== undefined) : [];
+/** A cover, which is no video for anyone who watches it. */
+export const isPicture = ({ pair }: { pair: Pair | undefined }): boolean =>
+  streamsOf(pair).some(({ picture }) => picture);
 
 const MOST_LOOKED_AT = 200_000;
 
-/** What two streams have in common counts so much; half of it against them where they differ. */
+/** The score of a trait that two streams share; half of it is taken off where they differ. */
 const WEIGHTS: readonly (readonly [string, number])[] = [
   ['codec.name', 4],
   ['size.width', 2],
@@ -29,7 +32,7 @@ interface Seen {
 function likeness({ stream: one, traits: a }: Seen, { stream: other, traits: b }: Seen): number {
   let score = 0;
   if (one.id !== undefined && one.id === other.id) score += 8;
-  // Matroska's tracks have numbers from one on, where ffprobe shows none.
+  // Matroska numbers its tracks from one; the first tool does not show the number.
   if (one.id === undefined && other.id === one.order + 1) score += 4;
   if (one.order === other.order) score += 2;
   for (let at = 0; at < WEIGHTS.length; at++)
@@ -38,13 +41,13 @@ function likeness({ stream: one, traits: a }: Seen, { stream: other, traits: b }
 }
 
 /**
- * The likest first. Streams of two kinds are never a pair; the last pair of a kind is one however little they have in
- * common.
+ * The most alike first. Streams of different types are never a pair; the last two of a type are one, however little
+ * they share.
  */
-export function pairs(ffprobe: readonly SideStream[], mediainfo: readonly SideStream[]): Pair[] {
+export function pairs(first: readonly SideStream[], second: readonly SideStream[]): Pair[] {
   const candidates: { one: SideStream; other: SideStream; score: number }[] = [];
-  if (ffprobe.length * mediainfo.length <= MOST_LOOKED_AT) {
-    const [ours, theirs] = [ffprobe, mediainfo].map((streams) =>
+  if (first.length * second.length <= MOST_LOOKED_AT) {
+    const [ours, theirs] = [first, second].map((streams) =>
       streams.map((stream): Seen => ({ stream, traits: traitsOf(stream) })),
     );
     for (const one of ours!)
@@ -53,8 +56,8 @@ export function pairs(ffprobe: readonly SideStream[], mediainfo: readonly SideSt
           candidates.push({ one: one.stream, other: other.stream, score: likeness(one, other) });
     candidates.sort((a, b) => b.score - a.score || a.one.order - b.one.order || a.other.order - b.other.order);
   } else {
-    for (const [index, one] of ffprobe.entries())
-      if (mediainfo[index]?.type === one.type) candidates.push({ one, other: mediainfo[index], score: 0 });
+    for (const [index, one] of first.entries())
+      if (second[index]?.type === one.type) candidates.push({ one, other: second[index], score: 0 });
   }
   const partner = new Map<SideStream, SideStream>();
   const taken = new Set<SideStream>();
@@ -64,7 +67,7 @@ export function pairs(ffprobe: readonly SideStream[], mediainfo: readonly SideSt
     taken.add(other);
   }
   return [
-    ...ffprobe.map((stream) => ({ ffprobe: stream, mediainfo: partner.get(stream) })),
-    ...mediainfo.filter((stream) => !taken.has(stream)).map((stream) => ({ ffprobe: undefined, mediainfo: stream })),
+    ...first.map((stream) => ({ [FIRST]: stream, [SECOND]: partner.get(stream) })),
+    ...second.filter((stream) => !taken.has(stream)).map((stream) => ({ [FIRST]: undefined, [SECOND]: stream })),
   ];
 }

@@ -1,11 +1,13 @@
 /** The report that ffprobe and mediainfo lead to. Pure: from what the two printed to what a caller reads. */
-import { compare, type Comparison, type Part } from './compare.ts';
+import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
 import { judge, trust } from './judge.ts';
+import { isPicture, streamsOf } from './match.ts';
 import { finerContainer } from './normalise/container.ts';
 import { readFfprobe } from './normalise/ffprobe.ts';
 import { readMediainfo } from './normalise/mediainfo.ts';
-import type { Field, Fields, ReportTool, Side } from './side.ts';
+import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
+import { bothOf, eitherOf, otherThan, sides, type Field, type Fields, type Side, type Sides } from './side.ts';
 import { containerView, flatView, streamView, valueView } from './view.ts';
 import { warningsOf, type Warning } from './warnings.ts';
 
@@ -15,19 +17,15 @@ export interface Told {
   output: unknown;
 }
 
-export interface Input {
-  ffprobe: Told | undefined;
-  mediainfo: Told | undefined;
+export interface Input extends Sides<Told | undefined> {
   diff: boolean;
   prefer: ReportTool | null;
   /** The ending of the name in the address, without its dot, in small letters. */
   extension?: string | undefined;
 }
 
-export interface Difference {
+export interface Difference extends Sides<unknown> {
   path: string;
-  ffprobe: unknown;
-  mediainfo: unknown;
   chosen: ReportTool;
   reason: string;
   confidence: number;
@@ -49,17 +47,21 @@ interface Chosen {
   differences: Difference[];
 }
 
+const READ: Sides<(output: unknown, version: string) => Side | undefined> = {
+  ffprobe: readFfprobe,
+  mediainfo: readMediainfo,
+};
+
 /** Undefined where neither tool said anything of a file. */
 export function report(input: Input): Report | undefined {
-  const ffprobe = input.ffprobe && readFfprobe(input.ffprobe.output, input.ffprobe.version);
-  const mediainfo = input.mediainfo && readMediainfo(input.mediainfo.output, input.mediainfo.version);
-  if (!ffprobe && !mediainfo) return undefined;
-  const comparison = compare(ffprobe, mediainfo);
+  const read = sides((tool) => input[tool] && READ[tool](input[tool].output, input[tool].version));
+  if (!eitherOf(read)) return undefined;
+  const comparison = compare(...bothOf(read));
   const chosen = comparison.parts.map((part) => choose(comparison, part, input.prefer));
   const [container, ...streams] = chosen as [Chosen, ...Chosen[]];
   const firstVideo = videoOf(streams);
   const warnings = [
-    ...singleSource(ffprobe, mediainfo, input),
+    ...singleSource(read, input),
     ...warningsOf({
       comparison,
       container: container.fields,
@@ -76,8 +78,7 @@ export function report(input: Input): Report | undefined {
     ...(firstVideo ? flatView(firstVideo.fields) : {}),
     container: containerView(
       container.fields,
-      ffprobe?.chapters ?? [],
-      mediainfo?.chapters ?? [],
+      mostChapters(read),
       streams.map(({ part }) => part),
     ),
     streams: streams.map(({ part, fields }, index) => streamView(index, part, fields)),
@@ -87,10 +88,15 @@ export function report(input: Input): Report | undefined {
   };
 }
 
+function mostChapters(read: Sides<Side | undefined>): Side['chapters'] {
+  const [first = [], second = []] = bothOf(sides((tool) => read[tool]?.chapters));
+  return first.length >= second.length ? first : second;
+}
+
 /** The first one that is no cover; of a playlist, the first variant's. */
 function videoOf(streams: readonly Chosen[]): Chosen | undefined {
-  const videos = streams.filter(({ part }) => part.kind === 'video' && part.pair?.ffprobe?.picture !== true);
-  return videos.find(({ part }) => part.pair?.ffprobe?.program === 0) ?? videos[0];
+  const videos = streams.filter(({ part }) => part.kind === 'video' && !isPicture(part));
+  return videos.find(({ part }) => streamsOf(part.pair).some(({ program }) => program === 0)) ?? videos[0];
 }
 
 function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): Chosen {
@@ -101,56 +107,47 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
     const here = { type: part.kind, codec: part[part.onlyBy]?.['codec.name'] ?? null };
     differences.push({
       path: part.path,
-      ffprobe: part.onlyBy === 'ffprobe' ? here : null,
-      mediainfo: part.onlyBy === 'mediainfo' ? here : null,
+      ...sides((tool) => (tool === part.onlyBy ? here : null)),
       chosen: part.onlyBy,
       reason: 'only one tool sees the stream; it is shown, because what is shown can be looked at',
       confidence: 0.5,
     });
   }
   for (const compared of part.fields) {
-    const { field, ffprobe, mediainfo, agreement } = compared;
+    const { field, agreement } = compared;
     const context: Context = { comparison, part, compared };
     if (agreement === 'disputed') {
       const judgement = judge(context, prefer);
-      fields[field] = (judgement.chosen === 'ffprobe' ? ffprobe : mediainfo)!;
+      fields[field] = compared[judgement.chosen]!;
       confidence[field] = judgement.confidence;
       differences.push({
         path: compared.path,
-        ffprobe: valueView(field, ffprobe!),
-        mediainfo: valueView(field, mediainfo!),
+        ...sides((tool) => valueView(field, compared[tool]!)),
         chosen: judgement.chosen,
         reason: judgement.reason,
         confidence: rounded(judgement.confidence),
       });
       continue;
     }
-    fields[field] = settled(field, ffprobe, mediainfo, prefer);
+    fields[field] = settled(compared, prefer);
     confidence[field] = trust(context);
   }
   return { part, fields, confidence, differences };
 }
 
 /** Within the tolerance: the finer of the two. */
-function settled(
-  field: string,
-  ffprobe: Field | undefined,
-  mediainfo: Field | undefined,
-  prefer: ReportTool | null,
-): Field {
-  if (ffprobe === undefined || mediainfo === undefined) return (ffprobe ?? mediainfo)!;
-  if (prefer !== null) return prefer === 'ffprobe' ? ffprobe : mediainfo;
-  if (field === 'format') return finerContainer(String(ffprobe), String(mediainfo));
-  if (field === 'codec.name')
-    return String(mediainfo).length > String(ffprobe).length && String(mediainfo).startsWith(`${String(ffprobe)}_`)
-      ? mediainfo
-      : ffprobe;
-  return ffprobe;
+function settled(compared: Compared, prefer: ReportTool | null): Field {
+  const [first, second] = bothOf(compared);
+  if (first === undefined || second === undefined) return (first ?? second)!;
+  if (prefer !== null) return compared[prefer]!;
+  if (compared.field === 'format') return finerContainer(String(first), String(second));
+  if (compared.field === 'codec.name') return String(second).startsWith(`${String(first)}_`) ? second : first;
+  return first;
 }
 
-function singleSource(ffprobe: Side | undefined, mediainfo: Side | undefined, input: Input): Warning[] {
-  if (ffprobe && mediainfo) return [];
-  const [there, missing]: [ReportTool, ReportTool] = ffprobe ? ['ffprobe', 'mediainfo'] : ['mediainfo', 'ffprobe'];
+function singleSource(read: Sides<Side | undefined>, input: Input): Warning[] {
+  const missing = REPORT_TOOLS.find((tool) => !read[tool]);
+  if (missing === undefined) return [];
   const why = input[missing] === undefined ? `${missing} gave no result` : `${missing} said nothing that can be read`;
-  return [{ code: 'single-source', message: `from ${there} alone: ${why}`, path: '' }];
+  return [{ code: 'single-source', message: `from ${otherThan(missing)} alone: ${why}`, path: '' }];
 }

@@ -1,9 +1,8 @@
-/**
- * The rules by hand: what one would say of a dispute without having measured. The model has to be better than these.
- */
-import { closer, codecOf, containerOf, hasSign, impliedDuration, number, type Context } from './context.ts';
+/** Rules written by hand, not measured: which tool is right in a dispute. The model has to be better than these. */
+import type { ReportTool } from '../tools/probe_report.ts';
+import { closer, codecOf, containerOf, containersOf, hasSign, impliedDuration, type Context } from './context.ts';
 import { valueOf } from './normalise/ratio.ts';
-import type { ReportTool } from './side.ts';
+import { toldNumber } from './side.ts';
 
 export interface Ruling {
   chosen: ReportTool;
@@ -44,9 +43,7 @@ const ofContainer: Rule = ({ part }) =>
 
 const bySizeOfFile: Rule = (context) => {
   const { comparison, compared } = context;
-  const whole =
-    number(comparison.ffprobe?.container, 'bitrate.average') ??
-    number(comparison.mediainfo?.container, 'bitrate.average');
+  const whole = toldNumber(containersOf(comparison), 'bitrate.average');
   const [a, b] = [Number(compared.ffprobe), Number(compared.mediainfo)];
   if (whole !== undefined && a > whole * 1.02 !== b > whole * 1.02)
     return { chosen: a > b ? 'mediainfo' : 'ffprobe', why: 'the other is more than the whole file has' };

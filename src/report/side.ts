@@ -1,6 +1,21 @@
-/** What one tool says of a file, in words that both share: flat fields by their path, absent where it says nothing. */
+/**
+ * What one tool says of a file, in words that both share: flat fields by their path, absent where it says nothing.
+ * A report has two sides, one for each tool that it compares.
+ */
+import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
+import { valueOf } from './normalise/ratio.ts';
 
-export type ReportTool = 'ffprobe' | 'mediainfo';
+/** One value for each of the two tools. */
+export type Sides<T> = Record<ReportTool, T>;
+
+export const [FIRST, SECOND] = REPORT_TOOLS;
+export const sides = <T>(of: (tool: ReportTool) => T): Sides<T> =>
+  ({ [FIRST]: of(FIRST), [SECOND]: of(SECOND) }) as Sides<T>;
+export const bothOf = <T>(values: Sides<T>): [T, T] => [values[FIRST], values[SECOND]];
+/** What the first says; where it says nothing, what the second says. */
+export const eitherOf = <T>(values: Sides<T | undefined>): T | undefined => values[FIRST] ?? values[SECOND];
+export const otherThan = (tool: ReportTool): ReportTool => (tool === FIRST ? SECOND : FIRST);
+
 export type StreamType = 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
 export type Field = string | number | boolean;
 export type Fields = Record<string, Field>;
@@ -36,3 +51,10 @@ export interface Sign {
   detail: string;
   stream?: SideStream;
 }
+
+export const number = (fields: Fields | undefined, path: string): number | undefined => valueOf(fields?.[path]);
+/** A field as the first of the two tools that has it tells it. */
+export const told = (said: Sides<Fields | undefined>, path: string): Field | undefined =>
+  eitherOf(sides((tool) => said[tool]?.[path]));
+export const toldNumber = (said: Sides<Fields | undefined>, path: string): number | undefined =>
+  eitherOf(sides((tool) => number(said[tool], path)));

@@ -1,5 +1,7 @@
 /** Boosted trees: the weights file, and how it is read. The trainer writes it; nothing here learns. */
+import type { ReportTool } from '../tools/probe_report.ts';
 import { NUMBERS, type Features } from './features.ts';
+import { sides } from './side.ts';
 
 /**
  * One tree as a flat list of nodes. A leaf is `[value]`. An inner node is `[feature, threshold, yes, no]`: a word
@@ -9,13 +11,16 @@ import { NUMBERS, type Features } from './features.ts';
 export type Tree = readonly (readonly [number] | readonly [number, number, number, number])[];
 export interface Ensemble {
   base: number;
-  /** Divides the sum: what makes the answer a probability that holds. */ temperature: number;
+  /** Divides the sum, so that the result is a calibrated probability. */
+  temperature: number;
   trees: readonly Tree[];
 }
+/** Whether a tool is right in a dispute; whether a value is that only one has, or both. */
+export type Question = ReportTool | 'single' | 'agreed';
 export interface Weights {
   words: readonly string[];
   numbers: readonly string[];
-  ensembles: { ffprobe: Ensemble; mediainfo: Ensemble; single: Ensemble; agreed: Ensemble };
+  ensembles: Record<Question, Ensemble>;
 }
 
 /** `words`: one for each word of the weights that is there. */
@@ -26,19 +31,18 @@ export interface Row {
 
 export class Model {
   readonly #places: ReadonlyMap<string, number>;
-  /** What the words that all fields of a part share come to: looked up once. */
+  /** The words that all fields of a part share, looked up once. */
   readonly #shared = new WeakMap<readonly string[], Uint8Array>();
   readonly weights: Weights;
-  readonly #compiled: Readonly<Record<keyof Weights['ensembles'], Compiled>>;
+  readonly #compiled: Readonly<Record<Question, Compiled>>;
 
   constructor(weights: Weights) {
     if (weights.numbers.join() !== NUMBERS.join())
-      throw new Error('the weights were trained on other numbers: train again');
+      throw new Error('weights.json does not fit the features: train again');
     this.weights = weights;
-    const { ffprobe, mediainfo, single, agreed } = weights.ensembles;
+    const { single, agreed } = weights.ensembles;
     this.#compiled = {
-      ffprobe: compile(ffprobe),
-      mediainfo: compile(mediainfo),
+      ...sides((tool) => compile(weights.ensembles[tool])),
       single: compile(single),
       agreed: compile(agreed),
     };
@@ -60,7 +64,7 @@ export class Model {
   }
 
   /** The probability that is asked for. */
-  ask(of: keyof Weights['ensembles'], row: Row): number {
+  ask(of: Question, row: Row): number {
     return probability(this.#compiled[of], row);
   }
 }

@@ -1,5 +1,6 @@
 /** Fields as callers see them: nested, rounded, under the names of the API (docs/report.md). */
 import type { Part } from './compare.ts';
+import { isPicture, streamsOf } from './match.ts';
 import { fractionOf, valueOf } from './normalise/ratio.ts';
 import type { Field, Fields, Side } from './side.ts';
 
@@ -16,7 +17,7 @@ const WHOLE = new Set([
   'size.height',
 ]);
 
-/** One value, as it is written wherever it stands. */
+/** One value as callers see it, in the report and in its diff. */
 export function valueView(field: string, value: Field): unknown {
   if (field === 'frame_rate') return fractionOf(value) ?? { numerator: 0, denominator: 1 };
   if (ROUNDED.has(field)) return Math.round((valueOf(value) ?? 0) * 1000) / 1000;
@@ -37,7 +38,7 @@ function nested(fields: Fields, skip: (field: string) => boolean): Nested {
 const FLAT =
   /^(?:codec\.(?:id|four_cc|name)|size\.|frame_rate$|pixel_format\.|start_time$|duration$|frames_count$|bitrate\.|color\.)/;
 
-/** Of the first video stream, at the top. Ids, rate and average are always there. */
+/** The first video stream, at the top of the report. Codec id, frame rate and average bitrate are always there. */
 export function flatView(fields: Fields): Nested {
   const view = nested(fields, (field) => !FLAT.test(field));
   return {
@@ -54,14 +55,8 @@ export function flatView(fields: Fields): Nested {
 const pick = (view: Nested, names: string[]): Nested =>
   Object.fromEntries(names.filter((name) => name in view).map((name) => [name, view[name]]));
 
-export function containerView(
-  fields: Fields,
-  ffprobe: Side['chapters'],
-  mediainfo: Side['chapters'],
-  parts: readonly Part[],
-): Nested {
+export function containerView(fields: Fields, chapters: Side['chapters'], parts: readonly Part[]): Nested {
   const count = (kind: Part['kind']) => parts.filter((part) => part.kind === kind).length;
-  const chapters = ffprobe.length >= mediainfo.length ? ffprobe : mediainfo;
   const streams = {
     total: parts.length,
     video: count('video'),
@@ -73,8 +68,10 @@ export function containerView(
   return { ...nested(fields, (field) => field === 'chapters'), streams, ...(chapters.length > 0 ? { chapters } : {}) };
 }
 
-export function streamView(index: number, { kind, pair }: Part, fields: Fields): Nested {
-  const id = pair?.ffprobe?.id ?? pair?.mediainfo?.id;
+export function streamView(index: number, part: Part, fields: Fields): Nested {
+  const { kind } = part;
+  const seen = streamsOf(part.pair);
+  const id = seen.find((stream) => stream.id !== undefined)?.id;
   const formats = kind === 'video' ? dynamicRange(fields) : [];
   const view = nested(fields, () => false);
   if (formats.length > 0) view['hdr'] = { formats, ...(view['hdr'] as Nested | undefined) };
@@ -83,8 +80,8 @@ export function streamView(index: number, { kind, pair }: Part, fields: Fields):
     type: kind,
     ...(id === undefined ? {} : { id }),
     ...view,
-    ...(pair?.ffprobe?.picture === true ? { attached_picture: true } : {}),
-    ...(pair?.mediainfo?.embedded === true && pair.ffprobe === undefined ? { embedded: true } : {}),
+    ...(isPicture(part) ? { attached_picture: true } : {}),
+    ...(seen.length > 0 && seen.every(({ embedded }) => embedded) ? { embedded: true } : {}),
   };
 }
 

@@ -1,8 +1,10 @@
 /** What a caller should know of a file, beyond its fields. */
 import type { Comparison, Part } from './compare.ts';
-import { number } from './context.ts';
+import { containersOf } from './context.ts';
+import { isPicture, streamsOf } from './match.ts';
 import { extensionFits } from './normalise/container.ts';
-import type { Field, Fields } from './side.ts';
+import type { ReportTool } from '../tools/probe_report.ts';
+import { bothOf, number, sides, told, toldNumber, type Fields } from './side.ts';
 import { frameOf } from './tolerances.ts';
 
 export interface Warning {
@@ -39,9 +41,7 @@ function signs({ comparison, container }: Seen): Warning[] {
   const found: Warning[] = [];
   for (const side of [comparison.mediainfo, comparison.ffprobe]) {
     for (const { code, detail, stream } of side?.signs ?? []) {
-      const part = comparison.parts.find(
-        ({ pair }) => stream !== undefined && (pair?.ffprobe === stream || pair?.mediainfo === stream),
-      );
+      const part = comparison.parts.find(({ pair }) => stream !== undefined && streamsOf(pair).includes(stream));
       if (
         code === 'variable-frame-rate' &&
         (stream?.picture === true || !variesFor(side!.tool, part, String(container['format'] ?? '')))
@@ -63,9 +63,9 @@ const APART = 0.1;
  * too. In Matroska, where ffprobe tells the rate that is declared, mediainfo's word counts where it counted another
  * one, or none at all.
  */
-function variesFor(tool: 'ffprobe' | 'mediainfo', part: Part | undefined, format: string): boolean {
+function variesFor(tool: ReportTool, part: Part | undefined, format: string): boolean {
   if (UNTIMED.has(format)) return false;
-  const varies = (side: 'ffprobe' | 'mediainfo') => part?.[side]?.['varies'];
+  const varies = (side: ReportTool) => part?.[side]?.['varies'];
   if (tool === 'ffprobe') return part?.mediainfo === undefined || varies('mediainfo') !== undefined;
   if (varies('mediainfo') === 'widely' || part?.ffprobe === undefined || varies('ffprobe') !== undefined) return true;
   const [declared, counted] = [number(part.ffprobe, 'frame_rate'), number(part.mediainfo, 'frame_rate')];
@@ -104,15 +104,13 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
   if (container['duration'] === undefined && CONTAINED.has(format))
     warn('no-duration', 'neither tool found how long it lasts');
   const size = number(container, 'size');
-  const side = comparison.mediainfo?.container ?? {};
-  const [header, data] = [number(side, 'header_size'), number(side, 'data_size')];
+  const containers = containersOf(comparison);
+  const [header, data] = [toldNumber(containers, 'header_size'), toldNumber(containers, 'data_size')];
   if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8)
     warn('truncated', `the header tells of ${Math.round(header + data)} bytes, there are ${size}`);
   // The lower of the two where they do not agree: nobody is to be alarmed by a rate that one of them only guessed.
-  const told = streams.reduce((sum, { part, fields }) => {
-    const rates = [number(part.ffprobe, 'bitrate.average'), number(part.mediainfo, 'bitrate.average')].filter(
-      (one) => one !== undefined,
-    );
+  const claimed = streams.reduce((sum, { part, fields }) => {
+    const rates = bothOf(sides((tool) => number(part[tool], 'bitrate.average'))).filter((one) => one !== undefined);
     const [rate, seconds] = [
       rates.length > 0 ? Math.min(...rates) : undefined,
       number(fields, 'duration') ?? number(container, 'duration'),
@@ -120,22 +118,18 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
     return sum + (rate !== undefined && seconds !== undefined ? (rate * seconds) / 8 : 0);
   }, 0);
   // Matroska's rates may be tags of another file; of pictures that vary, a rate by time says little of their bytes.
-  const steady = !streams.some(
-    ({ part }) => part.mediainfo?.['varies'] !== undefined || part.ffprobe?.['varies'] !== undefined,
-  );
+  const steady = streams.every(({ part }) => told(part, 'varies') === undefined);
   if (
     steady &&
     size !== undefined &&
-    told > size * (1 + MISSING) + 2000 &&
+    claimed > size * (1 + MISSING) + 2000 &&
     ['mp4', 'mov', '3gp', 'avi', 'wav'].includes(format)
   )
-    warn('truncated', `its streams should take ${Math.round(told)} bytes, the file has ${size}`);
+    warn('truncated', `its streams should take ${Math.round(claimed)} bytes, the file has ${size}`);
   const ends = streams
     .filter(
       ({ part, fields }) =>
-        (part.kind === 'video' || part.kind === 'audio') &&
-        fields['duration'] !== undefined &&
-        part.pair?.ffprobe?.picture !== true,
+        (part.kind === 'video' || part.kind === 'audio') && fields['duration'] !== undefined && !isPicture(part),
     )
     .map(
       ({ fields }) =>
@@ -156,9 +150,9 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
 function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen): Warning[] {
   const found: Warning[] = [];
   const warn = (code: string, message: string, at = part.path) => found.push({ code, message, path: at });
-  const both = (path: string): [Field, Field] | undefined => {
-    const [a, b] = [part.ffprobe?.[path], part.mediainfo?.[path]];
-    return a === undefined || b === undefined || a === b ? undefined : [a, b];
+  const differs = (path: string): boolean => {
+    const [a, b] = bothOf(sides((tool) => part[tool]?.[path]));
+    return a !== undefined && b !== undefined && a !== b;
   };
   if (fields['encrypted'] === true)
     warn('encrypted', 'the stream is encrypted: what its pictures or sounds are cannot be checked');
@@ -191,7 +185,7 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
           `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, the stream lasts ${seconds.toFixed(3)} s`,
         );
     }
-    if (both('size.width') || both('size.height'))
+    if (differs('size.width') || differs('size.height'))
       warn('size-mismatch', 'container and stream may tell of different picture sizes');
   }
   const start = number(fields, 'start_time');

@@ -1,9 +1,10 @@
 /** probe_report in the runner: which outputs it can be made from, which tools run once more for it, and the result. */
 import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts';
 import { report, type Told } from '../report/report.ts';
+import { sides } from '../report/side.ts';
 import { nameOf } from '../source/playlist/mapping.ts';
 import type { Source } from '../source/source.ts';
-import { probeReport } from '../tools/probe_report.ts';
+import { probeReport, REPORT_TOOLS } from '../tools/probe_report.ts';
 import { TOOL_TABLE } from '../tools/table.ts';
 import type { RawToolResult } from './output.ts';
 
@@ -38,17 +39,15 @@ export function reportOf(
   const { diff, enabled, prefer } = assignment.report;
   if (!enabled || assignment.kind !== 'file') return undefined;
   const begun = performance.now();
-  const told = (name: 'ffprobe' | 'mediainfo') => toldBy([...own, ...tools].find((tool) => tool.name === name));
   const made = report({
-    ffprobe: told('ffprobe'),
-    mediainfo: told('mediainfo'),
+    ...sides((name) => toldBy([...own, ...tools].find((tool) => tool.name === name))),
     diff,
     prefer,
     extension: extensionOf(assignment.source),
   });
   const longest = own.reduce((most, { durationMs }) => Math.max(most, durationMs), 0);
   const result = {
-    name: 'probe_report',
+    name: probeReport.name,
     version: '1',
     exitCode: null,
     signal: null,
@@ -61,7 +60,7 @@ export function reportOf(
     ...result,
     success: false,
     failure: 'failed',
-    error: 'neither ffprobe nor mediainfo gave a result to report on',
+    error: `neither ${REPORT_TOOLS.join(' nor ')} gave a result to report on`,
     output: null,
   };
 }

@@ -1,19 +1,19 @@
-/** The report that both readers lead to. */
+/** The report that is made from the output of both tools. */
 import type { Derived, InFile } from './tool.ts';
 
-/** The two that it compares. */
-const READERS = ['ffprobe', 'mediainfo'] as const;
-export type Reader = (typeof READERS)[number];
+/** The two tools that it compares. */
+export const REPORT_TOOLS = ['ffprobe', 'mediainfo'] as const;
+export type ReportTool = (typeof REPORT_TOOLS)[number];
 
-export const probeReport: InFile<Derived<'probe_report', Reader>> = {
+export const probeReport: InFile<Derived<'probe_report', ReportTool>> = {
   name: 'probe_report',
-  from: READERS,
+  from: REPORT_TOOLS,
   options: [
     { name: 'diff', type: 'boolean', default: true, description: 'List every field on which the tools disagree.' },
     {
       name: 'prefer',
       type: 'enum',
-      values: READERS,
+      values: REPORT_TOOLS,
       default: null,
       description: 'This tool wins every field that both have.',
     },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { codecOf, levelOf, profileOf } from '../../src/report/normalise/codec.ts';
+import { codecOf, FFPROBE_PROFILES, levelOf, MEDIAINFO_PROFILES, profileOf } from '../../src/report/normalise/codec.ts';
 import { fromFfprobe, fromMediainfo, rangeOf } from '../../src/report/normalise/colour.ts';
 import {
   extensionFits,
@@ -132,12 +132,18 @@ describe('report: the same words for both tools', () => {
     it(`mediainfo's ${Object.values(more).join(' ')} is ${name}`, () => assert.equal(mediainfo(more), name));
   }
   it('profiles in one spelling', () => {
-    assert.equal(profileOf('mediainfo', 'hevc', 'Format Range@L4@Main'), profileOf('ffprobe', 'hevc', 'Rext'));
-    assert.equal(profileOf('mediainfo', 'hevc', 'Main 4:2:2 10'), 'rext');
-    assert.equal(profileOf('mediainfo', 'aac', 'LC SBR'), profileOf('ffprobe', 'aac', 'HE-AAC'));
-    assert.equal(profileOf('mediainfo', 'mpeg4', 'Simple@L1'), profileOf('ffprobe', 'mpeg4', 'Simple Profile'));
-    assert.equal(profileOf('mediainfo', 'vp9', '0'), profileOf('ffprobe', 'vp9', 'Profile 0'));
-    assert.equal(profileOf('mediainfo', 'prores', '422 HQ'), profileOf('ffprobe', 'prores', 'HQ'));
+    assert.equal(
+      profileOf(MEDIAINFO_PROFILES, 'hevc', 'Format Range@L4@Main'),
+      profileOf(FFPROBE_PROFILES, 'hevc', 'Rext'),
+    );
+    assert.equal(profileOf(MEDIAINFO_PROFILES, 'hevc', 'Main 4:2:2 10'), 'rext');
+    assert.equal(profileOf(MEDIAINFO_PROFILES, 'aac', 'LC SBR'), profileOf(FFPROBE_PROFILES, 'aac', 'HE-AAC'));
+    assert.equal(
+      profileOf(MEDIAINFO_PROFILES, 'mpeg4', 'Simple@L1'),
+      profileOf(FFPROBE_PROFILES, 'mpeg4', 'Simple Profile'),
+    );
+    assert.equal(profileOf(MEDIAINFO_PROFILES, 'vp9', '0'), profileOf(FFPROBE_PROFILES, 'vp9', 'Profile 0'));
+    assert.equal(profileOf(MEDIAINFO_PROFILES, 'prores', '422 HQ'), profileOf(FFPROBE_PROFILES, 'prores', 'HQ'));
   });
   it('levels in one spelling', () =>
     assert.deepEqual(

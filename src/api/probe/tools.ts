@@ -1,6 +1,6 @@
 /** From a checked request to the tools that run for it, and to those that its answer shows. */
 import type { ToolRequest } from '../../kube/probe_job.ts';
-import { probeReport, type Reader } from '../../tools/probe_report.ts';
+import { probeReport, type ReportTool } from '../../tools/probe_report.ts';
 import { FILE_ROWS, FILE_TOOLS, type FileTool } from '../../tools/table.ts';
 import type { Catalog } from './catalog.ts';
 import { ApiError, invalid } from '../errors.ts';
@@ -54,6 +54,6 @@ export function selectTools(request: ProbeFile, catalog: Catalog): Selection {
 
 function reportOf(request: ProbeFile, shown: FileTool[]): Selection['report'] {
   if (!shown.includes(probeReport.name)) return { enabled: false };
-  const { diff, prefer } = request[probeReport.name] as AskedTool & { diff: boolean; prefer: Reader | null };
+  const { diff, prefer } = request[probeReport.name] as AskedTool & { diff: boolean; prefer: ReportTool | null };
   return { enabled: true, diff, ...(prefer === null ? {} : { prefer }) };
 }

@@ -42,7 +42,7 @@ function check<T>(
   return entries as { name: string; spec: T }[];
 }
 
-/** Names of Kubernetes objects are lower case, with dots: `ffprobe-9.0`. */
+/** Names of Kubernetes objects are lower case, with dots: `<tool>-9.0`. */
 const toolObjectName = (tool: string, version: string): string =>
   `${tool}-${version}`.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-');
 

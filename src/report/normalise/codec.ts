@@ -208,8 +208,9 @@ function pcm({ depth, endianness, sign, profile, settings, container }: Mediainf
   return depth === 8 ? `pcm_${signed}8` : `pcm_${signed}${depth}${end}`;
 }
 
-/** Profiles that both tools name, in one spelling; others are shown as they are and not compared. */
-const MEDIAINFO_PROFILE: Readonly<Record<string, Record<string, string>>> = {
+/** A tool's own names of profiles that both tools know, by codec; others are shown as they are and not compared. */
+type ProfileNames = Readonly<Record<string, Record<string, string>>>;
+export const MEDIAINFO_PROFILES: ProfileNames = {
   hevc: { 'format range': 'rext', 'main still': 'main still picture', 'multiview main': 'multiview main' },
   prores: { 422: 'standard', '422 hq': 'hq', '422 lt': 'lt', '422 proxy': 'proxy', 4444: '4444', '4444 xq': 'xq' },
   aac: {
@@ -222,7 +223,7 @@ const MEDIAINFO_PROFILE: Readonly<Record<string, Record<string, string>>> = {
   },
   h264: { 'high 4:4:4': 'high 4:4:4 predictive', 'high 4:4:4 intra': 'high 4:4:4 intra' },
 };
-const FFPROBE_PROFILE: Readonly<Record<string, Record<string, string>>> = {
+export const FFPROBE_PROFILES: ProfileNames = {
   mpeg4: { 'simple profile': 'simple', 'advanced simple profile': 'advanced simple' },
   prores: { prores_standard: 'standard' },
   aac: { 'he-aacv2': 'he-aacv2' },
@@ -231,7 +232,7 @@ const FFPROBE_PROFILE: Readonly<Record<string, Record<string, string>>> = {
 export const PROFILED = new Set(['h264', 'hevc', 'mpeg2video', 'mpeg4', 'vp9', 'av1', 'aac', 'prores']);
 
 export function profileOf(
-  tool: 'ffprobe' | 'mediainfo',
+  names: ProfileNames,
   codec: string | undefined,
   text: string | undefined,
 ): string | undefined {
@@ -240,7 +241,7 @@ export function profileOf(
   if (plain === '') return undefined;
   // Each of the range extensions has a name of its own, which only one of the two tells.
   if (codec === 'hevc' && /^main .*(?:4:|\b12|\b16)|^monochrome/.test(plain)) return 'rext';
-  const spelled = (tool === 'ffprobe' ? FFPROBE_PROFILE : MEDIAINFO_PROFILE)[codec ?? '']?.[plain] ?? plain;
+  const spelled = names[codec ?? '']?.[plain] ?? plain;
   return codec === 'vp9' ? spelled.replace(/^profile /, '') : spelled;
 }
 

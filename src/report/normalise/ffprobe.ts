@@ -12,7 +12,7 @@ import {
   type JsonObject,
 } from '../json.ts';
 import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
-import { levelOf, profileOf } from './codec.ts';
+import { FFPROBE_PROFILES, levelOf, profileOf } from './codec.ts';
 import { fromFfprobe as colour, rangeOf } from './colour.ts';
 import { fromFfprobe as container } from './container.ts';
 import { languageOf } from './language.ts';
@@ -92,7 +92,7 @@ function streamOf(stream: JsonObject, order: number): SideStream {
   const start = numberOf(stream['start_time']);
   const fields = known<Fields[string]>({
     'codec.name': codec,
-    'codec.profile': profileOf('ffprobe', codec, textOf(stream['profile'])),
+    'codec.profile': profileOf(FFPROBE_PROFILES, codec, textOf(stream['profile'])),
     'codec.level': levelOf(codec, wholeOf(stream['level'])),
     'codec.four_cc': fourCc?.text,
     'codec.id': fourCc?.id,

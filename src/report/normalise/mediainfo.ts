@@ -1,7 +1,7 @@
 /** mediainfo's JSON, of every version, in the words that both tools share. */
 import { known, listOf, numberOf, objectOf, positiveOf, textOf, type Json, type JsonObject } from '../json.ts';
 import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
-import { codecOf, profileOf } from './codec.ts';
+import { codecOf, MEDIAINFO_PROFILES, profileOf } from './codec.ts';
 import { fromMediainfo as colour, rangeOf } from './colour.ts';
 import { fromMediainfo as container } from './container.ts';
 import { languageOf } from './language.ts';
@@ -103,7 +103,7 @@ function streamOf(track: JsonObject, order: number, containerName: string): Side
   const fourCc = fourCcOf(codecId);
   const fields = known<Fields[string]>({
     'codec.name': codec,
-    'codec.profile': profileOf('mediainfo', codec, profile),
+    'codec.profile': profileOf(MEDIAINFO_PROFILES, codec, profile),
     'codec.level':
       level !== undefined && (codec === 'h264' || codec === 'hevc') && /^\d/.test(level)
         ? level.replace(/\.0$/, '')
