@@ -1,22 +1,29 @@
 {{/* One image reference: {root, registry, repository, tag, digest}. The override for all comes first. */}}
 {{- define "probeyard.imageRef" -}}
 {{- $registry := coalesce .root.Values.global.imageRegistry .registry .root.Values.image.registry -}}
-{{- $name := ternary (printf "%s/%s" (trimSuffix "/" (default "" $registry)) .repository) .repository (not (empty $registry)) -}}
+{{- $name := ternary
+  (printf "%s/%s" (trimSuffix "/" (default "" $registry)) .repository)
+  .repository
+  (not (empty $registry)) -}}
 {{- if .digest }}{{ $name }}@{{ .digest }}{{ else }}{{ $name }}:{{ .tag }}{{ end -}}
 {{- end -}}
 
 {{- define "probeyard.image" -}}
 {{- $image := .Values.image -}}
-{{- include "probeyard.imageRef" (dict "root" . "registry" $image.registry "repository" $image.repository "tag" (default .Chart.AppVersion $image.tag) "digest" $image.digest) -}}
+{{- include "probeyard.imageRef" (merge (dict "root" . "tag" (default .Chart.AppVersion $image.tag)) $image) -}}
 {{- end -}}
 
-{{- define "probeyard.natsImage" -}}{{ include "probeyard.imageRef" (merge (dict "root" .) .Values.nats.image) }}{{- end -}}
-{{- define "probeyard.postgresImage" -}}{{ include "probeyard.imageRef" (merge (dict "root" .) .Values.postgres.image) }}{{- end -}}
+{{- define "probeyard.natsImage" -}}
+{{- include "probeyard.imageRef" (merge (dict "root" .) .Values.nats.image) -}}
+{{- end -}}
+{{- define "probeyard.postgresImage" -}}
+{{- include "probeyard.imageRef" (merge (dict "root" .) .Values.postgres.image) -}}
+{{- end -}}
 
 {{- define "probeyard.bundledImage" -}}
 {{- $image := .Values.tools.bundled -}}
 {{- $tag := coalesce $image.tag .Values.image.tag .Chart.AppVersion -}}
-{{- include "probeyard.imageRef" (dict "root" . "registry" $image.registry "repository" $image.repository "tag" $tag "digest" $image.digest) -}}
+{{- include "probeyard.imageRef" (merge (dict "root" . "tag" $tag) $image) -}}
 {{- end -}}
 
 {{/* Image of one tool of the catalog: {root, entry}. */}}
@@ -25,7 +32,12 @@
 {{ .entry.image }}
 {{- else -}}
 {{- $tools := .root.Values.tools -}}
-{{- include "probeyard.imageRef" (dict "root" .root "registry" $tools.registry "repository" (print $tools.repositoryPrefix .entry.tool) "tag" (default .entry.version .entry.tag) "digest" .entry.digest) -}}
+{{- include "probeyard.imageRef" (dict
+  "root" .root
+  "registry" $tools.registry
+  "repository" (print $tools.repositoryPrefix .entry.tool)
+  "tag" (default .entry.version .entry.tag)
+  "digest" .entry.digest) -}}
 {{- end -}}
 {{- end -}}
 
@@ -35,7 +47,8 @@
 {{- range default (.Files.Get "files/catalog.yaml" | fromYamlArray) .Values.tools.catalog }}
 {{- $version := printf "%s-%s" .tool .version }}
 {{- if and (or (not .optional) (has $version $.Values.tools.include)) (not (has $version $.Values.tools.exclude)) }}
-{{- $tool := dict "tool" .tool "version" .version "command" .command "image" (include "probeyard.toolImage" (dict "root" $ "entry" .)) }}
+{{- $image := include "probeyard.toolImage" (dict "root" $ "entry" .) }}
+{{- $tool := dict "tool" .tool "version" .version "command" .command "image" $image }}
 {{- if .latest }}{{ $_ := set $tool "latest" true }}{{ end }}
 {{- $tools = append $tools $tool }}
 {{- end }}

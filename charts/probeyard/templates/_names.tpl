@@ -1,6 +1,7 @@
 {{/* Name of everything in the release's namespace. */}}
 {{- define "probeyard.name" -}}
-{{- default (ternary .Release.Name (printf "%s-probeyard" .Release.Name) (contains "probeyard" .Release.Name)) .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- $own := ternary .Release.Name (printf "%s-probeyard" .Release.Name) (contains "probeyard" .Release.Name) -}}
+{{- default $own .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* Name of what stands outside namespaces: two installations in two namespaces must not meet. */}}
@@ -49,18 +50,26 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{/* Every name of the installed NATS, for its certificate. */}}
 {{- define "probeyard.natsHosts" -}}
 {{- $hosts := list -}}
-{{- range $suffix := list "" (print "." .Release.Namespace) (print "." .Release.Namespace ".svc") (print "." .Release.Namespace ".svc.cluster.local") -}}
+{{- $namespace := .Release.Namespace -}}
+{{- range $suffix := list
+  ""
+  (print "." $namespace)
+  (print "." $namespace ".svc")
+  (print "." $namespace ".svc.cluster.local") -}}
 {{- $hosts = append $hosts (print (include "probeyard.name" $) "-nats" $suffix) -}}
 {{- end -}}
 {{- join "," $hosts -}}
 {{- end -}}
 
 {{- define "probeyard.natsInstalled" -}}{{ if not .Values.nats.external.url }}true{{ end }}{{- end -}}
-{{- define "probeyard.postgresInstalled" -}}{{ if not .Values.postgres.external.existingSecret }}true{{ end }}{{- end -}}
+{{- define "probeyard.postgresInstalled" -}}
+{{- if not .Values.postgres.external.existingSecret }}true{{ end -}}
+{{- end -}}
 
 {{/* Of the StatefulSet's one pod. */}}
 {{- define "probeyard.postgresClaim" -}}data-{{ include "probeyard.name" . }}-postgres-0{{- end -}}
 
 {{- define "probeyard.natsUrl" -}}
-{{- default (printf "tls://%s-nats.%s.svc:4222" (include "probeyard.name" .) .Release.Namespace) .Values.nats.external.url -}}
+{{- $own := printf "tls://%s-nats.%s.svc:4222" (include "probeyard.name" .) .Release.Namespace -}}
+{{- default $own .Values.nats.external.url -}}
 {{- end -}}

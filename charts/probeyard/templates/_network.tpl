@@ -31,9 +31,19 @@
 {{- end }}
 {{- end -}}
 
+{{- define "probeyard.natsEgress" -}}
+{{- include "probeyard.serverEgress" (dict
+  "root" .
+  "component" "nats"
+  "installed" (include "probeyard.natsInstalled" .)
+  "port" 4222) }}
+{{- end -}}
+
 {{- define "probeyard.kubeApiEgress" -}}
 {{- /* No API server is there, but metadata services of clouds are. */}}
-{{- $never := dict "0.0.0.0/0" (list "0.0.0.0/8" "127.0.0.0/8" "224.0.0.0/4" "240.0.0.0/4" "169.254.0.0/16") "::/0" (list "::/96" "fd00:ec2::/32" "fe80::/10" "ff00::/8") }}
+{{- $never := dict
+  "0.0.0.0/0" (list "0.0.0.0/8" "127.0.0.0/8" "224.0.0.0/4" "240.0.0.0/4" "169.254.0.0/16")
+  "::/0" (list "::/96" "fd00:ec2::/32" "fe80::/10" "ff00::/8") }}
 - to:
     {{- range .Values.networkPolicy.kubeApi.cidrs }}
     - ipBlock:
@@ -64,8 +74,12 @@ egress:
 {{- define "probeyard.roleEgress" -}}
 {{ include "probeyard.dnsEgress" . }}
 {{ include "probeyard.kubeApiEgress" . }}
-{{ include "probeyard.serverEgress" (dict "root" . "component" "nats" "installed" (include "probeyard.natsInstalled" .) "port" 4222) }}
-{{ include "probeyard.serverEgress" (dict "root" . "component" "postgres" "installed" (include "probeyard.postgresInstalled" .) "port" 5432) }}
+{{ include "probeyard.natsEgress" . }}
+{{ include "probeyard.serverEgress" (dict
+  "root" .
+  "component" "postgres"
+  "installed" (include "probeyard.postgresInstalled" .)
+  "port" 5432) }}
 {{- end -}}
 
 {{- define "probeyard.metricsIngress" -}}
@@ -84,8 +98,11 @@ egress:
 {{/* Any port of the open internet, and what is allowed beside it: origins of runners, receivers of webhooks. */}}
 {{- define "probeyard.originsEgress" -}}
 {{- /* Not the open internet: what RFC 6890 and its kin set apart, and what turns IPv6 into one of these. */}}
-{{- $closed4 := list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4" }}
-{{- $closed6 := list "::/96" "64:ff9b::/96" "64:ff9b:1::/48" "2001::/32" "2002::/16" "fc00::/7" "fe80::/10" "ff00::/8" }}
+{{- $closed4 := list
+  "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "169.254.0.0/16" "172.16.0.0/12"
+  "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4" }}
+{{- $closed6 := list
+  "::/96" "64:ff9b::/96" "64:ff9b:1::/48" "2001::/32" "2002::/16" "fc00::/7" "fe80::/10" "ff00::/8" }}
 {{- range .Values.sources.deny }}
 {{- if contains ":" . }}{{ $closed6 = append $closed6 . }}{{ else }}{{ $closed4 = append $closed4 . }}{{ end }}
 {{- end }}

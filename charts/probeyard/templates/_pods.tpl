@@ -38,8 +38,12 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{- define "probeyard.pullSecrets" -}}{{ include "probeyard.pullSecretsOf" (dict "root" . "own" (include "probeyard.pullSecret" .)) }}{{- end -}}
-{{- define "probeyard.setupPullSecrets" -}}{{ include "probeyard.pullSecretsOf" (dict "root" . "own" (include "probeyard.setupPullSecret" .)) }}{{- end -}}
+{{- define "probeyard.pullSecrets" -}}
+{{- include "probeyard.pullSecretsOf" (dict "root" . "own" (include "probeyard.pullSecret" .)) -}}
+{{- end -}}
+{{- define "probeyard.setupPullSecrets" -}}
+{{- include "probeyard.pullSecretsOf" (dict "root" . "own" (include "probeyard.setupPullSecret" .)) -}}
+{{- end -}}
 
 {{- define "probeyard.nodeSelector" -}}
 {{- $selector := merge (dict) (default (dict) .selector) (dict "kubernetes.io/os" "linux") -}}
@@ -110,14 +114,22 @@ prometheus.io/path: /metrics
 {{- define "probeyard.postgresSecret" -}}
 {{- $external := .root.Values.postgres.external -}}
 {{- $own := dict "api" $external.apiSecret "controller" $external.controllerSecret -}}
-{{- $installed := dict "owner" .root.Values.secrets.postgres "api" .root.Values.secrets.postgresApi "controller" .root.Values.secrets.postgresController -}}
-{{- if $external.existingSecret -}}{{ default $external.existingSecret (get $own .part) }}{{- else -}}{{ get $installed .part }}{{- end -}}
+{{- $secrets := .root.Values.secrets -}}
+{{- $installed := dict "owner" $secrets.postgres "api" $secrets.postgresApi "controller" $secrets.postgresController -}}
+{{- if $external.existingSecret -}}
+{{ default $external.existingSecret (get $own .part) }}
+{{- else -}}
+{{ get $installed .part }}
+{{- end -}}
 {{- end -}}
 
 {{/* {root, part} */}}
 {{- define "probeyard.postgresEnv" -}}
 {{- $external := .root.Values.postgres.external -}}
-{{- $keys := ternary (dict "url" $external.urlKey "direct" $external.directUrlKey) (dict "url" "url" "direct" "direct-url") (not (empty $external.existingSecret)) -}}
+{{- $keys := ternary
+  (dict "url" $external.urlKey "direct" $external.directUrlKey)
+  (dict "url" "url" "direct" "direct-url")
+  (not (empty $external.existingSecret)) -}}
 {{- $secret := include "probeyard.postgresSecret" . -}}
 - name: PY_POSTGRES_URL
   valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.url }} } }
@@ -127,7 +139,8 @@ prometheus.io/path: /metrics
 # Which roles to give rights to.
 {{- range $part := list "api" "controller" }}
 - name: PY_POSTGRES_{{ upper $part }}_URL
-  valueFrom: { secretKeyRef: { name: {{ include "probeyard.postgresSecret" (dict "root" $.root "part" $part) }}, key: {{ $keys.url }} } }
+  {{- $secret := include "probeyard.postgresSecret" (dict "root" $.root "part" $part) }}
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ $keys.url }} } }
 {{- end }}
 {{- end }}
 {{- if and $external.existingSecret $external.caKey }}
@@ -170,7 +183,8 @@ prometheus.io/path: /metrics
     items: [{ key: ca.crt, path: nats/ca.crt }]
 {{- end -}}
 
-{{/* Behind an Ingress or a Gateway, every caller has its address unless one proxy is trusted: anybody could use up the sign-ins of all. */}}
+{{/* Behind an Ingress or a Gateway, every caller has its address unless one proxy is trusted: one caller could use up
+     the sign-ins of all. */}}
 {{- define "probeyard.trustedProxies" -}}
 {{- if kindIs "invalid" .Values.api.trustedProxies -}}
 {{ ternary 1 0 (or .Values.ingress.enabled .Values.gateway.enabled) }}
