@@ -214,6 +214,48 @@ describe('losses', function () {
     assert.equal(new Set(told.get(id)?.map(({ status }) => status)).size, 1);
   });
 
+  it('a result that comes after another end was recorded tells of that end', async () => {
+    const {
+      submit,
+      controller,
+      runners,
+      servers: {
+        bus,
+        stored: { store },
+      },
+      told,
+    } = await start();
+    await controller();
+    await ready();
+    runners.behaviour.go = () => 'hold';
+    const { id, submittedAt } = await submit();
+    const runner = await until('it runs', () => runners.of(id));
+    // Its collector died between the record and the notices.
+    await store.closeRequest({
+      id,
+      submittedAt,
+      state: 'error',
+      status: 404,
+      reason: 'OriginUnreachable',
+      error: 'the host answered 404',
+      attempt: 1,
+      startedAt: null,
+      tools: [],
+      ioBytes: 0,
+      body: null,
+    });
+    const epoch = runner.orders.find(({ what }) => what === 'go')?.epoch ?? 1;
+    const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
+    await publishResult(bus, await packResult(body, { job: id, attempt: 1, epoch, podUid: runner.uid }));
+    await until('its caller is told', () => told.get(id)?.length);
+    assert.deepEqual(
+      told.get(id)?.map(({ status, error, hasBody }) => ({ status, error, hasBody })),
+      [{ status: 404, error: 'the host answered 404', hasBody: false }],
+    );
+    await until('its status says so', () => cluster.reason(id) === 'OriginUnreachable');
+    await runner.finish();
+  });
+
   for (const [what, body] of [
     ['has not the form of one', { tools: 'none', ioUsage: -1 }],
     ['names a failure that there is not', { tools: [{ name: 'ffprobe', failure: 'x' }], ioUsage: 0 }],

@@ -199,11 +199,6 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
   });
   if (refused) log.error({ err: refused, ...named }, 'cannot record a result as it is, recording an internal error');
   metrics.collected(refused ? 'invalid' : closed ? 'recorded' : 'second');
-  // Told again for a second one, too: the first notice may be what was lost.
-  if (waiter !== null) {
-    const recorded = { ...end, queueTimeMs, hasBody: end.body !== null };
-    bus.publish(SUBJECT.ended(waiter), endedNotice(recorded, closed ? end.body : null));
-  }
   const closedNotice = { id, job: key, namespace: job.metadata.namespace ?? '', attempt };
   if (closed) {
     const notice: Closed = {
@@ -212,14 +207,19 @@ async function take(deps: CollectDeps, { header: result, podUid }: ResultDeliver
       summary: refused ? (end.error ?? '') : outcome.summary,
       tools: end.tools.map(({ name, version, success, durationMs }) => ({ name, version, success, durationMs })),
     };
+    if (waiter !== null) {
+      const noticed = { ...end, queueTimeMs, hasBody: end.body !== null };
+      bus.publish(SUBJECT.ended(waiter), endedNotice(noticed, end.body));
+    }
     bus.publish(SUBJECT.closed, notice);
     log.info(
       { ...named, attempt, state: end.state, reason: end.reason, bytes: end.body?.length ?? 0 },
       'result recorded',
     );
   } else {
-    // Whoever recorded the end may have died before telling the leader.
+    // Whoever recorded the end may have died before they told anyone of it. It may be another end than this result's.
     const [recorded] = await store.endsFor([id]);
+    if (recorded && waiter !== null) bus.publish(SUBJECT.ended(waiter), endedNotice(recorded));
     if (recorded) bus.publish(SUBJECT.closed, { ...closedNotice, ...recordedEnd(recorded) } satisfies Closed);
   }
   collected();
