@@ -155,7 +155,8 @@ export async function eventually<T>(
   seconds: number,
   look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
-  const end = performance.now() + seconds * 1000;
+  const began = performance.now();
+  const end = began + seconds * 1000;
   let last: unknown;
   for (;;) {
     try {
@@ -166,7 +167,8 @@ export async function eventually<T>(
       last = error;
     }
     if (performance.now() > end) throw new Error(`${what}: not within ${seconds} s`, { cause: last });
-    await delay(100);
+    // A look often costs a process, and the cluster has no CPU of its own: the longer it takes, the fewer looks.
+    await delay(Math.min(1_000, Math.max(100, (performance.now() - began) / 10)));
   }
 }
 
