@@ -1,5 +1,6 @@
 /** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
 import { MAX_QUEUE_MS } from './limits.ts';
+import { RUNNER_SETTINGS, type RunnerSettings } from './runner_settings.ts';
 import type { SourceException } from './source_exception.ts';
 
 export class ConfigError extends Error {
@@ -112,6 +113,7 @@ export interface PodDefaults {
   annotations?: Record<string, string>;
   priorityClassName?: string;
 }
+const isRunnerSettings = (value: unknown): value is RunnerSettings => isObject(value) && isObject(value['nats']);
 const isPodDefaults = (value: unknown): value is PodDefaults => isObject(value);
 
 const common = {
@@ -244,25 +246,13 @@ const controller = {
   maxQueued: integer('PY_MAX_QUEUED', 1, 10_000_000, 10_000),
 };
 
+/** What the pod has of itself stands beside the document that the controller makes for it. */
 const agent = {
-  ...common,
-  ...nats,
-  ...sources,
-  natsTokenFile: text('PY_NATS_TOKEN_FILE'),
+  namespace: common.namespace,
+  podName: common.podName,
   podUid: text('PY_POD_UID'),
   podIp: text('PY_POD_IP', ''),
-  pool: text('PY_POOL'),
-  generation: text('PY_GENERATION'),
-  listen: listen('PY_LISTEN', ':8081'),
-  launcherSocket: text('PY_LAUNCHER_SOCKET', '/run/probeyard/launcher.sock'),
-  toolsDir: text('PY_TOOLS_DIR', '/tools'),
-  nodePath: text('PY_NODE_PATH', '/app/bin/node'),
-  sourceCaFile: text('PY_SOURCE_CA_FILE', ''),
-  ...origins,
-  drainMs: integer('PY_DRAIN_MS', 0, 3_600_000, 30_000),
-  maxJobs: integer('PY_MAX_JOBS', 1, 1_000_000, 200),
-  outputBytes: integer('PY_OUTPUT_BYTES', 1_024, 1_073_741_824, 67_108_864),
-  toolMemoryBytes: integer('PY_TOOL_MEMORY_BYTES', 16_777_216, 68_719_476_736, 536_870_912),
+  settings: json(RUNNER_SETTINGS, 'the settings of a runner', isRunnerSettings),
 };
 
 const migrate = {

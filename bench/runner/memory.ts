@@ -39,16 +39,7 @@ async function measure(label: string, flags: string[], env: Record<string, strin
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: '/usr/bin:/bin',
-      PY_NATS_URL: rig.nats.url,
-      PY_NATS_TOKEN_FILE: join(rig.directory, 'token'),
-      PY_POD_UID: rig.uid,
-      PY_POD_NAME: 'runner-1',
-      PY_POOL: 'short',
-      PY_GENERATION: 'g',
-      PY_LISTEN: '127.0.0.1:0',
-      PY_LAUNCHER_SOCKET: rig.launcherProcess.socket,
-      PY_TOOLS_DIR: rig.directory,
-      PY_ALLOW_SOURCES: '[{"cidr":"127.0.0.1/32"}]',
+      ...rig.environment(),
       ...env,
     },
   });

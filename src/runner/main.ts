@@ -14,47 +14,32 @@ import { sourceOpener } from './source.ts';
 import { watchWalls } from './walls.ts';
 
 const LAUNCHER_WITHIN_MS = 60_000;
+const OUTPUT_BYTES = 64 * 1024 * 1024;
 
 export async function run(): Promise<void> {
-  const config = loadConfig('agent');
-  const log = makeLog('agent', config);
+  const { podName, podUid, podIp, namespace, settings } = loadConfig('agent');
+  const { caFile, ...sources } = settings.sources;
+  const log = makeLog('agent', { podName, logLevel: settings.logLevel });
   const asked = Promise.withResolvers<string>();
   // As PID 1 a signal without a handler does nothing: before the agent is up there is nothing to drain.
   let starting = true;
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => (starting ? process.exit(0) : asked.resolve(signal)));
   // Whether it serves is reported to the leader by heartbeats alone.
-  const health = await serveHealth(
-    { host: config.listen.host ?? (config.podIp || undefined), port: config.listen.port },
-    {},
-  );
-  const launcher = openLauncher(config.launcherSocket, {
+  const health = await serveHealth({ host: podIp || undefined, port: settings.healthPort }, {});
+  const launcher = openLauncher(settings.launcherSocket, {
     onConnect: () => log.info('launcher connected'),
     onLost: () => log.warn('launcher lost'),
   });
   const [bus, proxy] = await Promise.all([
     connectBus({
-      url: config.natsUrl,
-      caFile: config.natsCaFile,
-      tokenFile: config.natsTokenFile,
-      name: `runner/${config.podName}`,
-      inboxPrefix: INBOX.runner(config.podUid),
+      ...settings.nats,
+      name: `runner/${podName}`,
+      inboxPrefix: INBOX.runner(podUid),
       onStatus: (status) => log.info({ status }, 'NATS'),
       onError: (error) => log.warn({ err: error }, 'NATS'),
     }),
-    startProxy({
-      allow: config.allowSources,
-      denyExtra: config.denyCidrs,
-      pace: { minBytes: config.minBytesPerMinute },
-      s3: {
-        ...(config.s3Endpoint ? { endpoint: config.s3Endpoint } : {}),
-        ...(config.s3Region ? { region: config.s3Region } : {}),
-      },
-      ...(config.sourceCaFile ? { ca: readFileSync(config.sourceCaFile, 'utf8') } : {}),
-      ...(config.egressProxy
-        ? { egress: { url: config.egressProxy, noProxy: config.noProxy, resolve: config.egressResolve } }
-        : {}),
-    }),
+    startProxy({ ...sources, ...(caFile ? { ca: readFileSync(caFile, 'utf8') } : {}) }),
     launcher.whenConnected(LAUNCHER_WITHIN_MS),
   ]);
   // A pod whose tools' container is new has nothing of another job in it; one whose agent alone came back may.
@@ -66,28 +51,29 @@ export async function run(): Promise<void> {
     openSource: sourceOpener(proxy),
     identity: {
       protocol: RUNNER_PROTOCOL,
-      pod: config.podName,
-      uid: config.podUid,
-      namespace: config.namespace,
-      pool: config.pool,
-      generation: config.generation,
+      pod: podName,
+      uid: podUid,
+      namespace,
+      pool: settings.pool,
+      generation: settings.generation,
     },
     settings: {
-      toolsDir: config.toolsDir,
-      nodePath: config.nodePath,
-      outputBytes: config.outputBytes,
-      memoryBytes: config.toolMemoryBytes,
-      maxJobs: config.maxJobs,
+      toolsDir: settings.toolsDir,
+      // At the same path in the container of the tools.
+      nodePath: process.execPath,
+      outputBytes: OUTPUT_BYTES,
+      memoryBytes: settings.toolMemoryBytes,
+      maxJobs: settings.maxJobs,
     },
     log,
     walls: watchWalls({ toolWall: () => launcher.wall() }),
   });
-  log.info({ pool: config.pool, generation: config.generation }, 'ready');
+  log.info({ pool: settings.pool, generation: settings.generation }, 'ready');
 
   starting = false;
   const why = await Promise.race([asked.promise, agent.ended.then(() => '')]);
   // A job that takes longer than the drain is tried again elsewhere.
-  if (why) await Promise.race([agent.drain(why), delay(config.drainMs)]);
+  if (why) await Promise.race([agent.drain(why), delay(settings.drainMs)]);
   log.info('ending');
   await agent.close();
   launcher.close();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { loadConfig } from '../../src/config.ts';
 import { runnerPod, verifyPod, type PodTool } from '../../src/controller/pools/pod.ts';
 import type { ProbePoolSpec } from '../../src/kube/probe_pool.ts';
+import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/runner_settings.ts';
 
 const config = loadConfig('controller', {
   PY_POSTGRES_URL: 'postgres://one',
@@ -103,15 +104,16 @@ describe('the pods that hold hostile media', () => {
         { ...config, ...settings },
         { pool: 'short', spec, suffix: 'abcde', generation: 'g', tools: [tool], userNamespace: true },
       );
-    const told = (settings: Partial<typeof config>) =>
-      made(settings)
-        .spec?.containers[0]?.env?.filter(({ name }) => /EGRESS/.test(name))
-        .map(({ name, value }) => `${name}=${value}`);
-    assert.deepEqual(told({ egressProxy: 'http://p:1' }), ['PY_EGRESS_PROXY=http://p:1']);
-    assert.deepEqual(told({ egressProxy: 'http://p:1', egressResolve: 'proxy' }), [
-      'PY_EGRESS_PROXY=http://p:1',
-      'PY_EGRESS_RESOLVE=proxy',
-    ]);
+    const told = (settings: Partial<typeof config>) => {
+      const document = made(settings).spec?.containers[0]?.env?.find(({ name }) => name === RUNNER_SETTINGS)?.value;
+      return (JSON.parse(document!) as RunnerSettings).sources.egress;
+    };
+    assert.deepEqual(told({ egressProxy: 'http://p:1' }), { url: 'http://p:1', noProxy: [], resolve: 'here' });
+    assert.deepEqual(told({ egressProxy: 'http://p:1', egressResolve: 'proxy' }), {
+      url: 'http://p:1',
+      noProxy: [],
+      resolve: 'proxy',
+    });
     assert.deepEqual(made({ egressResolve: 'proxy' }), runner);
   });
 

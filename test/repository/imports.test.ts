@@ -4,7 +4,7 @@ import { join } from 'node:path/posix';
 import { ROOT, tracked } from './tracked.ts';
 
 /** What each folder of src may import, beside itself. The three roles meet in messages, tables and resources alone. */
-const BASE = ['config', 'health', 'limits', 'log', 'retry', 'source_exception'];
+const BASE = ['config', 'health', 'limits', 'log', 'retry', 'runner_settings', 'source_exception'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['api', 'controller', 'runner', 'selftest', 'setup', 'store', ...BASE],
 
@@ -42,11 +42,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kube: ['tools', ...BASE],
   store: ['kube', 'statistics', 'tools', ...BASE],
 
-  config: ['limits', 'source_exception'],
+  config: ['limits', 'runner_settings', 'source_exception'],
   health: ['retry'],
   limits: [],
   log: [],
   retry: [],
+  runner_settings: ['source_exception'],
   source_exception: [],
 };
 

@@ -31,6 +31,7 @@ import { type Agent, startAgent } from '../../src/runner/agent.ts';
 import { phaseOf } from '../../src/runner/orders.ts';
 import { type Launcher, openLauncher } from '../../src/runner/launcher.ts';
 import { sourceOpener } from '../../src/runner/source.ts';
+import { RUNNER_SETTINGS, type RunnerSettings } from '../../src/runner_settings.ts';
 import { parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import type { PaceOptions } from '../../src/source/file/pace.ts';
@@ -100,6 +101,30 @@ export class Rig {
           } satisfies Collected);
       },
     });
+  }
+
+  /** Of an agent that runs as a process of its own. */
+  environment(more: Partial<RunnerSettings> = {}): Record<string, string> {
+    const settings: RunnerSettings = {
+      pool: 'short',
+      generation: 'g',
+      logLevel: 'info',
+      healthPort: 0,
+      nats: { url: this.nats.url, tokenFile: join(this.directory, 'token') },
+      launcherSocket: this.launcherProcess.socket,
+      toolsDir: this.directory,
+      toolMemoryBytes: 512 * 1024 * 1024,
+      maxJobs: 200,
+      drainMs: 30_000,
+      sources: { allow: [{ cidr: '127.0.0.1/32' }], denyExtra: [], pace: { minBytes: 16_384 }, s3: {} },
+      ...more,
+    };
+    return {
+      PY_POD_UID: this.uid,
+      PY_POD_NAME: 'runner-1',
+      PY_POD_IP: '127.0.0.1',
+      [RUNNER_SETTINGS]: JSON.stringify(settings),
+    };
   }
 
   /** Another pod: unbound, idle. */

@@ -34,16 +34,7 @@ describe('the agent as a process', function () {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: '/usr/bin:/bin',
-        PY_NATS_URL: rig.nats.url,
-        PY_NATS_TOKEN_FILE: join(rig.directory, 'token'),
-        PY_POD_UID: rig.uid,
-        PY_POD_NAME: 'runner-1',
-        PY_POOL: 'short',
-        PY_GENERATION: 'g',
-        PY_LISTEN: '127.0.0.1:0',
-        PY_LAUNCHER_SOCKET: rig.launcherProcess.socket,
-        PY_TOOLS_DIR: rig.directory,
-        PY_ALLOW_SOURCES: '[{"cidr":"127.0.0.1/32"}]',
+        ...rig.environment(),
       },
     });
     for (const stream of [child.stdout, child.stderr])
@@ -75,15 +66,7 @@ describe('the agent as a process', function () {
   it('ends at once on SIGTERM before it serves', async () => {
     const waiting = spawn(process.execPath, [MAIN, 'agent'], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        PY_NATS_URL: rig.nats.url,
-        PY_NATS_TOKEN_FILE: join(rig.directory, 'token'),
-        PY_POD_UID: 'uid-waiting',
-        PY_POOL: 'short',
-        PY_GENERATION: 'g',
-        PY_LISTEN: '127.0.0.1:0',
-        PY_LAUNCHER_SOCKET: '/nonexistent/launcher.sock',
-      },
+      env: { ...rig.environment({ launcherSocket: '/nonexistent/launcher.sock' }), PY_POD_UID: 'uid-waiting' },
     });
     await once(waiting.stdout, 'data'); // it has said that NATS is connected
     waiting.kill('SIGTERM');
@@ -99,7 +82,7 @@ describe('the agent as a process', function () {
       });
     const [code] = (await once(wrong, 'exit')) as [number];
     assert.equal(code, 1);
-    assert.match(text, /PY_NATS_URL/);
+    assert.match(text, /PY_RUNNER/);
   });
 
   it('answers the kubelet', async () => {

@@ -5,38 +5,40 @@ import type { Config } from '../../config.ts';
 import type { Pod } from '../../kube/kinds.ts';
 import { C2PA_CONFIG_DIR } from '../../tools/c2pa.ts';
 import type { OwnerReference } from './pod_owner.ts';
+import {
+  drainSeconds,
+  HEALTH_PORT,
+  NATS_CA_DIR,
+  NATS_TOKEN_DIR,
+  RUN_DIR,
+  runnerSettings,
+  SOCKET,
+  SOURCE_CA_DIR,
+  toolLimits,
+  TOOLS_DIR,
+  type Settings as RunnerPart,
+} from './runner_settings.ts';
+import { RUNNER_SETTINGS } from '../../runner_settings.ts';
 import { LABEL, GROUP } from '../../kube/resource.ts';
 import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
 import type { ProbeToolSpec } from '../../kube/probe_tool.ts';
 
 export const ANNOTATION = { tools: `${GROUP}/tools`, protocol: `${GROUP}/protocol` } as const;
 
-type Settings = Pick<
-  Config<'controller'>,
-  | 'runnerNamespace'
-  | 'runnerImage'
-  | 'runnerServiceAccount'
-  | 'verifyServiceAccount'
-  | 'runnerNatsUrl'
-  | 'natsUrl'
-  | 'natsCaFile'
-  | 'imagePullSecrets'
-  | 'imagePullPolicy'
-  | 'toolsDelivery'
-  | 'bundledImage'
-  | 'podDefaults'
-  | 'allowSources'
-  | 'denyCidrs'
-  | 'egressProxy'
-  | 'noProxy'
-  | 'egressResolve'
-  | 's3Endpoint'
-  | 's3Region'
-  | 'minBytesPerMinute'
-  | 'sourceCaConfigMap'
-  | 'c2paConfigMap'
-  | 'logLevel'
->;
+type Settings = RunnerPart &
+  Pick<
+    Config<'controller'>,
+    | 'runnerNamespace'
+    | 'runnerImage'
+    | 'runnerServiceAccount'
+    | 'verifyServiceAccount'
+    | 'imagePullSecrets'
+    | 'imagePullPolicy'
+    | 'toolsDelivery'
+    | 'bundledImage'
+    | 'podDefaults'
+    | 'c2paConfigMap'
+  >;
 
 export type PodTool = Pick<ProbeToolSpec, 'tool' | 'version' | 'image' | 'command'>;
 
@@ -47,10 +49,7 @@ const ARCH = { 'kubernetes.io/arch': 'amd64' } as const;
 const AGENT_UID = 65532;
 /** Another user than the agent's: what wins over a tool must not be able to signal or trace the agent. */
 const TOOLS_UID = 65533;
-const TOOLS_DIR = '/tools';
-const SOCKET = '/run/probeyard/launcher.sock';
 const AGENT = 'agent';
-const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
 
 /** 36^5 names per pool are plenty beside the 5,000 pods that a pool may have. */
 export const podSuffix = (random: () => number = Math.random): string =>
@@ -88,8 +87,7 @@ const hardened = (uid: number) => ({
   seccompProfile: { type: 'RuntimeDefault' },
 });
 
-const env = (values: Record<string, string | undefined>) =>
-  Object.entries(values).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [{ name, value }]));
+const env = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => ({ name, value }));
 const fieldEnv = (values: Record<string, string>) =>
   Object.entries(values).map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } }));
 
@@ -130,25 +128,12 @@ function common(settings: Settings, spec?: ProbePoolSpec) {
   };
 }
 
-/** Quantities as Kubernetes writes them, to bytes. */
-function bytesOf(quantity: string | undefined): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity ?? '');
-  if (!match) return undefined;
-  const unit = { '': 1, m: 0.001, k: 1e3, Ki: 1024, M: 1e6, Mi: 1024 ** 2, G: 1e9, Gi: 1024 ** 3 }[match[2] ?? ''] ?? 1;
-  return Math.floor(Number(match[1]) * unit);
-}
-
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
 /** Without its agent a runner pod does nothing, though its other container keeps it `Running`. */
 export const isOver = (pod: Pod): boolean =>
   hasEnded(pod) ||
   pod.status?.containerStatuses?.some(({ name, state }) => name === AGENT && state?.terminated !== undefined) === true;
-
-/**
- * A short job ends within the drain; a long one is run again elsewhere, and the sooner the more of its time is left.
- */
-const drainSeconds = ({ serves }: ProbePoolSpec): number => (serves.kinds.includes('msv') ? 30 : 70);
 
 export interface RunnerPod {
   pool: string;
@@ -168,7 +153,6 @@ export function runnerPod(
   const list = sorted(tools);
   const { volumes, mounts } = toolVolumes(settings, list);
   const bundled = settings.toolsDelivery === 'bundled';
-  const toolLimits = { cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -228,39 +212,17 @@ export function runnerPod(
             ...env({
               // An agent mostly waits: a young generation of 1 MB was measured to save some 3 MB of every warm pod.
               NODE_OPTIONS: '--max-semi-space-size=1',
-              PY_POOL: pool,
-              PY_GENERATION: generation,
-              PY_LOG_LEVEL: settings.logLevel,
-              PY_NATS_URL: settings.runnerNatsUrl || settings.natsUrl,
-              PY_NATS_CA_FILE: settings.natsCaFile ? '/etc/probeyard/nats-ca/ca.crt' : undefined,
-              PY_NATS_TOKEN_FILE: '/var/run/probeyard/nats-token/token',
-              PY_LAUNCHER_SOCKET: SOCKET,
-              PY_TOOLS_DIR: TOOLS_DIR,
-              PY_ALLOW_SOURCES: settings.allowSources.length > 0 ? JSON.stringify(settings.allowSources) : undefined,
-              PY_DENY_CIDRS: settings.denyCidrs.length > 0 ? JSON.stringify(settings.denyCidrs) : undefined,
-              PY_S3_ENDPOINT: settings.s3Endpoint || undefined,
-              PY_S3_REGION: settings.s3Region || undefined,
-              PY_MIN_BYTES_PER_MINUTE: String(settings.minBytesPerMinute),
-              PY_EGRESS_PROXY: settings.egressProxy,
-              PY_NO_PROXY: settings.noProxy.length > 0 ? JSON.stringify(settings.noProxy) : undefined,
-              PY_EGRESS_RESOLVE:
-                settings.egressProxy && settings.egressResolve !== 'here' ? settings.egressResolve : undefined,
-              PY_SOURCE_CA_FILE: settings.sourceCaConfigMap ? '/etc/probeyard/source-ca/ca.crt' : undefined,
-              PY_DRAIN_MS: String(drainSeconds(spec) * 1000),
-              PY_MAX_JOBS: String(spec.reuse?.maxJobs ?? 200),
-              PY_TOOL_MEMORY_BYTES: String(bytesOf(toolLimits.memory) ?? DEFAULT_TOOL_MEMORY),
+              [RUNNER_SETTINGS]: JSON.stringify(runnerSettings(settings, { pool, generation, spec })),
             }),
           ],
           volumeMounts: [
-            { name: 'run', mountPath: '/run/probeyard' },
-            { name: 'nats-token', mountPath: '/var/run/probeyard/nats-token', readOnly: true },
-            ...(settings.natsCaFile ? [{ name: 'nats-ca', mountPath: '/etc/probeyard/nats-ca', readOnly: true }] : []),
-            ...(settings.sourceCaConfigMap
-              ? [{ name: 'source-ca', mountPath: '/etc/probeyard/source-ca', readOnly: true }]
-              : []),
+            { name: 'run', mountPath: RUN_DIR },
+            { name: 'nats-token', mountPath: NATS_TOKEN_DIR, readOnly: true },
+            ...(settings.natsCaFile ? [{ name: 'nats-ca', mountPath: NATS_CA_DIR, readOnly: true }] : []),
+            ...(settings.sourceCaConfigMap ? [{ name: 'source-ca', mountPath: SOURCE_CA_DIR, readOnly: true }] : []),
           ],
           livenessProbe: {
-            httpGet: { path: '/healthz', port: 8081 },
+            httpGet: { path: '/healthz', port: HEALTH_PORT },
             periodSeconds: 20,
             timeoutSeconds: 5,
             failureThreshold: 3,
@@ -276,10 +238,10 @@ export function runnerPod(
           securityContext: hardened(TOOLS_UID),
           resources: {
             requests: { cpu: '10m', memory: '64Mi', ...spec.resources?.tools?.requests },
-            limits: toolLimits,
+            limits: toolLimits(spec),
           },
           volumeMounts: [
-            { name: 'run', mountPath: '/run/probeyard' },
+            { name: 'run', mountPath: RUN_DIR },
             { name: 'work', mountPath: '/work' },
             ...(settings.c2paConfigMap ? [{ name: 'c2pa', mountPath: C2PA_CONFIG_DIR, readOnly: true }] : []),
             ...mounts,

@@ -1,0 +1,80 @@
+/** The settings of a runner pod, from those of the controller and of its pool. Pure. */
+import type { Config } from '../../config.ts';
+import type { ProbePoolSpec } from '../../kube/probe_pool.ts';
+import type { RunnerSettings } from '../../runner_settings.ts';
+
+/** Where the pod has what its settings name. */
+export const TOOLS_DIR = '/tools';
+export const RUN_DIR = '/run/probeyard';
+export const SOCKET = `${RUN_DIR}/launcher.sock`;
+export const NATS_CA_DIR = '/etc/probeyard/nats-ca';
+export const NATS_TOKEN_DIR = '/var/run/probeyard/nats-token';
+export const SOURCE_CA_DIR = '/etc/probeyard/source-ca';
+export const HEALTH_PORT = 8081;
+
+const DEFAULT_TOOL_MEMORY = 512 * 1024 * 1024;
+
+export type Settings = Pick<
+  Config<'controller'>,
+  | 'runnerNatsUrl'
+  | 'natsUrl'
+  | 'natsCaFile'
+  | 'allowSources'
+  | 'denyCidrs'
+  | 'egressProxy'
+  | 'noProxy'
+  | 'egressResolve'
+  | 's3Endpoint'
+  | 's3Region'
+  | 'minBytesPerMinute'
+  | 'sourceCaConfigMap'
+  | 'logLevel'
+>;
+
+/**
+ * A short job ends within the drain; a long one is run again elsewhere, and the sooner the more of its time is left.
+ */
+export const drainSeconds = ({ serves }: ProbePoolSpec): number => (serves.kinds.includes('msv') ? 30 : 70);
+
+export const toolLimits = (spec: ProbePoolSpec) => ({ cpu: '2', memory: '1Gi', ...spec.resources?.tools?.limits });
+
+/** Quantities as Kubernetes writes them, to bytes. */
+function bytesOf(quantity: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi)?$/.exec(quantity);
+  if (!match) return undefined;
+  const unit = { '': 1, m: 0.001, k: 1e3, Ki: 1024, M: 1e6, Mi: 1024 ** 2, G: 1e9, Gi: 1024 ** 3 }[match[2] ?? ''] ?? 1;
+  return Math.floor(Number(match[1]) * unit);
+}
+
+export const runnerSettings = (
+  settings: Settings,
+  { pool, generation, spec }: { pool: string; generation: string; spec: ProbePoolSpec },
+): RunnerSettings => ({
+  pool,
+  generation,
+  logLevel: settings.logLevel,
+  healthPort: HEALTH_PORT,
+  nats: {
+    url: settings.runnerNatsUrl || settings.natsUrl,
+    ...(settings.natsCaFile ? { caFile: `${NATS_CA_DIR}/ca.crt` } : {}),
+    tokenFile: `${NATS_TOKEN_DIR}/token`,
+  },
+  launcherSocket: SOCKET,
+  toolsDir: TOOLS_DIR,
+  toolMemoryBytes: bytesOf(toolLimits(spec).memory) ?? DEFAULT_TOOL_MEMORY,
+  maxJobs: spec.reuse?.maxJobs ?? 200,
+  drainMs: drainSeconds(spec) * 1000,
+  sources: {
+    allow: settings.allowSources,
+    denyExtra: settings.denyCidrs,
+    pace: { minBytes: settings.minBytesPerMinute },
+    s3: {
+      ...(settings.s3Endpoint ? { endpoint: settings.s3Endpoint } : {}),
+      ...(settings.s3Region ? { region: settings.s3Region } : {}),
+    },
+    ...(settings.egressProxy
+      ? { egress: { url: settings.egressProxy, noProxy: settings.noProxy, resolve: settings.egressResolve } }
+      : {}),
+    ...(settings.sourceCaConfigMap ? { caFile: `${SOURCE_CA_DIR}/ca.crt` } : {}),
+  },
+});
