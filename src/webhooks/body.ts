@@ -10,6 +10,7 @@ import { skimResult } from '../result/skim.ts';
 import { textOf } from '../result/texts.ts';
 import { unpackResult, type Unpacked } from '../result/unpack.ts';
 import { answerOf, type ResponseForm } from '../result/answer.ts';
+import { eventOf } from './events.ts';
 
 /** A receiver should not have to take in more than this; the whole stays to be read back. */
 export const MAX_BODY_BYTES = 1_000_000;
@@ -29,7 +30,7 @@ function withoutEnvelope({ requestId, queueTimeMs, ioBytes, endedAt, reason, err
       success: false,
       error: textOf({ reason, error }),
       metadata: { request_id: requestId, queue_time: queueTimeMs, io_usage: ioBytes },
-      type: 'probe.failed',
+      type: eventOf(false),
       timestamp: endedAt.toISOString(),
     }),
   );
@@ -68,7 +69,7 @@ export async function webhookBody(ended: EndedRequest, stored: Stored | null, fo
     : await unpackResult(stored.packed, stored.inflatedBytes);
   const head = await whole(answerOf(unpacked, ended, form, { withoutOutputs: true }).body, stored.packed);
   const members = {
-    type: head.toString('latin1', 0, 15) === '{"success":true' ? 'probe.completed' : 'probe.failed',
+    type: eventOf(head.toString('latin1', 0, 15) === '{"success":true'),
     timestamp: ended.endedAt.toISOString(),
   };
   if (!tooLarge) {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { zstdCompressSync } from 'node:zlib';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { WebhookSchema } from '../../src/api/openapi/webhooks.ts';
 import type { ResultBody } from '../../src/bus/messages.ts';
 import { readKeptRequest } from '../../src/result/kept_request.ts';
 import { MAX_BODY_BYTES, webhookBody as bodyOf, type EndedRequest } from '../../src/webhooks/body.ts';
@@ -24,8 +26,12 @@ const stored = (result: ResultBody) => {
 };
 const webhookBody = (about: EndedRequest, result: ResultBody | null, wishes: Parameters<typeof bodyOf>[2]) =>
   bodyOf(about, result && stored(result), wishes);
-const sent = async (...given: Parameters<typeof webhookBody>) =>
-  JSON.parse((await webhookBody(...given)).toString()) as Record<string, any>;
+const isDescribed: ValidateFunction = new Ajv({ formats: { uuid: true, 'date-time': true } }).compile(WebhookSchema);
+const sent = async (...given: Parameters<typeof webhookBody>) => {
+  const payload = JSON.parse((await webhookBody(...given)).toString()) as Record<string, any>;
+  assert.equal(isDescribed(payload), true, JSON.stringify(isDescribed.errors));
+  return payload;
+};
 const metadata = { request_id: ID, queue_time: 7, io_usage: 1234 };
 
 describe('the body of a webhook', () => {

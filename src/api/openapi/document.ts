@@ -7,6 +7,7 @@ import { DescriptionError, makeComponents, type Components } from './components.
 import { commonErrors } from './errors.ts';
 import { ABOUT } from './about.ts';
 import { TAGS, type Examples, type Operation, type Response } from './operation.ts';
+import { describeWebhooks } from './webhooks.ts';
 import { requestSchema, writtenSchema, type Schema } from './request_schema.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -194,6 +195,7 @@ export function openapiDocument(operations: readonly Operation[]): object {
     servers: [{ url: '/' }],
     tags: used.map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: describeWebhooks(place),
     components: { schemas, securitySchemes: SCHEMES },
   };
 }

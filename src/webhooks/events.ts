@@ -1,0 +1,9 @@
+/** The events that a webhook can tell of. A new one is a row here: types and the description follow. */
+export const EVENTS = {
+  'probe.completed': 'A probe has ended, and at least one tool succeeded.',
+  'probe.failed': 'A probe has ended, and no tool succeeded.',
+} as const;
+
+export type WebhookEvent = keyof typeof EVENTS;
+
+export const eventOf = (success: boolean): WebhookEvent => (success ? 'probe.completed' : 'probe.failed');
