@@ -15,7 +15,7 @@ import { RESULTS, TOOLS, type ToolName } from '../tools/table.ts';
  * 2: an Assignment holds the parsed Source; in 1 it held the text of the address.
  */
 export const RUNNER_PROTOCOL = 2;
-/** Of results, by itself: during an upgrade collectors of the last version record results of the next, and vice versa. */
+/** Of results alone: during an upgrade, collectors of the old version record results of the new one, and vice versa. */
 export const RESULT_PROTOCOL = 1;
 
 export const SUBJECT = {

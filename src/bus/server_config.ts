@@ -13,11 +13,12 @@ export interface ServerKeys {
 const list = (subjects: string[]) => `[${subjects.map((subject) => JSON.stringify(subject)).join(', ')}]`;
 
 // Controllers answer heartbeats and authorisation requests wherever they were asked to: once per question, and soon.
+const RESPONSES = '\n          allow_responses: { max: 1, expires: "30s" }';
 const user = (nkey: string, { publish, subscribe }: SubjectPermissions, responses: boolean) => `      {
         nkey: ${JSON.stringify(nkey)}
         permissions {
           publish: { allow: ${list(publish)} }
-          subscribe: { allow: ${list(subscribe)} }${responses ? '\n          allow_responses: { max: 1, expires: "30s" }' : ''}
+          subscribe: { allow: ${list(subscribe)} }${responses ? RESPONSES : ''}
         }
       }`;
 

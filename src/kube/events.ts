@@ -92,9 +92,9 @@ export function eventRecorder({
       const { name, namespace = client.namespace, uid = '', resourceVersion } = object.metadata;
       const note = printable(message, 1024);
       const key = `${namespace}/${type.plural}/${name}/${uid}/${severity}/${reason}/${note}`;
-      const known = series.get(key);
-      const entry = known ?? {
-        name: `${name.slice(0, 220)}.${createHash('sha256').update(`${key}/${instance}/${Date.now()}`).digest('hex').slice(0, 16)}`,
+      const unique = createHash('sha256').update(`${key}/${instance}/${Date.now()}`).digest('hex').slice(0, 16);
+      const entry = series.get(key) ?? {
+        name: `${name.slice(0, 220)}.${unique}`,
         namespace,
         count: 0,
         first: seconds(),

@@ -63,7 +63,8 @@ async function refuseNewPassword(kube: KubeClient, name: string, claim: string):
     throw error;
   }
   throw new Error(
-    `the Secret ${name} is missing, but the claim ${claim} holds a database: create the Secret again (docs/operating/secrets.md, "Change secrets") or delete the claim`,
+    `the Secret ${name} is missing, but the claim ${claim} holds a database: create the Secret again ` +
+      '(docs/operating/secrets.md, "Change secrets") or delete the claim',
   );
 }
 

@@ -14,10 +14,10 @@ interface Rule {
 const lines = (role: Rendered): string[] =>
   (role['rules'] as Rule[]).flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
-      resources.map(
-        (resource) =>
-          `${resource}${group ? `.${group}` : ''}${resourceNames ? ` [${resourceNames.join(' ')}]` : ''}: ${verbs.join(' ')}`,
-      ),
+      resources.map((resource) => {
+        const names = resourceNames ? ` [${resourceNames.join(' ')}]` : '';
+        return `${resource}${group ? `.${group}` : ''}${names}: ${verbs.join(' ')}`;
+      }),
     ),
   );
 

@@ -1,7 +1,7 @@
 /**
- * `make mutate FILES="src/kube/lease_record.ts"`: changes every expression of the files, one at a time, with Stryker, and
- * runs the tests that import them (or TESTS="…"). What survives is not held by a test. Stryker is no dependency of the
- * checkout: npm fetches its 145 packages for this alone.
+ * `make mutate FILES="src/kube/lease_record.ts"`: changes every expression of the files, one at a time, with Stryker,
+ * and runs the tests that import them (or TESTS="…"). No test notices a mutation that survives. Stryker is not a
+ * dependency of the checkout: npm fetches its 145 packages for this alone.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const imports = (test: string): boolean => {
 const given = listed('TESTS');
 const tests = given.length > 0 ? given : globSync('test/**/*.test.ts', { cwd: root }).filter(imports);
 if (files.length === 0 || tests.length === 0) {
-  console.error(files.length === 0 ? 'name files of src: FILES="src/…"' : 'no test imports them: name some, TESTS="…"');
+  console.error(files.length === 0 ? 'missing files of src: FILES="src/…"' : 'no test imports them: set TESTS="…"');
   process.exit(2);
 }
 console.log(`with ${tests.join(' ')}`);

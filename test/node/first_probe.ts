@@ -85,7 +85,8 @@ export async function firstProbe(kubeconfig: string, hostIp: string): Promise<vo
     say(`the first probe took ${took} ms, the same on the warm runner ${Math.round(performance.now() - again)} ms`);
     console.log(`
   . .local/env
-  curl -s "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" -d url=https://example.com/video.mp4
+  curl -s "$PROBEYARD_URL/v1/probe/file" -H "Authorization: Bearer $PROBEYARD_TOKEN" \\
+    -d url=https://example.com/video.mp4
   kubectl get pj,pt,pp -n ${NAMESPACE}
   kubectl describe pj -n ${NAMESPACE}
   kubectl get pods -A`);

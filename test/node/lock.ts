@@ -34,7 +34,8 @@ export async function locked<T>(file: string, work: () => Promise<T>): Promise<T
 }
 
 function identity(pid: number): string {
-  return `${pid} ${parseStat(read(`/proc/${pid}/stat`))?.startTicks ?? 'gone'} ${read('/proc/sys/kernel/random/boot_id').trim()}`;
+  const started = parseStat(read(`/proc/${pid}/stat`))?.startTicks ?? 'gone';
+  return `${pid} ${started} ${read('/proc/sys/kernel/random/boot_id').trim()}`;
 }
 
 function read(file: string): string {

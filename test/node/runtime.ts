@@ -41,7 +41,8 @@ export function containerd(options: RuntimeOptions): Daemon {
 root = ${q(join(layout.stateDir, 'containerd'))}
 state = ${q(join(layout.runDir, 'containerd'))}
 imports = []
-disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt", "io.containerd.internal.v1.tracing", "io.containerd.tracing.processor.v1.otlp",
+disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt",
+  "io.containerd.internal.v1.tracing", "io.containerd.tracing.processor.v1.otlp",
   "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs"]
 
 [plugins."io.containerd.server.v1.grpc"]

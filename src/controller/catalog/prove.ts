@@ -116,7 +116,8 @@ async function degrade(look: Look, message: string): Promise<void> {
 async function refuseRegistry(look: Look): Promise<void> {
   const { deps, tool, generation, proof, condition } = look;
   if (condition?.reason === 'RegistryNotAllowed' && tool.status?.proof === proof) return;
-  const message = `the registry of ${tool.spec.image} is not allowed; allowed: ${deps.config.allowedRegistries.join(', ')}`;
+  const allowed = deps.config.allowedRegistries.join(', ');
+  const message = `the registry of ${tool.spec.image} is not allowed; allowed: ${allowed}`;
   await show(look, toolChange('Available', 'False', 'RegistryNotAllowed', message, generation), {
     proof,
     observedGeneration: generation,

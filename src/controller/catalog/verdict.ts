@@ -100,15 +100,9 @@ export function judgeProof(pod: Pod, log: string | undefined, now: number, since
     return { state: 'refused', reason: 'OutOfMemory', message: 'its proof was killed: out of memory' };
   // Its log could not be read now, or a success has not reached it yet: that says nothing of the image.
   if ((log === undefined || pod.status?.phase === 'Succeeded') && age <= PULL_PATIENCE_MS) return { state: 'pending' };
-  return {
-    state: 'refused',
-    reason: 'Crashed',
-    message:
-      `its proof ended without a result: ${ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given'} (exit code ${ended?.exitCode ?? 'unknown'})`.slice(
-        0,
-        1024,
-      ),
-  };
+  const why = ended?.message ?? ended?.reason ?? pod.status?.message ?? 'no reason given';
+  const message = `its proof ended without a result: ${why} (exit code ${ended?.exitCode ?? 'unknown'})`;
+  return { state: 'refused', reason: 'Crashed', message: message.slice(0, 1024) };
 }
 
 /** What changes of a tool: whether it is there at all (`Available`), and whether pools leave it out (`Degraded`). */

@@ -20,7 +20,9 @@ export function whyWaiting(ledger: Ledger<Job>, pools: Pools, job: Job): Waiting
   const [accountHeld, accountLimit] = [ledger.heldByAccount(account), ledger.limitOfAccount(account)];
   // First, because where both are used up, a larger limit of the token would not help.
   if (accountHeld >= accountLimit) {
-    const message = `account ${account} runs ${accountHeld} of at most ${accountLimit} jobs, over all its users and tokens; ${ledger.waitingOfAccount(account)} jobs wait`;
+    const message =
+      `account ${account} runs ${accountHeld} of at most ${accountLimit} jobs, over all its users and tokens; ` +
+      `${ledger.waitingOfAccount(account)} jobs wait`;
     return { reason: 'AccountAtLimit', message };
   }
   const limit = ledger.limitOf(job.token);

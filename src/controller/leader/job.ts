@@ -62,7 +62,8 @@ export interface AvailableTool {
   version: string;
   latest: boolean;
   command: string[];
-  /** What it needs mounted, where that is not its own image. */ uses?: string[];
+  /** What it needs mounted, where that is not its own image. */
+  uses?: string[];
 }
 
 /** Of a job that names none. */

@@ -17,7 +17,8 @@ export interface RetentionLimits {
 
 interface Kept {
   name: string;
-  /** Of the request. */ id: string;
+  /** Of the request. */
+  id: string;
   uid: string | undefined;
   token: string;
   completedAt: number;

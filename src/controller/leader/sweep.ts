@@ -24,7 +24,8 @@ export interface SweepDeps extends EndDeps {
   namespace: string;
   knows: (name: string) => boolean;
   cached: (name: string) => boolean;
-  /** It is there, and the cache does not have it. */ behind: (name: string) => void;
+  /** The job exists, but the cache does not have it. */
+  behind: (name: string) => void;
 }
 
 export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * What a term knows. It ends with the term: the truth is in ProbeJob status (which jobs run) and in Postgres (which have
- * an end).
+ * What a leader knows during its term. None of it outlives the term: which jobs run stands in the status of the
+ * ProbeJobs, and which have an end, in Postgres.
  */
 import type { Bus } from '../../bus/connect.ts';
 import type { KubeClient } from '../../kube/client.ts';

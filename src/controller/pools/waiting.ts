@@ -27,7 +27,9 @@ export function whyWaiting(
   if (mayGrow && !runners.hasFree(pool))
     return { reason: 'NoRunner', message: whyNoRunner(pools, state, toolsLine(tools)) };
   if (!mayGrow || held >= shareOf(spec)) {
-    const message = `account ${account} holds ${held} runners of pool ${pool}; its share while others wait is ${shareOf(spec)}, and ${reserveOf(spec)} of ${spec.maxPods} runners are reserved for other accounts`;
+    const message =
+      `account ${account} holds ${held} runners of pool ${pool}; its share while others wait is ${shareOf(spec)}, ` +
+      `and ${reserveOf(spec)} of ${spec.maxPods} runners are reserved for other accounts`;
     return { reason: 'AccountAtShare', message };
   }
   return undefined;
@@ -55,7 +57,8 @@ function whyNoRunner(pools: PoolsState, state: PoolState, tools: string): string
   const all = [...pools.deps.runners.inPool(pool)];
   const starting = all.filter(({ phase }) => phase === 'starting').length + state.unseen.size;
   const busy = all.filter(({ phase, task }) => phase === 'busy' || task !== undefined).length;
-  const base = `pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${state.pool.spec.maxPods} at most`;
+  const { maxPods } = state.pool.spec;
+  const base = `pool ${pool} has no free runner with ${tools}: ${busy} busy, ${starting} starting, ${maxPods} at most`;
   const without = [...pools.tools.values()]
     .filter((tool) => isAvailable(tool) && isDegraded(tool))
     .map(({ spec }) => toolKey(spec));

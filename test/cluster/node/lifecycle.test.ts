@@ -83,7 +83,10 @@ describe('the life of the node, on a machine of its own', function () {
     // Killed when it says the step: early, in the middle, late.
     const killAt = (text: string): string => `
       mkfifo /run/said; ${process.execPath} test/node/up.ts --node-only > /run/said & maker=$!
-      while read -r line; do case $line in *"${text}"*) kill -9 $maker; echo "killed after: $line"; break;; esac; done < /run/said; rm /run/said; wait $maker 2>/dev/null || true`;
+      while read -r line; do
+        case $line in *"${text}"*) kill -9 $maker; echo "killed after: $line"; break;; esac
+      done < /run/said
+      rm /run/said; wait $maker 2>/dev/null || true`;
     const output = await on(`
       run test/node/leftovers.ts write /run/before.json
       ${killAt('etcd')}
@@ -113,7 +116,8 @@ describe('the life of the node, on a machine of its own', function () {
 
   it('names who holds a port that it needs, and starts nothing', async () => {
     const output = await on(`
-      ${process.execPath} -e "require('net').createServer().listen(10250, '0.0.0.0', () => console.log('listening'))" > /run/said & holder=$!
+      listen="require('net').createServer().listen(10250, '0.0.0.0', () => console.log('listening'))"
+      ${process.execPath} -e "$listen" > /run/said & holder=$!
       until grep -q listening /run/said; do sleep 0.1; done
       up; kill $holder; cat /sys/fs/cgroup/*/${NODE.name}/system/cgroup.procs`);
     assert.match(output, /make up: the node needs ports that are in use: 10250 by \S+ \(pid \d+\)/);
@@ -122,7 +126,8 @@ describe('the life of the node, on a machine of its own', function () {
 
   it('says that the disk is full', async () => {
     const output = await on(`
-      mkdir -p ${NODE.stateDir}; mount -t tmpfs -o size=1g none ${NODE.stateDir}; up; umount ${NODE.stateDir}; rmdir ${NODE.stateDir}`);
+      mkdir -p ${NODE.stateDir}; mount -t tmpfs -o size=1g none ${NODE.stateDir}
+      up; umount ${NODE.stateDir}; rmdir ${NODE.stateDir}`);
     assert.match(output, /make up: the node needs 3 GB below \S+, where \S+ GB are free: free some space/);
   });
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# machine.sh DISK NAME BOOT COMMAND...: runs a command on a machine of its own: with its own network, mounts, processes and (v1) cgroups, and
-# with its own /var/lib and /run, which are kept in DISK. It knows no network but its own. When the command ends, the machine is off.
+# machine.sh DISK NAME BOOT COMMAND...: runs a command on a machine of its own, with its own network, mounts, processes
+# and (v1) cgroups, and its own /var/lib and /run, which are kept in DISK. It reaches no other network. When the command
+# ends, the machine is off.
 set -e
 disk=$1 name=$2 boot=$3
 shift 3
@@ -18,7 +19,9 @@ exec unshare --net --mount --pid --fork --kill-child --ipc --cgroup --mount-proc
   hierarchies=$(awk "\$(NF-2) == \"cgroup\" { print \$NF }" /proc/self/mountinfo | sed "s/^rw,//" | sort -u)
   mount --make-rprivate /
   # What is mounted below /run and /var/lib belongs to the machine outside.
-  for point in $(awk "{ print \$5 }" /proc/self/mountinfo | grep -E "^/(run|var/lib)/" | tac); do umount --lazy "$point" 2> /dev/null || true; done
+  for point in $(awk "{ print \$5 }" /proc/self/mountinfo | grep -E "^/(run|var/lib)/" | tac); do
+    umount --lazy "$point" 2> /dev/null || true
+  done
   ip link set lo up
   ip link add eth0 type bridge
   ip address add 192.0.2.9/24 dev eth0
