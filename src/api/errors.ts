@@ -3,6 +3,7 @@
  * a detail for the log alone. The text may name what the caller sent, the detail may name internals: they never mix.
  */
 
+import { REFUSED_ADDRESS } from '../source/failures.ts';
 import { INTERNAL, TEXTS, UNAVAILABLE } from '../result/texts.ts';
 
 /** Codes share a number where callers cannot act on the difference. A throw may replace the text with another. */
@@ -10,11 +11,7 @@ export const ERRORS = {
   'invalid-field': { status: 400, number: 40000, text: 'a field is not valid' },
   'unreadable-input': { status: 400, number: 40000, text: 'the input cannot be read' },
   'invalid-source': { status: 400, number: 40000, text: 'url: is not a source' },
-  'address-refused': {
-    status: 400,
-    number: 40000,
-    text: 'the address is not allowed: it is private, local or reserved',
-  },
+  'address-refused': { status: 400, number: 40000, text: REFUSED_ADDRESS },
   'idempotency-key': { status: 400, number: 40000, text: 'Idempotency-Key: must be 1 to 255 visible ASCII characters' },
   'idempotency-conflict': { status: 400, number: 40000, text: 'Idempotency-Key: was used with another body' },
   'bad-request': { status: 400, number: 40000, text: 'the request is not valid' },

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PageCache } from './file/cache.ts';
 import { isDecisive, isSourceError, SourceError } from './error.ts';
+import { readFailure, sourceClosed, unreadableScheme } from './failures.ts';
 import { accessOf } from './http/access.ts';
 import type { Access, Exchange } from './http/exchange.ts';
 import { makeGuard, type Guard, type GuardOptions } from './address/guard.ts';
@@ -232,9 +233,7 @@ export class Job {
 
   /** Notes why an address could not be read. */
   failed(error: unknown, url: string, tool: string): Failure {
-    const known = isSourceError(error)
-      ? error
-      : new SourceError('cut', 'the file could not be read', { reason: 'protocol', cause: error });
+    const known = readFailure(error);
     if (!isSourceError(error))
       this.#settings.log?.warn(
         { error: this.redact(error instanceof Error ? (error.stack ?? error.message) : String(error)), tool },
@@ -316,13 +315,12 @@ export class Job {
   }
 
   #open(verify: boolean): Transport {
-    if (this.protocol.open === undefined)
-      throw new SourceError('source-scheme', `${this.source.scheme}:// sources cannot be read`);
+    if (this.protocol.open === undefined) throw unreadableScheme(this.source.scheme);
     return this.protocol.open(this.socketContext(verify));
   }
 
   #file(url: string, verify: boolean, unsigned: boolean, recorded = false): OriginFile {
-    if (this.closed) throw new SourceError('cut', 'the source is closed', { reason: 'closed' });
+    if (this.closed) throw sourceClosed();
     // A tool that was taken over by a file would otherwise read the caller's other files with the caller's credentials.
     const anonymous = unsigned || (url !== this.main && !this.#hasParts);
     const key = `${verify ? 'v' : 'u'}${anonymous ? 'a' : 'c'}${recorded ? 'r' : 'o'} ${url}`;

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { isSourceError, SourceError } from '../error.ts';
+import { refusedAddress } from '../failures.ts';
 import type { SourceException } from '../../source_exception.ts';
 import { addCidr, blockList, embeddedIPv4, isPublic4, isPublic6 } from './ranges.ts';
 import { resolveName, type Address, type Lookup } from './resolver.ts';
@@ -88,9 +89,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
         : [{ address: bare, family: family as 4 | 6 }];
     const good = found.filter(({ address }) => check(address, port, bare) === 'ok');
     if (good.length > 0) return good;
-    throw new SourceError('refused', 'the address is not allowed: it is private, local or reserved', {
-      detail: `${bare}:${port} is ${found.map(({ address }) => address).join(', ')}`,
-    });
+    throw refusedAddress({ detail: `${bare}:${port} is ${found.map(({ address }) => address).join(', ')}` });
   };
 
   const key = JSON.stringify([allow, options.denyExtra ?? []]);

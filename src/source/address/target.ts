@@ -1,4 +1,4 @@
-import { SourceError } from '../error.ts';
+import { unreadableAddress } from '../failures.ts';
 
 /** Where one HTTP request goes. The path is kept as text: an S3 object's name may hold what a URL would fold away. */
 export interface Target {
@@ -19,7 +19,7 @@ export interface S3Settings {
 
 export function targetOf(url: string): Target {
   const match = /^(https?):\/\/(\[[^\]]*\]|[^/?#:]*)(?::(\d+))?([^#]*)$/.exec(url);
-  if (match === null) throw new SourceError('source-invalid', 'the address cannot be read');
+  if (match === null) throw unreadableAddress();
   const scheme = match[1] as 'http' | 'https';
   const path = match[4]!;
   return {

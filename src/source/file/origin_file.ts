@@ -1,7 +1,8 @@
 import type { OriginAnswer } from '../http/answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { SourceError } from '../error.ts';
-import { drop, refusedStatus, type Exchange } from '../http/exchange.ts';
+import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
+import { drop, type Exchange } from '../http/exchange.ts';
 import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
@@ -111,7 +112,7 @@ export class OriginFile {
     }
   }
 
-  close(error = new SourceError('cut', 'the source is closed', { reason: 'closed' })): void {
+  close(error = sourceClosed()): void {
     this.#error ??= error;
     this.#stream?.close(error);
     for (const page of this.#loading) page.wake();
@@ -295,11 +296,7 @@ export class OriginFile {
   }
 
   #fail(error: unknown): SourceError {
-    const known =
-      error instanceof SourceError
-        ? error
-        : new SourceError('cut', 'the file could not be read', { reason: 'protocol', cause: error });
-    this.#error ??= known;
+    this.#error ??= readFailure(error);
     return this.#error;
   }
 }

@@ -1,6 +1,7 @@
 import type { OriginAnswer } from '../http/answer.ts';
 import { pageSize, type Page, type PageCache } from './cache.ts';
 import { isSourceError, SourceError } from '../error.ts';
+import { brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 import type { Pace } from './pace.ts';
 import type { Reader } from '../reader.ts';
 
@@ -38,13 +39,7 @@ export class OriginStream {
     this.#watch();
     const broken = (error?: Error | null): void => {
       const short = !response.complete || (size !== undefined && this.#at < size);
-      this.#end(
-        isSourceError(error)
-          ? error
-          : short
-            ? new SourceError('cut', 'the connection broke before the end of the file', { reason: 'protocol' })
-            : undefined,
-      );
+      this.#end(isSourceError(error) ? error : short ? brokenConnection() : undefined);
     };
     response
       .on('data', (chunk: Buffer) => this.#take(chunk))
@@ -88,7 +83,7 @@ export class OriginStream {
     return { next, close };
   }
 
-  close(error = new SourceError('cut', 'the source is closed', { reason: 'closed' })): void {
+  close(error = sourceClosed()): void {
     this.#end(error);
   }
 
@@ -142,10 +137,7 @@ export class OriginStream {
 
   /** Silence counts only while something is asked of the host. */
   #watch(): void {
-    this.#idle = setTimeout(
-      () => this.#end(new SourceError('cut', 'the host stopped sending', { reason: 'timeout' })),
-      this.#context.idleMs,
-    );
+    this.#idle = setTimeout(() => this.#end(stoppedSending()), this.#context.idleMs);
   }
 
   #end(error: SourceError | undefined): void {

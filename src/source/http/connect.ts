@@ -9,6 +9,7 @@ import {
 } from 'node:tls';
 import { tunnelThrough, type EgressRoute } from './egress.ts';
 import { SourceError } from '../error.ts';
+import { connectionTimeout, noConnection, refusedAddress } from '../failures.ts';
 import type { Address, Guard } from '../address/guard.ts';
 
 export interface ConnectOptions {
@@ -96,9 +97,6 @@ async function dial(
   return socket;
 }
 
-const refusedAddress = (): SourceError =>
-  new SourceError('refused', 'the address is not allowed: it is private, local or reserved');
-
 function checkedAgain(address: string, host: string, port: number, guard: Guard): Address {
   if (guard.check(address, port, host) !== 'ok') throw refusedAddress();
   return { address, family: isIP(address) === 6 ? 6 : 4 };
@@ -181,15 +179,5 @@ const certificateCode = /CERT|ALTNAME|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|CRL|HO
 
 function readable(error: unknown, signal: AbortSignal): SourceError {
   if (error instanceof SourceError) return error;
-  if (signal.aborted)
-    return new SourceError('origin-unreachable', 'the host did not accept a connection in time', {
-      reason: 'timeout',
-      cause: error,
-    });
-  const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-  return new SourceError('origin-unreachable', 'the host does not accept connections', {
-    reason: 'connect',
-    detail: String(code),
-    cause: error,
-  });
+  return signal.aborted ? connectionTimeout(error) : noConnection(error);
 }

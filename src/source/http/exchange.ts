@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
+import { refusedStatus, tooManyRedirects } from '../failures.ts';
 import { StaleConnection, type Answer, type Pool } from './pool.ts';
 import { decodeLoosely, s3Host } from '../address/s3.ts';
 import { signS3, type S3Keys } from './sign.ts';
@@ -76,9 +77,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
       });
     target = targetOf(next);
   }
-  throw new SourceError('origin-unreachable', `the host redirects more than ${mostRedirects} times`, {
-    reason: 'redirects',
-  });
+  throw tooManyRedirects(mostRedirects);
 }
 
 const plain = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
@@ -157,8 +156,4 @@ export function drop(response: OriginAnswer, context: Pick<Exchange, 'count'>): 
       response.destroy();
     }
   });
-}
-
-export function refusedStatus(status: number): SourceError {
-  return new SourceError('origin-unreachable', `the host answered ${status}`, { reason: 'status', status });
 }

@@ -1,6 +1,7 @@
 import type { OriginAnswer } from './answer.ts';
 import { SourceError } from '../error.ts';
-import { drop, refusedStatus, type Exchange } from './exchange.ts';
+import { refusedStatus } from '../failures.ts';
+import { drop, type Exchange } from './exchange.ts';
 
 /** What the origin said of the file. */
 export interface Head {

@@ -5,6 +5,7 @@ import { checkForEgress, openSocket, type ConnectOptions } from './connect.ts';
 import { dialEgress } from './egress.ts';
 import { boundInterim } from './interim.ts';
 import { SourceError } from '../error.ts';
+import { answerTimeout, noAnswer, sourceClosed, wrongProtocol } from '../failures.ts';
 import { authority, urlOf, type Target } from '../address/target.ts';
 
 export type PoolOptions = ConnectOptions & {
@@ -97,7 +98,7 @@ export class Pool {
   }
 
   async get(target: Target, headers: Record<string, string>, signal: AbortSignal): Promise<Answer> {
-    if (this.#closed) throw new SourceError('cut', 'the source is closed', { reason: 'closed' });
+    if (this.#closed) throw sourceClosed();
     const { egress } = this.#options;
     const secure = target.scheme === 'https';
     const options: RequestOptions = {
@@ -121,11 +122,7 @@ export class Pool {
     const request = secure ? httpsRequest(options) : httpRequest(options);
     boundInterim(request);
     return new Promise<Answer>((resolve, reject) => {
-      const late = setTimeout(() => {
-        request.destroy(
-          new SourceError('origin-unreachable', 'the host did not answer in time', { reason: 'timeout' }),
-        );
-      }, this.#options.headersTimeoutMs);
+      const late = setTimeout(() => request.destroy(answerTimeout()), this.#options.headersTimeoutMs);
       request.on('error', (error: Error) => {
         clearTimeout(late);
         reject(failed(error, request.reusedSocket, signal));
@@ -195,17 +192,9 @@ export class StaleConnection extends Error {}
 
 function failed(error: Error, reused: boolean, signal: AbortSignal): Error {
   if (error instanceof SourceError) return error;
-  if (signal.aborted) return new SourceError('cut', 'the source is closed', { reason: 'closed' });
+  if (signal.aborted) return sourceClosed();
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (reused && (code === 'ECONNRESET' || code === 'EPIPE')) return new StaleConnection(code);
-  const protocol = code.startsWith('HPE_');
-  return new SourceError(
-    'origin-unreachable',
-    protocol ? 'the host does not answer with HTTP' : 'the host closed the connection without an answer',
-    {
-      reason: protocol ? 'protocol' : 'connect',
-      detail: code,
-      cause: error,
-    },
-  );
+  const options = { detail: code, cause: error };
+  return code.startsWith('HPE_') ? wrongProtocol('HTTP', options) : noAnswer(options);
 }

@@ -1,6 +1,6 @@
 import type { OriginAnswer } from './answer.ts';
-import { SourceError } from '../error.ts';
 import type { Pace } from '../file/pace.ts';
+import { brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 
 export interface Transfer {
   idleMs: number;
@@ -29,10 +29,7 @@ export function pipeBody(
         resolve();
       } else reject(error);
     };
-    const idle = setTimeout(
-      () => finish(new SourceError('cut', 'the host stopped sending', { reason: 'timeout' })),
-      idleMs,
-    );
+    const idle = setTimeout(() => finish(stoppedSending()), idleMs);
     let received = 0;
     const left = (): number => Number(response.headers['content-length'] ?? NaN) - received;
     const onData = (chunk: Buffer): void => {
@@ -46,12 +43,12 @@ export function pipeBody(
         finish(error as Error);
       }
     };
-    const onAbort = (): void => finish(new SourceError('cut', 'the source is closed', { reason: 'closed' }));
+    const onAbort = (): void => finish(sourceClosed());
     signal.addEventListener('abort', onAbort, { once: true });
     const onEnd = (): void => finish();
     const onClose = (): void => {
       if (response.complete) finish();
-      else finish(new SourceError('cut', 'the connection broke before the end of the file', { reason: 'protocol' }));
+      else finish(brokenConnection());
     };
     response.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

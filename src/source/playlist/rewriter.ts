@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { SourceError } from '../error.ts';
+import { sourceClosed } from '../failures.ts';
 import { rewrite, type Rewriting, type Rewritten } from './rewrite.ts';
 import type { Answer } from './rewrite_thread.ts';
 
@@ -102,8 +103,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
     },
     close() {
       closed = true;
-      for (const { reject } of waiting.splice(0))
-        reject(new SourceError('cut', 'the source is closed', { reason: 'closed' }));
+      for (const { reject } of waiting.splice(0)) reject(sourceClosed());
       giveUp();
     },
   };

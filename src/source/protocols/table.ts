@@ -1,7 +1,6 @@
 /** Every kind of source that is offered: one row each. Whatever depends on a scheme is read from here. */
 import type { SourceGroup } from '../../statistics/resources.ts';
 import { hostText, type S3Settings } from '../address/target.ts';
-import { SourceError } from '../error.ts';
 import type { Source } from '../source.ts';
 import { ftp } from './ftp/ftp.ts';
 import { gs } from './gs.ts';
@@ -11,6 +10,7 @@ import { rtmp } from './rtmp/rtmp.ts';
 import { rtsp } from './rtsp/rtsp.ts';
 import { s3 } from './s3.ts';
 import { srt } from './srt/srt.ts';
+import { unreadableScheme } from '../failures.ts';
 
 const PROTOCOLS: readonly Protocol[] = [http, s3, gs, ftp, rtmp, rtsp, srt];
 
@@ -27,7 +27,7 @@ export const knownProtocol = (scheme: string): Protocol | undefined => BY_SCHEME
 
 export function protocolOf({ scheme }: Pick<Source, 'scheme'>): Protocol {
   const protocol = BY_SCHEME.get(scheme);
-  if (protocol === undefined) throw new SourceError('source-scheme', `${scheme}:// sources cannot be read`);
+  if (protocol === undefined) throw unreadableScheme(scheme);
   return protocol;
 }
 

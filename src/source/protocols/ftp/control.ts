@@ -1,6 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { addressReached } from '../../http/connect.ts';
 import { isSourceError, SourceError } from '../../error.ts';
+import { answerTimeout, noAnswer, unreadableAddress } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 
 export interface Reply {
@@ -57,7 +58,7 @@ export class FtpControl {
   }
 
   async command(line: string): Promise<Reply> {
-    if (/[\r\n\0]/.test(line)) throw new SourceError('source-invalid', 'the address cannot be read');
+    if (/[\r\n\0]/.test(line)) throw unreadableAddress();
     // An answer that nobody waited for belongs to what was before.
     this.#replies = [];
     this.#socket.write(`${line}\r\n`, 'utf8');
@@ -70,18 +71,18 @@ export class FtpControl {
     if (known !== undefined) return Promise.resolve(known);
     return new Promise((resolve, reject) => {
       if (this.broken) {
-        reject(lost());
+        reject(noAnswer());
         return;
       }
       const late = setTimeout(() => {
         this.#waiting = undefined;
         this.close();
-        reject(new SourceError('origin-unreachable', 'the host did not answer in time', { reason: 'timeout' }));
+        reject(answerTimeout());
       }, deadlineMs);
       this.#waiting = (reply) => {
         clearTimeout(late);
         this.#waiting = undefined;
-        if (reply === undefined) reject(lost());
+        if (reply === undefined) reject(noAnswer());
         else resolve(reply);
       };
     });
@@ -142,9 +143,6 @@ export class FtpControl {
 }
 
 const replyPattern = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
-
-const lost = (): SourceError =>
-  new SourceError('origin-unreachable', 'the host closed the connection without an answer', { reason: 'connect' });
 
 /** FTP's answers in the numbers of HTTP, which is what failures are kept in. */
 export function refusedBy(code: number): SourceError {

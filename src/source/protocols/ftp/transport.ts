@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { StreamedAnswer } from '../../http/answer.ts';
 import { SourceError } from '../../error.ts';
+import { unreadableAddress } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import { decodeLoosely } from '../../address/s3.ts';
 import type { Transport } from '../../http/transport.ts';
@@ -246,6 +247,6 @@ export function ftpPath(encoded: string): string {
       .replace(/;type=[aid]$/i, ''),
   );
   if (path === '' || path.endsWith('/')) throw new SourceError('source-invalid', 'the address names no file');
-  if (/[\r\n\0]/.test(path)) throw new SourceError('source-invalid', 'the address cannot be read');
+  if (/[\r\n\0]/.test(path)) throw unreadableAddress();
   return path;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { SourceError } from '../../error.ts';
+import { noAnswer, unreadAnswers, wrongProtocol } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import type { Session, Sink } from '../stream/live.ts';
 import { rtmpAddress, type RtmpAddress } from './address.ts';
@@ -48,20 +49,13 @@ class Player implements Session {
   }
 
   start(): void {
-    const closed = (): void =>
-      this.#begun
-        ? this.#end()
-        : this.#fail(unreachable('the host closed the connection without an answer', { reason: 'connect' }));
+    const closed = (): void => (this.#begun ? this.#end() : this.#fail(noAnswer()));
     this.#socket.on('data', (chunk: Buffer) => {
       try {
         this.#count.bytes(chunk.length);
         this.#take(chunk);
       } catch (cause) {
-        this.#fail(
-          cause instanceof SourceError
-            ? cause
-            : unreachable('the host does not answer with RTMP', { reason: 'protocol', cause }),
-        );
+        this.#fail(cause instanceof SourceError ? cause : wrongProtocol('RTMP', { cause }));
       }
     });
     this.#socket.on('error', closed).on('close', closed);
@@ -245,9 +239,7 @@ class Player implements Session {
 
   /** A host that asks and does not read would otherwise fill our memory with the answers. */
   #send(bytes: Buffer): void {
-    if (this.#socket.writableLength > mostUnread) {
-      throw unreachable('the host does not read the answers that it asks for', { reason: 'protocol' });
-    }
+    if (this.#socket.writableLength > mostUnread) throw unreadAnswers();
     this.#socket.write(bytes);
   }
 
@@ -262,14 +254,10 @@ class Player implements Session {
   }
 }
 
-const unreachable = (
-  message: string,
-  options: { reason: 'connect' | 'protocol' | 'status'; status?: number; cause?: unknown; detail?: string },
-): SourceError => new SourceError('origin-unreachable', message, options);
-
 function refusedBy(code: string): SourceError {
   const missing = /NotFound/.test(code);
-  return unreachable(missing ? 'the host has no such stream' : 'the host refused to play the stream', {
+  const message = missing ? 'the host has no such stream' : 'the host refused to play the stream';
+  return new SourceError('origin-unreachable', message, {
     reason: 'status',
     status: missing ? 404 : 403,
     detail: code.slice(0, 100),

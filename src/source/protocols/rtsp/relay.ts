@@ -1,9 +1,10 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SourceError, isSourceError } from '../../error.ts';
+import { offline, refusedStatus } from '../../failures.ts';
 import type { Job, Login } from '../../job.ts';
 import { encodeRtsp, headerOf, RtspReader, type RtspMessage } from './message.ts';
 import { rtspNames, type Names } from './names.ts';
-import { refusedRtsp, RtspUpstream, type RtspResponse } from './upstream.ts';
+import { RtspUpstream, type RtspResponse } from './upstream.ts';
 
 /**
  * RTSP for tools that speak it: their connection ends here, and another leads to the server. Addresses are exchanged,
@@ -128,20 +129,11 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
       );
       if (socket.destroyed) return;
       if (response.status >= 400 && (method === 'DESCRIBE' || method === 'SETUP' || method === 'PLAY'))
-        job.failed(refusedRtsp(response.status), job.main, tool);
+        job.failed(refusedStatus(response.status), job.main, tool);
       if (method === 'SETUP' && response.status === 200 && !overTcp(headerOf(response.headers, 'transport')))
         throw new SourceError('origin-unreachable', 'the host sends the stream over UDP only', { reason: 'protocol' });
       if (method === 'PLAY' && response.status === 200) {
-        silence ??= setTimeout(
-          () =>
-            failed(
-              new SourceError('origin-unreachable', 'the stream is offline: the host sends nothing', {
-                reason: 'timeout',
-                status: 404,
-              }),
-            ),
-          job.socketContext(true).offlineMs,
-        );
+        silence ??= setTimeout(() => failed(offline()), job.socketContext(true).offlineMs);
       }
       const body = /sdp|parameters/i.test(headerOf(response.headers, 'content-type') ?? '')
         ? Buffer.from(names.down(response.body.toString('latin1')), 'latin1')

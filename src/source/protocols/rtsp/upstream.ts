@@ -1,5 +1,13 @@
 import type { Socket } from 'node:net';
 import { SourceError } from '../../error.ts';
+import {
+  answerTimeout,
+  noAnswer,
+  sourceClosed,
+  tooManyRedirects,
+  unreadAnswers,
+  wrongProtocol,
+} from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import { placeOf } from '../table.ts';
 import { authorizationFor, challengeOf, isStale, type Challenge } from './auth.ts';
@@ -69,7 +77,7 @@ export class RtspUpstream {
 
   close(): void {
     this.#closed = true;
-    this.#waiting?.reject(closedError());
+    this.#waiting?.reject(sourceClosed());
     this.#socket?.destroy();
   }
 
@@ -82,7 +90,7 @@ export class RtspUpstream {
     let uri = asked;
     let tries = 0;
     for (let hop = 0; hop <= mostRedirects;) {
-      if (this.#closed) throw closedError();
+      if (this.#closed) throw sourceClosed();
       this.#socket ??= await this.#connect();
       const response = await this.#exchange(method, uri, headers, body);
       if (
@@ -103,9 +111,7 @@ export class RtspUpstream {
       uri = this.#follow(uri, location);
       hop++;
     }
-    throw new SourceError('origin-unreachable', `the host redirects more than ${mostRedirects} times`, {
-      reason: 'redirects',
-    });
+    throw tooManyRedirects(mostRedirects);
   }
 
   #follow(uri: string, location: string): string {
@@ -135,19 +141,14 @@ export class RtspUpstream {
     const socket = await this.#context.dial(host, port, { secure: this.base.startsWith('rtsps:') });
     if (this.#closed) {
       socket.destroy();
-      throw closedError();
+      throw sourceClosed();
     }
     this.#context.count.request(true);
     const reader = new RtspReader();
     const gone = (error?: SourceError): void => {
       if (this.#socket !== socket) return;
       socket.destroy();
-      this.#waiting?.reject(
-        error ??
-          new SourceError('origin-unreachable', 'the host closed the connection without an answer', {
-            reason: 'connect',
-          }),
-      );
+      this.#waiting?.reject(error ?? noAnswer());
       this.#waiting = undefined;
       this.#onClose(error);
     };
@@ -159,14 +160,7 @@ export class RtspUpstream {
           else this.#message(item);
         }
       } catch (cause) {
-        gone(
-          cause instanceof SourceError
-            ? cause
-            : new SourceError('origin-unreachable', 'the host does not answer with RTSP', {
-                reason: 'protocol',
-                cause,
-              }),
-        );
+        gone(cause instanceof SourceError ? cause : wrongProtocol('RTSP', { cause }));
       }
     });
     socket.on('error', () => gone()).on('close', () => gone());
@@ -177,11 +171,7 @@ export class RtspUpstream {
     const match = /^RTSP\/1\.\d (\d{3}) ?(.*)$/.exec(start);
     const sequence = headerOf(headers, 'cseq');
     if (match === null) {
-      if (this.#socket !== undefined && this.#socket.writableLength > mostUnread) {
-        throw new SourceError('origin-unreachable', 'the host does not read the answers that it asks for', {
-          reason: 'protocol',
-        });
-      }
+      if (this.#socket !== undefined && this.#socket.writableLength > mostUnread) throw unreadAnswers();
       // Servers may ask, too, whether we live.
       this.#socket?.write(
         encodeRtsp(start.startsWith('OPTIONS') ? 'RTSP/1.0 200 OK' : 'RTSP/1.0 501 Not Implemented', [
@@ -212,7 +202,7 @@ export class RtspUpstream {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         this.#waiting = undefined;
-        reject(new SourceError('origin-unreachable', 'the host did not answer in time', { reason: 'timeout' }));
+        reject(answerTimeout());
       }, this.#context.idleMs);
       this.#waiting = {
         sequence,
@@ -232,9 +222,4 @@ export class RtspUpstream {
   }
 }
 
-const closedError = (): SourceError => new SourceError('cut', 'the source is closed', { reason: 'closed' });
-
 const authorityOfUrl = (url: string): string => `${url.slice(0, url.indexOf(':'))} ${placeOf(url).authority}`;
-
-export const refusedRtsp = (status: number): SourceError =>
-  new SourceError('origin-unreachable', `the host answered ${status}`, { reason: 'status', status });

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { SourceError } from '../../error.ts';
+import { connectionTimeout, noConnection } from '../../failures.ts';
 import { keysOf, makeKeys, openKeys, type KeyOfSalt, type Keys } from './keys.ts';
 import {
   control,
@@ -108,25 +109,10 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
       if (shake.type >= 1000 && shake.type < 10_000) finish(rejected(shake.type - 1000));
       else if (shake.type === wanted) finish(undefined, shake);
     };
-    const onError = (cause: Error): void =>
-      finish(
-        cause instanceof SourceError
-          ? cause
-          : new SourceError('origin-unreachable', 'the host does not accept connections', {
-              reason: 'connect',
-              detail: (cause as NodeJS.ErrnoException).code ?? '',
-              cause,
-            }),
-      );
+    const onError = (cause: Error): void => finish(cause instanceof SourceError ? cause : noConnection(cause));
     const send = (): void => socket.send(packet(), () => {});
     const again = setInterval(send, againMs);
-    const late = setTimeout(
-      () =>
-        finish(
-          new SourceError('origin-unreachable', 'the host did not accept a connection in time', { reason: 'timeout' }),
-        ),
-      Math.max(0, deadline - performance.now()),
-    );
+    const late = setTimeout(() => finish(connectionTimeout()), Math.max(0, deadline - performance.now()));
     socket.on('message', onMessage).on('error', onError);
     send();
   });

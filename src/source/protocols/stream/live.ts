@@ -1,5 +1,6 @@
 import { StreamedAnswer } from '../../http/answer.ts';
-import { isSourceError, SourceError } from '../../error.ts';
+import { isSourceError } from '../../error.ts';
+import { offline } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import type { Transport } from '../../http/transport.ts';
 
@@ -75,9 +76,3 @@ export function liveTransport(context: SocketContext, type: string, load: () => 
   };
   return { url, ask, forget: () => false, warm() {}, ready: () => 1 };
 }
-
-const offline = (): SourceError =>
-  new SourceError('origin-unreachable', 'the stream is offline: the host sends nothing', {
-    reason: 'timeout',
-    status: 404,
-  });
