@@ -84,23 +84,22 @@ export function endOfAuthority(text: string): number {
 
 /** Amazon's own rule for a path: everything but the unreserved characters is encoded, slashes stay. */
 export function encodeKey(key: string): string {
-  return encodeURIComponent(key)
-    .replace(/%2F/g, '/')
-    .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeStrictly(key).replace(/%2F/g, '/');
 }
 
+export const encodeStrictly = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+
 /** Percent-decodes what can be decoded; a lone `%` stays what it is. */
-export function decodeLoosely(text: string): string {
+export const decodeLoosely = (text: string): string =>
+  decoded(text) ?? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => decoded(run) ?? run);
+
+/** Percent-decoded; undefined where any part of it cannot be. */
+export function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
-      try {
-        return decodeURIComponent(run);
-      } catch {
-        return run;
-      }
-    });
+    return undefined;
   }
 }
 

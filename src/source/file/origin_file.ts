@@ -127,8 +127,7 @@ export class OriginFile {
 
   async #open(): Promise<Head> {
     try {
-      const run = { first: 0, count: headPages };
-      const { response, url } = await this.#transport.ask({ range: `bytes=0-${headPages * pageSize - 1}` });
+      const { response, url } = await this.#transport.ask({ from: 0, to: headPages * pageSize });
       const head = readHead(response, url, this.#context);
       this.#head = head;
       this.#mark = markOf(response);
@@ -144,7 +143,7 @@ export class OriginFile {
       if (head.size === 0) drop(response, this.#context);
       else if (head.ranged)
         this.#fetch(
-          { first: 0, count: Math.min(run.count, Math.ceil(head.size! / pageSize)) },
+          { first: 0, count: Math.min(headPages, Math.ceil(head.size! / pageSize)) },
           { demanded: true, opened: response },
         );
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
@@ -164,7 +163,7 @@ export class OriginFile {
         throw new SourceError('cut', 'the host cannot send parts of the file, and it was read too often', {
           reason: 'limit',
         });
-      const { response } = await this.#transport.ask({});
+      const { response } = await this.#transport.ask();
       if (response.statusCode !== 200) {
         drop(response, this.#context);
         throw this.#fail(refusedStatus(response.statusCode ?? 0));
@@ -240,12 +239,12 @@ export class OriginFile {
   }
 
   async #ask(at: number, end: number): Promise<OriginAnswer> {
-    const range = { range: `bytes=${at}-${end - 1}` };
-    let { response } = await this.#transport.ask(range);
+    const part = { from: at, to: end };
+    let { response } = await this.#transport.ask(part);
     // What the redirect led to may have been good for a while only.
     if ([401, 403, 404, 410].includes(response.statusCode ?? 0) && this.#transport.forget()) {
       drop(response, this.#context);
-      ({ response } = await this.#transport.ask(range));
+      ({ response } = await this.#transport.ask(part));
     }
     const status = response.statusCode ?? 0;
     const given = contentRange(response);

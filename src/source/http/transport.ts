@@ -2,14 +2,18 @@ import type { OriginAnswer } from './answer.ts';
 import { exchange, type Exchange } from './exchange.ts';
 import { targetOf, urlOf, type Target } from '../address/target.ts';
 
-/** How one file is asked of its origin. */
+/** A part of a file, from its first byte to before its last; `Infinity`: to the end of the file. */
+export interface Part {
+  from: number;
+  to: number;
+}
+
+/** How one file is requested from its origin. */
 export interface Transport {
   /** Where it leads, before any redirect. */
   readonly url: string;
-  /** A GET of the file, or of the part that a `range` header names. */
-  ask(headers: {
-    range?: string;
-  }): Promise<{ response: OriginAnswer; /** where the answer came from, after redirects */ url: string }>;
+  /** Requests a part of the file, or all of it. */
+  ask(part?: Part): Promise<{ response: OriginAnswer; /** where the answer came from, after redirects */ url: string }>;
   /** Forgets what a redirect led to; false where there was none. */
   forget(): boolean;
   /** Opens connections ahead of their use. */
@@ -22,8 +26,9 @@ export function webTransport(url: string, context: Exchange): Transport {
   let target: Target = targetOf(url);
   return {
     url,
-    async ask(headers) {
-      const answered = await exchange(context, target, { ...headers });
+    async ask(part) {
+      const headers = part === undefined ? {} : { range: rangeHeader(part) };
+      const answered = await exchange(context, target, headers);
       target = answered.target;
       return { response: answered.response, url: urlOf(target) };
     },
@@ -37,14 +42,19 @@ export function webTransport(url: string, context: Exchange): Transport {
   };
 }
 
-/** A transport whose code is loaded with the first question: a warm runner mostly reads web addresses. */
+const rangeHeader = ({ from, to }: Part): string => `bytes=${from}-${to === Infinity ? '' : to - 1}`;
+
+/** A transport over connections of its own: no redirect to forget, and nothing to open ahead. */
+export const ownTransport = (url: string, ask: Transport['ask']): Transport => ({
+  url,
+  ask,
+  forget: () => false,
+  warm() {},
+  ready: () => 1,
+});
+
+/** A transport whose code is loaded with the first request: a warm runner mostly reads web addresses. */
 export function loadedTransport(url: string, load: () => Promise<Transport>): Transport {
   let loading: Promise<Transport> | undefined;
-  return {
-    url,
-    ask: async (headers) => (await (loading ??= load())).ask(headers),
-    forget: () => false,
-    warm() {},
-    ready: () => 1,
-  };
+  return ownTransport(url, async (part) => (await (loading ??= load())).ask(part));
 }

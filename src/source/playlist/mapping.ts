@@ -1,4 +1,5 @@
 import { SourceError } from '../error.ts';
+import { decoded } from '../address/s3.ts';
 import { isWeb, resolveReference } from '../address/target.ts';
 
 /**
@@ -32,13 +33,7 @@ export function fromPath(path: string, { main, name }: Pick<Mapping, 'main' | 'n
   return resolveReference(main, `./${path}`);
 }
 
-function loosely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+const loosely = (text: string): string => decoded(text) ?? text;
 
 export function nameOf(url: string): string {
   const path = url.replace(/^[a-z0-9]+:\/\/[^/?#]*/, '').split(/[?#]/)[0]!;

@@ -4,7 +4,7 @@ import { SourceError } from '../../error.ts';
 import { unreadableAddress } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
 import { decodeLoosely } from '../../address/s3.ts';
-import type { Transport } from '../../http/transport.ts';
+import { ownTransport, type Transport } from '../../http/transport.ts';
 import { FtpControl, refusedBy } from './control.ts';
 
 /** Servers count connections by address and refuse the third or fourth. */
@@ -187,26 +187,17 @@ export function ftpTransport(context: SocketContext): Transport {
     { once: true },
   );
 
-  return {
-    url,
-    async ask({ range }) {
-      const [, from = '0', last] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
-      const begin = Number(from);
-      if (facts === undefined) {
-        const control = await acquire();
-        try {
-          facts = await factsOf(control, path);
-        } finally {
-          release(control);
-        }
+  return ownTransport(url, async ({ from, to } = { from: 0, to: Infinity }) => {
+    if (facts === undefined) {
+      const control = await acquire();
+      try {
+        facts = await factsOf(control, path);
+      } finally {
+        release(control);
       }
-      if (facts.size === 0) return { response: emptied(), url };
-      return { response: await transfer(begin, last === undefined || last === '' ? Infinity : Number(last) + 1), url };
-    },
-    forget: () => false,
-    warm() {},
-    ready: () => 1,
-  };
+    }
+    return { response: facts.size === 0 ? emptied() : await transfer(from, to), url };
+  });
 }
 
 function emptied(): StreamedAnswer {

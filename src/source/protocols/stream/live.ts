@@ -2,7 +2,7 @@ import { StreamedAnswer } from '../../http/answer.ts';
 import { isSourceError } from '../../error.ts';
 import { offline } from '../../failures.ts';
 import type { SocketContext } from '../protocol.ts';
-import type { Transport } from '../../http/transport.ts';
+import { ownTransport, type Transport } from '../../http/transport.ts';
 
 /** A stream as it comes in, in the container that tools read. */
 export interface Sink {
@@ -74,5 +74,5 @@ export function liveTransport(context: SocketContext, type: string, load: () => 
       clearTimeout(late);
     }
   };
-  return { url, ask, forget: () => false, warm() {}, ready: () => 1 };
+  return ownTransport(url, ask);
 }

@@ -1,7 +1,7 @@
 import { StreamedAnswer } from '../../http/answer.ts';
 import type { OriginFile } from '../../file/origin_file.ts';
 import type { Reader } from '../../reader.ts';
-import type { Transport } from '../../http/transport.ts';
+import { ownTransport, type Transport } from '../../http/transport.ts';
 
 /** What a tool gets that reads files alone: the beginning of a stream. */
 export const recordingMs = 10_000;
@@ -10,25 +10,18 @@ export const recordingBytes = 20_000_000;
 /** The beginning of a stream as a file of its own, which can be read in parts and has an end. */
 export function recordingTransport(live: OriginFile, limits = { ms: recordingMs, bytes: recordingBytes }): Transport {
   let recorded: Promise<{ body: Buffer; type: string }> | undefined;
-  return {
-    url: live.url,
-    async ask({ range }) {
-      const { body, type } = await (recorded ??= record(live, limits));
-      const [, from = '0', last = ''] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
-      const part = body.subarray(Number(from), last === '' ? body.length : Number(last) + 1);
-      const answer = new StreamedAnswer(206, {
-        'content-type': type,
-        'content-length': String(part.length),
-        'content-range': `bytes ${from}-${Number(from) + part.length - 1}/${body.length}`,
-      });
-      answer.give(part);
-      answer.finish();
-      return { response: answer, url: live.url };
-    },
-    forget: () => false,
-    warm() {},
-    ready: () => 1,
-  };
+  return ownTransport(live.url, async ({ from, to } = { from: 0, to: Infinity }) => {
+    const { body, type } = await (recorded ??= record(live, limits));
+    const part = body.subarray(from, to);
+    const answer = new StreamedAnswer(206, {
+      'content-type': type,
+      'content-length': String(part.length),
+      'content-range': `bytes ${from}-${from + part.length - 1}/${body.length}`,
+    });
+    answer.give(part);
+    answer.finish();
+    return { response: answer, url: live.url };
+  });
 }
 
 async function record(
