@@ -20,6 +20,9 @@ export interface BuiltIn {
   uses: string[];
 }
 
+/** Gives the program the command that measures segments, as JSON. Runners of the previous version know it, too. */
+export const PROBE_OPTION = '--ffprobe';
+
 /** `{app}` is the product's source folder in the tools' container, `{tools}` the folder of all tools. */
 export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
   const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => compare(b.version, a.version))[0];
@@ -30,7 +33,7 @@ export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
     tool: 'msv',
     version: HLS_VERSION,
     latest: true,
-    command: [...command, `--ffprobe=${JSON.stringify(inTools)}`],
+    command: [...command, `${PROBE_OPTION}=${JSON.stringify(inTools)}`],
     uses: [`ffprobe/${ffprobe.version}`],
   };
 }

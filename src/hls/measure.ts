@@ -34,7 +34,8 @@ export interface Measuring {
   origin: Origin;
   findings: Findings;
   limits: Limits;
-  ffprobe: readonly string[] | undefined;
+  /** The command that measures a segment; undefined: there is none. */
+  probeCommand: readonly string[] | undefined;
   signal: AbortSignal;
   deadline: number;
 }
@@ -53,14 +54,14 @@ interface Result {
 const AT_ONCE = 2;
 
 export async function measure(measuring: Measuring): Promise<Measured> {
-  const { main, members, findings, ffprobe } = measuring;
+  const { main, members, findings, probeCommand } = measuring;
   const note = findings.in(main.url);
-  if (ffprobe === undefined) note('measuring-impossible', 1);
+  if (probeCommand === undefined) note('measuring-impossible', 1);
   const all: { url: string; playlist: Playlist }[] =
     main.kind === 'media'
       ? [{ url: '', playlist: main }]
       : members.map(({ url, member }) => ({ url, playlist: member.playlist }));
-  const budget: Budget = { bytes: measuring.limits.measuredBytes, cut: false, impossible: ffprobe === undefined };
+  const budget: Budget = { bytes: measuring.limits.measuredBytes, cut: false, impossible: probeCommand === undefined };
   const results = new Map<string, Result>();
   const queue = all.filter(({ playlist }) => playlist.segments.length > 0);
   const transport = queue.some(({ playlist }) => /\.ts(\?|$)/i.test(playlist.segments[0]?.uri ?? ''));
@@ -72,7 +73,7 @@ export async function measure(measuring: Measuring): Promise<Measured> {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (budget.cut) note('measuring-cut', 1);
-  else if (budget.impossible && ffprobe !== undefined) note('measuring-impossible', 1);
+  else if (budget.impossible && probeCommand !== undefined) note('measuring-impossible', 1);
   compareVariants(measuring, results);
   return new Map(
     [...results].map(([url, { rates, streams }]) => [
@@ -116,7 +117,7 @@ async function measurePlaylist(
   budget: Budget,
   transport: boolean,
 ): Promise<Result | undefined> {
-  const { origin, limits, findings, signal, ffprobe, main } = measuring;
+  const { origin, limits, findings, signal, probeCommand, main } = measuring;
   const note = findings.in(playlist.url);
   const reading: Reading = { origin, base: playlist.base, limits, note, signal, keys: new Map(), inits: new Map() };
   const measured: MeasuredSegment[] = [];
@@ -138,8 +139,8 @@ async function measurePlaylist(
       continue;
     }
     if (format === 'audio' && media !== undefined && !hasAudioTimestamp(media)) note('audio-timestamp', segment.line);
-    if (media === undefined || format === undefined || ffprobe === undefined || budget.impossible) continue;
-    const facts = await probe(ffprobe, media, format, signal);
+    if (media === undefined || format === undefined || probeCommand === undefined || budget.impossible) continue;
+    const facts = await probe(probeCommand, media, format, signal);
     if (typeof facts !== 'string') {
       one.facts = facts;
       for (const stream of facts.streams)

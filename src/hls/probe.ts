@@ -48,16 +48,16 @@ interface Printed {
   packets?: { stream_index: number; pts_time?: string; dts_time?: string; duration_time?: string; flags?: string }[];
 }
 
-/** A text where it could not be measured: what ffprobe said. */
+/** A text where it could not be measured: what the probe said. */
 export async function probe(
-  ffprobe: readonly string[],
+  probeCommand: readonly string[],
   media: Buffer,
   format: Format,
   signal: AbortSignal,
 ): Promise<Facts | string> {
   const demuxer = format === 'ts' ? ['-f', 'mpegts'] : format === 'fmp4' ? ['-f', 'mov'] : [];
   const [program = '', ...rest] = [
-    ...ffprobe,
+    ...probeCommand,
     '-hide_banner',
     '-v',
     'error',

@@ -1,4 +1,5 @@
 /** The validator as a program: see main.ts. */
+import { PROBE_OPTION } from './built_in.ts';
 import { openOrigin } from './origin.ts';
 import { makeReport } from './report.ts';
 import { textReport } from './text_report.ts';
@@ -9,30 +10,33 @@ interface Arguments {
   timeMs: number;
   measure: boolean;
   text: boolean;
-  ffprobe: string[] | undefined;
+  probeCommand: string[] | undefined;
 }
 
 function readArguments(list: readonly string[]): Arguments {
-  const found: Arguments = { address: '', timeMs: 600_000, measure: false, text: false, ffprobe: undefined };
+  const found: Arguments = { address: '', timeMs: 600_000, measure: false, text: false, probeCommand: undefined };
   for (const argument of list) {
     const [name = '', value = ''] = argument.split(/=(.*)/s);
     if (name === '--time-ms') found.timeMs = Number(value) || found.timeMs;
     else if (name === '--measure') found.measure = true;
     else if (name === '--text') found.text = true;
-    else if (name === '--ffprobe') found.ffprobe = value.startsWith('[') ? (JSON.parse(value) as string[]) : [value];
+    else if (name === PROBE_OPTION)
+      found.probeCommand = value.startsWith('[') ? (JSON.parse(value) as string[]) : [value];
     else found.address = argument;
   }
   return found;
 }
 
 async function report(): Promise<string> {
-  const { address, timeMs, measure, text, ffprobe } = readArguments(process.argv.slice(2));
+  const { address, timeMs, measure, text, probeCommand } = readArguments(process.argv.slice(2));
   if (!/^https?:\/\//.test(address))
-    throw new UnreadableError('usage: main.ts [--measure] [--text] [--time-ms=N] [--ffprobe=PROGRAM] http(s)://…');
+    throw new UnreadableError(
+      `usage: main.ts [--measure] [--text] [--time-ms=N] [${PROBE_OPTION}=PROGRAM] http(s)://…`,
+    );
   const presentation = await validate({
     origin: openOrigin(address),
     timeMs,
-    ...(measure ? { measure: { ffprobe } } : {}),
+    ...(measure ? { measure: { probeCommand } } : {}),
   });
   const made = makeReport(presentation);
   if (text) made.cli_output = textReport(made);
@@ -42,10 +46,8 @@ async function report(): Promise<string> {
 report().then(
   (text) => process.stdout.write(text, () => process.exit(0)),
   (error: unknown) => {
-    const why =
-      error instanceof UnreadableError
-        ? error.message
-        : `the validator failed: ${error instanceof Error ? (error.stack ?? error.message).replaceAll('\n', ' ') : String(error)}`;
+    const cause = error instanceof Error ? (error.stack ?? error.message).replaceAll('\n', ' ') : String(error);
+    const why = error instanceof UnreadableError ? error.message : `the validator failed: ${cause}`;
     process.stderr.write(`${why}\n`, () => process.exit(1));
   },
 );

@@ -16,8 +16,8 @@ export interface Options {
   origin: Origin;
   timeMs: number;
   limits?: Partial<Limits>;
-  /** Left out: playlists alone. */
-  measure?: { ffprobe: readonly string[] | undefined } | undefined;
+  /** Absent: only playlists. `probeCommand`: the command that measures a segment. */
+  measure?: { probeCommand: readonly string[] | undefined } | undefined;
   /** Whether a live playlist is read again; with `measure` it is. */
   watch?: boolean;
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
@@ -83,7 +83,16 @@ export async function validate({
   const measured: Measured =
     measuring === undefined
       ? new Map()
-      : await measure({ main, members, origin, findings, limits, ffprobe: measuring.ffprobe, signal, deadline });
+      : await measure({
+          main,
+          members,
+          origin,
+          findings,
+          limits,
+          probeCommand: measuring.probeCommand,
+          signal,
+          deadline,
+        });
   return { main, members, findings, measured, reloads };
 }
 

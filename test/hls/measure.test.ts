@@ -110,7 +110,7 @@ describe('measuring segments', function () {
       host.put(`${folder}/main.m3u8`, {
         body: `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-STREAM-INF:${variant}\nmedia.m3u8\n`,
       });
-    return host.report(`${host.url}${folder}/${main}`, { measure: { ffprobe: FFPROBE } });
+    return host.report(`${host.url}${folder}/${main}`, { measure: { probeCommand: FFPROBE } });
   }
   const codes = (report: Report): string[] =>
     [...new Set(report.messages.filter(({ level }) => level !== 'info').map(({ code }) => code))].sort();
@@ -225,7 +225,7 @@ describe('measuring segments', function () {
       `${media('SUBTITLES', 'stamped')}\n#EXT-X-STREAM-INF:${GOOD},AUDIO="AUDIO-sound",` +
       `SUBTITLES="SUBTITLES-text"\nmedia.m3u8\n`;
     const report = await host.report(host.put(`${folder}/main.m3u8`, { body: main }), {
-      measure: { ffprobe: FFPROBE },
+      measure: { probeCommand: FFPROBE },
     });
     const where = (code: string) =>
       report.messages.filter((message) => message.code === code).map(({ url }) => url.split('/').at(-1));
@@ -258,7 +258,7 @@ describe('measuring segments', function () {
       const folder = `/set-${++sets}`;
       host.put(`${folder}/${name}`, { body: video });
       const body = `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${name}\n#EXT-X-ENDLIST\n`;
-      return host.report(host.put(`${folder}/media.m3u8`, { body }), { measure: { ffprobe: FFPROBE } });
+      return host.report(host.put(`${folder}/media.m3u8`, { body }), { measure: { probeCommand: FFPROBE } });
     };
     const found = (of: Report) => of.messages.filter(({ code }) => code === 'hevc-measured').length;
     assert.equal(found(await report('hevc.ts', encode('-f', 'mpegts'))), 1);
@@ -270,14 +270,14 @@ describe('measuring segments', function () {
 
   it('tells where there is nothing to measure with', async () => {
     const report = await host.report(host.example({ 'media.m3u8': made['ts']?.get('media.m3u8')?.toString() ?? '' }), {
-      measure: { ffprobe: undefined },
+      measure: { probeCommand: undefined },
     });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-impossible'));
   });
 
   it('stops at its limit of bytes, and says so', async () => {
     const address = `${host.url}/set-1/media.m3u8`;
-    const report = await host.report(address, { measure: { ffprobe: FFPROBE }, limits: { measuredBytes: 1 } });
+    const report = await host.report(address, { measure: { probeCommand: FFPROBE }, limits: { measuredBytes: 1 } });
     assert.ok(report.messages.some(({ code }) => code === 'measuring-cut'));
     assert.equal(report.summary.segments_measured, 1);
   });

@@ -40,5 +40,5 @@ export const MEASURED_RULES = {
     'Segments are encrypted so that only a player with rights can read them: they were fetched, not measured',
   ),
   'measuring-cut': info('6.2.1', 'Measuring ended early: at its limit of bytes, segments or time'),
-  'measuring-impossible': info('6.2.1', 'No segment was measured: there is no ffprobe to measure with'),
+  'measuring-impossible': info('6.2.1', 'No segment was measured: no probe is available'),
 } satisfies Record<string, Rule>;
