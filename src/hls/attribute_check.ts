@@ -40,14 +40,7 @@ export function checkedAttributes(
     const error = formError(type, found.value, found.quoted);
     if (error !== undefined)
       note('attribute-type', line, `${name}: ${attribute}=${quote(found.value)} ${error}`, found.column);
-    else if (type.form === 'enum' && !type.values.includes(found.value))
-      note(
-        'attribute-value',
-        line,
-        `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`,
-        found.column,
-      );
-    else if (type.form === 'list' && !found.value.split(',').every((word) => type.values.includes(word.trim())))
+    else if ('values' in type && !wordsOf(type.form, found.value).every((word) => type.values.includes(word)))
       note(
         'attribute-value',
         line,
@@ -62,3 +55,6 @@ export function checkedAttributes(
       note('attribute-missing', line, `${name} without ${attribute}`);
   return attributes;
 }
+
+const wordsOf = (form: 'enum' | 'list', value: string): string[] =>
+  form === 'enum' ? [value] : value.split(',').map((word) => word.trim());

@@ -14,12 +14,19 @@ export interface AttributeSpec {
   type: Form;
 }
 
+/** All that is known of a tag: a new tag, or a new attribute of one, is a row of TAGS. */
 export interface TagSpec {
   clause: string;
   in: 'both' | 'media' | 'multivariant';
   value: 'none' | 'integer' | 'attributes' | 'other';
   /** At most once in a playlist. */
   once?: boolean;
+  /** A playlist that has it is of this kind. Without: it also occurs misplaced. */
+  decides?: boolean;
+  /** Only describes a segment, so it is not kept once the segment is read. */
+  ofSegment?: boolean;
+  /** No segment depends on it: past the limit of tags its attributes are not read. */
+  aside?: boolean;
   attributes?: Readonly<Record<string, AttributeSpec>>;
 }
 
@@ -33,8 +40,23 @@ const signed = type('signed');
 const hex = type('hex');
 const string = type('string');
 const date = type('date');
+const id = type('id');
+const byterange = type('byterange');
 const yesNo = oneOf('YES', 'NO');
 
+const tag = (
+  clause: string,
+  where: TagSpec['in'],
+  value: 'none' | 'integer' | 'other' | NonNullable<TagSpec['attributes']>,
+  facts: Pick<TagSpec, 'once' | 'decides' | 'ofSegment' | 'aside'> = {},
+): TagSpec => ({
+  clause,
+  in: where,
+  ...(typeof value === 'string' ? { value } : { value: 'attributes', attributes: value }),
+  ...facts,
+});
+
+const METHODS = ['AES-128', 'SAMPLE-AES', 'SAMPLE-AES-CTR', 'AES-256', 'AES-256-GCM'];
 const KEY = { URI: string, IV: hex, KEYFORMAT: string, KEYFORMATVERSIONS: string };
 const VARIANT = {
   BANDWIDTH: needed(integer),
@@ -47,248 +69,164 @@ const VARIANT = {
   'ALLOWED-CPC': string,
   'VIDEO-RANGE': oneOf('SDR', 'HLG', 'PQ'),
   'REQ-VIDEO-LAYOUT': string,
-  'STABLE-VARIANT-ID': type('id'),
+  'STABLE-VARIANT-ID': id,
   VIDEO: string,
-  'PATHWAY-ID': type('id'),
+  'PATHWAY-ID': id,
   'PROGRAM-ID': integer,
   NAME: string,
 };
+const ONCE = { once: true };
+const DECIDES = { decides: true };
+const OF_SEGMENT = { ofSegment: true };
+const ASIDE = { aside: true };
+/** Of a multivariant playlist: each says what kind it is, and no segment depends on it. */
+const MAIN = { decides: true, aside: true };
 
-export const TAGS: ReadonlyMap<string, TagSpec> = new Map<string, TagSpec>([
-  ['EXTM3U', { clause: '4.4.1.1', in: 'both', value: 'none', once: true }],
-  ['EXT-X-VERSION', { clause: '4.4.1.2', in: 'both', value: 'integer', once: true }],
-  ['EXT-X-INDEPENDENT-SEGMENTS', { clause: '4.4.2.1', in: 'both', value: 'none', once: true }],
-  [
-    'EXT-X-START',
+const ROWS: Readonly<Record<string, TagSpec>> = {
+  EXTM3U: tag('4.4.1.1', 'both', 'none', ONCE),
+  'EXT-X-VERSION': tag('4.4.1.2', 'both', 'integer', ONCE),
+  'EXT-X-INDEPENDENT-SEGMENTS': tag('4.4.2.1', 'both', 'none', ONCE),
+  'EXT-X-START': tag('4.4.2.2', 'both', { 'TIME-OFFSET': needed(signed), PRECISE: yesNo }, { ...ONCE, ...ASIDE }),
+  'EXT-X-DEFINE': tag('4.4.2.3', 'both', { NAME: string, VALUE: string, IMPORT: string, QUERYPARAM: string }),
+  'EXT-X-TARGETDURATION': tag('4.4.3.1', 'media', 'integer', { ...ONCE, ...DECIDES }),
+  'EXT-X-MEDIA-SEQUENCE': tag('4.4.3.2', 'media', 'integer', { ...ONCE, ...DECIDES }),
+  'EXT-X-DISCONTINUITY-SEQUENCE': tag('4.4.3.3', 'media', 'integer', ONCE),
+  'EXT-X-ENDLIST': tag('4.4.3.4', 'media', 'none', { ...ONCE, ...DECIDES }),
+  'EXT-X-PLAYLIST-TYPE': tag('4.4.3.5', 'media', 'other', { ...ONCE, ...DECIDES }),
+  'EXT-X-I-FRAMES-ONLY': tag('4.4.3.6', 'media', 'none', { ...ONCE, ...DECIDES }),
+  'EXT-X-PART-INF': tag('4.4.3.7', 'media', { 'PART-TARGET': needed(float) }, { ...ONCE, ...DECIDES }),
+  'EXT-X-SERVER-CONTROL': tag(
+    '4.4.3.8',
+    'media',
     {
-      clause: '4.4.2.2',
-      in: 'both',
-      value: 'attributes',
-      once: true,
-      attributes: { 'TIME-OFFSET': needed(signed), PRECISE: yesNo },
+      'CAN-SKIP-UNTIL': float,
+      'CAN-SKIP-DATERANGES': yesNo,
+      'HOLD-BACK': float,
+      'PART-HOLD-BACK': float,
+      'CAN-BLOCK-RELOAD': yesNo,
     },
-  ],
-  [
-    'EXT-X-DEFINE',
+    ONCE,
+  ),
+  EXTINF: tag('4.4.4.1', 'media', 'other', { ...DECIDES, ...OF_SEGMENT }),
+  'EXT-X-BYTERANGE': tag('4.4.4.2', 'media', 'other', OF_SEGMENT),
+  'EXT-X-DISCONTINUITY': tag('4.4.4.3', 'media', 'none', OF_SEGMENT),
+  'EXT-X-KEY': tag('4.4.4.4', 'media', { METHOD: needed(oneOf('NONE', ...METHODS)), ...KEY }),
+  'EXT-X-MAP': tag('4.4.4.5', 'media', { URI: needed(string), BYTERANGE: byterange }),
+  'EXT-X-PROGRAM-DATE-TIME': tag('4.4.4.6', 'media', 'other', OF_SEGMENT),
+  'EXT-X-GAP': tag('4.4.4.7', 'media', 'none', OF_SEGMENT),
+  'EXT-X-BITRATE': tag('4.4.4.8', 'media', 'integer', OF_SEGMENT),
+  'EXT-X-PART': tag(
+    '4.4.4.9',
+    'media',
     {
-      clause: '4.4.2.3',
-      in: 'both',
-      value: 'attributes',
-      attributes: { NAME: string, VALUE: string, IMPORT: string, QUERYPARAM: string },
+      URI: needed(string),
+      DURATION: needed(float),
+      INDEPENDENT: oneOf('YES'),
+      BYTERANGE: byterange,
+      GAP: oneOf('YES'),
     },
-  ],
-  ['EXT-X-TARGETDURATION', { clause: '4.4.3.1', in: 'media', value: 'integer', once: true }],
-  ['EXT-X-MEDIA-SEQUENCE', { clause: '4.4.3.2', in: 'media', value: 'integer', once: true }],
-  ['EXT-X-DISCONTINUITY-SEQUENCE', { clause: '4.4.3.3', in: 'media', value: 'integer', once: true }],
-  ['EXT-X-ENDLIST', { clause: '4.4.3.4', in: 'media', value: 'none', once: true }],
-  ['EXT-X-PLAYLIST-TYPE', { clause: '4.4.3.5', in: 'media', value: 'other', once: true }],
-  ['EXT-X-I-FRAMES-ONLY', { clause: '4.4.3.6', in: 'media', value: 'none', once: true }],
-  [
-    'EXT-X-PART-INF',
-    { clause: '4.4.3.7', in: 'media', value: 'attributes', once: true, attributes: { 'PART-TARGET': needed(float) } },
-  ],
-  [
-    'EXT-X-SERVER-CONTROL',
+    { ...DECIDES, ...OF_SEGMENT },
+  ),
+  'EXT-X-DATERANGE': tag(
+    '4.4.5.1',
+    'media',
     {
-      clause: '4.4.3.8',
-      in: 'media',
-      value: 'attributes',
-      once: true,
-      attributes: {
-        'CAN-SKIP-UNTIL': float,
-        'CAN-SKIP-DATERANGES': yesNo,
-        'HOLD-BACK': float,
-        'PART-HOLD-BACK': float,
-        'CAN-BLOCK-RELOAD': yesNo,
-      },
+      ID: needed(string),
+      CLASS: string,
+      'START-DATE': date,
+      CUE: listOf('PRE', 'POST', 'ONCE'),
+      'END-DATE': date,
+      DURATION: float,
+      'PLANNED-DURATION': float,
+      'SCTE35-CMD': hex,
+      'SCTE35-OUT': hex,
+      'SCTE35-IN': hex,
+      'END-ON-NEXT': oneOf('YES'),
+      'X-ASSET-URI': string,
+      'X-ASSET-LIST': string,
+      'X-RESUME-OFFSET': signed,
+      'X-PLAYOUT-LIMIT': float,
+      'X-SNAP': listOf('IN', 'OUT'),
+      'X-RESTRICT': listOf('SKIP', 'JUMP'),
+      'X-CONTENT-MAY-VARY': listOf('YES', 'NO'),
+      'X-TIMELINE-OCCUPIES': listOf('POINT', 'RANGE'),
+      'X-TIMELINE-STYLE': listOf('PRIMARY', 'HIGHLIGHT'),
+      'X-SKIP-CONTROL-OFFSET': float,
+      'X-SKIP-CONTROL-DURATION': float,
+      'X-SKIP-CONTROL-LABEL-ID': string,
     },
-  ],
-  ['EXTINF', { clause: '4.4.4.1', in: 'media', value: 'other' }],
-  ['EXT-X-BYTERANGE', { clause: '4.4.4.2', in: 'media', value: 'other' }],
-  ['EXT-X-DISCONTINUITY', { clause: '4.4.4.3', in: 'media', value: 'none' }],
-  [
-    'EXT-X-KEY',
+    ASIDE,
+  ),
+  'EXT-X-SKIP': tag(
+    '4.4.5.2',
+    'media',
+    { 'SKIPPED-SEGMENTS': needed(integer), 'RECENTLY-REMOVED-DATERANGES': string },
+    ONCE,
+  ),
+  'EXT-X-PRELOAD-HINT': tag(
+    '4.4.5.3',
+    'media',
     {
-      clause: '4.4.4.4',
-      in: 'media',
-      value: 'attributes',
-      attributes: {
-        METHOD: needed(oneOf('NONE', 'AES-128', 'SAMPLE-AES', 'SAMPLE-AES-CTR', 'AES-256', 'AES-256-GCM')),
-        ...KEY,
-      },
+      TYPE: needed(oneOf('PART', 'MAP')),
+      URI: needed(string),
+      'BYTERANGE-START': integer,
+      'BYTERANGE-LENGTH': integer,
     },
-  ],
-  [
-    'EXT-X-MAP',
+    ASIDE,
+  ),
+  'EXT-X-RENDITION-REPORT': tag(
+    '4.4.5.4',
+    'media',
+    { URI: needed(string), 'LAST-MSN': integer, 'LAST-PART': integer },
+    ASIDE,
+  ),
+  'EXT-X-MEDIA': tag(
+    '4.4.6.1',
+    'multivariant',
     {
-      clause: '4.4.4.5',
-      in: 'media',
-      value: 'attributes',
-      attributes: { URI: needed(string), BYTERANGE: type('byterange') },
+      TYPE: needed(oneOf('AUDIO', 'VIDEO', 'SUBTITLES', 'CLOSED-CAPTIONS')),
+      URI: string,
+      'GROUP-ID': needed(string),
+      LANGUAGE: string,
+      'ASSOC-LANGUAGE': string,
+      NAME: needed(string),
+      'STABLE-RENDITION-ID': id,
+      DEFAULT: yesNo,
+      AUTOSELECT: yesNo,
+      FORCED: yesNo,
+      'INSTREAM-ID': string,
+      'BIT-DEPTH': integer,
+      'SAMPLE-RATE': integer,
+      CHARACTERISTICS: string,
+      CHANNELS: string,
+      'PATHWAY-ID': id,
     },
-  ],
-  ['EXT-X-PROGRAM-DATE-TIME', { clause: '4.4.4.6', in: 'media', value: 'other' }],
-  ['EXT-X-GAP', { clause: '4.4.4.7', in: 'media', value: 'none' }],
-  ['EXT-X-BITRATE', { clause: '4.4.4.8', in: 'media', value: 'integer' }],
-  [
-    'EXT-X-PART',
-    {
-      clause: '4.4.4.9',
-      in: 'media',
-      value: 'attributes',
-      attributes: {
-        URI: needed(string),
-        DURATION: needed(float),
-        INDEPENDENT: oneOf('YES'),
-        BYTERANGE: type('byterange'),
-        GAP: oneOf('YES'),
-      },
-    },
-  ],
-  [
-    'EXT-X-DATERANGE',
-    {
-      clause: '4.4.5.1',
-      in: 'media',
-      value: 'attributes',
-      attributes: {
-        ID: needed(string),
-        CLASS: string,
-        'START-DATE': date,
-        CUE: listOf('PRE', 'POST', 'ONCE'),
-        'END-DATE': date,
-        DURATION: float,
-        'PLANNED-DURATION': float,
-        'SCTE35-CMD': hex,
-        'SCTE35-OUT': hex,
-        'SCTE35-IN': hex,
-        'END-ON-NEXT': oneOf('YES'),
-        'X-ASSET-URI': string,
-        'X-ASSET-LIST': string,
-        'X-RESUME-OFFSET': signed,
-        'X-PLAYOUT-LIMIT': float,
-        'X-SNAP': listOf('IN', 'OUT'),
-        'X-RESTRICT': listOf('SKIP', 'JUMP'),
-        'X-CONTENT-MAY-VARY': { type: { form: 'list', values: ['YES', 'NO'] } },
-        'X-TIMELINE-OCCUPIES': { type: { form: 'list', values: ['POINT', 'RANGE'] } },
-        'X-TIMELINE-STYLE': { type: { form: 'list', values: ['PRIMARY', 'HIGHLIGHT'] } },
-        'X-SKIP-CONTROL-OFFSET': float,
-        'X-SKIP-CONTROL-DURATION': float,
-        'X-SKIP-CONTROL-LABEL-ID': string,
-      },
-    },
-  ],
-  [
-    'EXT-X-SKIP',
-    {
-      clause: '4.4.5.2',
-      in: 'media',
-      value: 'attributes',
-      once: true,
-      attributes: { 'SKIPPED-SEGMENTS': needed(integer), 'RECENTLY-REMOVED-DATERANGES': string },
-    },
-  ],
-  [
-    'EXT-X-PRELOAD-HINT',
-    {
-      clause: '4.4.5.3',
-      in: 'media',
-      value: 'attributes',
-      attributes: {
-        TYPE: needed(oneOf('PART', 'MAP')),
-        URI: needed(string),
-        'BYTERANGE-START': integer,
-        'BYTERANGE-LENGTH': integer,
-      },
-    },
-  ],
-  [
-    'EXT-X-RENDITION-REPORT',
-    {
-      clause: '4.4.5.4',
-      in: 'media',
-      value: 'attributes',
-      attributes: { URI: needed(string), 'LAST-MSN': integer, 'LAST-PART': integer },
-    },
-  ],
-  [
-    'EXT-X-MEDIA',
-    {
-      clause: '4.4.6.1',
-      in: 'multivariant',
-      value: 'attributes',
-      attributes: {
-        TYPE: needed(oneOf('AUDIO', 'VIDEO', 'SUBTITLES', 'CLOSED-CAPTIONS')),
-        URI: string,
-        'GROUP-ID': needed(string),
-        LANGUAGE: string,
-        'ASSOC-LANGUAGE': string,
-        NAME: needed(string),
-        'STABLE-RENDITION-ID': type('id'),
-        DEFAULT: yesNo,
-        AUTOSELECT: yesNo,
-        FORCED: yesNo,
-        'INSTREAM-ID': string,
-        'BIT-DEPTH': integer,
-        'SAMPLE-RATE': integer,
-        CHARACTERISTICS: string,
-        CHANNELS: string,
-        'PATHWAY-ID': type('id'),
-      },
-    },
-  ],
-  [
-    'EXT-X-STREAM-INF',
-    {
-      clause: '4.4.6.2',
-      in: 'multivariant',
-      value: 'attributes',
-      attributes: { ...VARIANT, 'FRAME-RATE': float, AUDIO: string, SUBTITLES: string, 'CLOSED-CAPTIONS': type('any') },
-    },
-  ],
-  [
-    'EXT-X-I-FRAME-STREAM-INF',
-    { clause: '4.4.6.3', in: 'multivariant', value: 'attributes', attributes: { ...VARIANT, URI: needed(string) } },
-  ],
-  [
-    'EXT-X-SESSION-DATA',
-    {
-      clause: '4.4.6.4',
-      in: 'multivariant',
-      value: 'attributes',
-      attributes: {
-        'DATA-ID': needed(string),
-        VALUE: string,
-        URI: string,
-        FORMAT: oneOf('JSON', 'RAW'),
-        LANGUAGE: string,
-      },
-    },
-  ],
-  [
-    'EXT-X-SESSION-KEY',
-    {
-      clause: '4.4.6.5',
-      in: 'multivariant',
-      value: 'attributes',
-      attributes: {
-        METHOD: needed(oneOf('AES-128', 'SAMPLE-AES', 'SAMPLE-AES-CTR', 'AES-256', 'AES-256-GCM')),
-        ...KEY,
-      },
-    },
-  ],
-  [
-    'EXT-X-CONTENT-STEERING',
-    {
-      clause: '4.4.6.6',
-      in: 'multivariant',
-      value: 'attributes',
-      once: true,
-      attributes: { 'SERVER-URI': needed(string), 'PATHWAY-ID': type('id') },
-    },
-  ],
-  ['EXT-X-ALLOW-CACHE', { clause: '8', in: 'media', value: 'other' }],
-]);
+    MAIN,
+  ),
+  'EXT-X-STREAM-INF': tag(
+    '4.4.6.2',
+    'multivariant',
+    { ...VARIANT, 'FRAME-RATE': float, AUDIO: string, SUBTITLES: string, 'CLOSED-CAPTIONS': type('any') },
+    MAIN,
+  ),
+  'EXT-X-I-FRAME-STREAM-INF': tag('4.4.6.3', 'multivariant', { ...VARIANT, URI: needed(string) }, MAIN),
+  'EXT-X-SESSION-DATA': tag(
+    '4.4.6.4',
+    'multivariant',
+    { 'DATA-ID': needed(string), VALUE: string, URI: string, FORMAT: oneOf('JSON', 'RAW'), LANGUAGE: string },
+    MAIN,
+  ),
+  'EXT-X-SESSION-KEY': tag('4.4.6.5', 'multivariant', { METHOD: needed(oneOf(...METHODS)), ...KEY }, MAIN),
+  'EXT-X-CONTENT-STEERING': tag(
+    '4.4.6.6',
+    'multivariant',
+    { 'SERVER-URI': needed(string), 'PATHWAY-ID': id },
+    { ...ONCE, ...MAIN },
+  ),
+  'EXT-X-ALLOW-CACHE': tag('8', 'media', 'other'),
+};
+
+export const TAGS: ReadonlyMap<string, TagSpec> = new Map(Object.entries(ROWS));
 
 /** What the text of an attribute must look like; undefined where it does. */
 export function formError(form: Form, value: string, quoted: boolean): string | undefined {
@@ -328,10 +266,12 @@ export function formError(form: Form, value: string, quoted: boolean): string | 
   }
 }
 
-export const isDate = (text: string): boolean =>
-  /^\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])[Tt ]([01]\d|2[0-3]):?[0-5]\d(:?([0-5]\d|60)([.,]\d+)?)?([Zz]|[+-]\d{2}(:?\d{2})?)?$/.test(
-    text,
-  );
+const DAY = '\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])';
+const TIME = '([01]\\d|2[0-3]):?[0-5]\\d(:?([0-5]\\d|60)([.,]\\d+)?)?';
+const ZONE = '([Zz]|[+-]\\d{2}(:?\\d{2})?)';
+const DATE = new RegExp(`^${DAY}[Tt ]${TIME}${ZONE}?$`);
+
+export const isDate = (text: string): boolean => DATE.test(text);
 
 /** Milliseconds; NaN where it is none. Without a zone it is taken as UTC. */
 export function timeOfDate(text: string): number {
@@ -339,7 +279,8 @@ export function timeOfDate(text: string): number {
   const [, day = '', hour = '', minute = '', second = '00', fraction = '', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):?(\d\d)(?::?(\d\d))?(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?$/.exec(text) ?? [];
   const offset = /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2').toUpperCase();
-  return Date.parse(
-    `${day}T${hour}:${minute}:${second === '60' ? '59' : second}${fraction === '' ? '' : `.${fraction.slice(0, 3)}`}${offset}`,
-  );
+  // A leap second is the last one of its minute.
+  const whole = second === '60' ? '59' : second;
+  const part = fraction === '' ? '' : `.${fraction.slice(0, 3)}`;
+  return Date.parse(`${day}T${hour}:${minute}:${whole}${part}${offset}`);
 }

@@ -4,40 +4,20 @@ import type { Playlist } from './playlist.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
 
-/** Tags that only make sense in one kind of playlist decide which it is. */
-const DECIDES: Readonly<Record<string, 'media' | 'multivariant'>> = {
-  EXTINF: 'media',
-  'EXT-X-TARGETDURATION': 'media',
-  'EXT-X-MEDIA-SEQUENCE': 'media',
-  'EXT-X-ENDLIST': 'media',
-  'EXT-X-PLAYLIST-TYPE': 'media',
-  'EXT-X-I-FRAMES-ONLY': 'media',
-  'EXT-X-PART': 'media',
-  'EXT-X-PART-INF': 'media',
-  'EXT-X-STREAM-INF': 'multivariant',
-  'EXT-X-I-FRAME-STREAM-INF': 'multivariant',
-  'EXT-X-MEDIA': 'multivariant',
-  'EXT-X-SESSION-DATA': 'multivariant',
-  'EXT-X-SESSION-KEY': 'multivariant',
-  'EXT-X-CONTENT-STEERING': 'multivariant',
-};
-
 export function kindOf(
   { counts, segments, variants }: Pick<Playlist, 'counts' | 'segments' | 'variants'>,
   note: Note,
 ): Playlist['kind'] {
   let kind: Playlist['kind'] = 'unknown';
-  const media = [...counts].find(([name]) => DECIDES[name] === 'media');
-  const multivariant = [...counts].find(([name]) => DECIDES[name] === 'multivariant');
+  const deciding = [...counts].filter(([name]) => TAGS.get(name)?.decides);
+  const media = deciding.find(([name]) => TAGS.get(name)?.in === 'media');
+  const multivariant = deciding.find(([name]) => TAGS.get(name)?.in === 'multivariant');
   if (media !== undefined && multivariant !== undefined) {
     note('playlist-mixed', Math.max(media[1].line, multivariant[1].line), `${media[0]} and ${multivariant[0]}`);
     kind =
       media[1].line < multivariant[1].line && segments.length > 0 && variants.length === 0 ? 'media' : 'multivariant';
   } else if (multivariant !== undefined) kind = 'multivariant';
   else if (media !== undefined || segments.length > 0) kind = 'media';
-  if (kind === 'media')
-    for (const [name, { line: where }] of counts)
-      if (TAGS.get(name)?.in === 'multivariant' && DECIDES[name] === undefined) note('playlist-mixed', where, name);
   return kind;
 }
 

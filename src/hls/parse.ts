@@ -31,14 +31,6 @@ const NO_KEYS: readonly Key[] = [];
 const NO_PARTS: Part[] = [];
 /** The same key in more formats than this is none of a player's. */
 const MOST_KEYS = 16;
-const SEGMENT_TAGS = new Set([
-  'EXTINF',
-  'EXT-X-BYTERANGE',
-  'EXT-X-DISCONTINUITY',
-  'EXT-X-PROGRAM-DATE-TIME',
-  'EXT-X-GAP',
-  'EXT-X-BITRATE',
-]);
 /** A longer line is looked at no further than this. */
 const LONGEST_LINE = 1 << 20;
 /**
@@ -46,19 +38,6 @@ const LONGEST_LINE = 1 << 20;
  */
 export const MOST_LINES = 1_200_000;
 const MOST_TAGS = 100_000;
-/** What is not kept past the limit need not be read, either: nothing of the segments hangs on it. */
-const ASIDE = new Set([
-  'EXT-X-DATERANGE',
-  'EXT-X-STREAM-INF',
-  'EXT-X-I-FRAME-STREAM-INF',
-  'EXT-X-MEDIA',
-  'EXT-X-SESSION-DATA',
-  'EXT-X-SESSION-KEY',
-  'EXT-X-PRELOAD-HINT',
-  'EXT-X-RENDITION-REPORT',
-  'EXT-X-CONTENT-STEERING',
-  'EXT-X-START',
-]);
 /** So many lines take some milliseconds: then the clock is looked at. */
 const LINES_AT_ONCE = 4096;
 
@@ -232,11 +211,11 @@ export function parsePlaylist(
     if (spec.value === 'none' && value !== '') note('tag-value', line, `${name} takes no value`);
     if (spec.value !== 'none' && value === '') note('tag-value', line, `${name} without a value`);
     const attributes =
-      spec.value === 'attributes' && !(cut && ASIDE.has(name))
+      spec.value === 'attributes' && !(cut && spec.aside)
         ? checkedAttributes(content, colon === -1 ? content.length : colon + 1, { name, line, spec }, expand, note)
         : NO_ATTRIBUTES;
     const tag: Tag = { name, line, value: spec.value === 'attributes' ? '' : value, attributes };
-    if (tags.length < MOST_TAGS && !SEGMENT_TAGS.has(name) && name !== 'EXT-X-PART') tags.push(tag);
+    if (tags.length < MOST_TAGS && !spec.ofSegment) tags.push(tag);
     else if (tags.length === MOST_TAGS && !cut) {
       cut = true;
       note('analysis-cut', line, `the first ${MOST_TAGS} tags were judged`);
