@@ -1,7 +1,7 @@
 /**
  * The measurements on the local cluster, side by side with the bare tools and with plain Jobs: `make bench`, or `node
- * bench/run.ts [name...]`. Prints the tables and writes them to docs/reports/measurements.md, where those of other names stay
- * as they are.
+ * bench/run.ts [name...]`. Prints the tables and writes them to docs/reports/measurements.md, where those of other
+ * names stay as they are.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';

@@ -49,7 +49,8 @@ async function stored(tool: Path['tool'], bytes: number, letters: Letters): Prom
     JSON.stringify({ index, name: letter.repeat(100), value: `${index * 7_919}` });
   const small: string[] = [];
   for (let size = 0; size < bytes / 2;) size += Buffer.byteLength(small[small.push(member(small.length)) - 1]!) + 16;
-  const output = `{"cli_output":${JSON.stringify(letter.repeat(Math.floor((bytes * 0.4) / Buffer.byteLength(letter))))},"a":[${small.join(',\n')}]}`;
+  const filler = JSON.stringify(letter.repeat(Math.floor((bytes * 0.4) / Buffer.byteLength(letter))));
+  const output = `{"cli_output":${filler},"a":[${small.join(',\n')}]}`;
   const request = tool === 'msv' ? { single: 'msv', inject_json: false } : { asked: [{ name: tool }], shown: [tool] };
   const open = anOpenInput(fixture.store, {
     tokenId: fixture.admin.tokenId,

@@ -17,7 +17,8 @@ export const HOSTILE: Record<string, () => string | Buffer> = {
   'an attribute list of 40 MB': () =>
     `${HEAD}#EXT-X-DATERANGE:${repeat(2_000_000, (n) => `X-${n}="0123456789",`)}\n#EXTINF:6,\na.ts\n`,
   '500,000 date ranges': () =>
-    `${HEAD}${repeat(500_000, (n) => `#EXT-X-DATERANGE:ID="${n}",START-DATE="2026-01-01T00:00:00Z"\n`)}#EXTINF:6,\na.ts\n`,
+    `${HEAD}${repeat(500_000, (n) => `#EXT-X-DATERANGE:ID="${n}",START-DATE="2026-01-01T00:00:00Z"\n`)}` +
+    '#EXTINF:6,\na.ts\n',
   '500,000 parts of no segment': () => `${HEAD}${repeat(500_000, (n) => `#EXT-X-PART:DURATION=1,URI="${n}"\n`)}`,
   '500,000 keys before one segment': () =>
     `${HEAD}${repeat(500_000, (n) => `#EXT-X-KEY:METHOD=AES-128,URI="k",KEYFORMAT="${n}"\n`)}#EXTINF:6,\na.ts\n`,

@@ -33,7 +33,8 @@ async function corpusTable(): Promise<string> {
         if (found.length > 0) reported++;
         if (validator === ours && faults.every((fault) => found.includes(fault))) right++;
       }
-      return `${reported} of ${samples.length}${validator === ours && samples[0] !== undefined && samples[0].faults.length > 0 ? ` (${right} with every known fault named)` : ''}`;
+      const known = validator === ours && samples[0] !== undefined && samples[0].faults.length > 0;
+      return `${reported} of ${samples.length}${known ? ` (${right} with every known fault named)` : ''}`;
     }),
   ]);
   console.error = quiet;

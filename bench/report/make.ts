@@ -19,8 +19,10 @@ const run = (args: string[]) =>
     maxBuffer: 16 << 20,
   });
 
-const nameOf = (recipe: Recipe): string =>
-  `${String(recipe.number).padStart(4, '0')}.${recipe.damage === 'renamed' ? (recipe.container.extension === 'mp4' ? 'mkv' : 'mp4') : recipe.container.extension}`;
+function nameOf({ number, damage, container: { extension } }: Recipe): string {
+  const wrong = extension === 'mp4' ? 'mkv' : 'mp4';
+  return `${String(number).padStart(4, '0')}.${damage === 'renamed' ? wrong : extension}`;
+}
 
 function videoArgs(video: VideoPart, { container }: Recipe): string[] {
   const { codec, colour, range, scan, pixelFormat, sar, bFrames } = video;
@@ -84,12 +86,9 @@ async function encode(recipe: Recipe, folder: string, target: string): Promise<v
   if (video) {
     const [top = 25, bottom = 1] = video.rate.split('/').map(Number);
     // Half a frame short of the next one. Not by -frames, which ends the sound too once the picture has its number.
-    inputs.push(
-      '-f',
-      'lavfi',
-      '-i',
-      `testsrc2=size=${video.width}x${video.height}:rate=${video.rate}:duration=${((video.frames - 0.5) * bottom) / top}`,
-    );
+    const seconds = ((video.frames - 0.5) * bottom) / top;
+    const source = `testsrc2=size=${video.width}x${video.height}:rate=${video.rate}:duration=${seconds}`;
+    inputs.push('-f', 'lavfi', '-i', source);
     maps.push('-map', String(input++));
   }
   for (const [index, part] of audio.entries()) {

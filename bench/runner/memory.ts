@@ -74,10 +74,11 @@ async function measure(label: string, flags: string[], env: Record<string, strin
       `, two outputs of ${((body.tools[0]?.output?.length ?? 0) / 1e6).toFixed(0)} MB: peak ` +
       `${status(pid, 'VmHWM')} MB, ${(performance.now() - from).toFixed(0)} ms`;
   }
+  const launcher = readFileSync(`/proc/${rig.launcherProcess.pid}/status`, 'utf8');
+  const launcherMb = Number(/VmRSS:\s+(\d+)/.exec(launcher)?.[1]) / 1024;
   console.log(
     `${label.padEnd(48)} ready ${String(ready).padStart(5)} ms, idle ${idle} MB (${own} not shared), ` +
-      `after 100 jobs ${after} MB${big}, launcher ` +
-      `${(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${rig.launcherProcess.pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(1)} MB`,
+      `after 100 jobs ${after} MB${big}, launcher ${launcherMb.toFixed(1)} MB`,
   );
   child.kill('SIGTERM');
   await once(child, 'exit');

@@ -49,8 +49,11 @@ const REQUESTS = (count: number, users: number, from: string, to: string, now: s
       case when c >= 0.9 then null when d < 0.88 then 'success' else 'error' end, case when c >= 0.9 or b < 0.1 then
       null when d < 0.95 then 'success' else 'error' end, case when c >= 0.9 then null when d < 0.95 then 'success' else
       'error' end,
-      '[{"name":"ffprobe","version":"7.0","success":true,"durationMs":31,"usageMs":31},{"name":"mediainfo","version":"24.06","success":true,"durationMs":44,"usageMs":44}]',
-      '{"only":null,"asked":[{"name":"ffprobe"},{"name":"mediainfo"}],"shown":["ffprobe","mediainfo","probe_report"],"ffprobe":{"enabled":true,"version":"7.0","timeout":60000,"output_format":"json","show_format":true,"show_streams":true},"inject_json":false}'
+      '[{"name":"ffprobe","version":"7.0","success":true,"durationMs":31,"usageMs":31},'
+      '{"name":"mediainfo","version":"24.06","success":true,"durationMs":44,"usageMs":44}]',
+      '{"only":null,"asked":[{"name":"ffprobe"},{"name":"mediainfo"}],"shown":["ffprobe","mediainfo","probe_report"],'
+      '"ffprobe":{"enabled":true,"version":"7.0","timeout":60000,"output_format":"json","show_format":true,'
+      '"show_streams":true},"inject_json":false}'
     from (
       select g, a, b, c, d, hash, 1 + floor(${users} * power(a, 3))::integer u,
         to_timestamp(floor(1000 * (extract(epoch from

@@ -1,8 +1,8 @@
 /**
  * `make bench-store`: ten million requests of two years and a thousand users in a Postgres of its own; every statistics
- * call and every kind of log page, against a read by primary key in the same run. Writes docs/reports/queries.md: the figures,
- * and the plan of each kind of query. Takes about an hour at nice 19 and 16 GB of disk while it runs. `--url` measures
- * a database that is there already.
+ * call and every kind of log page, against a read by primary key in the same run. Writes docs/reports/queries.md: the
+ * figures, and the plan of each kind of query. Takes about an hour at nice 19 and 16 GB of disk while it runs. `--url`
+ * measures a database that is there already.
  */
 import { statfsSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -34,9 +34,16 @@ const rounds = Number(options.rounds);
 const BYTES_PER_REQUEST = 2_000;
 const AIM_MS = 50;
 const ENOUGH_MS = Number(process.env['ENOUGH_MS'] ?? 8_000);
-const WHY = `An answer grows with its buckets: two years have 17,520 hours and 31 days 44,640 minutes, and who uses the service all the time gets most of them (2.5 MB of JSON for two years of hours); everything up to some hundred buckets is a few rows of the rollups by day.
-
-Pages of the log that are filtered by users, tokens, kinds and ends, and sorted by time or by end, are read from the days that hold them, which the rollups tell. No rollup and no index knows the ends of single tools, parts of addresses and the order of addresses: such a page reads every request of its users and its time, and their number too. What takes longer than 10 s so is answered with 400, which says to name a shorter time.`;
+const WHY = [
+  'An answer grows with its buckets. Two years have 17,520 hours, and 31 days have 44,640 minutes; a constant user',
+  'gets most of them (2.5 MB of JSON for two years of hours). Up to some hundred buckets are a few rows of the daily',
+  'rollups.',
+  '',
+  'Pages of the log that are filtered by users, tokens, kinds and ends, and sorted by time or by end, are read from',
+  'the days that hold them, which the rollups tell. No rollup and no index knows the ends of single tools, parts of',
+  'addresses and the order of addresses: such a page reads every request of its users and its time, and their number',
+  'too. What takes longer than 10 s so is answered with 400, which says to name a shorter time.',
+].join('\n');
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -134,10 +141,10 @@ async function measure(url: string): Promise<string> {
     largest: 'of the largest user, who has a tenth of all',
     everyone: 'of everybody, for an administrator',
   } as const;
+  const load = loadavg().map((value) => value.toFixed(1));
   lines.push(
-    `A read by primary key in the same run: p50 ${key.p50.toFixed(2)} ms, p99 ${key.p99.toFixed(2)} ms (n = ${key.count}). Load of the machine: ${loadavg()
-      .map((value) => value.toFixed(1))
-      .join(' ')}.`,
+    `A read by primary key in the same run: p50 ${key.p50.toFixed(2)} ms, p99 ${key.p99.toFixed(2)} ms ` +
+      `(n = ${key.count}). Load of the machine: ${load.join(' ')}.`,
   );
   for (const group of ['statistics', 'log'] as const) {
     for (const whose of ['any', 'largest', 'everyone'] as const) {

@@ -52,8 +52,11 @@ export async function planOf(client: pg.Client, { text, values }: Query): Promis
   return [...reads.values()];
 }
 
-export const words = ({ how, table, index, partitions, rows }: Read): string =>
-  `${how} on ${table}${partitions > 1 ? ` (${partitions} parts)` : ''}${index === undefined ? '' : ` by ${index}`}: ${Math.round(rows)} rows`;
+export function words({ how, table, index, partitions, rows }: Read): string {
+  const parts = partitions > 1 ? ` (${partitions} parts)` : '';
+  const by = index === undefined ? '' : ` by ${index}`;
+  return `${how} on ${table}${parts}${by}: ${Math.round(rows)} rows`;
+}
 
 /** One section per case; cases whose plans read the same way stand together. */
 export async function explained(
@@ -71,8 +74,8 @@ export async function explained(
     const key = plans.join('\n\nand then, or at the same time:\n\n');
     sections.set(key, [...(sections.get(key) ?? []), `${of.group}: ${of.what} (${of.whose})`]);
   }
-  return [...sections].map(
-    ([plan, which]) =>
-      `${which.length > 6 ? `${which.slice(0, 6).join('; ')}; and ${which.length - 6} more that read the same` : which.join('; ')}:\n\n${plan}`,
-  );
+  return [...sections].map(([plan, which]) => {
+    const more = which.length > 6 ? [`and ${which.length - 6} more that read the same`] : [];
+    return `${[...which.slice(0, 6), ...more].join('; ')}:\n\n${plan}`;
+  });
 }

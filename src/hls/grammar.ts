@@ -21,7 +21,7 @@ export interface TagSpec {
   value: 'none' | 'integer' | 'attributes' | 'other';
   /** At most once in a playlist. */
   once?: boolean;
-  /** A playlist that has it is of this kind. Without: it also occurs misplaced. */
+  /** A playlist with this tag is of the kind that `in` says. */
   decides?: boolean;
   /** Only describes a segment, so it is not kept once the segment is read. */
   ofSegment?: boolean;

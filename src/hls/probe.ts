@@ -25,8 +25,11 @@ export interface Facts {
   keys: number;
 }
 
-const ENTRIES =
-  'stream=index,codec_type,codec_name,profile,level,width,height,avg_frame_rate,r_frame_rate,channels,field_order:stream_disposition=attached_pic:packet=stream_index,pts_time,dts_time,duration_time,flags';
+const ENTRIES = [
+  'stream=index,codec_type,codec_name,profile,level,width,height,avg_frame_rate,r_frame_rate,channels,field_order',
+  'stream_disposition=attached_pic',
+  'packet=stream_index,pts_time,dts_time,duration_time,flags',
+].join(':');
 const OUTPUT_BYTES = 64 << 20;
 const PROBE_MS = 60_000;
 

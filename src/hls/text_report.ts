@@ -6,12 +6,24 @@ const WIDTH = 100;
 
 export function textReport(report: Report): string {
   const { summary } = report;
+  const { must_fix, should_fix, info, playlists, segments, segments_measured, bytes_measured, reloads } = summary;
+  const read = [
+    `${playlists} playlist${playlists === 1 ? '' : 's'}`,
+    `${segments} segments`,
+    time(summary.duration),
+    ...(summary.live ? ['live'] : []),
+    `protocol version ${summary.protocol_version}`,
+  ];
+  const done = [
+    read.join(', '),
+    ...(segments_measured > 0 ? [`${segments_measured} segments measured (${megabytes(bytes_measured)})`] : []),
+    ...(reloads > 0 ? [`${reloads} reloads`] : []),
+  ];
   const lines = [
     `${report.tool} ${report.version}   ${report.playlists[0]?.url ?? ''}`,
     '',
-    `${report.success ? 'OK' : 'FAILED'}: ${summary.must_fix} must fix, ${summary.should_fix} should fix, ${summary.info} notes`,
-    `${summary.playlists} playlist${summary.playlists === 1 ? '' : 's'}, ${summary.segments} segments, ${time(summary.duration)}${summary.live ? ', live' : ''}, protocol version ${summary.protocol_version}` +
-      `${summary.segments_measured > 0 ? `; ${summary.segments_measured} segments measured (${megabytes(summary.bytes_measured)})` : ''}${summary.reloads > 0 ? `; ${summary.reloads} reloads` : ''}`,
+    `${report.success ? 'OK' : 'FAILED'}: ${must_fix} must fix, ${should_fix} should fix, ${info} notes`,
+    done.join('; '),
   ];
   if (report.variants.length > 0)
     lines.push(

@@ -183,10 +183,11 @@ async function watchLive(
         const target = (after.targetDuration ?? 6) * 1000;
         if (!same) changedAt = performance.now();
         else if (performance.now() - changedAt > 1.5 * target) {
+          const seconds = ((performance.now() - changedAt) / 1000).toFixed(1);
           note(
             'reload-stale',
             after.lines,
-            `the same for ${((performance.now() - changedAt) / 1000).toFixed(1)} s, and the target duration is ${target / 1000} s`,
+            `unchanged for ${seconds} s, and the target duration is ${target / 1000} s`,
           );
           changedAt = performance.now();
         }

@@ -23,13 +23,12 @@ export function outputRedactor(
   const folder = shown.split('?')[0]!.replace(/\/[^/]*$/, '');
   const loose = (text: string): string =>
     [...text].map((c) => (/[a-z0-9]/i.test(c) ? c : `\\\\?${escapePattern(c)}`)).join('');
-  const prefix = `(?:${loose(`http://127.0.0.1:${port}/${id}`)}|${loose(`rtsp://127.0.0.1:${rtspPort}/${id}`)})[0-9a-f]{16}`;
+  const proxies = [`http://127.0.0.1:${port}/${id}`, `rtsp://127.0.0.1:${rtspPort}/${id}`].map(loose);
+  const prefix = `(?:${proxies.join('|')})[0-9a-f]{16}`;
   const slash = '\\\\?/';
   // The source's own address by its name, for it may stand among commas; any other up to where an address must end.
-  const own = new RegExp(
-    `${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}${source.class === 'stream' ? '(?:\\\\?\\.[a-z]+)?' : ''}(?![\\w%/?\\-]|\\.\\w)`,
-    'g',
-  );
+  const ending = source.class === 'stream' ? '(?:\\\\?\\.[a-z]+)?' : '';
+  const own = new RegExp(`${prefix}${slash}[A-Za-z0-9_-]+${slash}${loose(name)}${ending}(?![\\w%/?\\-]|\\.\\w)`, 'g');
   const any = new RegExp(`${prefix}(?:${slash}[A-Za-z0-9_-]+((?:${slash}[^\\s"'<>|]*)?))?`, 'g');
   // Some tools print a reference as it stands in the playlist that we wrote.
   const written = new RegExp(`(?<![\\w/.-])(?:\\.\\.${slash})*x${slash}https?${slash}[^\\s"'<>|]+`, 'g');

@@ -58,9 +58,12 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
   this.timeout(60_000);
 
   it('DASH: a manifest ends in the error of a source, and its text grows by its addresses alone', () => {
-    const sample =
-      Buffer.from(`<?xml version="1.0"?><MPD xmlns:xlink="http://www.w3.org/1999/xlink"><!-- <BaseURL>x</BaseURL> --><BaseURL>http://a.example/b/</BaseURL><Period xlink:href="p.xml?a=1&amp;b=2"><AdaptationSet>
-      <SegmentTemplate media="$Number$.m4s" initialization='../i.mp4'/><SegmentList>${'<SegmentURL media="s.mp4" mediaRange="0-1"/>'.repeat(20)}</SegmentList><BaseURL><![CDATA[c/]]></BaseURL></AdaptationSet></Period></MPD>`);
+    const sample = Buffer.from(`<?xml version="1.0"?><MPD xmlns:xlink="http://www.w3.org/1999/xlink">
+      <!-- <BaseURL>x</BaseURL> --><BaseURL>http://a.example/b/</BaseURL>
+      <Period xlink:href="p.xml?a=1&amp;b=2"><AdaptationSet>
+      <SegmentTemplate media="$Number$.m4s" initialization='../i.mp4'/>
+      <SegmentList>${'<SegmentURL media="s.mp4" mediaRange="0-1"/>'.repeat(20)}</SegmentList>
+      <BaseURL><![CDATA[c/]]></BaseURL></AdaptationSet></Period></MPD>`);
     const place = { requested: 'http://host/b/m.mpd', final: 'http://host/b/m.mpd' };
     tried(
       (error) => error instanceof SourceError,

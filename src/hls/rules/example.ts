@@ -1,22 +1,27 @@
 /** Playlists for the examples of rules: as short as a good one can be. */
 const HEAD = '#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-INDEPENDENT-SEGMENTS\n';
+const TARGET = '#EXT-X-TARGETDURATION:6';
 const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
+
+const segments = (first: number, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `#EXTINF:6,\n${first + n}.ts`);
+const hasSegment = (given: readonly string[]): boolean => given.some((line) => line.startsWith('#EXTINF'));
 
 /** A recording: what is given goes between its head and its end. Without any segment of its own it gets one. */
 export function vod(...given: string[]): string {
-  const own = given.some((line) => line.startsWith('#EXTINF'));
-  return `${HEAD}#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:VOD\n${lines(given)}${own ? '' : '#EXTINF:6,\na.ts\n'}#EXT-X-ENDLIST\n`;
+  const own = hasSegment(given) ? [] : ['#EXTINF:6,', 'a.ts'];
+  return `${HEAD}${lines([TARGET, '#EXT-X-PLAYLIST-TYPE:VOD', ...given, ...own, '#EXT-X-ENDLIST'])}`;
 }
 
 /** A live playlist of five segments, its last line last. */
 export function live(...given: string[]): string {
-  const own = given.some((line) => line.startsWith('#EXTINF'));
-  return `${HEAD}#EXT-X-TARGETDURATION:6\n${lines(given)}${own ? '' : lines([10, 11, 12, 13, 14].map((n) => `#EXTINF:6,\n${n}.ts`))}`;
+  const own = hasSegment(given) ? [] : segments(10, 5);
+  return `${HEAD}${lines([TARGET, ...given, ...own])}`;
 }
 
 /** A live playlist from segment `first` on. */
 export const window_ = (first: number, count = 5, more: string[] = []): string =>
-  `${HEAD}#EXT-X-TARGETDURATION:6\n#EXT-X-MEDIA-SEQUENCE:${first}\n${lines(more)}${lines(Array.from({ length: count }, (_, n) => `#EXTINF:6,\n${first + n}.ts`))}`;
+  `${HEAD}${lines([TARGET, `#EXT-X-MEDIA-SEQUENCE:${first}`, ...more, ...segments(first, count)])}`;
 
 /** Low latency: the control tags can be replaced, what is given stands at the end. */
 export function lowLatency(
@@ -27,21 +32,24 @@ export function lowLatency(
     hint = true,
   }: { control?: string; partInf?: string; hint?: boolean } = {},
 ): string {
-  return (
-    `${HEAD}#EXT-X-TARGETDURATION:6\n${control === '' ? '' : `#EXT-X-SERVER-CONTROL:${control}\n`}${partInf === '' ? '' : `#EXT-X-PART-INF:PART-TARGET=${partInf}\n`}#EXT-X-MEDIA-SEQUENCE:10\n#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z\n` +
-    `${lines([10, 11, 12, 13].map((n) => `#EXTINF:6,\n${n}.ts`))}${lines(given)}${hint ? '#EXT-X-PRELOAD-HINT:TYPE=PART,URI="next.ts"\n' : ''}`
-  );
+  const head = [
+    TARGET,
+    ...(control === '' ? [] : [`#EXT-X-SERVER-CONTROL:${control}`]),
+    ...(partInf === '' ? [] : [`#EXT-X-PART-INF:PART-TARGET=${partInf}`]),
+    '#EXT-X-MEDIA-SEQUENCE:10',
+    '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z',
+  ];
+  const end = hint ? ['#EXT-X-PRELOAD-HINT:TYPE=PART,URI="next.ts"'] : [];
+  return `${HEAD}${lines([...head, ...segments(10, 4), ...given, ...end])}`;
 }
 
-const VARIANT =
-  '#EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1500000,CODECS="avc1.640028,mp4a.40.2",RESOLUTION=1280x720,FRAME-RATE=25.000,CLOSED-CAPTIONS=NONE';
 export const IFRAMES =
   '#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=200000,CODECS="avc1.640028",RESOLUTION=1280x720,URI="iframes.m3u8"';
 
 /** A multivariant playlist: without any variant of its own it gets one. */
 export function aMain(...given: string[]): string {
   const own = given.some((line) => line.startsWith('#EXT-X-STREAM-INF'));
-  return `#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-INDEPENDENT-SEGMENTS\n${lines(given)}${own ? '' : `${VARIANT}\nvideo.m3u8\n`}`;
+  return `${HEAD}${lines([...given, ...(own ? [] : [aVariant({})])])}`;
 }
 
 export const raw = (...given: string[]): string => lines(given);

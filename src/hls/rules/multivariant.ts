@@ -363,11 +363,9 @@ function judgeSteering(first: string | undefined, line: number, variants: readon
   if (first !== undefined && !pathways.has(first)) note('steering-pathway', line, quote(first));
   const [[, model] = ['', []], ...others] = pathways;
   const wanted = [...model].sort().join('\n');
-  for (const [id, list] of others)
-    if ([...list].sort().join('\n') !== wanted)
-      note(
-        'steering-unequal',
-        line,
-        `${quote(id)} has ${list.length} variants, the first has ${model.length}${list.length === model.length ? ' others' : ''}`,
-      );
+  for (const [id, list] of others) {
+    if ([...list].sort().join('\n') === wanted) continue;
+    const suffix = list.length === model.length ? ' others' : '';
+    note('steering-unequal', line, `${quote(id)} has ${list.length} variants, the first has ${model.length}${suffix}`);
+  }
 }

@@ -8,7 +8,8 @@ import { aMain, aVariant } from './example.ts';
 type Note = NoteOf<keyof typeof RENDITION_RULES | AddressRule>;
 
 const audio = (name: string, more = ''): string =>
-  `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="${name}",LANGUAGE="${name}",AUTOSELECT=YES,CHANNELS="2",URI="${name}.m3u8"${more}`;
+  `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="${name}",LANGUAGE="${name}",AUTOSELECT=YES,` +
+  `CHANNELS="2",URI="${name}.m3u8"${more}`;
 const subtitles = (more = '', language = 'en'): string =>
   `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="${language}",LANGUAGE="${language}"${more}`;
 const captions = (more = ',INSTREAM-ID="CC1"'): string =>

@@ -197,7 +197,7 @@ export const SYNTAX_RULES = {
   ),
   'discontinuity-double': should(
     '4.4.4.3',
-    'One EXT-X-DISCONTINUITY before a segment is enough: a second one shifts the discontinuity sequence of players that count it',
+    'A segment has one EXT-X-DISCONTINUITY: a second one shifts the discontinuity sequence of players that count it',
     vod('#EXTINF:6,', 'a.ts', '#EXT-X-DISCONTINUITY', '#EXT-X-DISCONTINUITY', '#EXTINF:6,', 'b.ts'),
     vod('#EXTINF:6,', 'a.ts', '#EXT-X-DISCONTINUITY', '#EXTINF:6,', 'b.ts'),
   ),

@@ -41,12 +41,9 @@ export function judgeVersion(playlist: Playlist, note: Note): void {
     if (tag.attributes.has('PROGRAM-ID') && named >= 6) note('removed-attribute', tag.line);
   let worst: Need | undefined;
   for (const need of needsOf(playlist)) if (need.version > named && need.version > (worst?.version ?? 0)) worst = need;
-  if (worst !== undefined)
-    note(
-      'version-low',
-      worst.line,
-      `${worst.why} needs ${worst.version}, and the playlist ${playlist.version === undefined ? 'names none' : `names ${named}`}`,
-    );
+  if (worst === undefined) return;
+  const names = playlist.version === undefined ? 'names none' : `names ${named}`;
+  note('version-low', worst.line, `${worst.why} needs ${worst.version}, and the playlist ${names}`);
 }
 
 function* needsOf(playlist: Playlist): Generator<Need> {

@@ -17,10 +17,12 @@ export const declaredParameters = (text: string): string[] =>
     .map(([, name]) => name!);
 
 /** By name, because a value does not tell: the parts of signed addresses, and what services call their tokens. */
-export const isCredential = (name: string): boolean =>
-  /^(?:x-(?:amz|goog|oss|cos|obs|ms|bce)-|q-)|token|(?<!de)sign|sig$|secret|credential|passw|auth|hmac|jwt|policy|session|key|accessid|hdn(?:ts|ea|tl)|^(?:pass|pwd|md5|hash|verify|code|st|e|exp|expires)$/i.test(
-    name,
-  );
+const CREDENTIALS = [
+  /^(?:x-(?:amz|goog|oss|cos|obs|ms|bce)-|q-)/i,
+  /token|(?<!de)sign|sig$|secret|credential|passw|auth|hmac|jwt|policy|session|key|accessid|hdn(?:ts|ea|tl)/i,
+  /^(?:pass|pwd|md5|hash|verify|code|st|e|exp|expires)$/i,
+];
+export const isCredential = (name: string): boolean => CREDENTIALS.some((pattern) => pattern.test(name));
 
 export interface Parameters {
   /** As the tool gets them, of the query of `url`. */

@@ -73,7 +73,11 @@ export function authorizationFor(
   const quoted = (text: string): string =>
     `"${Buffer.from(text, 'utf8').toString('latin1').replace(/["\\]/g, '\\$&')}"`;
   return [
-    `Digest username=${quoted(user)}, realm=${quoted(challenge.realm)}, nonce="${challenge.nonce}", uri="${uri}", response="${response}"`,
+    `Digest username=${quoted(user)}`,
+    `realm=${quoted(challenge.realm)}`,
+    `nonce="${challenge.nonce}"`,
+    `uri="${uri}"`,
+    `response="${response}"`,
     ...(challenge.algorithm === 'sha256' ? ['algorithm=SHA-256'] : []),
     ...(challenge.opaque === undefined ? [] : [`opaque="${challenge.opaque}"`]),
     ...(challenge.qop ? [`qop=auth, nc=${count}, cnonce="${own}"`] : []),
