@@ -1,4 +1,6 @@
 /** Fetches one playlist, reads it and judges it by itself. */
+import { hideQuery } from '../source/address/hide_query.ts';
+import { declaredParameters } from '../source/playlist/parameters.ts';
 import { Findings } from './findings.ts';
 import { judgePlaylist } from './judge.ts';
 import type { Limits } from './limits.ts';
@@ -30,15 +32,7 @@ export type Loaded = { ok: true; playlist: Playlist } | { ok: false; shown: stri
 /** As it may be shown: without user info, every value of its query hidden. */
 export function shownUrl(url: string): string {
   if (url.startsWith('data:')) return 'data:';
-  const [address = '', query] = url.split('#')[0]!.split(/\?(.*)/s);
-  const bare = address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1');
-  if (query === undefined) return bare;
-  return `${bare}?${query
-    .split('&')
-    .map((pair) =>
-      pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=REDACTED` : pair === '' ? '' : 'REDACTED',
-    )
-    .join('&')}`;
+  return hideQuery(url.split('#')[0]!.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?@]*@/i, '$1'));
 }
 
 const TYPES = /^(application\/(vnd\.apple\.mpegurl|x-mpegurl)|audio\/(x-)?mpegurl)\b/i;
@@ -77,9 +71,7 @@ export async function loadPlaylist({
     ...(until === undefined ? {} : { until }),
     ...(imports === undefined ? {} : { imports }),
   };
-  const names = [...source.slice(0, 1 << 20).matchAll(/^#EXT-X-DEFINE:.*?QUERYPARAM="([^"]{1,200})"/gm)]
-    .map(([, name]) => name!)
-    .slice(0, 16);
+  const names = declaredParameters(source.slice(0, 1 << 20));
   const parameters = names.length === 0 ? undefined : await origin.parameters(url, names);
   const playlist = parsePlaylist(
     source,

@@ -2,6 +2,7 @@
  * Fetches playlists, keys and segments: through the source proxy, whose paths stand for the real addresses, or
  * directly.
  */
+import { toPath } from '../source/playlist/mapping.ts';
 import { PARAMETERS_HEADER, PLACE_HEADER } from '../source/playlist/place_headers.ts';
 
 export interface Wanted {
@@ -38,7 +39,7 @@ const FAILED = { status: 0, bytes: Buffer.alloc(0), whole: false, type: '', plac
 export function openOrigin(address: string): Origin {
   const proxied = /^(http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/[A-Za-z0-9_-]+\/)[^/]*$/.exec(address)?.[1];
   const addressOf = (url: string | undefined): string =>
-    url === undefined ? address : proxied === undefined ? url : `${proxied}x/${url.replace('://', '/')}`;
+    url === undefined ? address : proxied === undefined ? url : `${proxied}${toPath(url)}`;
   return {
     fetch: (url, wanted) =>
       url?.startsWith('data:') ? Promise.resolve(inline(url)) : fetchOne(addressOf(url), wanted),

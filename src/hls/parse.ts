@@ -11,6 +11,7 @@ import { judgeFirstLine, kindOf } from './kind.ts';
 import type { ByteRange, InitSection, Key, Part, Playlist, Rendition, Segment, Tag, Variant } from './playlist.ts';
 import { quote } from './rule.ts';
 import type { Note } from './rules/catalog.ts';
+import { initSectionOf, keyOf, partOf } from './segment_tags.ts';
 import { openVariables, type Elsewhere } from './variables.ts';
 
 export interface ParseContext extends Elsewhere {
@@ -143,7 +144,7 @@ export function parsePlaylist(
         const before = segments.at(-1);
         if (before?.uri === uri && before.range !== undefined && before.range.offset !== undefined)
           range = { length: range.length, offset: before.range.offset + before.range.length };
-        else note('byterange-offset', line, 'the segment before is no part of the same resource');
+        else note('byterange-offset', line, 'the segment before is not of the same resource');
       }
       segments.push({
         uri,
@@ -280,48 +281,22 @@ export function parsePlaylist(
         later = line;
         break;
       case 'EXT-X-KEY': {
-        const method = get('METHOD') ?? '';
-        const key: Key = {
-          tag,
-          method,
-          uri: get('URI'),
-          iv: get('IV'),
-          format: get('KEYFORMAT') ?? 'identity',
-          used: 0,
-        };
-        if (method === 'NONE') keys = NO_KEYS;
+        const key = keyOf(tag);
+        if (key.method === 'NONE') keys = NO_KEYS;
         // Several in a row are the same key in several formats; after a segment the next one takes their place.
         else keys = keyOpen ? [...keys.filter(({ format }) => format !== key.format), key].slice(-MOST_KEYS) : [key];
-        keyOpen = method !== 'NONE';
+        keyOpen = key.method !== 'NONE';
         break;
       }
-      case 'EXT-X-MAP': {
-        const found = byteRange(get('BYTERANGE') ?? '');
-        map = {
-          tag,
-          uri: get('URI') ?? '',
-          range: found === undefined ? undefined : { length: found.length, offset: found.offset ?? 0 },
-          keys,
-        };
+      case 'EXT-X-MAP':
+        map = initSectionOf(tag, keys);
         break;
-      }
       case 'EXT-X-PART': {
-        const found = byteRange(get('BYTERANGE') ?? '');
-        const part: Part = {
-          uri: get('URI') ?? '',
-          line,
-          duration: numeric(get('DURATION')) ?? 0,
-          independent: get('INDEPENDENT') === 'YES',
-          gap: get('GAP') === 'YES',
-          range: found,
-        };
+        const part = partOf(tag);
         const before = parts.at(-1);
-        if (
-          found !== undefined &&
-          found.offset === undefined &&
-          (before?.uri !== part.uri || before.range === undefined)
-        )
-          note('byterange-offset', line, 'the part before is no part of the same resource');
+        if (part.range !== undefined && part.range.offset === undefined)
+          if (before?.uri !== part.uri || before.range === undefined)
+            note('byterange-offset', line, 'the part before is not of the same resource');
         if (parts === NO_PARTS) parts = [];
         parts.push(part);
         break;

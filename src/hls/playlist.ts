@@ -1,5 +1,6 @@
 /** A playlist as it was read: tags with their places, and what they add up to. */
 import type { Attributes } from './attributes.ts';
+import { numeric } from './figures.ts';
 
 export interface Tag {
   name: string;
@@ -111,9 +112,6 @@ export const has = (playlist: Playlist, tag: string): boolean => playlist.counts
 export const lineOf = (playlist: Playlist, tag: string): number => playlist.counts.get(tag)?.line ?? 1;
 export const tagsOf = (playlist: Playlist, name: string): Tag[] => playlist.tags.filter((tag) => tag.name === name);
 export const text = (tag: Tag, name: string): string | undefined => tag.attributes.get(name)?.value;
-export function number(tag: Tag, name: string): number | undefined {
-  const value = Number.parseFloat(tag.attributes.get(name)?.value ?? '');
-  return Number.isFinite(value) ? value : undefined;
-}
+export const number = (tag: Tag, name: string): number | undefined => numeric(text(tag, name));
 export const durationOf = (playlist: Playlist): number =>
   playlist.segments.reduce((sum, { duration }) => sum + duration, 0);

@@ -63,7 +63,6 @@ export async function fetchSegment(segment: Segment, reading: Reading): Promise<
   const bytes = await fetchRange(segment.uri, segment.range, segment.line, 'segment-unreadable', reading);
   if (bytes === undefined) return undefined;
   const clear = await decrypt(bytes, segment.keys, segment.line, segment.sequence, reading);
-  if (clear === 'unreadable') return { bytes: bytes.length, media: undefined, format: undefined };
   if (clear === undefined) return { bytes: bytes.length, media: undefined, format: undefined };
   const format = formatOf(clear);
   if (format === undefined) {
@@ -88,7 +87,7 @@ async function fetchInit(map: InitSection, reading: Reading): Promise<Buffer | u
   const bytes = await fetchRange(map.uri, map.range, line, 'init-unreadable', reading);
   if (bytes === undefined) return undefined;
   const clear = await decrypt(bytes, map.keys, line, 0, reading);
-  if (clear === undefined || clear === 'unreadable') return undefined;
+  if (clear === undefined) return undefined;
   const boxes = boxesOf(clear);
   if (clear[0] === 0x47) return clear;
   if (!boxes.includes('moov'))
@@ -101,19 +100,19 @@ async function fetchInit(map: InitSection, reading: Reading): Promise<Buffer | u
   return clear;
 }
 
-/** Undefined: it was to be decrypted and could not be, which has been noted. */
+/** Undefined: it cannot be decrypted, which has been noted. */
 async function decrypt(
   bytes: Buffer,
   keys: readonly Key[],
   line: number,
   sequence: number,
   reading: Reading,
-): Promise<Buffer | 'unreadable' | undefined> {
+): Promise<Buffer | undefined> {
   if (keys.length === 0) return bytes;
   const key = keys.find(({ method, format }) => method === 'AES-128' && format === 'identity');
   if (key === undefined) {
     reading.note('encryption-unmeasured', keys[0]?.tag.line ?? line, keys.map(({ method }) => method).join(', '));
-    return 'unreadable';
+    return undefined;
   }
   const uri = key.uri ?? '';
   const secret = reading.keys.get(uri) ?? fetchKey(uri, key, reading);

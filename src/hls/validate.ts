@@ -3,6 +3,7 @@
  * wanted.
  */
 import { pause } from '../retry.ts';
+import { resolveReference } from '../source/address/target.ts';
 import { Findings } from './findings.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { loadPlaylist, type Loaded, type Loading } from './load.ts';
@@ -104,12 +105,8 @@ const ROLES: Readonly<Record<string, Member['role']>> = { AUDIO: 'audio', VIDEO:
 async function loadMembers(main: Playlist, base: Omit<Loading, 'url'>): Promise<Named[]> {
   const wanted = new Map<string, { role: Member['role']; codecs: string | undefined; line: number }>();
   const add = (reference: string, role: Member['role'], codecs: string | undefined, line: number): void => {
-    if (!URL.canParse(reference, main.base)) return;
-    const url = new URL(reference, main.base);
-    url.hash = '';
-    url.username = '';
-    url.password = '';
-    if (/^https?:$/.test(url.protocol) && !wanted.has(url.href)) wanted.set(url.href, { role, codecs, line });
+    const url = resolveReference(main.base, reference);
+    if (url !== undefined && !wanted.has(url)) wanted.set(url, { role, codecs, line });
   };
   for (const { tag, uri, line, iframes } of main.variants)
     add(uri, iframes ? 'iframes' : 'variant', text(tag, 'CODECS'), line);

@@ -1,5 +1,6 @@
 import { fromPath } from './playlist/mapping.ts';
-import { escapePattern, escapeXml, hideQuery, redactor, redactUrl } from './address/redact.ts';
+import { hideQuery } from './address/hide_query.ts';
+import { escapePattern, escapeXml, redactor, redactUrl } from './address/redact.ts';
 import type { Source } from './source.ts';
 
 export interface ProxyPlace {

@@ -7,7 +7,8 @@ import { ApiError } from '../../src/api/errors.ts';
 import { makeReader } from '../../src/api/http/input/read.ts';
 import { ProbeFileSchema, type ProbeFile } from '../../src/api/probe/schema/file.ts';
 import { readSource } from '../../src/api/probe/source.ts';
-import { displaySource, hideQuery } from '../../src/source/address/redact.ts';
+import { hideQuery } from '../../src/source/address/hide_query.ts';
+import { displaySource } from '../../src/source/address/redact.ts';
 
 const read = makeReader<ProbeFile>(ProbeFileSchema);
 const source = (url: string) =>

@@ -5,7 +5,8 @@
 import type { ProbeJob } from '../../kube/probe_job.ts';
 import { keptRequest } from '../../result/kept_request.ts';
 import { sealSource } from '../../seal/seal.ts';
-import { displaySource, hideQuery } from '../../source/address/redact.ts';
+import { hideQuery } from '../../source/address/hide_query.ts';
+import { displaySource } from '../../source/address/redact.ts';
 import { groupOf } from '../../source/protocols/table.ts';
 import type { MonthlyLimits } from '../../store/records.ts';
 import { timeOf } from '../../store/uuid.ts';

@@ -1,9 +1,8 @@
 import { knownProtocol } from '../protocols/table.ts';
+import { HIDDEN, hideQuery } from './hide_query.ts';
 import { parseSource } from './parse.ts';
 import { decodeLoosely } from './s3.ts';
 import type { Source } from '../source.ts';
-
-const hidden = 'REDACTED';
 
 /** Scheme, host and last path segment; the first one alone where a stream's key stands in the path. */
 export function displaySource(source: Source): string {
@@ -24,22 +23,8 @@ export function redactUrl(text: string): string {
     return hideQuery(parseSource(text).url);
   } catch {
     const scheme = /^([a-z][a-z0-9+.-]{0,20}):\/\//i.exec(text)?.[1]?.toLowerCase();
-    return scheme === undefined ? hidden : `${scheme}://${hidden}`;
+    return scheme === undefined ? HIDDEN : `${scheme}://${HIDDEN}`;
   }
-}
-
-export function hideQuery(url: string): string {
-  const at = url.indexOf('?');
-  if (at === -1) return url;
-  const query = url.slice(at + 1).split('#')[0]!;
-  return `${url.slice(0, at)}?${query.split('&').map(hideValue).join('&')}`;
-}
-
-function hideValue(pair: string): string {
-  const at = pair.indexOf('=');
-  if (at !== -1) return `${pair.slice(0, at)}=${hidden}`;
-  // A query without names is a value as a whole.
-  return pair === '' ? '' : hidden;
 }
 
 /** The source's own secrets in the forms in which they can come back in a text. */
@@ -89,7 +74,7 @@ export function redactor(source: Source): (text: string) => string {
   return (text) => {
     // Begins at the colon: with the scheme in the pattern, each of its letters is a place to begin again.
     const bare = text.replace(/(?<=[a-z0-9+.-])(:(?:\\?\/){2})[^\s/@"'<>\\]*@/gi, '$1');
-    return pattern === undefined ? bare : bare.replace(pattern, hidden);
+    return pattern === undefined ? bare : bare.replace(pattern, HIDDEN);
   };
 }
 
