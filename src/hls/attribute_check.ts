@@ -44,7 +44,7 @@ export function checkedAttributes(
       note(
         'attribute-value',
         line,
-        `${name}: ${attribute}=${quote(found.value)} is none of ${type.values.join(', ')}`,
+        `${name}: ${attribute}=${quote(found.value)} is not one of ${type.values.join(', ')}`,
         found.column,
       );
     else if (found.quoted && found.value === '' && attribute !== 'VALUE')

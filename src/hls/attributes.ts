@@ -42,7 +42,7 @@ export function readAttributes(
       const stop = comma === -1 ? end : comma;
       note(
         'attribute-syntax',
-        stop === at ? 'an attribute is empty' : `${quote(line.slice(at, stop))} is no NAME=value`,
+        stop === at ? 'an attribute is empty' : `${quote(line.slice(at, stop))} is not NAME=value`,
         at + 1,
       );
       at = stop + 1;
@@ -52,7 +52,7 @@ export function readAttributes(
     const name = spelled.trimEnd();
     if (name !== spelled) note('attribute-syntax', `white space around the = of ${quote(name)}`, at + 1);
     if (!NAME.test(name))
-      note('attribute-syntax', `${quote(name)} is no attribute name: they are of A-Z, 0-9 and -`, at + 1);
+      note('attribute-syntax', `${quote(name)} is not an attribute name, which consists of A-Z, 0-9 and -`, at + 1);
     at = equals + 1;
     let value: string;
     let quoted = false;
@@ -85,7 +85,7 @@ export function readAttributes(
     }
     if (at < end) {
       at++;
-      if (at === end) note('attribute-syntax', 'a comma with nothing after it', at);
+      if (at === end) note('attribute-syntax', 'nothing follows the last comma', at);
     }
     if (value.includes('{$')) value = expand(value);
     if (found.has(name)) note('attribute-duplicate', name, begun + 1);

@@ -30,7 +30,7 @@ export function compareSegments(
     if (segment.bitrate !== undefined && segment.bitrate > 0 && segment.range === undefined && duration > 0) {
       const rate = (bytes * 8) / duration / 1000;
       if (Math.abs(rate - segment.bitrate) > 0.1 * segment.bitrate)
-        note('bitrate-measured', line, `${Math.round(rate)} kbit/s, and it says ${segment.bitrate}`);
+        note('bitrate-measured', line, `${Math.round(rate)} kbit/s, but the playlist says ${segment.bitrate}`);
     }
     if (facts === undefined || !Number.isFinite(facts.end - facts.start)) {
       before = undefined;
@@ -43,7 +43,11 @@ export function compareSegments(
     }
     const seconds = facts.end - facts.start;
     if (Math.abs(seconds - duration) > Math.max(DURATION_NEAR, 0.05 * duration))
-      note('duration-measured', segment.infLine || line, `${seconds.toFixed(3)} s, and it says ${duration} s`);
+      note(
+        'duration-measured',
+        segment.infLine || line,
+        `${seconds.toFixed(3)} s, but the playlist says ${duration} s`,
+      );
     if (
       playlist.targetDuration !== undefined &&
       Math.round(seconds - 0.05) > playlist.targetDuration &&
@@ -105,14 +109,14 @@ export function compareRates(variant: Variant, own: Rates, added: { peak: number
   const average = number(tag, 'AVERAGE-BANDWIDTH');
   const peak = own.peak + added.peak;
   if (bandwidth > 0 && peak > 1.1 * bandwidth)
-    note('bandwidth-exceeded', tag.line, `${rate(peak)}, and it says ${rate(bandwidth)}`);
+    note('bandwidth-exceeded', tag.line, `${rate(peak)}, but the playlist says ${rate(bandwidth)}`);
   else if (own.all && !variant.iframes && peak < 0.5 * bandwidth)
-    note('bandwidth-unused', tag.line, `the highest is ${rate(peak)}, and it says ${rate(bandwidth)}`);
+    note('bandwidth-unused', tag.line, `the highest is ${rate(peak)}, but the playlist says ${rate(bandwidth)}`);
   if (average !== undefined && average > 0 && own.average + added.average > 1.1 * average)
     note(
       'average-exceeded',
       tag.line,
-      `${rate(own.average + added.average)}${own.all ? '' : ' in the segments measured'}, and it says ${rate(average)}`,
+      `${rate(own.average + added.average)}${own.all ? '' : ' in the segments measured'}, but the playlist says ${rate(average)}`,
     );
 }
 
@@ -177,10 +181,10 @@ export function compareFormats(variant: Variant, own: readonly Stream[], others:
   }
   const resolution = text(tag, 'RESOLUTION');
   if (resolution !== undefined && video.width > 0 && resolution !== `${video.width}x${video.height}`)
-    note('resolution-measured', tag.line, `${video.width}x${video.height}, and it says ${resolution}`);
+    note('resolution-measured', tag.line, `${video.width}x${video.height}, but the playlist says ${resolution}`);
   const frameRate = number(tag, 'FRAME-RATE');
   if (!variant.iframes && frameRate !== undefined && video.frameRate > 0 && Math.abs(video.frameRate - frameRate) > 0.5)
-    note('frame-rate-measured', tag.line, `${Number(video.frameRate.toFixed(3))}, and it says ${frameRate}`);
+    note('frame-rate-measured', tag.line, `${Number(video.frameRate.toFixed(3))}, but the playlist says ${frameRate}`);
   if (video.interlaced) note('interlaced', tag.line);
 }
 
@@ -194,7 +198,7 @@ export function compareChannels({ tag }: Rendition, streams: readonly Stream[], 
     audio.channels !== said &&
     !(text(tag, 'CHANNELS') ?? '').includes('/')
   )
-    note('channels-measured', tag.line, `${audio.channels}, and it says ${said}`);
+    note('channels-measured', tag.line, `${audio.channels}, but the playlist says ${said}`);
 }
 
 export const isIndependent = (main: Playlist, playlist: Playlist): boolean =>

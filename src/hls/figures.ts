@@ -5,14 +5,14 @@ import type { Note } from './rules/catalog.ts';
 
 export function wholeNumber(value: string, name: string, line: number, note: Note): number | undefined {
   if (/^\d{1,16}$/.test(value)) return Number(value);
-  note('tag-value', line, `${name}: ${quote(value)} is no whole number`);
+  note('tag-value', line, `${name}: ${quote(value)} is not a whole number`);
   const near = Number.parseInt(value, 10);
   return Number.isFinite(near) && near >= 0 ? near : undefined;
 }
 
 /** A figure that is not a decimal number from 0 up. */
 export function badDuration(figure: string, line: number, note: Note): number {
-  note('extinf-duration', line, `${quote(figure)} is no decimal number from 0 up`);
+  note('extinf-duration', line, `${quote(figure)} is not a decimal number from 0 up`);
   const near = Number.parseFloat(figure);
   return Number.isFinite(near) && near > 0 ? near : 0;
 }

@@ -240,25 +240,27 @@ export function formError(form: Form, value: string, quoted: boolean): string | 
     case 'id':
       return (
         inQuotes ??
-        (/^[A-Za-z0-9._-]+$/.test(value) || value === '' ? undefined : 'may hold A-Z, a-z, 0-9, ".", "-" and "_" only')
+        (/^[A-Za-z0-9._-]+$/.test(value) || value === ''
+          ? undefined
+          : 'may only contain A-Z, a-z, 0-9, ".", "-" and "_"')
       );
     case 'date':
-      return inQuotes ?? (isDate(value) ? undefined : 'is no ISO 8601 date and time');
+      return inQuotes ?? (isDate(value) ? undefined : 'is not an ISO 8601 date and time');
     case 'byterange':
-      return inQuotes ?? (/^\d{1,20}(@\d{1,20})?$/.test(value) ? undefined : 'is no <length>[@<offset>]');
+      return inQuotes ?? (/^\d{1,20}(@\d{1,20})?$/.test(value) ? undefined : 'is not <length>[@<offset>]');
     case 'integer':
       return (
         bare ??
-        (/^\d{1,20}$/.test(value) && Number(value) <= 2 ** 64 ? undefined : 'is no whole number from 0 to 2^64-1')
+        (/^\d{1,20}$/.test(value) && Number(value) <= 2 ** 64 ? undefined : 'is not a whole number from 0 to 2^64-1')
       );
     case 'float':
-      return bare ?? (/^\d+(\.\d*)?$/.test(value) ? undefined : 'is no decimal number from 0 up');
+      return bare ?? (/^\d+(\.\d*)?$/.test(value) ? undefined : 'is not a decimal number from 0 up');
     case 'signed':
-      return bare ?? (/^-?\d+(\.\d*)?$/.test(value) ? undefined : 'is no decimal number');
+      return bare ?? (/^-?\d+(\.\d*)?$/.test(value) ? undefined : 'is not a decimal number');
     case 'hex':
-      return bare ?? (/^0[xX][0-9A-Fa-f]+$/.test(value) ? undefined : 'is no hexadecimal sequence (0x…)');
+      return bare ?? (/^0[xX][0-9A-Fa-f]+$/.test(value) ? undefined : 'is not a hexadecimal sequence (0x…)');
     case 'resolution':
-      return bare ?? (/^[1-9]\d*x[1-9]\d*$/.test(value) ? undefined : 'is no <width>x<height>');
+      return bare ?? (/^[1-9]\d*x[1-9]\d*$/.test(value) ? undefined : 'is not <width>x<height>');
     case 'enum':
       return bare;
     case 'list':

@@ -31,5 +31,5 @@ export function judgeFirstLine(content: string, note: Note): void {
         : `the first line is ${quote(content)}`,
     );
   // Without it nothing says that it is one: three lines more tell whether it is meant to be.
-  else if (content.trimEnd() !== '#EXTM3U') note('tag-value', 1, 'EXTM3U: nothing may follow it');
+  else if (content.trimEnd() !== '#EXTM3U') note('tag-value', 1, 'EXTM3U takes no value');
 }

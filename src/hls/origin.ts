@@ -114,9 +114,9 @@ function inline(url: string): Fetched {
       whole: true,
       type: match?.[1] ?? '',
       place: 'data:',
-      error: match === null ? 'no data: address' : undefined,
+      error: match === null ? 'not a valid data: address' : undefined,
     };
   } catch {
-    return { ...FAILED, place: 'data:', error: 'no data: address' };
+    return { ...FAILED, place: 'data:', error: 'not a valid data: address' };
   }
 }

@@ -105,7 +105,7 @@ export function parsePlaylist(
       break;
     }
     if (line !== 0 && line % LINES_AT_ONCE === 0 && performance.now() > until) {
-      note('analysis-cut', line, `the first ${line} lines were read, and then the time was over`);
+      note('analysis-cut', line, `the first ${line} lines were read within the time limit`);
       read = false;
       break;
     }
@@ -255,7 +255,7 @@ export function parsePlaylist(
         break;
       case 'EXT-X-BYTERANGE': {
         const found = byteRange(value);
-        if (found === undefined) note('tag-value', line, `${name}: ${quote(value)} is no <length>[@<offset>]`);
+        if (found === undefined) note('tag-value', line, `${name}: ${quote(value)} is not <length>[@<offset>]`);
         range = found;
         pending = line;
         break;

@@ -107,7 +107,7 @@ export async function probe(
               .split('\n')
               .at(-1)
               ?.replace(/^\[[^\]]*\] ?/, '') ||
-              (killed === null ? 'it is no media' : `the measuring was ended by ${killed}`),
+              (killed === null ? 'it is not media' : `the probe was ended by ${killed}`),
       ),
     );
   });
@@ -115,7 +115,7 @@ export async function probe(
   try {
     return factsOf(JSON.parse(Buffer.concat(out).toString()) as Printed);
   } catch {
-    return 'what was measured cannot be read';
+    return 'the output of the probe cannot be read';
   }
 }
 

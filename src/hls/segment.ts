@@ -70,7 +70,7 @@ export async function fetchSegment(segment: Segment, reading: Reading): Promise<
     reading.note(
       encrypted ? 'decryption' : 'segment-format',
       segment.line,
-      encrypted ? 'what comes out is no media' : looksLike(clear),
+      encrypted ? 'the decrypted bytes are not media' : looksLike(clear),
     );
     return { bytes: bytes.length, media: undefined, format };
   }
@@ -129,7 +129,7 @@ async function decrypt(
     reading.note(
       'decryption',
       line,
-      bytes.length % 16 === 0 ? 'its padding is wrong: another key or vector' : 'its length is no multiple of 16',
+      bytes.length % 16 === 0 ? 'its padding is wrong: another key or vector' : 'its length is not a multiple of 16',
     );
     return undefined;
   }

@@ -13,7 +13,7 @@ export function decodePlaylist(bytes: Buffer, note: Note): string {
   const body = marked ? bytes.subarray(3) : bytes;
   const badAt = isAscii(body) ? -1 : firstInvalid(body);
   const text = badAt === -1 ? body.toString('utf8') : body.toString('latin1');
-  if (badAt !== -1) note('encoding-utf8', lineOf(body, badAt), 'its bytes are no UTF-8');
+  if (badAt !== -1) note('encoding-utf8', lineOf(body, badAt), 'its bytes are not valid UTF-8');
   // oxlint-disable-next-line no-control-regex
   const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.exec(text);
   if (control !== null && badAt === -1)

@@ -37,7 +37,7 @@ export function openVariables(elsewhere: Elsewhere, note: Note): Variables {
         return value;
       });
       expanded += added;
-      if (added > MOST_EXPANDED.each) note('line-too-long', line, 'with its variables put in');
+      if (added > MOST_EXPANDED.each) note('line-too-long', line, 'after its variables were expanded');
       return added > MOST_EXPANDED.each ? text : result;
     },
   };

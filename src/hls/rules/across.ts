@@ -21,7 +21,7 @@ export const ACROSS_RULES = {
   ),
   'playlist-nested': must(
     '6.2.4',
-    'What a multivariant playlist names is a media playlist',
+    'A multivariant playlist names only media playlists',
     { 'main.m3u8': aMain(aVariant({}, 'main.m3u8')) },
     { 'main.m3u8': aMain() },
   ),
@@ -64,7 +64,7 @@ export const ACROSS_RULES = {
   ),
   'durations-differ': should(
     '6.2.4',
-    'Variants last equally long',
+    'Variants have the same duration',
     pair(vod(), vod('#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
     same(vod()),
   ),
@@ -76,7 +76,7 @@ export const ACROSS_RULES = {
   ),
   'dates-some': must(
     '6.2.4',
-    'Where one media playlist has EXT-X-PROGRAM-DATE-TIME, all have',
+    'If one media playlist has EXT-X-PROGRAM-DATE-TIME, all have it',
     pair(DATED, vod()),
     same(DATED),
   ),
@@ -100,7 +100,7 @@ export const ACROSS_RULES = {
   ),
   'gap-everywhere': should(
     '4.4.4.7',
-    'What is a gap in one variant is there in another',
+    'A gap in one variant is available in another',
     same(vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts')),
     pair(
       vod('#EXT-X-GAP', '#EXTINF:6,', 'a.ts', '#EXTINF:6,', 'b.ts'),
@@ -109,7 +109,7 @@ export const ACROSS_RULES = {
   ),
   'hevc-transport': should(
     'video encoding',
-    'HEVC is in fragmented MP4',
+    'HEVC uses fragmented MP4',
     { 'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })) },
     {
       'main.m3u8': aMain(aVariant({ CODECS: '"hvc1.2.4.L123.B0,mp4a.40.2"' })),
@@ -130,14 +130,14 @@ export const ACROSS_RULES = {
   ),
   'reports-missing': should(
     'B.1',
-    'A low-latency playlist reports of the other renditions',
+    'A low-latency playlist has reports on the other renditions',
     same(lowLatency([part])),
     pair(
       lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="b.m3u8",LAST-MSN=14,LAST-PART=0']),
       lowLatency([part, '#EXT-X-RENDITION-REPORT:URI="a.m3u8",LAST-MSN=14,LAST-PART=0']),
     ),
   ),
-  'playlists-unread': info('6.2.4', 'Not every playlist was read: there are more than are read of one presentation'),
+  'playlists-unread': info('6.2.4', 'Not every playlist was read: there are more than the limit'),
 } satisfies Record<string, Rule>;
 
 /** How a media playlist is used in its presentation. */

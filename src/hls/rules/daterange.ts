@@ -83,7 +83,7 @@ export const DATERANGE_RULES = {
   ),
   'interstitial-class': should(
     'D.2',
-    'The attributes of an interstitial stand in a date range of the class com.apple.hls.interstitial',
+    'The attributes of an interstitial are in a date range of the class com.apple.hls.interstitial',
     range(',CLASS="ads",X-ASSET-URI="ad.m3u8"'),
     interstitial(ASSET),
   ),

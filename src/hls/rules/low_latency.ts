@@ -156,7 +156,7 @@ export const LOW_LATENCY_RULES = {
   ),
   'skip-unasked': must(
     '4.4.5.2',
-    'EXT-X-SKIP is in answers to clients that ask for it',
+    'EXT-X-SKIP is only sent to clients that request it',
     lowLatency(['#EXT-X-SKIP:SKIPPED-SEGMENTS=3', aPart()]),
     lowLatency([aPart()]),
   ),

@@ -38,7 +38,7 @@ export const MEDIA_RULES = {
   ),
   'targetduration-loose': should(
     '4.4.3.1',
-    'The target duration is that of the longest segment: players wait and buffer by it',
+    'The target duration matches the longest segment: players wait and buffer by it',
     vod('#EXTINF:2,', 'a.ts', '#EXTINF:2,', 'b.ts', '#EXTINF:2,', 'c.ts'),
     vod('#EXTINF:6,', 'a.ts', '#EXTINF:2,', 'b.ts', '#EXTINF:2,', 'c.ts'),
   ),
@@ -62,7 +62,7 @@ export const MEDIA_RULES = {
   ),
   'endlist-early': should(
     '4.4.3.4',
-    'EXT-X-ENDLIST stands at the end',
+    'EXT-X-ENDLIST is at the end',
     vod('#EXTINF:6,', 'a.ts')
       .replace('#EXTINF:6,', '#EXT-X-ENDLIST\n#EXTINF:6,')
       .replace(/#EXT-X-ENDLIST\n$/, ''),
@@ -96,7 +96,7 @@ export const MEDIA_RULES = {
   ),
   'segment-repeated': info(
     '4.1',
-    'The same resource, or the same range of it, stands twice in a row',
+    'The same resource, or the same range of it, occurs twice in a row',
     TWO('#EXTINF:6,', 'a.ts'),
     TWO(),
   ),
@@ -120,13 +120,13 @@ export const MEDIA_RULES = {
   ),
   'map-iv': must(
     '4.4.4.5',
-    'An init section that is encrypted with AES-128 has its initialization vector written',
+    'An init section that is encrypted with AES-128 has an explicit initialization vector',
     vod(KEY, '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
     vod(`${KEY},IV=0x00000000000000000000000000000001`, '#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
   ),
   'map-unused': info(
     '4.4.4.5',
-    'An init section holds for a segment that follows it',
+    'An init section applies to a segment that follows it',
     vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s', '#EXT-X-MAP:URI="other.mp4"'),
     vod('#EXT-X-MAP:URI="init.mp4"', '#EXTINF:6,', 'a.m4s'),
   ),
@@ -152,7 +152,7 @@ export const MEDIA_RULES = {
   ),
   'date-drift': should(
     '4.4.4.6',
-    'Dates agree with the durations between them, but for discontinuities',
+    'Dates agree with the durations between them, except at discontinuities',
     vod(
       '#EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z',
       '#EXTINF:6,',
@@ -198,7 +198,7 @@ export const MEDIA_RULES = {
   ),
   'uri-scheme': must(
     '4.1',
-    'An address is of a kind that players fetch',
+    'An address has a scheme that players fetch',
     vod('#EXTINF:6,', 'file:///etc/passwd'),
     vod('#EXTINF:6,', 'https://a.example/a.ts'),
   ),

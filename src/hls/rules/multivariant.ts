@@ -90,25 +90,25 @@ export const MULTIVARIANT_RULES = {
   ),
   'supplemental-form': must(
     '4.4.6.2',
-    'SUPPLEMENTAL-CODECS are formats, each with the brands that it keeps to',
+    'SUPPLEMENTAL-CODECS are formats, each with its compatible brands',
     aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07"' })),
     aMain(aVariant({ 'SUPPLEMENTAL-CODECS': '"dvh1.08.07/db4h"' })),
   ),
   'video-layout-form': must(
     '4.4.6.2',
-    'REQ-VIDEO-LAYOUT is CH-STEREO, CH-MONO, or a projection, with slashes between',
+    'REQ-VIDEO-LAYOUT is CH-STEREO, CH-MONO, or a projection, separated by slashes',
     aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"3D"' })).replace('VERSION:9', 'VERSION:12'),
     aMain(aVariant({ 'REQ-VIDEO-LAYOUT': '"CH-STEREO"' })).replace('VERSION:9', 'VERSION:12'),
   ),
   'cpc-form': must(
     '4.4.6.2',
-    'ALLOWED-CPC is KEYFORMAT:name/name, with commas between',
+    'ALLOWED-CPC is KEYFORMAT:name/name, separated by commas',
     aMain(aVariant({ 'ALLOWED-CPC': '"SMART-TV"' })),
     aMain(aVariant({ 'ALLOWED-CPC': '"com.example.drm:SMART-TV/PC"' })),
   ),
   'score-some': should(
     '4.4.6.2',
-    'Where a variant has a SCORE, all have one',
+    'If one variant has a SCORE, all have one',
     aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000' }, 'b.m3u8')),
     aMain(aVariant({ SCORE: '1.0' }, 'a.m3u8'), aVariant({ BANDWIDTH: '3000000', SCORE: '2.0' }, 'b.m3u8')),
   ),
@@ -120,7 +120,7 @@ export const MULTIVARIANT_RULES = {
   ),
   'variant-attributes': should(
     '4.4.6.2',
-    'One playlist is offered with the same attributes each time, but for its groups',
+    'A playlist that is offered several times has the same attributes, except for its groups',
     aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' })),
     aMain(aVariant({}), aVariant({ RESOLUTION: '640x360' }, 'other.m3u8')),
   ),
@@ -146,10 +146,10 @@ export const MULTIVARIANT_RULES = {
       aVariant({ BANDWIDTH: '2000000' }, '2.m3u8'),
     ),
   ),
-  'iframes-missing': should('trick play', 'Video has I-frame variants, for scrubbing', aMain(), aMain(IFRAMES)),
+  'iframes-missing': should('trick play', 'Video has I-frame variants for scrubbing', aMain(), aMain(IFRAMES)),
   'iframes-attribute': must(
     '4.4.6.3',
-    'An I-frame variant has no attributes of frame rate, audio, subtitles and captions',
+    'An I-frame variant has no attributes for frame rate, audio, subtitles or captions',
     aMain(`${IFRAMES},FRAME-RATE=25`),
     aMain(IFRAMES),
   ),
@@ -161,7 +161,7 @@ export const MULTIVARIANT_RULES = {
   ),
   'session-data-repeated': must(
     '4.4.6.4',
-    'Session data of one DATA-ID is there once for each language',
+    'Session data of one DATA-ID occurs once for each language',
     aMain('#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1"', '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="2"'),
     aMain(
       '#EXT-X-SESSION-DATA:DATA-ID="a",VALUE="1",LANGUAGE="en"',
@@ -170,13 +170,13 @@ export const MULTIVARIANT_RULES = {
   ),
   'session-key-repeated': must(
     '4.4.6.5',
-    'No two session keys are alike',
+    'All session keys differ',
     aMain(...Array<string>(2).fill('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"')),
     aMain('#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/1"', '#EXT-X-SESSION-KEY:METHOD=AES-128,URI="https://k/2"'),
   ),
   'steering-pathway': must(
     '4.4.6.6',
-    'The first pathway is that of a variant',
+    'The first pathway is the pathway of a variant',
     aMain(STEERED, aVariant({ 'PATHWAY-ID': '"B"' })),
     aMain(STEERED, aVariant({ 'PATHWAY-ID': '"A"' })),
   ),

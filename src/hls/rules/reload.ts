@@ -65,8 +65,13 @@ export const RELOAD_RULES = {
     reload(window_(1), window_(2).replace('VERSION:9', 'VERSION:7')),
     GOOD,
   ),
-  'reload-stale': must('6.2.2', 'A live playlist is renewed within one and a half target durations', undefined, GOOD),
-  'reload-jump': should('6.2.2', 'From one read to the next some segments stay', reload(window_(1), window_(50)), GOOD),
+  'reload-stale': must('6.2.2', 'A live playlist is updated within one and a half target durations', undefined, GOOD),
+  'reload-jump': should(
+    '6.2.2',
+    'Some segments remain from one read to the next',
+    reload(window_(1), window_(50)),
+    GOOD,
+  ),
 } satisfies Record<string, Rule>;
 
 /** Address and range: what a segment is known by. Queries change with tokens. */
@@ -75,7 +80,7 @@ const identity = ({ uri, range }: Segment): string =>
 
 export function judgeReload(before: Playlist, after: Playlist, note: Note): void {
   if (after.kind !== 'media') {
-    note('reload-unreadable', 1, 'it is no media playlist any more');
+    note('reload-unreadable', 1, 'it is no longer a media playlist');
     return;
   }
   if (after.targetDuration !== before.targetDuration)

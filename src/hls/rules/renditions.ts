@@ -121,7 +121,7 @@ export const RENDITION_RULES = {
     aMain(audio('en', ',DEFAULT=YES,SAMPLE-RATE=0'), WITH_AUDIO),
     aMain(audio('en', ',DEFAULT=YES,SAMPLE-RATE=48000'), WITH_AUDIO),
   ),
-  'group-undefined': must('4.4.6.2', 'A group that a variant names is there', aMain(WITH_AUDIO), aMain(EN, WITH_AUDIO)),
+  'group-undefined': must('4.4.6.2', 'A group that a variant names exists', aMain(WITH_AUDIO), aMain(EN, WITH_AUDIO)),
   'group-unused': info('4.4.6.1', 'A group is named by a variant', aMain(EN), aMain(EN, WITH_AUDIO)),
   'group-unequal': must(
     '4.4.6.1.1',
@@ -138,7 +138,7 @@ export const RENDITION_RULES = {
   ),
   'captions-none-some': must(
     '4.4.6.2',
-    'Where one variant has CLOSED-CAPTIONS=NONE, all have',
+    'If one variant has CLOSED-CAPTIONS=NONE, all have it',
     aMain(captions(), WITH_CAPTIONS, aVariant({}, 'b.m3u8')),
     aMain(aVariant({}, 'a.m3u8'), aVariant({}, 'b.m3u8')),
   ),
@@ -150,7 +150,7 @@ export const RENDITION_RULES = {
   ),
   'group-codecs': should(
     '4.4.6.2',
-    'CODECS of a variant name the format of its audio group, too',
+    'CODECS of a variant also names the format of its audio group',
     aMain(EN, aVariant({ AUDIO: '"a"', CODECS: '"avc1.640028"' })),
     aMain(EN, WITH_AUDIO),
   ),
