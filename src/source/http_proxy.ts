@@ -17,7 +17,7 @@ export function loginOf(header: string | undefined, logins: ReadonlyMap<string, 
   return login?.tool === tool ? login : undefined;
 }
 
-export const challenge = { 'proxy-authenticate': 'Basic realm="source"' };
+export const CHALLENGE = { 'proxy-authenticate': 'Basic realm="source"' };
 
 /** `GET http://host/path` */
 export async function serveAbsolute(

@@ -57,9 +57,9 @@ export interface JobSettings {
   recording: { ms: number; bytes: number };
 }
 
-const mostFiles = 1024;
-const mostRefused = 20;
-const uncounted: Pick<FileContext, 'count'> = { count: { request() {}, bytes() {} } };
+const MOST_FILES = 1024;
+const MOST_REFUSED = 20;
+const UNCOUNTED: Pick<FileContext, 'count'> = { count: { request() {}, bytes() {} } };
 
 /** One request's source: what its tools may read, what was read, and what went wrong. */
 export class Job {
@@ -263,7 +263,7 @@ export class Job {
   refuse(url: string): void {
     const shown = redactUrl(this.parameters.shown(url));
     const { refused } = this.#stats;
-    if (refused.length < mostRefused && !refused.includes(shown)) refused.push(shown);
+    if (refused.length < MOST_REFUSED && !refused.includes(shown)) refused.push(shown);
   }
 
   stats(): JobStats {
@@ -327,7 +327,7 @@ export class Job {
     if (this.#slow !== undefined) throw this.#slow;
     const known = this.#files.get(key);
     if (known !== undefined) return known;
-    if (this.#files.size >= mostFiles) this.#files.delete(this.#files.keys().next().value!);
+    if (this.#files.size >= MOST_FILES) this.#files.delete(this.#files.keys().next().value!);
     const context: FileContext = {
       pool: this.#settings.pool(this.guard, verify),
       access: anonymous ? undefined : this.#access,
@@ -345,11 +345,11 @@ export class Job {
       ? // What is read of a recording was counted when it was recorded.
         new OriginFile(recordingTransport(this.#file(url, verify, anonymous), this.#settings.recording), {
           ...context,
-          ...uncounted,
+          ...UNCOUNTED,
         })
       : new OriginFile(
           isWeb(url) ? webTransport(url, context) : this.#open(verify),
-          live ? { ...context, ...uncounted } : context,
+          live ? { ...context, ...UNCOUNTED } : context,
         );
     this.#files.set(key, file);
     return file;

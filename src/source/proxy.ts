@@ -12,8 +12,8 @@ import { refuse, serveTool } from './serve.ts';
 import { makeRewriter, type RewriterOptions } from './playlist/rewriter.ts';
 import type { S3Settings } from './address/target.ts';
 import { startRtspRelay } from './protocols/rtsp/relay.ts';
-import { recordingBytes, recordingMs } from './protocols/stream/recording.ts';
-import { answer, challenge, loginOf, refuseTunnel, serveAbsolute } from './http_proxy.ts';
+import { RECORDING_BYTES, RECORDING_MS } from './protocols/stream/recording.ts';
+import { answer, CHALLENGE, loginOf, refuseTunnel, serveAbsolute } from './http_proxy.ts';
 
 export type { JobOptions, JobStats, Prepared, Failure, SourceLog } from './job_options.ts';
 
@@ -63,7 +63,7 @@ export interface SourceProxy {
   close(): Promise<void>;
 }
 
-const mostPools = 16;
+const MOST_POOLS = 16;
 
 /** Starts the proxy: one per agent, on 127.0.0.1. */
 export async function startProxy(options: ProxyOptions = {}): Promise<SourceProxy> {
@@ -111,7 +111,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
   });
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     const login = loginOf(request.headers['proxy-authorization'], logins);
-    if (login === undefined) answer(socket, 407, 'Proxy Authentication Required', challenge);
+    if (login === undefined) answer(socket, 407, 'Proxy Authentication Required', CHALLENGE);
     else refuseTunnel(login, request.url ?? '', socket);
   });
   server.on('clientError', (_error, socket) => socket.destroy());
@@ -142,7 +142,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
         rewriter,
         pace: options.pace ?? { minBytes: 0 },
         offlineMs: options.offlineMs ?? 10_000,
-        recording: options.recording ?? { ms: recordingMs, bytes: recordingBytes },
+        recording: options.recording ?? { ms: RECORDING_MS, bytes: RECORDING_BYTES },
       });
       jobs.add(made);
       return {
@@ -155,7 +155,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<SourceProx
           jobs.delete(made);
           for (const secret of made.secrets) logins.delete(secret);
           made.close();
-          if (jobs.size === 0 && pools.size > mostPools) closePools();
+          if (jobs.size === 0 && pools.size > MOST_POOLS) closePools();
         },
       };
     },
@@ -184,7 +184,7 @@ async function handle(
   if (path.startsWith(own)) path = path.slice(own.length - 1);
   if (!path.startsWith('/')) {
     const login = loginOf(request.headers['proxy-authorization'], logins);
-    if (login === undefined) refuse(response, 407, 'proxy authentication required', challenge);
+    if (login === undefined) refuse(response, 407, 'proxy authentication required', CHALLENGE);
     else await serveAbsolute(login, request, response);
     return;
   }

@@ -89,7 +89,7 @@ async function tell(
 }
 
 /** How long a playlist that may change is good for both tools. */
-const freshMs = 1000;
+const FRESH_MS = 1000;
 
 async function playlistOf(
   job: Job,
@@ -117,7 +117,7 @@ async function playlistOf(
   job.playlists.set(key, { playlist, at: performance.now() });
   playlist.then(
     ({ final }) => {
-      if (!final) setTimeout(() => job.forget(file), freshMs).unref();
+      if (!final) setTimeout(() => job.forget(file), FRESH_MS).unref();
     },
     () => job.playlists.delete(key),
   );

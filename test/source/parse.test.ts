@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isSourceError } from '../../src/source/error.ts';
-import { longestSource, parseSource } from '../../src/source/address/parse.ts';
+import { LONGEST_SOURCE, parseSource } from '../../src/source/address/parse.ts';
 import type { Source } from '../../src/source/source.ts';
 import { random } from './random.ts';
 
@@ -348,8 +348,8 @@ describe('parseSource', () => {
 
   it('takes 8192 characters and no more', () => {
     const base = 'http://example.com/';
-    assert.equal(parseSource(base + 'a'.repeat(longestSource - base.length)).url.length, longestSource);
-    assert.throws(() => parseSource(base + 'a'.repeat(longestSource - base.length + 1)), {
+    assert.equal(parseSource(base + 'a'.repeat(LONGEST_SOURCE - base.length)).url.length, LONGEST_SOURCE);
+    assert.throws(() => parseSource(base + 'a'.repeat(LONGEST_SOURCE - base.length + 1)), {
       code: 'source-too-long',
       message: 'url must have at most 8192 characters',
     });

@@ -7,7 +7,7 @@ import { encodeRtsp, RtspReader } from '../../src/source/protocols/rtsp/message.
 import { keysOf, makeKeys, openKeys } from '../../src/source/protocols/srt/keys.ts';
 import { PacketOrder } from '../../src/source/protocols/srt/order.ts';
 import {
-  control,
+  CONTROL,
   controlPacket,
   encodeHandshake,
   readHandshake,
@@ -165,7 +165,7 @@ describe(`sources: damaged input (SEED=${seed})`, function () {
     });
     const opened: Promise<unknown>[] = [];
     const none = (): boolean => false;
-    tried(none, controlPacket(control.handshake, { time: 1, peer: 0, body }), (bytes) => {
+    tried(none, controlPacket(CONTROL.handshake, { time: 1, peer: 0, body }), (bytes) => {
       const packet = readPacket(bytes);
       const read = packet?.kind === 'control' ? readHandshake(packet.body) : undefined;
       const given = (read?.extensions ?? []).reduce((sum, extension) => sum + 4 + extension.body.length, 0);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { pageSize } from '../../src/source/file/cache.ts';
-import { demandedRun, firstWindow, nextRun, widened, type Reading } from '../../src/source/file/read_ahead.ts';
+import { PAGE_SIZE } from '../../src/source/file/cache.ts';
+import { demandedRun, FIRST_WINDOW, nextRun, widened, type Reading } from '../../src/source/file/read_ahead.ts';
 
-const reading = (start: number, at: number, window = firstWindow, pages = 1000): Reading => ({
-  start: start * pageSize,
-  at: at * pageSize,
-  end: pages * pageSize,
+const reading = (start: number, at: number, window = FIRST_WINDOW, pages = 1000): Reading => ({
+  start: start * PAGE_SIZE,
+  at: at * PAGE_SIZE,
+  end: pages * PAGE_SIZE,
   window,
 });
 const have =
@@ -35,17 +35,17 @@ describe('what is fetched next', () => {
     assert.equal(nextRun([reading(0, 9, 40)], [], have(...to(49))), undefined);
   });
   it('takes the last pages of a file even where they are few', () => {
-    assert.deepEqual(nextRun([reading(0, 4, firstWindow, 10)], [], have(...to(9))), { first: 9, count: 1 });
+    assert.deepEqual(nextRun([reading(0, 4, FIRST_WINDOW, 10)], [], have(...to(9))), { first: 9, count: 1 });
   });
   it('fetches first what the format says', () => {
     assert.deepEqual(
-      nextRun([reading(0, 4)], [{ from: 900 * pageSize + 5, to: 900 * pageSize + 10 }], have(...to(4))),
+      nextRun([reading(0, 4)], [{ from: 900 * PAGE_SIZE + 5, to: 900 * PAGE_SIZE + 10 }], have(...to(4))),
       { first: 900, count: 1 },
     );
-    assert.deepEqual(nextRun([], [{ from: 5, to: pageSize + 1 }], have(0)), { first: 1, count: 1 });
+    assert.deepEqual(nextRun([], [{ from: 5, to: PAGE_SIZE + 1 }], have(0)), { first: 1, count: 1 });
   });
   it('widens a window to three megabytes and no further', () => {
-    assert.equal(widened(firstWindow), 48);
-    assert.equal(widened(48) * pageSize, 3 * 1024 * 1024);
+    assert.equal(widened(FIRST_WINDOW), 48);
+    assert.equal(widened(48) * PAGE_SIZE, 3 * 1024 * 1024);
   });
 });

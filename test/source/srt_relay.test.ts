@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseSource } from '../../src/source/address/parse.ts';
 import { startProxy, type JobSource } from '../../src/source/proxy.ts';
-import { control, controlPacket, encodeHandshake, handshakeType } from '../../src/source/protocols/srt/packet.ts';
+import { CONTROL, controlPacket, encodeHandshake, HANDSHAKE_TYPE } from '../../src/source/protocols/srt/packet.ts';
 import { ask } from './ask.ts';
 import { Cleanup } from './origin.ts';
 
@@ -16,7 +16,7 @@ const dataPacket = (seq: number): Buffer => {
 };
 /** Longer than any packet of SRT. */
 const junk = Buffer.alloc(3000, 0x80);
-const shutdown = controlPacket(control.shutdown, { time: 1, peer: 0, body: Buffer.alloc(4) });
+const shutdown = controlPacket(CONTROL.shutdown, { time: 1, peer: 0, body: Buffer.alloc(4) });
 
 describe('srt: what a host may send', function () {
   this.timeout(30_000);
@@ -44,12 +44,12 @@ describe('srt: what a host may send', function () {
       if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x80000000) return;
       const type = bytes.readUInt32BE(36);
       socket.send(
-        controlPacket(control.handshake, { time: 1, peer: 0, body: encodeHandshake({ ...shake, type }) }),
+        controlPacket(CONTROL.handshake, { time: 1, peer: 0, body: encodeHandshake({ ...shake, type }) }),
         port,
         address,
         () => {},
       );
-      if (type !== handshakeType.conclusion || sent) return;
+      if (type !== HANDSHAKE_TYPE.conclusion || sent) return;
       sent = true;
       for (const packet of talk) socket.send(packet, port, address, () => {});
     });

@@ -59,7 +59,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
       if (rule.list !== undefined) return rule.list.check(address, family);
       // A name alone does not open the machine itself, link-local or metadata addresses: whoever answers for the name
       // could point it there.
-      return !neverByName.check(address, family);
+      return !NEVER_BY_NAME.check(address, family);
     });
 
   const check: Guard['check'] = (address, port, host) => {
@@ -96,7 +96,7 @@ export function makeGuard(options: GuardOptions = {}): Guard {
   return { check, resolveAndCheck, key };
 }
 
-const neverByName = blockList([
+const NEVER_BY_NAME = blockList([
   '0.0.0.0/8',
   '127.0.0.0/8',
   '169.254.0.0/16',

@@ -10,7 +10,7 @@ export interface LocalNames {
   search: readonly string[];
 }
 
-const mostDomains = 6;
+const MOST_DOMAINS = 6;
 
 export function readLocalNames(hostsFile: string, resolvConf: string): LocalNames {
   const hosts = new Map<string, Address[]>();
@@ -27,7 +27,7 @@ export function readLocalNames(hostsFile: string, resolvConf: string): LocalName
     search: domains
       .map((domain) => domain.toLowerCase().replace(/\.$/, ''))
       .filter((domain) => domain !== '')
-      .slice(0, mostDomains),
+      .slice(0, MOST_DOMAINS),
   };
 }
 

@@ -6,13 +6,13 @@ import type { Source } from '../source.ts';
 import { invalid } from './text.ts';
 
 /** The longest address that is accepted, in characters. */
-export const longestSource = 8192;
+export const LONGEST_SOURCE = 8192;
 
 /** Reads an address in any of the offered spellings. */
 export function parseSource(text: string, options: ParseOptions = {}): Source {
   if (typeof text !== 'string') throw invalid('url must be a string');
-  if (text.length > longestSource)
-    throw new SourceError('source-too-long', `url must have at most ${longestSource} characters`);
+  if (text.length > LONGEST_SOURCE)
+    throw new SourceError('source-too-long', `url must have at most ${LONGEST_SOURCE} characters`);
   const trimmed = withoutBlanks(text);
   if (trimmed === '') throw invalid('url must not be empty');
   // The URL parser would silently drop tabs and line ends.

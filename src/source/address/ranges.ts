@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 /** Which addresses are public. Everything that is not is refused unless an operator allows it by name. */
 
 /** IPv4 that is not public: IANA's special-purpose registry, and what clouds keep their metadata on. */
-const privateIPv4 = [
+const PRIVATE_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -26,8 +26,8 @@ const privateIPv4 = [
 ];
 
 /** IPv6 is refused by default: only global unicast is public, and of that not what wraps IPv4 or is set aside. */
-const publicIPv6 = ['2000::/3'];
-const privateIPv6 = [
+const PUBLIC_IPV6 = ['2000::/3'];
+const PRIVATE_IPV6 = [
   '2001::/23', // Teredo, ORCHID, benchmarks
   '2001:db8::/32',
   '2002::/16', // documentation; 6to4
@@ -51,13 +51,13 @@ export function addCidr(list: BlockList, cidr: string): void {
   list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-const notPublic4 = blockList(privateIPv4);
-const public6 = blockList(publicIPv6);
-const notPublic6 = blockList(privateIPv6);
+const NOT_PUBLIC_4 = blockList(PRIVATE_IPV4);
+const PUBLIC_6 = blockList(PUBLIC_IPV6);
+const NOT_PUBLIC_6 = blockList(PRIVATE_IPV6);
 
-export const isPublic4 = (address: string): boolean => !notPublic4.check(address, 'ipv4');
+export const isPublic4 = (address: string): boolean => !NOT_PUBLIC_4.check(address, 'ipv4');
 export const isPublic6 = (address: string): boolean =>
-  public6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
+  PUBLIC_6.check(address, 'ipv6') && !NOT_PUBLIC_6.check(address, 'ipv6');
 
 /** The IPv4 address inside an IPv4-mapped or NAT64 one: such an address is judged by what it leads to. */
 export function embeddedIPv4(address: string): { kind: 'mapped' | 'nat64'; address: string } | undefined {

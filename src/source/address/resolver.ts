@@ -27,13 +27,13 @@ export interface ResolverOptions {
 }
 
 /** A lost packet costs one try. */
-const tryMs = 1500;
-const tries = 3;
+const TRY_MS = 1500;
+const TRIES = 3;
 /** How much longer one family is waited for once the other has answered: some name servers never answer for IPv6. */
-const otherFamilyMs = 300;
-const mostPerFamily = 8;
+const OTHER_FAMILY_MS = 300;
+const MOST_PER_FAMILY = 8;
 /** One of several candidates for a name of the operator's. */
-const candidateMs = 2000;
+const CANDIDATE_MS = 2000;
 
 export function makeResolver({
   servers,
@@ -94,7 +94,7 @@ async function findOurs(name: string, { hosts, search }: LocalNames, until: numb
     const left = until - performance.now();
     if (left <= 0) break;
     try {
-      return await ask(candidate, Math.min(left, candidateMs));
+      return await ask(candidate, Math.min(left, CANDIDATE_MS));
     } catch (error) {
       if (failure === undefined || candidate === bare) failure = error;
     }
@@ -110,7 +110,7 @@ async function query(
   name: string,
   { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number },
 ): Promise<Address[]> {
-  const resolver = new Resolver({ timeout: tryMs, tries });
+  const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   let late = false;
   const deadline = setTimeout(
@@ -122,7 +122,7 @@ async function query(
   );
   let patience: NodeJS.Timeout | undefined;
   const impatient = (found: string[]): string[] => {
-    if (found.length > 0) patience ??= setTimeout(() => resolver.cancel(), otherFamilyMs);
+    if (found.length > 0) patience ??= setTimeout(() => resolver.cancel(), OTHER_FAMILY_MS);
     return found;
   };
   const answers = await Promise.allSettled([
@@ -144,15 +144,15 @@ async function query(
 const addressesOf = (found: readonly string[], family: 4 | 6): Address[] =>
   [...new Set(found)]
     .filter((address) => isIP(address) === family)
-    .slice(0, mostPerFamily)
+    .slice(0, MOST_PER_FAMILY)
     .map((address) => ({ address, family }));
 
-const permanent: ReadonlyMap<string, string> = new Map([
+const PERMANENT: ReadonlyMap<string, string> = new Map([
   ['ENOTFOUND', 'it does not exist (NXDOMAIN)'],
   ['ENODATA', 'it has no address'],
   ['EBADNAME', 'not a valid host name'],
 ]);
-const passing: ReadonlyMap<string, string> = new Map([
+const PASSING: ReadonlyMap<string, string> = new Map([
   ['ETIMEOUT', 'no answer in time'],
   ['ESERVFAIL', 'the name server failed (SERVFAIL)'],
   ['EREFUSED', 'the name server refused to answer (REFUSED)'],
@@ -162,9 +162,9 @@ const passing: ReadonlyMap<string, string> = new Map([
 /** What may be over in a moment is told before what is so. */
 function reasonOf(codes: readonly string[]): string {
   const code =
-    codes.find((one) => passing.has(one)) ?? codes.find((one) => !permanent.has(one)) ?? codes[0] ?? 'ENODATA';
+    codes.find((one) => PASSING.has(one)) ?? codes.find((one) => !PERMANENT.has(one)) ?? codes[0] ?? 'ENODATA';
   return (
-    passing.get(code) ?? permanent.get(code) ?? `the name server sent an invalid answer (${code.replace(/^E/, '')})`
+    PASSING.get(code) ?? PERMANENT.get(code) ?? `the name server sent an invalid answer (${code.replace(/^E/, '')})`
   );
 }
 

@@ -5,7 +5,7 @@ import type { S3Object } from '../source.ts';
  * strict URL parser: so the text is cut at the first `@` that an S3 name follows.
  */
 
-const amazon =
+const AMAZON =
   /^(?:(?<bucket>[a-z0-9][a-z0-9._-]*)\.)?s3(?:-accelerate)?(?:\.dualstack)?(?:[.-](?<region>[a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$/i;
 
 export interface S3Host {
@@ -18,7 +18,7 @@ export interface S3Host {
  * optional port).
  */
 export function s3Host(host: string, listed: readonly string[] = []): S3Host | undefined {
-  const match = amazon.exec(host);
+  const match = AMAZON.exec(host);
   if (match?.groups) {
     const { bucket, region } = match.groups;
     return {
@@ -43,7 +43,7 @@ export interface Split {
 }
 
 /** A name of DNS and a port. */
-const longestAuthority = 253 + 6;
+const LONGEST_AUTHORITY = 253 + 6;
 
 const withoutPort = (authority: string): string => authority.replace(/:\d*$/, '');
 
@@ -67,7 +67,7 @@ export function splitS3OverHttp(afterScheme: string, listed: readonly string[] =
     const at = from + part.lastIndexOf('@');
     const authority = at < from ? '' : part.slice(at - from + 1);
     from += part.length + 1;
-    if (authority === '' || authority.length > longestAuthority) continue;
+    if (authority === '' || authority.length > LONGEST_AUTHORITY) continue;
     if (s3Host(authority, listed) === undefined && s3Host(withoutPort(authority), listed) === undefined) continue;
     const secret = afterScheme.slice(colon + 1, at);
     // host:8080/a@s3.amazonaws.com is a path on a host with a port, not a key with a secret.

@@ -4,7 +4,7 @@
  */
 
 /** Small enough that a seek fetches little, large enough that a thousand of them are nothing to keep track of. */
-export const pageSize = 65536;
+export const PAGE_SIZE = 65536;
 
 export class Page {
   bytes: Buffer;
@@ -39,11 +39,11 @@ export class PageCache {
   readonly #most: number;
 
   constructor(maxBytes: number) {
-    this.#most = Math.max(16, Math.floor(maxBytes / pageSize));
+    this.#most = Math.max(16, Math.floor(maxBytes / PAGE_SIZE));
   }
 
   get maxBytes(): number {
-    return this.#most * pageSize;
+    return this.#most * PAGE_SIZE;
   }
 
   has(key: string): boolean {

@@ -12,15 +12,15 @@ export interface Layout {
   step(peek: Peek): Wanted[];
 }
 
-const header = 16;
+const HEADER = 16;
 /** As much of a box as is worth fetching at once, and of fragments as can matter for a probe. */
-const longest = 8 << 20;
-const mostFragments = 64;
+const LONGEST = 8 << 20;
+const MOST_FRAGMENTS = 64;
 /**
  * Files that lie well have some ten before `moov`; a file of nothing but empty boxes would be walked as long as it is
  * read.
  */
-const mostBoxes = 1024;
+const MOST_BOXES = 1024;
 
 export function layoutOf(head: Buffer, size: number): Layout | undefined {
   if (head.length < 12) return undefined;
@@ -61,10 +61,10 @@ function mp4Layout(size: number): Layout {
         wanted.push(...found);
       }
     }
-    while (at + 8 <= size && fragments <= mostFragments && boxes <= mostBoxes) {
-      const bytes = peek(at, Math.min(header, size - at));
+    while (at + 8 <= size && fragments <= MOST_FRAGMENTS && boxes <= MOST_BOXES) {
+      const bytes = peek(at, Math.min(HEADER, size - at));
       if (bytes === undefined) {
-        if (asked !== at) wanted.push({ from: at, to: Math.min(size, at + header) });
+        if (asked !== at) wanted.push({ from: at, to: Math.min(size, at + HEADER) });
         asked = at;
         break;
       }
@@ -74,10 +74,10 @@ function mp4Layout(size: number): Layout {
         at = size;
         break;
       }
-      if (box.type === 'moov' || box.type === 'sidx') wanted.push({ from: at, to: Math.min(box.end, at + longest) });
+      if (box.type === 'moov' || box.type === 'sidx') wanted.push({ from: at, to: Math.min(box.end, at + LONGEST) });
       if (box.type === 'moof') {
         fragments++;
-        wanted.push({ from: at, to: Math.min(box.end + header, size, at + longest) });
+        wanted.push({ from: at, to: Math.min(box.end + HEADER, size, at + LONGEST) });
         // A writer of fragments may have left their index at the very end: it saves going from one to the next.
         if (tail === 'unasked') {
           tail = 'asked';
@@ -128,7 +128,7 @@ function fragmentIndex(peek: Peek, size: number): Wanted[] | undefined {
   return [...offsets]
     .filter((offset) => offset < size)
     .sort((a, b) => a - b)
-    .slice(0, mostFragments)
+    .slice(0, MOST_FRAGMENTS)
     .map((offset) => ({ from: offset, to: Math.min(size, offset + 8192) }));
 }
 

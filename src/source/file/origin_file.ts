@@ -1,5 +1,5 @@
 import type { OriginAnswer } from '../http/answer.ts';
-import { pageSize, type Page, type PageCache } from './cache.ts';
+import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { SourceError } from '../error.ts';
 import { readFailure, refusedStatus, sourceClosed } from '../failures.ts';
 import { drop, type Exchange } from '../http/exchange.ts';
@@ -7,7 +7,7 @@ import { contentRange, markOf, readHead, type Head } from '../http/head.ts';
 import { layoutOf, type Layout } from './layout.ts';
 import { OriginStream } from './origin_stream.ts';
 import type { Reader } from '../reader.ts';
-import { demandedRun, firstWindow, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
+import { demandedRun, FIRST_WINDOW, nextRun, widened, type Reading, type Run, type Wanted } from './read_ahead.ts';
 import type { Pace } from './pace.ts';
 import { pipeBody } from '../http/transfer.ts';
 import type { Transport } from '../http/transport.ts';
@@ -22,9 +22,9 @@ export type FileContext = Exchange & {
 };
 
 /** Half a megabyte: what a probe of most files needs comes with the first answer. */
-const headPages = 8;
-const large = 2 << 20;
-const mostTries = 4;
+const HEAD_PAGES = 8;
+const LARGE = 2 << 20;
+const MOST_TRIES = 4;
 let files = 0;
 
 /** One file on an origin: opened once, read in pages by any number of readers, each page fetched once. */
@@ -90,9 +90,9 @@ export class OriginFile {
 
   /** The page that a reader stands in. Starts what is missing. */
   page(reading: Reading): Page {
-    const index = Math.floor(reading.at / pageSize);
+    const index = Math.floor(reading.at / PAGE_SIZE);
     const page = this.#context.cache.get(this.#id + index);
-    if (page !== undefined && (!this.#error || page.filled > reading.at % pageSize)) return page;
+    if (page !== undefined && (!this.#error || page.filled > reading.at % PAGE_SIZE)) return page;
     if (this.#error) throw this.#error;
     this.#fetch(demandedRun(reading, this.#has), { demanded: true });
     return this.#context.cache.get(this.#id + index)!;
@@ -127,7 +127,7 @@ export class OriginFile {
 
   async #open(): Promise<Head> {
     try {
-      const { response, url } = await this.#transport.ask({ from: 0, to: headPages * pageSize });
+      const { response, url } = await this.#transport.ask({ from: 0, to: HEAD_PAGES * PAGE_SIZE });
       const head = readHead(response, url, this.#context);
       this.#head = head;
       this.#mark = markOf(response);
@@ -139,11 +139,11 @@ export class OriginFile {
         });
       }
       // A large file will be read over several connections: they take two or three round trips each to open.
-      if (head.ranged && (head.size ?? 0) > large) this.#transport.warm(this.#context.maxFetches);
+      if (head.ranged && (head.size ?? 0) > LARGE) this.#transport.warm(this.#context.maxFetches);
       if (head.size === 0) drop(response, this.#context);
       else if (head.ranged)
         this.#fetch(
-          { first: 0, count: Math.min(headPages, Math.ceil(head.size! / pageSize)) },
+          { first: 0, count: Math.min(HEAD_PAGES, Math.ceil(head.size! / PAGE_SIZE)) },
           { demanded: true, opened: response },
         );
       else this.#stream = new OriginStream(response, this.#context, `${this.#id}s0:`, head.size);
@@ -159,7 +159,7 @@ export class OriginFile {
     if (this.#stream?.complete() !== true) {
       // The origin cannot begin in the middle and the beginning is no longer kept: from the start again, but not for
       // ever.
-      if (++this.#restarts > mostTries)
+      if (++this.#restarts > MOST_TRIES)
         throw new SourceError('cut', 'the host cannot send parts of the file, and it was read too often', {
           reason: 'limit',
         });
@@ -178,7 +178,7 @@ export class OriginFile {
     const size = this.#head!.size!;
     const pages: Page[] = [];
     for (let i = run.first; i < run.first + run.count; i++)
-      pages.push(cache.add(this.#id + i, Math.min(pageSize, size - i * pageSize)));
+      pages.push(cache.add(this.#id + i, Math.min(PAGE_SIZE, size - i * PAGE_SIZE)));
     this.#running++;
     for (const page of pages) this.#loading.add(page);
     void this.#load(run, pages, opened)
@@ -199,13 +199,13 @@ export class OriginFile {
   }
 
   async #load(run: Run, pages: Page[], opened: OriginAnswer | undefined): Promise<void> {
-    const from = run.first * pageSize;
-    const end = Math.min((run.first + run.count) * pageSize, this.#head!.size!);
+    const from = run.first * PAGE_SIZE;
+    const end = Math.min((run.first + run.count) * PAGE_SIZE, this.#head!.size!);
     let at = from;
     const take = (chunk: Buffer): boolean => {
       let rest = chunk.length > end - at ? chunk.subarray(0, end - at) : chunk;
       while (rest.length > 0) {
-        const page = pages[Math.floor((at - from) / pageSize)]!;
+        const page = pages[Math.floor((at - from) / PAGE_SIZE)]!;
         const part = rest.subarray(0, page.bytes.length - page.filled);
         at += part.length;
         rest = rest.subarray(part.length);
@@ -216,7 +216,7 @@ export class OriginFile {
       return at < end;
     };
     let failed: unknown;
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
       const before = at;
       try {
         const response = tries === 0 && opened !== undefined ? opened : await this.#ask(at, end);
@@ -284,9 +284,9 @@ export class OriginFile {
     if (offset < 0) return undefined;
     const parts: Buffer[] = [];
     for (let at = offset; at < offset + length;) {
-      const page = this.#context.cache.peek(this.#id + Math.floor(at / pageSize));
-      const from = at % pageSize;
-      const to = Math.min(from + offset + length - at, pageSize);
+      const page = this.#context.cache.peek(this.#id + Math.floor(at / PAGE_SIZE));
+      const from = at % PAGE_SIZE;
+      const to = Math.min(from + offset + length - at, PAGE_SIZE);
       if (page === undefined || page.filled < to) return undefined;
       parts.push(page.bytes.subarray(from, to));
       at += to - from;
@@ -304,7 +304,7 @@ class PageReader implements Reader, Reading {
   readonly start: number;
   readonly end: number;
   at: number;
-  window = firstWindow;
+  window = FIRST_WINDOW;
   #widenedAt: number;
   readonly #file: OriginFile;
   readonly #closed: () => void;
@@ -321,7 +321,7 @@ class PageReader implements Reader, Reading {
   async next(): Promise<Buffer | undefined> {
     while (this.at < this.end) {
       const page = this.#file.page(this);
-      const from = this.at % pageSize;
+      const from = this.at % PAGE_SIZE;
       if (page.filled > from) {
         const piece = page.bytes.subarray(from, Math.min(page.filled, from + this.end - this.at));
         this.at += piece.length;
@@ -340,7 +340,7 @@ class PageReader implements Reader, Reading {
 
   /** It waits although a window's worth has gone by since the last time: the window is too narrow for this line. */
   #widen(): void {
-    if (this.at - this.#widenedAt < (this.window * pageSize) / 2) return;
+    if (this.at - this.#widenedAt < (this.window * PAGE_SIZE) / 2) return;
     this.window = widened(this.window);
     this.#widenedAt = this.at;
   }

@@ -1,5 +1,5 @@
 import type { OriginAnswer } from '../http/answer.ts';
-import { pageSize, type Page, type PageCache } from './cache.ts';
+import { PAGE_SIZE, type Page, type PageCache } from './cache.ts';
 import { isSourceError, SourceError } from '../error.ts';
 import { brokenConnection, sourceClosed, stoppedSending } from '../failures.ts';
 import type { Pace } from './pace.ts';
@@ -13,7 +13,7 @@ export interface StreamContext {
 }
 
 /** How far a stream runs ahead of its fastest reader; ahead of its slowest, three quarters of what is kept. */
-const ahead = 1 << 20;
+const AHEAD = 1 << 20;
 
 /**
  * A body that can only be read from its beginning: kept in pages as far as the cache reaches, so that both tools read
@@ -59,11 +59,11 @@ export class OriginStream {
     const next = async (): Promise<Buffer | undefined> => {
       for (;;) {
         if (place.at < this.#at) {
-          const index = Math.floor(place.at / pageSize);
+          const index = Math.floor(place.at / PAGE_SIZE);
           const page = this.#context.cache.get(this.#key + index);
           if (page === undefined)
             throw new SourceError('cut', 'the file is read too unevenly to be kept', { reason: 'limit' });
-          const piece = page.bytes.subarray(place.at % pageSize, page.filled);
+          const piece = page.bytes.subarray(place.at % PAGE_SIZE, page.filled);
           place.at += piece.length;
           this.#flow();
           return piece;
@@ -97,11 +97,11 @@ export class OriginStream {
       return;
     }
     for (let rest = chunk; rest.length > 0;) {
-      if (this.#page === undefined || this.#page.filled === pageSize) {
+      if (this.#page === undefined || this.#page.filled === PAGE_SIZE) {
         if (this.#page) this.#page.loading = false;
-        this.#page = this.#context.cache.add(this.#key + Math.floor(this.#at / pageSize), pageSize);
+        this.#page = this.#context.cache.add(this.#key + Math.floor(this.#at / PAGE_SIZE), PAGE_SIZE);
       }
-      const part = rest.subarray(0, pageSize - this.#page.filled);
+      const part = rest.subarray(0, PAGE_SIZE - this.#page.filled);
       this.#page.append(part);
       this.#at += part.length;
       rest = rest.subarray(part.length);
@@ -114,7 +114,7 @@ export class OriginStream {
     if (this.#ended) return;
     const places = [...this.#readers].map(({ at }) => at);
     const full =
-      this.#at - Math.max(0, ...places) >= ahead ||
+      this.#at - Math.max(0, ...places) >= AHEAD ||
       (places.length > 0 && this.#at - Math.min(...places) >= this.#context.cache.maxBytes * 0.75);
     if (full && !this.#response.isPaused()) {
       this.#response.pause();

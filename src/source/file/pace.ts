@@ -10,11 +10,11 @@ export interface PaceOptions {
   windowMs?: number;
 }
 
-const minuteMs = 60_000;
+const MINUTE_MS = 60_000;
 /** What a whole answer counts at least: a playlist of small files is slow by its round trips and not by its bytes. */
-const wholeAnswer = 4096;
+const WHOLE_ANSWER = 4096;
 
-const lateMs = 1000;
+const LATE_MS = 1000;
 
 export class Pace {
   readonly #min: number;
@@ -27,7 +27,7 @@ export class Pace {
   #late: NodeJS.Timeout | undefined;
   #over = false;
 
-  constructor({ minBytes, windowMs = minuteMs }: PaceOptions, onSlow: (error: SourceError) => void) {
+  constructor({ minBytes, windowMs = MINUTE_MS }: PaceOptions, onSlow: (error: SourceError) => void) {
     this.#min = minBytes;
     this.#windowMs = windowMs;
     this.#onSlow = onSlow;
@@ -63,7 +63,7 @@ export class Pace {
 
   /** An answer has come to its end in good order. */
   whole(bytes: number): void {
-    this.received(Math.max(0, wholeAnswer - bytes));
+    this.received(Math.max(0, WHOLE_ANSWER - bytes));
   }
 
   close(): void {
@@ -77,7 +77,7 @@ export class Pace {
     const leftMs = this.#windowMs - this.#waitedMs;
     this.#late = setTimeout(() => {
       // The process stood still: what has come meanwhile is not read yet.
-      if (performance.now() - this.#since > leftMs + lateMs) {
+      if (performance.now() - this.#since > leftMs + LATE_MS) {
         this.#waitedMs = 0;
         this.#run();
         return;

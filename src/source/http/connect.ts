@@ -103,7 +103,7 @@ function checkedAgain(address: string, host: string, port: number, guard: Guard)
 }
 
 /** A proxy without IPv6 refuses such an address at once; more than a few are not worth the caller's time. */
-const mostTunnels = 3;
+const MOST_TUNNELS = 3;
 
 async function tunnelToOne(
   egress: EgressRoute,
@@ -112,7 +112,7 @@ async function tunnelToOne(
   signal: AbortSignal,
 ): Promise<Socket> {
   let failure: unknown;
-  for (const { address } of addresses.slice(0, mostTunnels)) {
+  for (const { address } of addresses.slice(0, MOST_TUNNELS)) {
     try {
       const socket = await tunnelThrough(egress, address, port, signal);
       reached.set(socket, address);
@@ -162,7 +162,7 @@ async function startTls(
     if (signal.aborted) throw cause;
     const code = (cause as NodeJS.ErrnoException).code ?? '';
     const certificate =
-      (secure.authorizationError !== null && secure.authorizationError !== undefined) || certificateCode.test(code);
+      (secure.authorizationError !== null && secure.authorizationError !== undefined) || CERTIFICATE_CODE.test(code);
     throw new SourceError(
       'origin-unreachable',
       certificate ? 'the certificate of the host cannot be trusted' : 'no TLS connection to the host could be made',
@@ -175,7 +175,7 @@ async function startTls(
   }
 }
 
-const certificateCode = /CERT|ALTNAME|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|CRL|HOSTNAME_MISMATCH/;
+const CERTIFICATE_CODE = /CERT|ALTNAME|ISSUER|SELF_SIGNED|UNABLE_TO_VERIFY|CRL|HOSTNAME_MISMATCH/;
 
 function readable(error: unknown, signal: AbortSignal): SourceError {
   if (error instanceof SourceError) return error;

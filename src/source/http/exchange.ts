@@ -35,16 +35,16 @@ export interface Exchanged {
   /** where the answer came from, after redirects */ target: Target;
 }
 
-const mostRedirects = 10;
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const MOST_REDIRECTS = 10;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** One GET, with redirects followed, each to a checked address, and with credentials for the first authority alone. */
 export async function exchange(context: Exchange, first: Target, headers: Record<string, string>): Promise<Exchanged> {
   let target = first;
   let learned = false;
-  for (let hop = 0; hop <= mostRedirects; hop++) {
+  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
     const { response, fresh } = await send(context, target, {
-      ...plain,
+      ...PLAIN,
       ...headers,
       ...authorization(context.access, target),
     });
@@ -67,7 +67,7 @@ export async function exchange(context: Exchange, first: Target, headers: Record
       if (status === 400) throw refusedStatus(status);
     }
     const location = response.headers.location;
-    if (!redirects.has(status) || location === undefined) return { response, target };
+    if (!REDIRECTS.has(status) || location === undefined) return { response, target };
     drop(response, context);
     // A redirect's text is the origin's: a header is Latin-1 to Node, most origins mean UTF-8.
     const next = resolveReference(urlOf(target), Buffer.from(location, 'latin1').toString('utf8'));
@@ -77,10 +77,10 @@ export async function exchange(context: Exchange, first: Target, headers: Record
       });
     target = targetOf(next);
   }
-  throw tooManyRedirects(mostRedirects);
+  throw tooManyRedirects(MOST_REDIRECTS);
 }
 
-const plain = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
+const PLAIN = { 'user-agent': 'Probeyard', accept: '*/*', 'accept-encoding': 'identity' };
 
 async function send({ pool, signal }: Exchange, target: Target, headers: Record<string, string>): Promise<Answer> {
   for (let attempt = 0; ; attempt++) {

@@ -14,7 +14,7 @@ export interface Head {
 }
 
 /** Answers of the origin that tools show something of. */
-const kept = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
+const KEPT = ['content-type', 'last-modified', 'content-encoding', 'content-disposition', 'content-language'];
 
 export function readHead(response: OriginAnswer, url: string, context: Pick<Exchange, 'count'>): Head {
   const status = response.statusCode ?? 0;
@@ -43,7 +43,7 @@ export function readHead(response: OriginAnswer, url: string, context: Pick<Exch
 function keptHeaders(response: OriginAnswer): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers)) {
-    if (typeof value === 'string' && (kept.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint')))
+    if (typeof value === 'string' && (KEPT.includes(name) || (name.startsWith('icy-') && name !== 'icy-metaint')))
       result[name] = value;
   }
   return result;

@@ -9,7 +9,7 @@ export interface S3Keys {
 }
 
 /** The SHA-256 of no bytes: a GET has no body. */
-const emptyBody = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const EMPTY_BODY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /** The headers that sign a GET of an S3 object (AWS Signature Version 4). */
 export function signS3(target: Target, keys: S3Keys, region: string, now = new Date()): Record<string, string> {
@@ -22,11 +22,11 @@ export function signS3(target: Target, keys: S3Keys, region: string, now = new D
     path,
     canonicalQuery(query),
     `host:${authority(target)}`,
-    `x-amz-content-sha256:${emptyBody}`,
+    `x-amz-content-sha256:${EMPTY_BODY}`,
     `x-amz-date:${time}`,
     '',
     signed,
-    emptyBody,
+    EMPTY_BODY,
   ].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
@@ -37,7 +37,7 @@ export function signS3(target: Target, keys: S3Keys, region: string, now = new D
   const signature = hmac(key, text).toString('hex');
   return {
     'x-amz-date': time,
-    'x-amz-content-sha256': emptyBody,
+    'x-amz-content-sha256': EMPTY_BODY,
     authorization: [
       `AWS4-HMAC-SHA256 Credential=${keys.accessKey}/${scope}`,
       `SignedHeaders=${signed}`,

@@ -4,7 +4,7 @@ import { xmlTags } from './xml_tags.ts';
 
 /** Turns every address in a DASH manifest into one of the proxy, and touches nothing else. */
 
-const attributes: Record<string, readonly string[]> = {
+const ATTRIBUTES: Record<string, readonly string[]> = {
   SegmentTemplate: ['media', 'initialization', 'index', 'bitstreamSwitching'],
   SegmentURL: ['media', 'index'],
   Initialization: ['sourceURL'],
@@ -13,11 +13,11 @@ const attributes: Record<string, readonly string[]> = {
   UTCTiming: ['value'],
 };
 /** Elements whose text is an address relative to the manifest itself. */
-const addressed: ReadonlySet<string> = new Set(['Location', 'PatchLocation', 'ImportedMPD']);
-const deepest = 64;
-const longest = 8192;
+const ADDRESSED: ReadonlySet<string> = new Set(['Location', 'PatchLocation', 'ImportedMPD']);
+const DEEPEST = 64;
+const LONGEST = 8192;
 /** As it stands in the text: a character takes up to ten as `&#1114111;`. */
-const longestEscaped = 10 * longest;
+const LONGEST_ESCAPED = 10 * LONGEST;
 
 interface Open {
   name: string;
@@ -45,7 +45,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
 
   const rewriteText = (name: string, from: number, to: number): void => {
     const parent = open.at(-1);
-    const reference = to - from > longestEscaped ? undefined : unescape(text.slice(from, to));
+    const reference = to - from > LONGEST_ESCAPED ? undefined : unescape(text.slice(from, to));
     if (reference === undefined) {
       replace(from, to, `${near}refused/unreadable`);
       return;
@@ -59,18 +59,18 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
       replace(from, to, escape(toProxy(reference, base, root())));
     // Of several, which are alternatives, the first says where relative addresses belong.
     const own =
-      parent === undefined || parent.ownBase || reference.length > longest
+      parent === undefined || parent.ownBase || reference.length > LONGEST
         ? undefined
         : resolveReference(base, reference);
-    if (parent !== undefined && own !== undefined && own.length <= longest)
+    if (parent !== undefined && own !== undefined && own.length <= LONGEST)
       Object.assign(parent, { base: own, ownBase: true });
     below = true;
   };
 
   const rewriteAttribute = (name: string, attribute: string, value: string): string | undefined => {
     const link = attribute === 'href' || attribute.endsWith(':href');
-    if (!link && !attributes[name]?.includes(attribute)) return undefined;
-    if (value.length > longestEscaped) return `${near}refused/unreadable`;
+    if (!link && !ATTRIBUTES[name]?.includes(attribute)) return undefined;
+    if (value.length > LONGEST_ESCAPED) return `${near}refused/unreadable`;
     const reference = unescape(value);
     // A time server's value may be a time, too.
     if (name === 'UTCTiming' && !/^https?:\/\/\S+$/i.test(reference)) return undefined;
@@ -101,7 +101,7 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
         `<BaseURL>${escape(`${full}${toPath(resolveReference(place.final, '.') ?? place.final)}`)}</BaseURL>`,
       );
     }
-    if (attributes[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
+    if (ATTRIBUTES[name] !== undefined || text.slice(tag.from, tag.to).includes('href')) {
       for (const { name: attribute, from, to } of tag.attributes()) {
         const value = rewriteAttribute(name, attribute, text.slice(from, to));
         // A value in single quotes may not hold one afterwards: escape() leaves none.
@@ -109,12 +109,12 @@ export function rewriteDash(text: string, place: Place, { near, full }: Roots): 
       }
     }
     if (tag.kind === 'empty') continue;
-    if (name === 'BaseURL' || addressed.has(name)) {
+    if (name === 'BaseURL' || ADDRESSED.has(name)) {
       if (close < tag.to) close = text.indexOf('</', tag.to);
       if (close === -1) break;
       rewriteText(name, tag.to, close);
     }
-    if (open.length >= deepest) break;
+    if (open.length >= DEEPEST) break;
     open.push({ name, base: top(), ownBase: false });
   }
   return result + text.slice(done);

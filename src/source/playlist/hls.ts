@@ -15,7 +15,7 @@ export function rewriteHls(text: string, place: Place, { near }: Roots): string 
 }
 
 /** Attributes that hold an address, by the ends of their names: URI, X-ASSET-URI, X-ASSET-LIST. */
-const addressed = /(?:URI|URL|ASSET-LIST)$/;
+const ADDRESSED = /(?:URI|URL|ASSET-LIST)$/;
 
 /**
  * Goes through `#EXT-X-TAG:NAME=value,NAME="value"` once, from left to right: a pattern over a whole line can take its
@@ -38,7 +38,7 @@ function rewriteAttributes(line: string, rewrite: (reference: string) => string)
       const comma = line.indexOf(',', at);
       end = comma === -1 ? line.length : comma + 1;
       result += line.slice(at, end);
-    } else if (addressed.test(match[1]!)) {
+    } else if (ADDRESSED.test(match[1]!)) {
       const value = match[2] ?? match[3]!;
       const quote = match[2] === undefined ? 0 : 1;
       result += `${line.slice(at, end - value.length - quote)}${rewrite(value)}${quote === 1 ? '"' : ''}`;

@@ -80,18 +80,18 @@ export function isNatural(reference: string): boolean {
   );
 }
 
-const longestReference = 8192;
-const harmless = /^(?:data|skd|urn|tag):/i;
+const LONGEST_REFERENCE = 8192;
+const HARMLESS = /^(?:data|skd|urn|tag):/i;
 
 /** What rewritten addresses may add up to: a hostile list of short ones would otherwise grow a hundredfold. */
-const mostText = 16 << 20;
+const MOST_TEXT = 16 << 20;
 /** What resolving them may read: the base is read anew for each, and one of 8 kB costs 30 µs. */
-const mostRead = 128 << 20;
+const MOST_READ = 128 << 20;
 
 /** A rewriter for one text. Throws where the text grows too long. */
 export function referenceRewriter(): (reference: string, base: string, root: string) => string {
-  let left = mostText;
-  let unread = mostRead;
+  let left = MOST_TEXT;
+  let unread = MOST_READ;
   return (reference, base, root) => {
     unread -= base.length + reference.length;
     if (unread < 0) throw tooMany();
@@ -106,8 +106,8 @@ const tooMany = (): SourceError => new SourceError('cut', 'the playlist holds to
 
 /** The reference as the tool is to see it. Other schemes than http(s) lead to a refusal. */
 export function rewriteReference(reference: string, base: string, root: string): string {
-  if (reference.length > longestReference) return `${root}refused/unreadable`;
-  if (harmless.test(reference)) return reference;
+  if (reference.length > LONGEST_REFERENCE) return `${root}refused/unreadable`;
+  if (HARMLESS.test(reference)) return reference;
   const url = resolveReference(base, reference);
   if (url !== undefined) return `${root}${toPath(url)}`;
   const scheme = /^([a-z][a-z0-9+.-]{0,30}):/i.exec(reference)?.[1]?.toLowerCase() ?? 'unreadable';

@@ -7,13 +7,13 @@ import { resolveReference, sameAuthority, targetOf, type Target } from '../addre
  * takes where the address leads to the playlist's own host: it never holds what signs an address.
  */
 
-const mostNames = 16;
+const MOST_NAMES = 16;
 /** What is shorter can be guessed, and would be found in places where it does not stand. */
-const shortest = 6;
+const SHORTEST = 6;
 
 export const declaredParameters = (text: string): string[] =>
   [...text.matchAll(/^#EXT-X-DEFINE:[^\r\n]{0,2000}?QUERYPARAM="([^"\r\n]{1,200})"/gm)]
-    .slice(0, mostNames)
+    .slice(0, MOST_NAMES)
     .map(([, name]) => name!);
 
 /** By name, because a value does not tell: the parts of signed addresses, and what services call their tokens. */
@@ -45,7 +45,7 @@ export function makeParameters(): Parameters {
   const standInFor = (value: string, home: Target): string => {
     const known = standIns.find((one) => one.value === value && sameAuthority(one.home, home));
     if (known !== undefined) return known.text;
-    if (standIns.length >= mostNames) return '';
+    if (standIns.length >= MOST_NAMES) return '';
     const text = `p${randomBytes(12).toString('hex')}`;
     standIns.push({ text, value, home });
     return text;
@@ -70,7 +70,7 @@ export function makeParameters(): Parameters {
         const value = given.get(name);
         return value === null
           ? []
-          : [[name, isCredential(name) && value.length >= shortest ? standInFor(value, home) : value]];
+          : [[name, isCredential(name) && value.length >= SHORTEST ? standInFor(value, home) : value]];
       });
     },
     meant(url) {

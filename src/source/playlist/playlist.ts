@@ -11,9 +11,9 @@ import type { Rewriter } from './rewriter.ts';
 export type PlaylistKind = 'hls' | 'dash';
 
 /** Longer ones are not rewritten, so they are not passed on either. */
-const longestPlaylist = 8 << 20;
+const LONGEST_PLAYLIST = 8 << 20;
 
-const decoders = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
+const DECODERS = { gzip: gunzip, 'x-gzip': gunzip, deflate: inflate, br: brotliDecompress };
 
 export async function playlistKind(file: OriginFile, head: Head): Promise<PlaylistKind | undefined> {
   if (head.size === 0) return undefined;
@@ -43,12 +43,12 @@ export interface Playlist {
 }
 
 async function readText(file: OriginFile, head: Head): Promise<Buffer> {
-  if (head.size !== undefined && head.size > longestPlaylist) throw tooLong();
-  let bytes = await file.first(longestPlaylist + 1);
-  if (bytes.length > longestPlaylist) throw tooLong();
-  const decode = decoders[head.headers['content-encoding'] as keyof typeof decoders];
+  if (head.size !== undefined && head.size > LONGEST_PLAYLIST) throw tooLong();
+  let bytes = await file.first(LONGEST_PLAYLIST + 1);
+  if (bytes.length > LONGEST_PLAYLIST) throw tooLong();
+  const decode = DECODERS[head.headers['content-encoding'] as keyof typeof DECODERS];
   if (decode !== undefined) {
-    bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: longestPlaylist }).catch(
+    bytes = await promisify(decode as typeof gunzip)(bytes, { maxOutputLength: LONGEST_PLAYLIST }).catch(
       (cause: unknown) => {
         throw new SourceError('cut', 'the playlist cannot be decompressed', { reason: 'protocol', cause });
       },

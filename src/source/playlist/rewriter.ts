@@ -24,13 +24,13 @@ export interface RewriterOptions {
  * Measured: the worst text takes 0.3 µs for each character, and reading a base takes as long again for each 500
  * characters that it has. This much takes some 20 ms.
  */
-const mostHere = 48 << 10;
-const baseStep = 512;
+const MOST_HERE = 48 << 10;
+const BASE_STEP = 512;
 /** 8 MB of text, what is made of it, and both as bytes. */
-const heapMb = 192;
+const HEAP_MB = 192;
 
 const isShort = ({ bytes, place }: Rewriting): boolean =>
-  bytes.byteLength * (1 + place.final.length / baseStep) <= mostHere;
+  bytes.byteLength * (1 + place.final.length / BASE_STEP) <= MOST_HERE;
 
 const tooComplex = (): SourceError => new SourceError('cut', 'the manifest is too complex', { reason: 'complex' });
 
@@ -49,7 +49,7 @@ export function makeRewriter({ deadlineMs = 10_000, mostWaiting = 16 }: Rewriter
 
   const start = (): Worker => {
     const made = new Worker(new URL('./rewrite_thread.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: heapMb },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
       env: {},
     });
     made.unref();

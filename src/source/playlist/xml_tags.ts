@@ -69,11 +69,11 @@ function skip(text: string, at: number): number {
   return found === -1 ? -1 : found + 1;
 }
 
-const nameHere = /[A-Za-z_][\w.:-]{0,127}/y;
+const NAME_HERE = /[A-Za-z_][\w.:-]{0,127}/y;
 
 function nameAt(text: string, at: number): string {
-  nameHere.lastIndex = at;
-  return nameHere.exec(text)?.[0] ?? '';
+  NAME_HERE.lastIndex = at;
+  return NAME_HERE.exec(text)?.[0] ?? '';
 }
 
 function endOfTag(text: string, from: number): number {

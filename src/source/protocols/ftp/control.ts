@@ -9,7 +9,7 @@ export interface Reply {
   text: string;
 }
 
-const longestReply = 16384;
+const LONGEST_REPLY = 16384;
 
 /** The connection on which an FTP server is told what to do. One command at a time. */
 export class FtpControl {
@@ -127,12 +127,12 @@ export class FtpControl {
 
   #take(text: string): void {
     this.#text += text;
-    if (this.#text.length > longestReply) {
+    if (this.#text.length > LONGEST_REPLY) {
       this.close();
       return;
     }
     // A reply of several lines ends with its number and a blank.
-    for (let match = replyPattern.exec(this.#text); match !== null; match = replyPattern.exec(this.#text)) {
+    for (let match = REPLY_PATTERN.exec(this.#text); match !== null; match = REPLY_PATTERN.exec(this.#text)) {
       this.#text = this.#text.slice(match[0].length);
       if (match[2] !== undefined) continue;
       const reply = { code: Number(match[1] ?? match[3]), text: match[0] };
@@ -142,7 +142,7 @@ export class FtpControl {
   }
 }
 
-const replyPattern = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
+const REPLY_PATTERN = /^(?:(\d{3})-[^\n]*\n(?:(?!\1 )[^\n]*\n)*\1 [^\n]*\n|(\r?\n)|(\d{3}) [^\n]*\n)/;
 
 /** FTP's answers in the numbers of HTTP, which is what failures are kept in. */
 export function refusedBy(code: number): SourceError {

@@ -8,8 +8,8 @@ import { ownTransport, type Transport } from '../../http/transport.ts';
 import { FtpControl, refusedBy } from './control.ts';
 
 /** Servers count connections by address and refuse the third or fourth. */
-const mostControls = 2;
-const finalReplyMs = 5000;
+const MOST_CONTROLS = 2;
+const FINAL_REPLY_MS = 5000;
 
 interface Facts {
   size: number | undefined;
@@ -30,7 +30,7 @@ export function ftpTransport(context: SocketContext): Transport {
   const idle: FtpControl[] = [];
   const waiting: (() => void)[] = [];
   let controls = 0;
-  let most = mostControls;
+  let most = MOST_CONTROLS;
   let facts: Facts | undefined;
   let parked: Parked | undefined;
 
@@ -80,7 +80,7 @@ export function ftpTransport(context: SocketContext): Transport {
   /** Stops a transfer in the middle; the server says so, and then takes the next command. */
   const leave = async (control: FtpControl, data: Socket): Promise<void> => {
     data.destroy();
-    await control.reply(finalReplyMs).catch(() => control.close());
+    await control.reply(FINAL_REPLY_MS).catch(() => control.close());
     release(control);
   };
 

@@ -38,13 +38,13 @@ function text(value: string, marked: boolean): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-const deepest = 16;
-const mostValues = 4096;
+const DEEPEST = 16;
+const MOST_VALUES = 4096;
 
 /** Every value of a message. Throws a RangeError where it is cut or too deep. */
 export function decodeAmf(bytes: Buffer): Amf[] {
   const values: Amf[] = [];
-  let left = mostValues;
+  let left = MOST_VALUES;
   let at = 0;
 
   const string = (long: boolean): string => {
@@ -67,7 +67,7 @@ export function decodeAmf(bytes: Buffer): Amf[] {
     }
   };
   const value = (depth: number): Amf => {
-    if (depth > deepest || --left < 0) throw new RangeError('too deep');
+    if (depth > DEEPEST || --left < 0) throw new RangeError('too deep');
     const kind = bytes.readUInt8(at++);
     switch (kind) {
       case 0:

@@ -19,11 +19,11 @@ interface Channel {
   body: Backlog;
 }
 
-const mostChannels = 64;
-const longestMessage = 8 << 20;
+const MOST_CHANNELS = 64;
+const LONGEST_MESSAGE = 8 << 20;
 /** Of all messages that are not whole yet. */
-const mostHeld = 16 << 20;
-const largestChunk = 16 << 20;
+const MOST_HELD = 16 << 20;
+const LARGEST_CHUNK = 16 << 20;
 
 export class RtmpProtocolError extends Error {}
 
@@ -39,7 +39,7 @@ export class ChunkReader {
   #held = 0;
 
   set chunkSize(size: number) {
-    if (size < 1 || size > largestChunk) throw new RtmpProtocolError('chunk size');
+    if (size < 1 || size > LARGEST_CHUNK) throw new RtmpProtocolError('chunk size');
     this.#chunkSize = size;
   }
 
@@ -73,7 +73,7 @@ export class ChunkReader {
       at += size;
       this.#left -= size;
       this.#held += size;
-      if (this.#held > mostHeld) throw new RtmpProtocolError('too much at once');
+      if (this.#held > MOST_HELD) throw new RtmpProtocolError('too much at once');
       if (this.#left > 0) return;
       this.#open = undefined;
       if (channel.body.length < channel.length) continue;
@@ -121,10 +121,10 @@ export class ChunkReader {
       if (time !== undefined) time = bytes.readUInt32BE(at);
       at += 4;
     }
-    if (length > longestMessage) throw new RtmpProtocolError('message too long');
+    if (length > LONGEST_MESSAGE) throw new RtmpProtocolError('message too long');
     if (length < channel.body.length) throw new RtmpProtocolError('a message changed its length');
     if (known === undefined) {
-      if (this.#channels.size >= mostChannels) throw new RtmpProtocolError('too many channels');
+      if (this.#channels.size >= MOST_CHANNELS) throw new RtmpProtocolError('too many channels');
       this.#channels.set(id, channel);
     }
     if (channel.body.length === 0) {

@@ -9,9 +9,9 @@ import { decodeAmf, encodeAmf, type Amf } from './amf0.ts';
 import { ChunkReader, encodeMessage, type Message } from './chunks.ts';
 import { aggregated, flvHeader, flvTag } from './flv.ts';
 
-const handshakeBytes = 1536;
+const HANDSHAKE_BYTES = 1536;
 /** Of our answers and requests. A session in good order leaves some hundred bytes unread. */
-const mostUnread = 64 << 10;
+const MOST_UNREAD = 64 << 10;
 const [audioType, videoType, scriptType] = [8, 9, 18];
 
 /**
@@ -59,9 +59,9 @@ class Player implements Session {
       }
     });
     this.#socket.on('error', closed).on('close', closed);
-    const hello = Buffer.alloc(1 + handshakeBytes);
+    const hello = Buffer.alloc(1 + HANDSHAKE_BYTES);
     hello[0] = 3;
-    randomBytes(handshakeBytes - 8).copy(hello, 9);
+    randomBytes(HANDSHAKE_BYTES - 8).copy(hello, 9);
     this.#socket.write(hello);
   }
 
@@ -91,14 +91,14 @@ class Player implements Session {
     if (this.#greeting !== undefined) {
       const have = Buffer.concat([this.#greeting, chunk]);
       if (have[0] !== undefined && have[0] !== 3) throw new RangeError('version');
-      if (have.length < 1 + 2 * handshakeBytes) {
+      if (have.length < 1 + 2 * HANDSHAKE_BYTES) {
         this.#greeting = have;
         return;
       }
       this.#greeting = undefined;
-      this.#send(have.subarray(1, 1 + handshakeBytes));
+      this.#send(have.subarray(1, 1 + HANDSHAKE_BYTES));
       this.#connect();
-      bytes = have.subarray(1 + 2 * handshakeBytes);
+      bytes = have.subarray(1 + 2 * HANDSHAKE_BYTES);
     }
     this.#received += bytes.length;
     for (const message of this.#chunks.read(bytes)) {
@@ -239,7 +239,7 @@ class Player implements Session {
 
   /** A host that asks and does not read would otherwise fill our memory with the answers. */
   #send(bytes: Buffer): void {
-    if (this.#socket.writableLength > mostUnread) throw unreadAnswers();
+    if (this.#socket.writableLength > MOST_UNREAD) throw unreadAnswers();
     this.#socket.write(bytes);
   }
 

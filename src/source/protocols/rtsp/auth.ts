@@ -26,10 +26,10 @@ export function challengeOf(headers: RtspMessage['headers']): Challenge | undefi
 }
 
 /** Realm, nonce and opaque of the longest known are some hundred characters. */
-const longestOffer = 4096;
+const LONGEST_OFFER = 4096;
 
 function digestOf(offer: string): Challenge | undefined {
-  if (offer.length > longestOffer) return undefined;
+  if (offer.length > LONGEST_OFFER) return undefined;
   // Nothing after a name is required, so no name is tried again from its second letter.
   const fields = new Map(
     [...offer.matchAll(/(\w+)\s*(?:=\s*(?:"([^"]*)"|([^\s,]+))?)?/g)].map(([, name, quoted, bare]) => [

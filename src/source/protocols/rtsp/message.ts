@@ -15,8 +15,8 @@ export interface RtspFrame {
   /** with its mark and length */ raw: Buffer;
 }
 
-const longestHead = 65536;
-const longestBody = 1 << 20;
+const LONGEST_HEAD = 65536;
+const LONGEST_BODY = 1 << 20;
 
 export class RtspReader {
   readonly #held = new Backlog();
@@ -57,9 +57,9 @@ export class RtspReader {
 
   /** Opens the message that begins here; false where its head is not whole. */
   #head(bytes: Buffer): boolean {
-    const end = headEnd(bytes.subarray(0, longestHead), this.#searched);
+    const end = headEnd(bytes.subarray(0, LONGEST_HEAD), this.#searched);
     if (end === undefined) {
-      if (bytes.length >= longestHead || (bytes.length > 0 && !/^[A-Z_]/.test(bytes.toString('latin1', 0, 1))))
+      if (bytes.length >= LONGEST_HEAD || (bytes.length > 0 && !/^[A-Z_]/.test(bytes.toString('latin1', 0, 1))))
         throw new RangeError('no RTSP');
       // What ends a head begins with a line end, and another follows within two bytes.
       this.#searched = Math.max(0, bytes.length - 2);
@@ -75,7 +75,7 @@ export class RtspReader {
       else if (colon > 0) headers.push([line.slice(0, colon).trim(), line.slice(colon + 1).trim()]);
     }
     const length = headerOf(headers, 'content-length') ?? '';
-    if (!/^\d{0,7}$/.test(length) || Number(length) > longestBody) throw new RangeError('length');
+    if (!/^\d{0,7}$/.test(length) || Number(length) > LONGEST_BODY) throw new RangeError('length');
     this.#held.drop(end);
     this.#open = { kind: 'message', start, headers, length: Number(length) };
     return true;

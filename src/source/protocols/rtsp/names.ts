@@ -10,7 +10,7 @@ export interface Names {
   down(text: string, list?: boolean): string;
 }
 
-const most = 64;
+const MOST = 64;
 
 /** `local` is the address that the tool was started with; `base()` the server's for the same. */
 export function rtspNames(local: string, base: () => string): Names {
@@ -23,7 +23,7 @@ export function rtspNames(local: string, base: () => string): Names {
     if (url === own || (url.startsWith(own) && /^[/?]/.test(url.slice(own.length))))
       return local + url.slice(own.length);
     let at = others.indexOf(url);
-    if (at === -1 && others.length < most) at = others.push(url) - 1;
+    if (at === -1 && others.length < MOST) at = others.push(url) - 1;
     return at === -1 ? `${folder}/refused` : `${folder}/u${at}`;
   };
 

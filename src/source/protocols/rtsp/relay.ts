@@ -11,7 +11,7 @@ import { RtspUpstream, type RtspResponse } from './upstream.ts';
  * the login is ours, and media comes over the same connection, so that a tool never opens one elsewhere.
  */
 
-const methods: ReadonlySet<string> = new Set([
+const METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',
   'DESCRIBE',
   'SETUP',
@@ -23,7 +23,7 @@ const methods: ReadonlySet<string> = new Set([
 ]);
 
 /** Requests that wait for their turn. A tool in good order has one or two. */
-const mostWaiting = 32;
+const MOST_WAITING = 32;
 
 export interface RtspRelay {
   readonly port: number;
@@ -116,7 +116,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
     }
     const { names, upstream, job, tool } = connection;
     const target = names.up(uri);
-    if (!methods.has(method)) answer(request, '405 Method Not Allowed');
+    if (!METHODS.has(method)) answer(request, '405 Method Not Allowed');
     else if (target === undefined) answer(request, '404 Not Found');
     else if (method === 'SETUP' && !overTcp(headerOf(request.headers, 'transport')))
       answer(request, '461 Unsupported Transport');
@@ -149,7 +149,7 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
     try {
       for (const item of reader.read(bytes)) {
         if (item.kind === 'frame') connection?.upstream.send(item.raw);
-        else if (waiting >= mostWaiting) {
+        else if (waiting >= MOST_WAITING) {
           end();
           return;
         } else {
@@ -176,11 +176,11 @@ function serveConnection(socket: Socket, port: number, loginOf: (secret: string)
 const overTcp = (transport: string | undefined): boolean =>
   transport !== undefined && transport.split(',').every((one) => /interleaved\s*=|\/TCP\b/i.test(one));
 
-const dropped: ReadonlySet<string> = new Set(['cseq', 'www-authenticate', 'location', 'content-length']);
-const addressed: ReadonlySet<string> = new Set(['content-base', 'content-location']);
+const DROPPED: ReadonlySet<string> = new Set(['cseq', 'www-authenticate', 'location', 'content-length']);
+const ADDRESSED: ReadonlySet<string> = new Set(['content-base', 'content-location']);
 
 function headersFor({ headers }: RtspResponse, names: Names): RtspMessage['headers'] {
   return headers
-    .filter(([name]) => !dropped.has(name.toLowerCase()))
-    .map(([name, value]) => [name, addressed.has(name.toLowerCase()) ? names.down(value) : names.down(value, true)]);
+    .filter(([name]) => !DROPPED.has(name.toLowerCase()))
+    .map(([name, value]) => [name, ADDRESSED.has(name.toLowerCase()) ? names.down(value) : names.down(value, true)]);
 }

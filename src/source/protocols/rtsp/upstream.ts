@@ -20,9 +20,9 @@ export interface RtspResponse {
   body: Buffer;
 }
 
-const mostRedirects = 5;
+const MOST_REDIRECTS = 5;
 /** Of what we send and the server does not read. */
-const mostUnread = 64 << 10;
+const MOST_UNREAD = 64 << 10;
 
 /**
  * A connection to a server, with the source's credentials for it and redirects followed, each to a checked address. One
@@ -64,7 +64,7 @@ export class RtspUpstream {
 
   /** A tool's own frames are reports of what it received: one that the server does not read in time is of no use. */
   send(raw: Buffer): void {
-    if (this.#socket !== undefined && this.#socket.writableLength <= mostUnread) this.#socket.write(raw);
+    if (this.#socket !== undefined && this.#socket.writableLength <= MOST_UNREAD) this.#socket.write(raw);
   }
 
   pause(): void {
@@ -89,7 +89,7 @@ export class RtspUpstream {
   ): Promise<RtspResponse> {
     let uri = asked;
     let tries = 0;
-    for (let hop = 0; hop <= mostRedirects;) {
+    for (let hop = 0; hop <= MOST_REDIRECTS;) {
       if (this.#closed) throw sourceClosed();
       this.#socket ??= await this.#connect();
       const response = await this.#exchange(method, uri, headers, body);
@@ -111,7 +111,7 @@ export class RtspUpstream {
       uri = this.#follow(uri, location);
       hop++;
     }
-    throw tooManyRedirects(mostRedirects);
+    throw tooManyRedirects(MOST_REDIRECTS);
   }
 
   #follow(uri: string, location: string): string {
@@ -171,7 +171,7 @@ export class RtspUpstream {
     const match = /^RTSP\/1\.\d (\d{3}) ?(.*)$/.exec(start);
     const sequence = headerOf(headers, 'cseq');
     if (match === null) {
-      if (this.#socket !== undefined && this.#socket.writableLength > mostUnread) throw unreadAnswers();
+      if (this.#socket !== undefined && this.#socket.writableLength > MOST_UNREAD) throw unreadAnswers();
       // Servers may ask, too, whether we live.
       this.#socket?.write(
         encodeRtsp(start.startsWith('OPTIONS') ? 'RTSP/1.0 200 OK' : 'RTSP/1.0 501 Not Implemented', [

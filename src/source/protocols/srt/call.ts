@@ -4,11 +4,11 @@ import { SourceError } from '../../error.ts';
 import { connectionTimeout, noConnection } from '../../failures.ts';
 import { keysOf, makeKeys, openKeys, type KeyOfSalt, type Keys } from './keys.ts';
 import {
-  control,
+  CONTROL,
   controlPacket,
   encodeHandshake,
-  extension,
-  handshakeType,
+  EXTENSION,
+  HANDSHAKE_TYPE,
   readHandshake,
   readPacket,
   reversedWords,
@@ -25,13 +25,13 @@ export interface Call {
   /** undefined without a passphrase */ keyOf: KeyOfSalt | undefined;
 }
 
-const againMs = 250;
-const srtVersion = 0x00010501;
+const AGAIN_MS = 250;
+const SRT_VERSION = 0x00010501;
 /**
  * Sends and receives by the sender's clock, may encrypt, drops what is late, reports losses again, marks what is sent
  * again.
  */
-const flags = 0x3f;
+const FLAGS = 0x3f;
 
 /** The handshake of SRT, version 5: two questions and two answers, the second pair with what each side wants. */
 export async function callSrt(
@@ -47,7 +47,7 @@ export async function callSrt(
   const ask = (shake: Handshake): Promise<Handshake> =>
     exchangeHandshake(
       socket,
-      () => controlPacket(control.handshake, { time: clock(), peer: 0, body: encodeHandshake(shake) }),
+      () => controlPacket(CONTROL.handshake, { time: clock(), peer: 0, body: encodeHandshake(shake) }),
       shake.type,
       deadline,
     );
@@ -57,7 +57,7 @@ export async function callSrt(
     version: 4,
     encryption: 0,
     extensionField: 2,
-    type: handshakeType.induction,
+    type: HANDSHAKE_TYPE.induction,
     cookie: 0,
     extensions: [],
   });
@@ -70,23 +70,23 @@ export async function callSrt(
   const keyOf = parameters.passphrase === undefined ? undefined : keysOf(parameters.passphrase);
   const made = keyOf && (await makeKeys(keyOf, length));
   const wants = Buffer.alloc(12);
-  wants.writeUInt32BE(srtVersion, 0);
-  wants.writeUInt32BE(flags, 4);
+  wants.writeUInt32BE(SRT_VERSION, 0);
+  wants.writeUInt32BE(FLAGS, 4);
   wants.writeUInt16BE(parameters.latencyMs, 8);
-  const extensions: Handshake['extensions'] = [{ type: extension.request, body: wants }];
-  if (made) extensions.push({ type: extension.keyRequest, body: made.message });
+  const extensions: Handshake['extensions'] = [{ type: EXTENSION.request, body: wants }];
+  if (made) extensions.push({ type: EXTENSION.keyRequest, body: made.message });
   if (parameters.streamId !== undefined && parameters.streamId !== '')
-    extensions.push({ type: extension.streamId, body: reversedWords(parameters.streamId) });
+    extensions.push({ type: EXTENSION.streamId, body: reversedWords(parameters.streamId) });
   const answer = await ask({
     ...base,
     version: 5,
     encryption: made ? length / 8 : 0,
-    extensionField: 1 | (made ? 2 : 0) | (extensions.some(({ type }) => type === extension.streamId) ? 4 : 0),
-    type: handshakeType.conclusion,
+    extensionField: 1 | (made ? 2 : 0) | (extensions.some(({ type }) => type === EXTENSION.streamId) ? 4 : 0),
+    type: HANDSHAKE_TYPE.conclusion,
     cookie: greeting.cookie,
     extensions,
   });
-  const reply = answer.extensions.find(({ type }) => type === extension.keyResponse)?.body;
+  const reply = answer.extensions.find(({ type }) => type === EXTENSION.keyResponse)?.body;
   const keys = reply === undefined || keyOf === undefined ? undefined : await openKeys(keyOf, reply);
   if (made && keys === undefined) throw badSecret();
   return { peer: answer.socket, own, seq: answer.seq, keys: made?.keys, keyOf };
@@ -103,7 +103,7 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
     };
     const onMessage = (bytes: Buffer): void => {
       const read = readPacket(bytes);
-      if (read?.kind !== 'control' || read.type !== control.handshake) return;
+      if (read?.kind !== 'control' || read.type !== CONTROL.handshake) return;
       const shake = readHandshake(read.body);
       if (shake === undefined) return;
       if (shake.type >= 1000 && shake.type < 10_000) finish(rejected(shake.type - 1000));
@@ -111,7 +111,7 @@ function exchangeHandshake(socket: Socket, packet: () => Buffer, wanted: number,
     };
     const onError = (cause: Error): void => finish(cause instanceof SourceError ? cause : noConnection(cause));
     const send = (): void => socket.send(packet(), () => {});
-    const again = setInterval(send, againMs);
+    const again = setInterval(send, AGAIN_MS);
     const late = setTimeout(() => finish(connectionTimeout()), Math.max(0, deadline - performance.now()));
     socket.on('message', onMessage).on('error', onError);
     send();

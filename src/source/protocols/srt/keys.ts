@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
  */
 
 const derive = promisify(pbkdf2);
-const wrapIv = Buffer.from('a6a6a6a6a6a6a6a6', 'hex');
-const fixed = 16;
-const saltBytes = 16;
+const WRAP_IV = Buffer.from('a6a6a6a6a6a6a6a6', 'hex');
+const FIXED = 16;
+const SALT_BYTES = 16;
 
 /** By the flag that data packets carry: 1 even, 2 odd. */
 export interface Keys {
@@ -18,7 +18,7 @@ export interface Keys {
 }
 
 /** Senders keep their salt when they renew a key. */
-const mostSalts = 8;
+const MOST_SALTS = 8;
 
 /** The key that wraps the others; undefined where a session has used too many. */
 export type KeyOfSalt = (salt: Buffer, length: number) => Promise<Buffer> | undefined;
@@ -32,8 +32,8 @@ export function keysOf(passphrase: string): KeyOfSalt {
   return (salt, length) => {
     const name = `${length} ${salt.toString('hex')}`;
     if (!known.has(name)) {
-      if (known.size >= mostSalts) return undefined;
-      known.set(name, derive(passphrase, salt.subarray(saltBytes - 8), 2048, length, 'sha1'));
+      if (known.size >= MOST_SALTS) return undefined;
+      known.set(name, derive(passphrase, salt.subarray(SALT_BYTES - 8), 2048, length, 'sha1'));
     }
     return known.get(name);
   };
@@ -42,32 +42,32 @@ export function keysOf(passphrase: string): KeyOfSalt {
 const wrapName = (length: number): string => `id-aes${length * 8}-wrap`;
 
 export async function makeKeys(keyOf: KeyOfSalt, length: 16 | 24 | 32): Promise<{ keys: Keys; message: Buffer }> {
-  const salt = randomBytes(saltBytes);
+  const salt = randomBytes(SALT_BYTES);
   const key = randomBytes(length);
-  const cipher = createCipheriv(wrapName(length), (await keyOf(salt, length))!, wrapIv);
+  const cipher = createCipheriv(wrapName(length), (await keyOf(salt, length))!, WRAP_IV);
   const wrapped = Buffer.concat([cipher.update(key), cipher.final()]);
-  const head = Buffer.from([0x12, 0x20, 0x29, 1, 0, 0, 0, 0, 2, 0, 2, 0, 0, 0, saltBytes / 4, length / 4]);
+  const head = Buffer.from([0x12, 0x20, 0x29, 1, 0, 0, 0, 0, 2, 0, 2, 0, 0, 0, SALT_BYTES / 4, length / 4]);
   return { keys: { salt, byFlag: new Map([[1, key]]) }, message: Buffer.concat([head, salt, wrapped]) };
 }
 
 /** The keys in the other side's message; undefined where it cannot be read or the passphrase does not open it. */
 export async function openKeys(keyOf: KeyOfSalt, message: Buffer): Promise<Keys | undefined> {
   if (
-    message.length < fixed + saltBytes + 24 ||
+    message.length < FIXED + SALT_BYTES + 24 ||
     message[0] !== 0x12 ||
     message[8] !== 2 ||
-    message[14] !== saltBytes / 4
+    message[14] !== SALT_BYTES / 4
   )
     return undefined;
   const flags = message[3]! & 3;
   const length = message[15]! * 4;
   if (![16, 24, 32].includes(length)) return undefined;
-  const salt = Buffer.from(message.subarray(fixed, fixed + saltBytes));
+  const salt = Buffer.from(message.subarray(FIXED, FIXED + SALT_BYTES));
   const wrapping = await keyOf(salt, length);
   if (wrapping === undefined) return undefined;
-  const decipher = createDecipheriv(wrapName(length), wrapping, wrapIv);
+  const decipher = createDecipheriv(wrapName(length), wrapping, WRAP_IV);
   try {
-    const wrapped = message.subarray(fixed + saltBytes, fixed + saltBytes + 8 + length * (flags === 3 ? 2 : 1));
+    const wrapped = message.subarray(FIXED + SALT_BYTES, FIXED + SALT_BYTES + 8 + length * (flags === 3 ? 2 : 1));
     const plain = Buffer.concat([decipher.update(wrapped), decipher.final()]);
     const byFlag = new Map<number, Buffer>();
     if (flags === 3) byFlag.set(1, plain.subarray(0, length)).set(2, plain.subarray(length, 2 * length));

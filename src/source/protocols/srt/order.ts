@@ -1,7 +1,7 @@
 import { nextSeq, seqDistance } from './packet.ts';
 
 /** How far ahead of what is missing packets are kept. */
-const widest = 8192;
+const WIDEST = 8192;
 
 export interface Loss {
   from: number;
@@ -24,7 +24,7 @@ export class PacketOrder<T> {
   add(seq: number, packet: T): { ready: T[]; lost: Loss | undefined } {
     const ahead = seqDistance(seq, this.next);
     if (ahead < 0) return { ready: [], lost: undefined };
-    if (ahead > widest) {
+    if (ahead > WIDEST) {
       // So far away that the stream begins anew for us.
       this.#held.clear();
       this.next = seq;
@@ -52,7 +52,7 @@ export class PacketOrder<T> {
 
   /** Gives up on the first gap, or on all up to a number. */
   skip(to = this.missing()?.to): T[] {
-    if (to === undefined || seqDistance(to, this.next) < 0 || seqDistance(to, this.next) > widest) return [];
+    if (to === undefined || seqDistance(to, this.next) < 0 || seqDistance(to, this.next) > WIDEST) return [];
     const ready: T[] = [];
     for (const seq of this.#heldUpTo(to)) {
       ready.push(this.#held.get(seq)!);

@@ -1,7 +1,7 @@
 /** SRT's packets: what stands in which of their bytes. */
 
-const headerBytes = 16;
-export const control = {
+const HEADER_BYTES = 16;
+export const CONTROL = {
   handshake: 0,
   keepAlive: 1,
   ack: 2,
@@ -12,8 +12,8 @@ export const control = {
   dropRequest: 7,
   user: 0x7fff,
 } as const;
-export const handshakeType = { induction: 1, conclusion: 0xffffffff } as const;
-export const extension = { request: 1, response: 2, keyRequest: 3, keyResponse: 4, streamId: 5 } as const;
+export const HANDSHAKE_TYPE = { induction: 1, conclusion: 0xffffffff } as const;
+export const EXTENSION = { request: 1, response: 2, keyRequest: 3, keyResponse: 4, streamId: 5 } as const;
 
 export interface Data {
   kind: 'data';
@@ -34,25 +34,25 @@ export interface Control {
  * SRT's own limit is 1456 bytes of payload. A datagram may hold 64 kB, and thousands are kept until the missing ones
  * come.
  */
-const longest = 2048;
+const LONGEST = 2048;
 
 export function readPacket(bytes: Buffer): Data | Control | undefined {
-  if (bytes.length < headerBytes || bytes.length > longest) return undefined;
+  if (bytes.length < HEADER_BYTES || bytes.length > LONGEST) return undefined;
   const first = bytes.readUInt32BE(0);
   if (first < 0x80000000)
     return {
       kind: 'data',
       seq: first,
       key: (bytes[4]! >> 3) & 3,
-      header: bytes.subarray(0, headerBytes),
-      payload: bytes.subarray(headerBytes),
+      header: bytes.subarray(0, HEADER_BYTES),
+      payload: bytes.subarray(HEADER_BYTES),
     };
   return {
     kind: 'control',
     type: (first >>> 16) & 0x7fff,
     subtype: first & 0xffff,
     info: bytes.readUInt32BE(4),
-    body: bytes.subarray(headerBytes),
+    body: bytes.subarray(HEADER_BYTES),
   };
 }
 
@@ -66,7 +66,7 @@ export function controlPacket(
     body = Buffer.alloc(0),
   }: { subtype?: number; info?: number; time: number; peer: number; body?: Buffer },
 ): Buffer {
-  const head = Buffer.alloc(headerBytes);
+  const head = Buffer.alloc(HEADER_BYTES);
   head.writeUInt32BE((0x80000000 + type * 0x10000 + subtype) >>> 0, 0);
   head.writeUInt32BE(info >>> 0, 4);
   head.writeUInt32BE(time >>> 0, 8);
@@ -87,10 +87,10 @@ export interface Handshake {
   extensions: { type: number; body: Buffer }[];
 }
 
-const fixed = 48;
+const FIXED = 48;
 
 export function encodeHandshake(shake: Handshake): Buffer {
-  const bytes = Buffer.alloc(fixed);
+  const bytes = Buffer.alloc(FIXED);
   bytes.writeUInt32BE(shake.version, 0);
   bytes.writeUInt16BE(shake.encryption, 4);
   bytes.writeUInt16BE(shake.extensionField, 6);
@@ -107,10 +107,10 @@ export function encodeHandshake(shake: Handshake): Buffer {
 }
 
 export function readHandshake(bytes: Buffer): Handshake | undefined {
-  if (bytes.length < fixed) return undefined;
+  if (bytes.length < FIXED) return undefined;
   const at = (offset: number): number => bytes.readUInt32BE(offset);
   const extensions: Handshake['extensions'] = [];
-  for (let from = fixed; from + 4 <= bytes.length;) {
+  for (let from = FIXED; from + 4 <= bytes.length;) {
     const length = bytes.readUInt16BE(from + 2) * 4;
     extensions.push({ type: bytes.readUInt16BE(from), body: bytes.subarray(from + 4, from + 4 + length) });
     from += 4 + length;
@@ -136,10 +136,10 @@ export function reversedWords(text: string): Buffer {
   return padded.swap32();
 }
 
-const half = 0x40000000;
+const HALF = 0x40000000;
 export const nextSeq = (seq: number): number => (seq + 1) & 0x7fffffff;
 /** How far `a` lies after `b`, in numbers that begin again after 31 bits. */
 export function seqDistance(a: number, b: number): number {
   const difference = a - b;
-  return difference > half ? difference - 2 * half : difference < -half ? difference + 2 * half : difference;
+  return difference > HALF ? difference - 2 * HALF : difference < -HALF ? difference + 2 * HALF : difference;
 }

@@ -7,7 +7,7 @@ export interface SrtParameters {
   keyLength?: 16 | 24 | 32;
 }
 
-const usualLatencyMs = 120;
+const USUAL_LATENCY_MS = 120;
 
 /**
  * What the query of an SRT address says. A latency from 10,000 on is in microseconds, as FFmpeg has it: ten seconds
@@ -17,7 +17,7 @@ export function srtParameters({ url }: Pick<Source, 'url'>): SrtParameters {
   const query = new URLSearchParams(url.split('?').slice(1).join('?'));
   const streamId = query.get('streamid') ?? query.get('srt_streamid');
   const passphrase = query.get('passphrase');
-  const latency = Number(query.get('latency') ?? query.get('rcvlatency') ?? usualLatencyMs);
+  const latency = Number(query.get('latency') ?? query.get('rcvlatency') ?? USUAL_LATENCY_MS);
   const keyLength = Number(query.get('pbkeylen'));
   return {
     ...(streamId === null ? {} : { streamId }),
@@ -26,7 +26,7 @@ export function srtParameters({ url }: Pick<Source, 'url'>): SrtParameters {
       10_000,
       Math.max(
         20,
-        Number.isFinite(latency) ? Math.round(latency >= 10_000 ? latency / 1000 : latency) : usualLatencyMs,
+        Number.isFinite(latency) ? Math.round(latency >= 10_000 ? latency / 1000 : latency) : USUAL_LATENCY_MS,
       ),
     ),
     ...(keyLength === 16 || keyLength === 24 || keyLength === 32 ? { keyLength } : {}),

@@ -6,13 +6,13 @@ import type { Session, Sink } from '../stream/live.ts';
 import { callSrt, type Call } from './call.ts';
 import { decryptPayload, openKeys, type Keys } from './keys.ts';
 import { PacketOrder, type Loss } from './order.ts';
-import { control, controlPacket, extension, readPacket, type Control } from './packet.ts';
+import { CONTROL, controlPacket, EXTENSION, readPacket, type Control } from './packet.ts';
 import { srtParameters, type SrtParameters } from './parameters.ts';
 
-const ackMs = 10;
-const keepAliveMs = 1000;
-const callWithinMs = 5000;
-const windowPackets = 8192;
+const ACK_MS = 10;
+const KEEP_ALIVE_MS = 1000;
+const CALL_WITHIN_MS = 5000;
+const WINDOW_PACKETS = 8192;
 
 /**
  * Calls a stream and gives out what comes, in order. The passphrase stays here: a tool that spoke SRT itself would have
@@ -37,12 +37,12 @@ export async function openSrt(context: SocketContext, sink: Sink): Promise<Sessi
   });
   try {
     socket.connect(port, address!.address);
-    await once(socket, 'connect', { signal: AbortSignal.timeout(callWithinMs) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CALL_WITHIN_MS) });
     context.count.request(true);
     const started = performance.now();
     const clock = (): number => Math.round((performance.now() - started) * 1000);
     const parameters = srtParameters(context.source);
-    const call = await callSrt(socket, parameters, clock, callWithinMs);
+    const call = await callSrt(socket, parameters, clock, CALL_WITHIN_MS);
     return new Receiver(socket, call, parameters, clock, sink);
   } catch (error) {
     socket.close();
@@ -86,8 +86,8 @@ class Receiver implements Session {
     socket.on('message', (bytes) => this.#take(bytes));
     socket.on('error', (error) => (error instanceof SourceError ? this.#fail(error) : this.#end()));
     this.#timers = [
-      setInterval(() => this.#tick(), ackMs),
-      setInterval(() => this.#send(control.keepAlive, {}), keepAliveMs),
+      setInterval(() => this.#tick(), ACK_MS),
+      setInterval(() => this.#send(CONTROL.keepAlive, {}), KEEP_ALIVE_MS),
     ];
   }
 
@@ -99,7 +99,7 @@ class Receiver implements Session {
     if (this.#over) return;
     this.#over = true;
     for (const timer of this.#timers) clearInterval(timer);
-    this.#socket.send(this.#packet(control.shutdown, { body: Buffer.alloc(4) }), () => this.#socket.close());
+    this.#socket.send(this.#packet(CONTROL.shutdown, { body: Buffer.alloc(4) }), () => this.#socket.close());
   }
 
   #end(): void {
@@ -132,21 +132,21 @@ class Receiver implements Session {
   }
 
   #control({ type, subtype, info, body }: Control): void {
-    if (type === control.shutdown) this.#end();
-    else if (type === control.ackAck) {
+    if (type === CONTROL.shutdown) this.#end();
+    else if (type === CONTROL.ackAck) {
       const sent = this.#ackSentAt.get(info);
       this.#ackSentAt.delete(info);
       if (sent !== undefined) this.#rtt = Math.round((this.#rtt * 7 + (this.#clock() - sent)) / 8);
-    } else if (type === control.dropRequest && body.length >= 8)
+    } else if (type === CONTROL.dropRequest && body.length >= 8)
       this.#give(this.#order.skip(body.readUInt32BE(4) & 0x7fffffff));
-    else if (type === control.user && subtype === extension.keyRequest && this.#call.keyOf !== undefined) {
+    else if (type === CONTROL.user && subtype === EXTENSION.keyRequest && this.#call.keyOf !== undefined) {
       const message = Buffer.from(body);
       void openKeys(this.#call.keyOf, message).then((keys) => {
         if (keys === undefined || this.#over) return;
         // The key in use goes on until the sender turns to the other.
         for (const [flag, key] of this.#keys?.byFlag ?? []) if (!keys.byFlag.has(flag)) keys.byFlag.set(flag, key);
         this.#keys = keys;
-        this.#send(control.user, { subtype: extension.keyResponse, body: message });
+        this.#send(CONTROL.user, { subtype: EXTENSION.keyResponse, body: message });
       });
     }
   }
@@ -200,10 +200,10 @@ class Receiver implements Session {
     this.#ackSentAt.set(this.#ackNumber, now);
     if (this.#ackSentAt.size > 256) this.#ackSentAt.delete(this.#ackSentAt.keys().next().value!);
     const body = Buffer.alloc(28);
-    [this.#acked, this.#rtt, this.#rtt >> 1, windowPackets, 0, 0, 0].forEach((value, i) =>
+    [this.#acked, this.#rtt, this.#rtt >> 1, WINDOW_PACKETS, 0, 0, 0].forEach((value, i) =>
       body.writeUInt32BE(value >>> 0, 4 * i),
     );
-    this.#send(control.ack, { info: this.#ackNumber, body });
+    this.#send(CONTROL.ack, { info: this.#ackNumber, body });
   }
 
   #tell({ from, to }: Loss): void {
@@ -211,7 +211,7 @@ class Receiver implements Session {
     const body = Buffer.alloc(from === to ? 4 : 8);
     body.writeUInt32BE(from === to ? from : (from | 0x80000000) >>> 0, 0);
     if (from !== to) body.writeUInt32BE(to, 4);
-    this.#send(control.nak, { body });
+    this.#send(CONTROL.nak, { body });
   }
 
   #packet(type: number, more: { subtype?: number; info?: number; body?: Buffer }): Buffer {

@@ -4,11 +4,11 @@ import type { Reader } from '../../reader.ts';
 import { ownTransport, type Transport } from '../../http/transport.ts';
 
 /** What a tool gets that reads files alone: the beginning of a stream. */
-export const recordingMs = 10_000;
-export const recordingBytes = 20_000_000;
+export const RECORDING_MS = 10_000;
+export const RECORDING_BYTES = 20_000_000;
 
 /** The beginning of a stream as a file of its own, which can be read in parts and has an end. */
-export function recordingTransport(live: OriginFile, limits = { ms: recordingMs, bytes: recordingBytes }): Transport {
+export function recordingTransport(live: OriginFile, limits = { ms: RECORDING_MS, bytes: RECORDING_BYTES }): Transport {
   let recorded: Promise<{ body: Buffer; type: string }> | undefined;
   return ownTransport(live.url, async ({ from, to } = { from: 0, to: Infinity }) => {
     const { body, type } = await (recorded ??= record(live, limits));
