@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
   accounts: ['seal', 'store', ...BASE],
   webhooks: ['accounts', 'kube', 'result', 'source', 'store', ...BASE],
-  result: ['bus', 'kube', 'store', 'tools'],
+  result: ['bus', 'kube', 'retry', 'store', 'tools'],
 
   source: ['retry', 'source_exception', 'statistics'],
   hls: ['retry', 'source'],
