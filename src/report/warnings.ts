@@ -163,7 +163,8 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
     if (colours.length > 0)
       warn(
         'color-mismatch',
-        `the tools read different ${colours.map((path) => path.slice(6)).join(', ')}: container and stream may be tagged differently`,
+        `the tools read different ${colours.map((path) => path.slice(6)).join(', ')}: ` +
+          'container and stream may be tagged differently',
       );
     const wide = fields['color.primaries'] === 'bt2020' || fields['color.matrix'] === 'bt2020nc';
     if (
@@ -182,7 +183,8 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
       if (off > Math.max(0.5, seconds * 0.1, 2.5 * frameOf(fields)) && fields['frame_rate_mode'] !== 'variable')
         warn(
           'broken-timestamps',
-          `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, the stream lasts ${seconds.toFixed(3)} s`,
+          `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, ` +
+            `the stream lasts ${seconds.toFixed(3)} s`,
         );
     }
     if (differs('size.width') || differs('size.height'))

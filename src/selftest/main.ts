@@ -30,7 +30,8 @@ async function network(url: string, required: boolean): Promise<boolean> {
   console.log(
     held
       ? 'NetworkPolicy is enforced: a pod that may not reach the API does not'
-      : 'NetworkPolicy is NOT enforced by this cluster: runners are held by their source proxy alone, not by the network as well',
+      : 'NetworkPolicy is NOT enforced by this cluster: runners are held by their source proxy alone, ' +
+          'not by the network as well',
   );
   return held || !required;
 }

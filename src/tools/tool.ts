@@ -1,4 +1,4 @@
-/** What a tool is: one descriptor each, from which the API, the controller, the runner and the images take their facts. */
+/** A tool is one descriptor, from which the API, the controller, the runner and the images take their facts. */
 import type { OptionSpec } from './option.ts';
 
 export interface Printed {

@@ -48,7 +48,8 @@ describe('tool images, each alone in an empty root', function () {
     const name = `${entry.tool} ${entry.version}`;
     if (image === undefined) {
       it.skip(
-        `${name}: skipped, its image is not built here (npm exec -- node images/build.ts ${entry.tool}-${entry.version})`,
+        `${name}: skipped, its image is not built here ` +
+          `(npm exec -- node images/build.ts ${entry.tool}-${entry.version})`,
       );
       continue;
     }

@@ -124,7 +124,7 @@ describe('outputs of the tools themselves', function () {
   });
 
   for (const [version, outputs] of Object.entries(WRITES)) {
-    it(`mediainfo ${version} reports its ${outputs.length} output formats and options without effect`, async function () {
+    it(`mediainfo ${version}: all ${outputs.length} output formats, and options without effect`, async function () {
       const found = entry('mediainfo', version);
       if (!found) {
         console.log('        skipped: its image is not built here');

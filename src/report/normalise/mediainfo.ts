@@ -280,22 +280,22 @@ const CHECKED: readonly [string, string][] = [
 /** `X_Original` is what the stream says where the container says something else. */
 function signsOf(track: JsonObject, stream: SideStream): Sign[] {
   const signs: Sign[] = [];
+  const original = (name: string): Json => track[`${name}_Original`];
   const colours = ORIGINAL.filter(
-    (name) =>
-      track[name] !== undefined && track[`${name}_Original`] !== undefined && track[`${name}_Original`] !== track[name],
-  );
+    (name) => track[name] !== undefined && original(name) !== undefined && original(name) !== track[name],
+  ).map((name) => `${name} ${textOf(track[name])} and ${textOf(original(name))}`);
   if (colours.length > 0)
     signs.push({
       code: 'color-mismatch',
-      detail: `the container and the stream do not agree: ${colours.map((name) => `${name} ${textOf(track[name])} and ${textOf(track[`${name}_Original`])}`).join(', ')}`,
+      detail: `the container and the stream do not agree: ${colours.join(', ')}`,
       stream,
     });
   for (const [name, what] of CHECKED) {
-    const [said, original] = [textOf(track[name]), textOf(track[`${name}_Original`])];
-    if (said !== undefined && original !== undefined && said !== original)
+    const [declared, coded] = [textOf(track[name]), textOf(original(name))];
+    if (declared !== undefined && coded !== undefined && declared !== coded)
       signs.push({
         code: 'container-mismatch',
-        detail: `the container and the stream do not agree on ${what}: ${said} and ${original}`,
+        detail: `the container and the stream do not agree on ${what}: ${declared} and ${coded}`,
         stream,
       });
   }
