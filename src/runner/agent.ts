@@ -54,23 +54,20 @@ export interface AgentOptions {
 
 export interface Agent {
   state(): Readonly<State>;
-  /** Takes nothing new; resolves when the running job is done and its result collected. */
+  /** Refuses new jobs; resolves when the running job is done and its result collected. */
   drain(why: string): Promise<void>;
-  /** At once, whatever runs. */
+  /** Stops at once, even during a job. */
   close(): Promise<void>;
-  /**
-   * Resolves when the agent itself has come to an end: drained by the leader, worn out, or with a tools' container that
-   * is not clean.
-   */
+  /** Resolves when the agent has drained by itself: asked by the leader, after its last job, or without clean tools. */
   ended: Promise<void>;
 }
 
-/** A result that nobody collected for so long is given up; the request has ended otherwise by then. */
+/** A result that is not collected within this time is dropped; the request has ended otherwise by then. */
 const GIVE_UP_MS = 600_000;
-/** A pod whose containers are not started again is of no more use once its tools' container has died. */
+/** The containers of a pod are not restarted: without its tools container it can run nothing more. */
 const LAUNCHER_GONE_MS = 5_000;
 
-/** A leader of an older version does not say which request a job is of. */
+/** A leader of an older version does not send the id of the request. */
 const namesOf = ({ requestId, job }: Order) => requestFields({ id: requestId, job });
 
 export function startAgent({
@@ -89,7 +86,7 @@ export function startAgent({
   let abandoned = new AbortController();
   /** What runs, or ran last. */
   let running: Go | undefined;
-  /** Nothing is started before what ran before is gone. */
+  /** No job starts before the processes of the last one are gone. */
   let clean: Promise<boolean> = Promise.resolve(true);
   const publications = new Map<string, AbortController>();
   const ended = Promise.withResolvers<void>();
@@ -122,8 +119,8 @@ export function startAgent({
 
   const cleanUp = (): Promise<boolean> => {
     clean = launcher.killAll().then((done) => {
-      // What could not be ended would see the next job's files, and the next job would see it.
-      if (!done) drain('the container of the tools is not clean');
+      // A process that is left would see the files of the next job, and that job would see it.
+      if (!done) drain('the tools container could not be cleaned');
       return done;
     });
     return clean;
@@ -147,8 +144,8 @@ export function startAgent({
         break;
       case 'run':
         void run(effect.order).catch((error: unknown) => {
-          log.error({ err: error, ...namesOf(effect.order) }, 'a job ended in an error of the agent');
-          // Not published: the leader sees an idle agent with a task, and gives the job to another.
+          log.error({ err: error, ...namesOf(effect.order) }, 'job failed with an internal error');
+          // Nothing is published: the leader sees an idle agent with a task, and retries the job on another runner.
           take(onLeaseLost(state, performance.now()));
         });
         break;
@@ -161,7 +158,7 @@ export function startAgent({
     abandoned = job;
     running = order;
     const open = sourceFor(order);
-    if (!(await clean)) throw new Error('the container of the tools is not clean');
+    if (!(await clean)) throw new Error('the tools container could not be cleaned');
     if (job.signal.aborted) return;
     const remainingMs = order.remainingMs - (performance.now() - begun);
     const body = await runJob({ assignment: order.assignment, remainingMs, launcher, source: open, settings });
@@ -197,19 +194,19 @@ export function startAgent({
         podUid: identity.uid,
       });
       await publishUntilCollected(bus, packed, stop.signal, (error) => {
-        log.warn({ err: error, ...namesOf(order) }, 'result not published, trying again');
+        log.warn({ err: error, ...namesOf(order) }, 'cannot publish result, will retry');
       });
     } finally {
       clearTimeout(late);
       publications.delete(key);
-      // Where it could not even be packed: else settled already, and this changes nothing.
+      // Where packing failed; otherwise it is settled already, and this changes nothing.
       change(settle(state, order, performance.now(), false));
     }
   };
   const collected = (of: Collected, recorded: boolean): void => {
     publications.get(`${of.job}/${of.attempt}`)?.abort();
     change(settle(state, of, performance.now(), recorded));
-    if (state.jobsDone >= settings.maxJobs) drain('it has had its number of jobs');
+    if (state.jobsDone >= settings.maxJobs) drain('maximum number of jobs reached');
   };
 
   const drain = (why: string): void => {
@@ -230,13 +227,13 @@ export function startAgent({
       const decision = onLease(state, lease, performance.now());
       take(decision);
       if (lease.cancel) publications.get(`${lease.cancel.job}/${lease.cancel.attempt}`)?.abort();
-      if (decision.drain) drain('the leader says so');
+      if (decision.drain) drain('requested by the leader');
       return decision.renews;
     },
     onTick() {
       const now = performance.now();
       launcherSeen = launcher.connected() ? now : launcherSeen;
-      if (now - launcherSeen > LAUNCHER_GONE_MS) drain('the container of the tools does not come back');
+      if (now - launcherSeen > LAUNCHER_GONE_MS) drain('the tools container did not reconnect');
       if (state.task?.stage === 'running' && !heartbeats.held()) take(onLeaseLost(state, now));
     },
   });
@@ -248,10 +245,10 @@ export function startAgent({
     ) =>
     ({ message }: { message: T }): OrderAnswer | undefined => {
       if (!isOne(message)) {
-        log.warn('an order without the form of one was dropped');
+        log.warn('malformed order dropped');
         return undefined;
       }
-      // Bound to nobody and with nothing to run it: another pod takes it sooner than this one's launcher comes back.
+      // Another pod takes the job sooner than this one's launcher reconnects.
       if (!launcher.connected() && 'assignment' in message && !state.task) return { ok: false, why: 'busy' };
       const decision = decide(state, message, performance.now());
       if (decision.answer.ok) heartbeats.renew();

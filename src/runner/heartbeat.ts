@@ -1,6 +1,6 @@
 /**
- * Tells the leader what the agent does, every two seconds and when it has news; the answers renew the lease of the
- * running job.
+ * Reports the state of the agent to the leader, every two seconds and after a change; the answers renew the lease of
+ * the running job.
  */
 import type { Bus } from '../bus/connect.ts';
 import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from '../bus/messages.ts';
@@ -8,11 +8,11 @@ import { type Heartbeat, HEARTBEAT_MS, type Lease, SUBJECT, TASK_LEASE_MS } from
 const ANSWER_MS = 1_500;
 
 export interface Heartbeats {
-  /** Now, because there is news. */
+  /** Sends one now, after a change. */
   beat(): void;
-  /** A leader has just given an order: that is as good as an answer. */
+  /** An order of the leader renews the lease, as an answer does. */
   renew(): void;
-  /** Whether a leader answered within the lease. */
+  /** Whether the lease holds: a leader answered in time. */
   held(): boolean;
   stop(): void;
 }
@@ -21,9 +21,9 @@ export interface HeartbeatOptions {
   bus: Pick<Bus, 'request'>;
   podUid: string;
   state: () => Heartbeat;
-  /** True where the answer counts: an older leader's does not. */
+  /** False for the answer of an older leader, which does not count. */
   onLease: (lease: Lease) => boolean;
-  /** At each turn of the clock, whether an answer came or not. */
+  /** At each interval, with or without an answer. */
   onTick: () => void;
   everyMs?: number;
 }
@@ -39,7 +39,7 @@ export function startHeartbeats({
   let renewedAt = performance.now();
   let leaseMs = TASK_LEASE_MS;
   const beat = async () => {
-    // From the moment it was asked, not answered: the leader counts from when it said yes.
+    // From the time of the request, not of the answer: the leader counts from when it answered.
     const askedAt = performance.now();
     try {
       const lease = await bus.request<Lease>(SUBJECT.heartbeat(podUid), state(), ANSWER_MS);
@@ -47,7 +47,7 @@ export function startHeartbeats({
       renewedAt = Math.max(renewedAt, askedAt);
       if (lease.leaseMs > 0) leaseMs = lease.leaseMs;
     } catch {
-      // No leader, or none that heard it: the lease runs on.
+      // Not answered: the lease goes on until it expires.
     }
   };
   const timer = setInterval(() => {

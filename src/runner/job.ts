@@ -1,4 +1,4 @@
-/** Runs the tools of one assignment side by side, and says what became of each. */
+/** Runs the tools of one assignment in parallel, and judges what became of each. */
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { AssignedTool, Assignment, FailureCode } from '../bus/messages.ts';
@@ -31,7 +31,7 @@ export async function runJob(running: Running): Promise<RawBody> {
   const { assignment, source } = running;
   const run = (tools: readonly AssignedTool[]) => Promise.all(tools.map((tool) => runTool(tool, running)));
   const [ran, own] = await Promise.all([run(assignment.tools), run(runsForReport(assignment))]);
-  const tools = asTheReaders(ran, source);
+  const tools = likeTheReaders(ran, source);
   const report = reportOf(assignment, tools, own, source.redact);
   const { decisive: _, ...failure } = source.failure() ?? {};
   return {
@@ -42,11 +42,8 @@ export async function runJob(running: Running): Promise<RawBody> {
   };
 }
 
-/**
- * Where no tool that reads this kind of source could reach the origin, that is how the request ends: the others have
- * nothing to add.
- */
-function asTheReaders(tools: RawToolResult[], source: JobSource): RawToolResult[] {
+/** If no tool that reads this kind of source reached the origin, the other tools fail for the same reason. */
+function likeTheReaders(tools: RawToolResult[], source: JobSource): RawToolResult[] {
   const reads = ({ name }: RawToolResult): boolean => source.cannotRead(name) === undefined;
   const readers = tools.filter(reads);
   if (readers.length === 0 || !readers.every(({ failure }) => failure === 'origin-unreachable')) return tools;
@@ -98,7 +95,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
     end({ failure, error: source.redact(`${message}${exit ? ` (exit code ${exitCode(exit)})` : ''}`), ...more });
 
   const tool = TOOL_TABLE[asked.name];
-  if (!tool) return fail('unavailable', `${asked.name} cannot be run here`);
+  if (!tool) return fail('unavailable', `${asked.name} is not available on this runner`);
   if (source.unreadable) return fail(source.unreadable.failure, source.unreadable.message);
   const unable = source.cannotRead(asked.name);
   if (unable !== undefined) return fail('failed', unable);
@@ -126,7 +123,7 @@ async function runTool(asked: AssignedTool, running: Running): Promise<RawToolRe
     if (error.code === 'lost') return fail('out-of-memory', `${asked.name} ran out of memory (exit code 137)`);
     if (error.code === 'late')
       return fail('timeout', `${asked.name} did not finish within ${wallMs} ms (exit code 137)`);
-    return fail('unavailable', `${asked.name} ${asked.version} could not be started`);
+    return fail('unavailable', `${asked.name} ${asked.version} cannot be started`);
   }
 }
 
@@ -135,7 +132,7 @@ const portsOf = (address: string, { http_proxy: proxy = address }: Record<string
   ...new Set([address, proxy].map((text) => Number(new URL(text).port))),
 ];
 
-interface Ended {
+interface ToolRun {
   asked: AssignedTool;
   tool: Program;
   source: JobSource;
@@ -150,7 +147,7 @@ interface Ended {
 /** Failures print little: of more than this the head is looked at. */
 const JUDGED = 128 * 1024;
 
-function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: Ended): RawToolResult {
+function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }: ToolRun): RawToolResult {
   const ms = exit.wallUs / 1000;
   const format = tool.format(asked.options);
   const facts: Partial<RawToolResult> = {
@@ -162,7 +159,7 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   };
   if (exit.timedOut || exit.signal === constants.signals.SIGXCPU)
     return fail('timeout', `${asked.name} did not finish within ${wallMs} ms`, exit, facts);
-  if (exit.capped) return fail('output-too-large', `${asked.name} printed more than is kept`, exit, facts);
+  if (exit.capped) return fail('output-too-large', `${asked.name} printed more than the output limit`, exit, facts);
   // Neither we nor a limit sent it: the kernel did, where it takes one process and not the container.
   if (exit.signal === constants.signals.SIGKILL && !exit.killed)
     return fail('out-of-memory', `${asked.name} ran out of memory`, exit, facts);
@@ -183,13 +180,13 @@ function judge({ asked, tool, source, exit, stdout, stderr, wallMs, fail, end }:
   if (output === null && format === 'json')
     return fail(broken?.failure ?? 'failed', `${asked.name} printed nothing`, exit, facts);
   if (format === 'json' && !isJson(stdout))
-    return fail('failed', `${asked.name} printed what is no JSON`, exit, { ...facts, format: 'text', output });
+    return fail('failed', `${asked.name} printed invalid JSON`, exit, { ...facts, format: 'text', output });
   const verdict = tool.verdict?.(text);
   if (verdict !== undefined) return end({ ...facts, failure: 'failed', error: source.redact(verdict), output });
   return end({ ...facts, success: true, output });
 }
 
-/** As a shell tells it. */
+/** As a shell reports it. */
 const exitCode = ({ code, signal }: Exit): number => code ?? 128 + (signal ?? 0);
 
 const signalName = (signal: number | null): string | null =>

@@ -19,7 +19,7 @@ import {
 export type { Exit, Limits, Spawn } from './launcher_frames.ts';
 
 export class LauncherError extends Error {
-  /** lost: the container of the tools died. late: no answer in time. exec-*: the tool could not be started. */
+  /** lost: the tools container died. late: no answer in time. exec-*: the tool cannot be started. */
   readonly code: 'lost' | 'late' | 'not-connected' | 'exec-missing' | 'exec-refused' | 'exec-format' | 'exec-failed';
   constructor(code: LauncherError['code'], message: string) {
     super(message);
@@ -126,7 +126,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
     const was = ready;
     ready = false;
     socket = undefined;
-    for (const id of tools.keys()) fail(id, new LauncherError('lost', 'the container of the tools ended'));
+    for (const id of tools.keys()) fail(id, new LauncherError('lost', 'the tools container ended'));
     if (was) options.onLost?.();
     if (closed) return;
     retry = setTimeout(dial, wait.next());
@@ -180,7 +180,7 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
       finished.promise.catch(() => {});
       // Past this the launcher itself hangs: without its connection it ends everything.
       const timer = setTimeout(() => {
-        fail(id, new LauncherError('late', 'the launcher told no end of the tool'));
+        fail(id, new LauncherError('late', 'the launcher did not report the end of the tool'));
         socket?.destroy();
       }, spawn.limits.wallMs + GRACE_MS);
       tools.set(id, { stdout: [], stderr: [], started, finished, timer });
@@ -229,12 +229,12 @@ export function openLauncher(path: string, options: LauncherOptions = {}): Launc
 function execError(errno: number, stage: number): LauncherError {
   const { ENOENT, ENOTDIR, EACCES, EPERM, ENOEXEC } = constants.errno;
   const name = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0] ?? `errno ${errno}`;
-  if (stage === 0) return new LauncherError('exec-failed', `no process could be made: ${name}`);
+  if (stage === 0) return new LauncherError('exec-failed', `cannot create a process: ${name}`);
   if (errno === ENOENT || errno === ENOTDIR)
     return new LauncherError('exec-missing', `the program or its loader is missing: ${name}`);
   if (errno === EACCES || errno === EPERM)
-    return new LauncherError('exec-refused', `the program may not be executed: ${name}`);
+    return new LauncherError('exec-refused', `the program is not executable: ${name}`);
   if (errno === ENOEXEC)
     return new LauncherError('exec-format', `the program is of another format or architecture: ${name}`);
-  return new LauncherError('exec-failed', `the program could not be executed: ${name}`);
+  return new LauncherError('exec-failed', `cannot execute the program: ${name}`);
 }

@@ -76,7 +76,7 @@ export function encodeNumber(type: number, ...numbers: number[]): Buffer {
 export function encodeStart(id: number, { argv, env, limits, ports = [] }: Spawn): Buffer {
   const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const texts = [...argv, ...environment];
-  if (texts.some((text) => text.includes('\0'))) throw new TypeError('an argument holds a NUL');
+  if (texts.some((text) => text.includes('\0'))) throw new TypeError('an argument contains a NUL byte');
   const strings = Buffer.from(texts.map((text) => `${text}\0`).join(''));
   const head = Buffer.alloc(5 + 64);
   head.writeUInt32BE(1 + 64 + strings.length, 0);
@@ -138,7 +138,7 @@ function decode(type: number, body: Buffer): Event {
     case TYPE.pong:
       return { type: 'pong', id };
     default:
-      throw new RangeError(`no such event: ${type}`);
+      throw new RangeError(`unknown event type: ${type}`);
   }
 }
 
@@ -185,6 +185,7 @@ function wantedOf(head: Buffer): number {
   if (head.length < 5) return 5;
   const length = head.readUInt32BE(0);
   const isOutput = head[4] === TYPE.out || head[4] === TYPE.err;
-  if (length < 5 || length > (isOutput ? MAX_OUTPUT : MAX_EVENT)) throw new RangeError(`a frame of ${length} bytes`);
+  if (length < 5 || length > (isOutput ? MAX_OUTPUT : MAX_EVENT))
+    throw new RangeError(`invalid frame length: ${length} bytes`);
   return isOutput ? OUTPUT_HEAD : 4 + length;
 }

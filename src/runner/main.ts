@@ -1,4 +1,4 @@
-/** The `agent` role: everything that it is made of, put together and taken apart again. */
+/** The `agent` role: starts its parts, and stops them in order. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus } from '../bus/connect.ts';
@@ -36,14 +36,14 @@ export async function run(): Promise<void> {
       ...settings.nats,
       name: `runner/${podName}`,
       inboxPrefix: INBOX.runner(podUid),
-      onStatus: (status) => log.info({ status }, 'NATS'),
-      onError: (error) => log.warn({ err: error }, 'NATS'),
+      onStatus: (status) => log.info({ status }, 'NATS status'),
+      onError: (error) => log.warn({ err: error }, 'NATS error'),
     }),
     startProxy({ ...sources, ...(caFile ? { ca: readFileSync(caFile, 'utf8') } : {}) }),
     launcher.whenConnected(LAUNCHER_WITHIN_MS),
   ]);
-  // A pod whose tools' container is new has nothing of another job in it; one whose agent alone came back may.
-  if (!(await launcher.killAll())) throw new Error('the container of the tools is not clean');
+  // If only the agent restarted, processes of its last job may still run.
+  if (!(await launcher.killAll())) throw new Error('the tools container could not be cleaned');
 
   const agent = startAgent({
     bus,
@@ -72,9 +72,9 @@ export async function run(): Promise<void> {
 
   starting = false;
   const why = await Promise.race([asked.promise, agent.ended.then(() => '')]);
-  // A job that takes longer than the drain is tried again elsewhere.
+  // A job that takes longer than the drain is retried on another runner.
   if (why) await Promise.race([agent.drain(why), delay(settings.drainMs)]);
-  log.info('ending');
+  log.info('stopping');
   await agent.close();
   launcher.close();
   await Promise.allSettled([bus.drain(), proxy.close()]);

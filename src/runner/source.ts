@@ -118,7 +118,7 @@ function failureOf({
 
 function unreadable(error: unknown): JobSource {
   const failure: SourceFailure =
-    error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source could not be opened' };
+    error instanceof SourceError ? failureOf(error) : { failure: 'failed', message: 'the source cannot be opened' };
   return {
     // Port 9 discards: no tool gets anything from it.
     address: () => 'http://127.0.0.1:9/',

@@ -68,7 +68,7 @@ function execute(argv: string[], deadlineMs = STEP_MS): Promise<Ran> {
   };
   const timer = setTimeout(() => {
     if (child.pid) end();
-    reject(new Refused('Hangs', `${args.join(' ')}: no end after ${deadlineMs} ms`));
+    reject(new Refused('Hangs', `${args.join(' ')}: did not finish within ${deadlineMs} ms`));
   }, deadlineMs);
   child.on('error', (error: NodeJS.ErrnoException) => {
     clearTimeout(timer);
@@ -121,7 +121,7 @@ function versionOf(says: RegExp, { stdout, stderr, code }: Ran): { line: string;
       : code === 0
         ? 'BadOutput'
         : 'Crashed';
-    throw new Refused(reason, `it does not tell its version (exit code ${code}): ${(stderr || stdout).slice(0, 300)}`);
+    throw new Refused(reason, `it does not print its version (exit code ${code}): ${(stderr || stdout).slice(0, 300)}`);
   }
   return { line: match[0].trim().slice(0, MOST.version), number: match[1] as string };
 }
@@ -163,7 +163,7 @@ async function readSample(program: Program, misreads: (said: string) => string |
 async function prove({ tool, version, command }: VerifyInput, settings: VerifySettings): Promise<Proven> {
   const program = TOOL_TABLE[tool];
   const proof = program?.proof;
-  if (!proof) throw new Refused('NotExecutable', `this version of the product cannot prove a ${tool}`);
+  if (!proof) throw new Refused('NotExecutable', `this version of Probeyard cannot verify ${tool}`);
   const argv = commandOf({ name: tool, version, command }, settings);
   const ask = (argument: string): Promise<Ran> => execute([...argv, argument]);
   const print = async (argument: string): Promise<string> => (await ask(argument)).stdout;
@@ -171,7 +171,7 @@ async function prove({ tool, version, command }: VerifyInput, settings: VerifySe
   const first = await ask(proof.ask.version);
   const told = versionOf(proof.says, first);
   if (!keepsVersion(version, told.number))
-    throw new Refused('VersionMismatch', `it is called ${version} and says ${told.line}`);
+    throw new Refused('VersionMismatch', `the catalog says ${version}, the program says ${told.line}`);
   const again = [await ask(proof.ask.version), await ask(proof.ask.version)];
   const help = await print(proof.ask.help);
   const protocols = (await proof.protocols?.(print)) ?? [];

@@ -33,7 +33,7 @@ const BROKEN: readonly Broken[] = [
     reason: 'ImageUnavailable',
     message: /test-broken-nowhere:1/,
   },
-  built('HANGS', 'a program that hangs', '0.2', 'Hangs', /-version: no end after \d+ ms/),
+  built('HANGS', 'a program that hangs', '0.2', 'Hangs', /-version: did not finish within \d+ ms/),
   {
     title: 'an image from a registry that is not allowed',
     version: '0.3',
@@ -58,10 +58,10 @@ const BROKEN: readonly Broken[] = [
   built('CRASHES', 'a program that crashes', '0.6', 'Crashed', /ended by SIGSEGV/),
   built(
     'BABBLES',
-    'a program that does not tell its version',
+    'a program that does not print its version',
     '0.7',
     'BadOutput',
-    /does not tell its version \(exit code 0\).*not what a tool says/,
+    /does not print its version \(exit code 0\).*not what a tool says/,
   ),
   built('LIES', 'a program of another version', '0.8', 'VersionMismatch', /called 0\.8 and says ffprobe version 99\.9/),
   built('NO_JSON', 'a program that prints no JSON', '0.9', 'BadOutput', /not valid JSON/),

@@ -9,7 +9,7 @@ const [SHORT, LONG] = [3_000, 30_000];
 /** What the tool does, and what its caller is told of it. */
 const WAYS: readonly { name: string; do: string; told: RegExp; got?: RegExp }[] = [
   { name: 'hangs', do: 'hang', told: /^ffprobe did not finish within 3000 ms/ },
-  { name: 'floods its output', do: 'flood', told: /^ffprobe printed more than is kept/ },
+  { name: 'floods its output', do: 'flood', told: /^ffprobe printed more than the output limit/ },
   // Its forks are refused at the pod's limit of processes, and it goes on to its end.
   { name: 'forks', do: 'fork||20000', told: /^$/, got: /^(?:EAGAIN|ENOMEM) after some$/ },
   { name: 'eats memory', do: 'memory', told: /^ffprobe ran out of memory/ },

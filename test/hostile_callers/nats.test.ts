@@ -297,7 +297,7 @@ describe("a runner's NATS identity in the wrong hands", function () {
       }
       const logs = await eventually('the other agent has refused what JetStream confirmed to it', 20, async () => {
         const text = await c.kubectl('-n', RUNNERS, 'logs', theirs.pod.metadata.name, '-c', 'agent');
-        return /an order without the form of one was dropped/.test(text) && text;
+        return /malformed order dropped/.test(text) && text;
       });
       assert.doesNotMatch(logs, /job dropped/);
     });

@@ -197,15 +197,15 @@ describe('agent', function () {
       'head -c 9000000 /dev/zero',
       {},
       'output-too-large',
-      /^ffprobe printed more than is kept \(exit code 137\)$/,
+      /^ffprobe printed more than the output limit \(exit code 137\)$/,
       { exitCode: null, signal: 'SIGKILL' },
     ],
     [
-      'prints what is no JSON',
+      'prints invalid JSON',
       'echo "{} {}"',
       {},
       'failed',
-      /^ffprobe printed what is no JSON \(exit code 0\)$/,
+      /^ffprobe printed invalid JSON \(exit code 0\)$/,
       { exitCode: 0, signal: null },
     ],
     [
@@ -221,7 +221,7 @@ describe('agent', function () {
       'true',
       { command: ['/nonexistent/tool'] },
       'unavailable',
-      /^ffprobe 7\.1 could not be started$/,
+      /^ffprobe 7\.1 cannot be started$/,
       { exitCode: null, signal: null },
     ],
     [
@@ -385,7 +385,7 @@ describe('agent', function () {
     assert.equal(rig.agent.state().jobsDone, 1);
   });
 
-  it('drains when the leader says so, and after its number of jobs', async () => {
+  it('drains when the leader asks for it, and after its maximum number of jobs', async () => {
     rig.lease = { epoch: 1, leaseMs: 15_000, drain: true };
     await rig.agent.ended;
     await rig.newAgent({ maxJobs: 1 });

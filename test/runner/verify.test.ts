@@ -109,7 +109,7 @@ describe('verify', () => {
     const proof = await check(['{root}/bin/say', '{root}:{node}']);
     assert.equal(
       proof.ok ? '' : proof.message,
-      `it is called 5.1 and says ffprobe version 1.0 ${directory}/ffprobe/5.1:${process.execPath}`,
+      `the catalog says 5.1, the program says ffprobe version 1.0 ${directory}/ffprobe/5.1:${process.execPath}`,
     );
   });
 
