@@ -1,4 +1,4 @@
-/** Reading what may have any form: a wrong type reads as nothing. */
+/** Reads values of unknown form: a wrong type is undefined. */
 export type Json = unknown;
 export interface JsonObject {
   readonly [key: string]: unknown;
@@ -45,7 +45,7 @@ export function tagOf(tags: JsonObject, ...names: string[]): string | undefined 
   return undefined;
 }
 
-/** Drops what is unknown. */
+/** Drops members without a value. */
 export function known<T>(values: Record<string, T | undefined>): Record<string, T> {
   const kept: Record<string, T> = {};
   for (const [key, value] of Object.entries(values)) if (value !== undefined) kept[key] = value;

@@ -60,14 +60,14 @@ export function judge(context: Context, prefer: ReportTool | null, by: Model = l
       reason:
         prefer === better
           ? 'preferred by the caller'
-          : `preferred by the caller; without that ${better} would be chosen (${percent(sure[better])})`,
+          : `preferred by the caller; otherwise ${better} would be chosen (${percent(sure[better])})`,
     };
   return { chosen: better, confidence: sure[better], reason: reasonOf(context, better, sure[better]) };
 }
 
 function reasonOf(context: Context, chosen: ReportTool, confidence: number): string {
   const ruling = rule(context);
-  const measured = `in files of known truth ${chosen} was right in ${percent(confidence)} such cases`;
+  const measured = `in test files ${chosen} was right in ${percent(confidence)} such cases`;
   return ruling.chosen === chosen ? `${ruling.why}; ${measured}` : measured;
 }
 

@@ -1,4 +1,4 @@
-/** The report that ffprobe and mediainfo lead to. Pure: from what the two printed to what a caller reads. */
+/** The report that is made from the output of ffprobe and mediainfo. Pure. */
 import { compare, type Compared, type Comparison, type Part } from './compare.ts';
 import type { Context } from './context.ts';
 import { judge, trust } from './judge.ts';
@@ -52,7 +52,7 @@ const READ: Sides<(output: unknown, version: string) => Side | undefined> = {
   mediainfo: readMediainfo,
 };
 
-/** Undefined where neither tool said anything of a file. */
+/** Undefined where neither tool gave a readable output. */
 export function report(input: Input): Report | undefined {
   const read = sides((tool) => input[tool] && READ[tool](input[tool].output, input[tool].version));
   if (!eitherOf(read)) return undefined;
@@ -93,7 +93,7 @@ function mostChapters(read: Sides<Side | undefined>): Side['chapters'] {
   return first.length >= second.length ? first : second;
 }
 
-/** The first one that is no cover; of a playlist, the first variant's. */
+/** The first video that is not a cover; in a playlist, that of the first variant. */
 function videoOf(streams: readonly Chosen[]): Chosen | undefined {
   const videos = streams.filter(({ part }) => part.kind === 'video' && !isPicture(part));
   return videos.find(({ part }) => streamsOf(part.pair).some(({ program }) => program === 0)) ?? videos[0];
@@ -109,7 +109,7 @@ function choose(comparison: Comparison, part: Part, prefer: ReportTool | null): 
       path: part.path,
       ...sides((tool) => (tool === part.onlyBy ? here : null)),
       chosen: part.onlyBy,
-      reason: 'only one tool sees the stream; it is shown, because what is shown can be looked at',
+      reason: 'only one tool sees the stream; it is listed, so that it can be checked',
       confidence: 0.5,
     });
   }
@@ -148,6 +148,6 @@ function settled(compared: Compared, prefer: ReportTool | null): Field {
 function singleSource(read: Sides<Side | undefined>, input: Input): Warning[] {
   const missing = REPORT_TOOLS.find((tool) => !read[tool]);
   if (missing === undefined) return [];
-  const why = input[missing] === undefined ? `${missing} gave no result` : `${missing} said nothing that can be read`;
+  const why = input[missing] === undefined ? `${missing} gave no result` : `the output of ${missing} cannot be read`;
   return [{ code: 'single-source', message: `from ${otherThan(missing)} alone: ${why}`, path: '' }];
 }

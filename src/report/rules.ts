@@ -18,12 +18,12 @@ const ISO = new Set(['mp4', 'mov', '3gp']);
 const byFrames: Rule = ({ part, compared }) => {
   const seconds = impliedDuration(part.mediainfo) ?? impliedDuration(part.ffprobe);
   const chosen = closer(Number(compared.ffprobe), Number(compared.mediainfo), seconds);
-  return chosen && { chosen, why: `the frames at their rate take ${seconds!.toFixed(3)} s` };
+  return chosen && { chosen, why: `frame count and frame rate give ${seconds!.toFixed(3)} s` };
 };
 
 const byStandardRate: Rule = ({ compared, part }) => {
   if (part.mediainfo?.['frame_rate_mode'] === 'variable')
-    return { chosen: 'ffprobe', why: 'of a variable rate the average counts' };
+    return { chosen: 'ffprobe', why: 'a variable frame rate is given as its average' };
   const standard = (value: unknown) => {
     const rate = valueOf(value) ?? 0;
     return [24, 25, 30, 48, 50, 60, 24_000 / 1001, 30_000 / 1001, 60_000 / 1001].some(
@@ -31,12 +31,12 @@ const byStandardRate: Rule = ({ compared, part }) => {
     );
   };
   const [a, b] = [standard(compared.ffprobe), standard(compared.mediainfo)];
-  if (a !== b) return { chosen: a ? 'ffprobe' : 'mediainfo', why: 'it is a usual rate' };
+  if (a !== b) return { chosen: a ? 'ffprobe' : 'mediainfo', why: 'it is a standard frame rate' };
   return undefined;
 };
 
 /**
- * The size over the length; a tool that tells another rate took it from a header. 100 % right in the held-out files.
+ * Size divided by duration; another value is from a header. 100 % right in the held-out files.
  */
 const ofContainer: Rule = ({ part }) =>
   part.kind === 'container' ? { chosen: 'ffprobe', why: 'it divides the size by the duration' } : undefined;
@@ -46,9 +46,9 @@ const bySizeOfFile: Rule = (context) => {
   const whole = toldNumber(containersOf(comparison), 'bitrate.average');
   const [a, b] = [Number(compared.ffprobe), Number(compared.mediainfo)];
   if (whole !== undefined && a > whole * 1.02 !== b > whole * 1.02)
-    return { chosen: a > b ? 'mediainfo' : 'ffprobe', why: 'the other is more than the whole file has' };
+    return { chosen: a > b ? 'mediainfo' : 'ffprobe', why: 'the other value exceeds the bitrate of the whole file' };
   return ISO.has(containerOf(context))
-    ? { chosen: 'ffprobe', why: 'it adds up the sizes in the index' }
+    ? { chosen: 'ffprobe', why: 'it sums the sizes in the index' }
     : { chosen: 'mediainfo', why: 'it counts the bytes of the stream' };
 };
 
@@ -58,28 +58,28 @@ const RULES: Readonly<Record<string, Rule[]>> = {
   'codec.level': [always('mediainfo', 'it reads the headers of the stream')],
   'size.sample_aspect_ratio': [always('ffprobe', 'it keeps the fraction')],
   'size.display_aspect_ratio': [always('ffprobe', 'it keeps the fraction')],
-  frame_rate: [byStandardRate, always('mediainfo', 'it takes the rate that the stream tells')],
+  frame_rate: [byStandardRate, always('mediainfo', 'it takes the frame rate that the stream declares')],
   frames_count: [
     (context) => (ISO.has(containerOf(context)) ? { chosen: 'ffprobe', why: 'it counts the index' } : undefined),
     always('mediainfo', 'it counts frames, not packets'),
   ],
-  scan_type: [always('mediainfo', 'it looks at the pictures')],
-  scan_order: [always('mediainfo', 'it looks at the pictures')],
+  scan_type: [always('mediainfo', 'it examines the pictures')],
+  scan_order: [always('mediainfo', 'it examines the pictures')],
   'pixel_format.bit_depth': [always('ffprobe', 'it opens the decoder')],
-  'color.primaries': [always('mediainfo', 'it tells the container and the stream apart')],
-  'color.transfer': [always('mediainfo', 'it tells the container and the stream apart')],
-  'color.matrix': [always('mediainfo', 'it tells the container and the stream apart')],
+  'color.primaries': [always('mediainfo', 'it distinguishes container and stream')],
+  'color.transfer': [always('mediainfo', 'it distinguishes container and stream')],
+  'color.matrix': [always('mediainfo', 'it distinguishes container and stream')],
   'color.range': [always('ffprobe', 'it opens the decoder')],
   duration: [
     (context) =>
       hasSign(context, 'truncated')
         ? {
             chosen: Number(context.compared.ffprobe) < Number(context.compared.mediainfo) ? 'ffprobe' : 'mediainfo',
-            why: 'of a file that is cut off the shorter one',
+            why: 'the shorter value holds for a truncated file',
           }
         : undefined,
     byFrames,
-    always('ffprobe', 'it reads to the last time stamp'),
+    always('ffprobe', 'it reads to the last timestamp'),
   ],
   'bitrate.average': [ofContainer, bySizeOfFile],
   start_time: [always('ffprobe', 'it applies edit lists')],

@@ -1,4 +1,4 @@
-/** What a caller should know of a file, beyond its fields. */
+/** Warnings about a file, beside its fields. */
 import type { Comparison, Part } from './compare.ts';
 import { containersOf } from './context.ts';
 import { isPicture, streamsOf } from './match.ts';
@@ -31,7 +31,7 @@ export function warningsOf(seen: Seen): Warning[] {
   ].filter(first());
 }
 
-/** One warning of a kind for each part. */
+/** Keeps one warning of each code for a part. */
 function first(): (warning: Warning) => boolean {
   const had = new Set<string>();
   return ({ code, path }) => !had.has(`${code} ${path}`) && had.add(`${code} ${path}`) !== undefined;
@@ -53,7 +53,7 @@ function signs({ comparison, container }: Seen): Warning[] {
   return found;
 }
 
-/** Nothing but pictures, one after the other: there are no times that could vary. */
+/** Streams of pictures without timestamps: no frame rate can vary. */
 const UNTIMED = new Set(['h264', 'hevc', 'vvc', 'av1', 'm4v', 'mpegvideo']);
 const MATROSKA = new Set(['matroska', 'webm']);
 const APART = 0.1;
@@ -76,7 +76,7 @@ function variesFor(tool: ReportTool, part: Part | undefined, format: string): bo
   );
 }
 
-/** Less than this of the file missing is a matter of padding and of times that are rounded. */
+/** Padding and rounded times explain a smaller difference. */
 const MISSING = 0.04;
 const CONTAINED = new Set([
   'mp4',
@@ -102,13 +102,13 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
   if (extension !== undefined && extensionFits(format, extension) === false)
     warn('extension-mismatch', `the name ends in .${extension}, the file is ${format}`);
   if (container['duration'] === undefined && CONTAINED.has(format))
-    warn('no-duration', 'neither tool found how long it lasts');
+    warn('no-duration', 'neither tool found a duration');
   const size = number(container, 'size');
   const containers = containersOf(comparison);
   const [header, data] = [toldNumber(containers, 'header_size'), toldNumber(containers, 'data_size')];
   if (size !== undefined && header !== undefined && data !== undefined && header + data > size * 1.0001 + 8)
-    warn('truncated', `the header tells of ${Math.round(header + data)} bytes, there are ${size}`);
-  // The lower of the two where they do not agree: nobody is to be alarmed by a rate that one of them only guessed.
+    warn('truncated', `the header declares ${Math.round(header + data)} bytes, the file has ${size}`);
+  // The lower of the two where they disagree: a guessed bitrate must not cause a warning.
   const claimed = streams.reduce((sum, { part, fields }) => {
     const rates = bothOf(sides((tool) => number(part[tool], 'bitrate.average'))).filter((one) => one !== undefined);
     const [rate, seconds] = [
@@ -125,7 +125,7 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
     claimed > size * (1 + MISSING) + 2000 &&
     ['mp4', 'mov', '3gp', 'avi', 'wav'].includes(format)
   )
-    warn('truncated', `its streams should take ${Math.round(claimed)} bytes, the file has ${size}`);
+    warn('truncated', `bitrate and duration of its streams give ${Math.round(claimed)} bytes, the file has ${size}`);
   const ends = streams
     .filter(
       ({ part, fields }) =>
@@ -142,7 +142,7 @@ function ofContainer({ comparison, container, streams, extension }: Seen): Warni
   if (duration !== undefined && longest !== undefined && Math.abs(duration - longest) > Math.max(0.5, longest * 0.05))
     warn(
       'wrong-duration',
-      `the container tells of ${duration.toFixed(3)} s, its longest stream ends at ${longest.toFixed(3)} s`,
+      `the container declares ${duration.toFixed(3)} s, its longest stream ends at ${longest.toFixed(3)} s`,
     );
   return found;
 }
@@ -154,8 +154,7 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
     const [a, b] = bothOf(sides((tool) => part[tool]?.[path]));
     return a !== undefined && b !== undefined && a !== b;
   };
-  if (fields['encrypted'] === true)
-    warn('encrypted', 'the stream is encrypted: what its pictures or sounds are cannot be checked');
+  if (fields['encrypted'] === true) warn('encrypted', 'the stream is encrypted: its content cannot be checked');
   if (part.kind === 'video') {
     const colours = ['color.primaries', 'color.transfer', 'color.matrix', 'color.range'].filter((path) =>
       part.fields.some((one) => one.field === path && one.agreement === 'disputed'),
@@ -183,17 +182,17 @@ function ofStream({ part, fields }: Seen['streams'][number], { container }: Seen
       if (off > Math.max(0.5, seconds * 0.1, 2.5 * frameOf(fields)) && fields['frame_rate_mode'] !== 'variable')
         warn(
           'broken-timestamps',
-          `${frames} frames at ${rate.toFixed(3)} a second take ${(frames / rate).toFixed(3)} s, ` +
+          `${frames} frames at ${rate.toFixed(3)} per second take ${(frames / rate).toFixed(3)} s, ` +
             `the stream lasts ${seconds.toFixed(3)} s`,
         );
     }
     if (differs('size.width') || differs('size.height'))
-      warn('size-mismatch', 'container and stream may tell of different picture sizes');
+      warn('size-mismatch', 'container and stream may declare different picture sizes');
   }
   const start = number(fields, 'start_time');
   const zero = Math.max(0, number(container, 'start_time') ?? 0);
   if (start !== undefined && part.kind !== 'subtitle' && part.kind !== 'data' && start - zero > 0.5)
-    warn('late-start', `it starts ${(start - zero).toFixed(3)} s after the file`);
+    warn('late-start', `starts ${(start - zero).toFixed(3)} s after the file`);
   return found;
 }
 

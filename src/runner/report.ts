@@ -1,4 +1,4 @@
-/** probe_report in the runner: which outputs it can be made from, which tools run once more for it, and the result. */
+/** probe_report in the runner: the tools that run once more for it, and the result. */
 import type { AssignedTool, Assignment, ReportResult } from '../bus/messages.ts';
 import { report, type Told } from '../report/report.ts';
 import { sides } from '../report/side.ts';
@@ -13,10 +13,7 @@ export type RawReport = Omit<ReportResult, 'output'> & { output: Buffer | null }
 /** Small enough to be parsed beside everything else that the agent does. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/**
- * Tools whose own output is of no use to the report: they run once more, with what the caller set for the analysis
- * alone.
- */
+/** Tools whose output the caller shaped: they run once more for the report, without the options that shape output. */
 export function runsForReport({ kind, report: { enabled }, tools }: Assignment): AssignedTool[] {
   if (!enabled || kind !== 'file') return [];
   return tools.flatMap((tool) => {
@@ -29,7 +26,7 @@ export function runsForReport({ kind, report: { enabled }, tools }: Assignment):
   });
 }
 
-/** `own`: the runs that were for the report alone; their time is what the report costs. */
+/** `own`: the runs that were for the report alone; their time counts as that of the report. */
 export function reportOf(
   assignment: Assignment,
   tools: readonly RawToolResult[],
@@ -74,6 +71,6 @@ function toldBy(result: RawToolResult | undefined): Told | undefined {
   }
 }
 
-/** Of the last segment of the path; nothing else of an address is looked at. */
+/** Of the last segment of the path; nothing else of the URL is used. */
 export const extensionOf = ({ url }: Pick<Source, 'url'>): string | undefined =>
   /\.([A-Za-z0-9]{1,5})$/.exec(nameOf(url))?.[1]?.toLowerCase();

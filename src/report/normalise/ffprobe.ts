@@ -1,4 +1,4 @@
-/** ffprobe's JSON, of every version, in the words that both tools share. */
+/** Reads ffprobe's JSON, of every version, into the fields that both tools share. */
 import {
   known,
   listOf,
@@ -128,7 +128,7 @@ function video(stream: JsonObject, tags: JsonObject): Fields {
   const average = fractionOf(stream['avg_frame_rate']);
   const real = fractionOf(stream['r_frame_rate']);
   const told = average ?? real;
-  // A time base in place of a rate (1000/1 in Matroska, 90000/1) is no rate.
+  // A time base (1000/1 in Matroska, 90000/1) is not a frame rate.
   const rate = told && told.numerator / told.denominator < TIME_BASE ? told : undefined;
   const depth = positiveOf(stream['bits_per_raw_sample']);
   const pixels = pixelFormat(textOf(stream['pix_fmt']));
@@ -246,7 +246,7 @@ function variants(programs: readonly unknown[], streams: SideStream[], listed: r
 }
 
 const FEW_FRAMES = 10;
-/** A frame or two that last longer, as the last one often does, are no variable rate. */
+/** One or two longer frames, often the last, are not a variable frame rate. */
 const FEW_MISSING = 2.5;
 function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
   const signs: Sign[] = [];
@@ -268,7 +268,7 @@ function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
       stream.fields['varies'] = 'widely';
       signs.push({
         code: 'variable-frame-rate',
-        detail: `on average ${average.toFixed(3)} frames a second, at base ${real.toFixed(3)}`,
+        detail: `average frame rate ${average.toFixed(3)}, base frame rate ${real.toFixed(3)}`,
         stream,
       });
     }
@@ -280,7 +280,7 @@ function signsOf(listed: JsonObject, stream: SideStream): Sign[] {
   )
     signs.push({ code: 'unknown-codec', detail: 'ffprobe does not know the codec', stream });
   if (stream.type === 'video' && stream.fields['size.width'] === undefined)
-    signs.push({ code: 'no-picture-size', detail: 'ffprobe found no size of the picture', stream });
+    signs.push({ code: 'no-picture-size', detail: 'ffprobe found no picture size', stream });
   if (stream.type === 'audio' && stream.fields['sample_rate'] === undefined)
     signs.push({ code: 'no-sample-rate', detail: 'ffprobe found no sample rate', stream });
   return signs;

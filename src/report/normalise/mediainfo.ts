@@ -1,4 +1,4 @@
-/** mediainfo's JSON, of every version, in the words that both tools share. */
+/** Reads mediainfo's JSON, of every version, into the fields that both tools share. */
 import { known, listOf, numberOf, objectOf, positiveOf, textOf, type Json, type JsonObject } from '../json.ts';
 import type { Fields, Side, SideStream, Sign, StreamType } from '../side.ts';
 import { codecOf, MEDIAINFO_PROFILES, profileOf } from './codec.ts';
@@ -34,16 +34,15 @@ export function readMediainfo(output: Json, version: string): Side | undefined {
   const firstAudio = listed.find((track) => track['@type'] === 'Audio');
   const signs: Sign[] = [];
   const stray = strayElements(extra['ConformanceErrors']);
-  if (stray)
-    signs.push({ code: 'trailing-data', detail: 'behind its last element stand bytes that are none of the format' });
+  if (stray) signs.push({ code: 'trailing-data', detail: 'bytes of no known format follow its last element' });
   else if (/^yes$/i.test(textOf(all['IsTruncated']) ?? textOf(extra['IsTruncated']) ?? ''))
-    signs.push({ code: 'truncated', detail: 'mediainfo says that the file is cut off' });
+    signs.push({ code: 'truncated', detail: 'mediainfo reports that the file is truncated' });
   for (const [index, track] of listed.entries()) signs.push(...signsOf(track, streams[index]!));
   for (const problem of errorsOf(all))
     if (!stray)
       signs.push(
         /truncat/i.test(problem)
-          ? { code: 'truncated', detail: 'mediainfo says that elements are cut off' }
+          ? { code: 'truncated', detail: 'mediainfo reports that elements are truncated' }
           : { code: 'conformance', detail: `mediainfo: ${problem}` },
       );
   const size = positiveOf(all['FileSize']);
@@ -255,10 +254,10 @@ function chaptersOf(tracks: readonly JsonObject[]): Side['chapters'] {
 }
 
 const WIDELY = 1.2;
-/** A longer pause than this many frames is worth a word, if it is the only one. */
+/** A single pause of more frames than this is a sign of a variable frame rate. */
 const ONE_PAUSE = 4;
 
-/** One frame alone that is longer than all others, as the last one often is, is no variable rate. */
+/** A single longer frame, often the last, is not a variable frame rate. */
 function onePause(track: JsonObject, low: number, high: number): boolean {
   const [seconds, frames] = [numberOf(track['Duration']), numberOf(track['FrameCount'])];
   return (
@@ -287,7 +286,7 @@ function signsOf(track: JsonObject, stream: SideStream): Sign[] {
   if (colours.length > 0)
     signs.push({
       code: 'color-mismatch',
-      detail: `the container and the stream do not agree: ${colours.join(', ')}`,
+      detail: `container and stream disagree: ${colours.join(', ')}`,
       stream,
     });
   for (const [name, what] of CHECKED) {
@@ -295,7 +294,7 @@ function signsOf(track: JsonObject, stream: SideStream): Sign[] {
     if (declared !== undefined && coded !== undefined && declared !== coded)
       signs.push({
         code: 'container-mismatch',
-        detail: `the container and the stream do not agree on ${what}: ${declared} and ${coded}`,
+        detail: `container and stream disagree on ${what}: ${declared} and ${coded}`,
         stream,
       });
   }
@@ -310,8 +309,8 @@ function signsOf(track: JsonObject, stream: SideStream): Sign[] {
       code: 'variable-frame-rate',
       detail:
         low !== undefined && high !== undefined
-          ? `from ${low} to ${high} frames a second`
-          : 'mediainfo says that the frame rate is variable',
+          ? `frame rate from ${low} to ${high}`
+          : 'mediainfo reports a variable frame rate',
       stream,
     });
   }
