@@ -77,7 +77,7 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
   const decide = async (request: AuthorizationRequest): Promise<{ jwt: string } | { error: string }> => {
     try {
       const token = request.connect_opts.auth_token;
-      if (!token) throw Object.assign(new Error('the connection brought no token'), { code: 'no-token' });
+      if (!token) throw Object.assign(new Error('the connection has no token'), { code: 'no-token' });
       const { uid, pod } = await authorise(token);
       const { publish, subscribe } = runnerPermissions(uid);
       const user = issuer.sign({
@@ -145,11 +145,11 @@ export function serveCallout(bus: Bus, settings: CalloutSettings): Callout {
 
 function requestOf({ aud, iss, nats }: Claims<Partial<AuthorizationRequest>>): AuthorizationRequest {
   const { server_id, user_nkey, connect_opts, client_info } = nats;
-  if (aud !== 'nats-authorization-request') throw new Error('no authorisation request');
+  if (aud !== 'nats-authorization-request') throw new Error('not an authorisation request');
   if (!server_id || !user_nkey || !connect_opts || !client_info)
-    throw new Error('an authorisation request without server, user or connection');
+    throw new Error('the authorisation request lacks server, user or connection');
   // Only a server's key may have signed, and it must be the one that asks.
   if (iss !== server_id.id || !iss.startsWith('N'))
-    throw new Error('an authorisation request that its server has not signed');
+    throw new Error('the authorisation request is not signed by its server');
   return { server_id, user_nkey, connect_opts, client_info };
 }

@@ -30,7 +30,7 @@ function base32(text: string): Buffer {
   let [bits, value] = [0, 0];
   for (const letter of text) {
     const five = BASE32.indexOf(letter);
-    if (five < 0) throw new Error('no nkey');
+    if (five < 0) throw new Error('not an nkey');
     value = ((value << 5) | five) & 0xfff;
     bits += 5;
     if (bits >= 8) {
@@ -66,9 +66,9 @@ export function signerOf(seed: string): Signer {
 export function verifiedClaims<T>(jwt: string): Claims<T> {
   const [header = '', body = '', signature = '', ...rest] = jwt.split('.');
   const { alg } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { alg?: unknown };
-  if (alg !== 'ed25519-nkey' || rest.length > 0) throw new Error('no JWT of NATS');
+  if (alg !== 'ed25519-nkey' || rest.length > 0) throw new Error('not a JWT of NATS');
   const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as Claims<T>;
-  if (typeof claims.iss !== 'string') throw new Error('a JWT without an issuer');
+  if (typeof claims.iss !== 'string') throw new Error('the JWT has no issuer');
   // One byte of prefix, the key, two bytes of checksum.
   const key = createPublicKey({
     key: Buffer.concat([SPKI, base32(claims.iss).subarray(1, 33)]),
@@ -76,6 +76,6 @@ export function verifiedClaims<T>(jwt: string): Claims<T> {
     type: 'spki',
   });
   if (!verify(null, Buffer.from(`${header}.${body}`), key, Buffer.from(signature, 'base64url')))
-    throw new Error('a JWT with a wrong signature');
+    throw new Error('the JWT has a wrong signature');
   return claims;
 }

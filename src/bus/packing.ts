@@ -44,7 +44,10 @@ export async function packResult(
 export function joinResult(header: Result, chunks: Uint8Array[]): Buffer {
   const packed = header.chunks === 0 ? Buffer.from(header.inline ?? '', 'base64') : Buffer.concat(chunks);
   if (digest(packed) !== header.sha256)
-    throw new BusError('bad-result', `${header.job}/${header.attempt}: the body is not what its header says`);
+    throw new BusError(
+      'bad-result',
+      `${header.job}/${header.attempt}: the body does not match the checksum in its header`,
+    );
   return packed;
 }
 
@@ -62,6 +65,6 @@ export async function unpackBody(packed: Uint8Array, maxBytes: number, declared 
   try {
     return JSON.parse(text.toString()) as ResultBody;
   } catch (error) {
-    throw new BusError('bad-result', 'the body is no JSON', { cause: error });
+    throw new BusError('bad-result', 'the body is not valid JSON', { cause: error });
   }
 }

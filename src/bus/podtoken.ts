@@ -60,7 +60,7 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
   const knownIssuer = () => {
     issuer ??= settings.issuer().catch((error: unknown) => {
       issuer = undefined;
-      throw new PodTokenError('keys-unavailable', 'the cluster does not tell its issuer', { cause: error });
+      throw new PodTokenError('keys-unavailable', 'cannot load the issuer of the cluster', { cause: error });
     });
     return issuer;
   };
@@ -77,19 +77,20 @@ export function podTokenVerifier(settings: PodTokenSettings): (token: string) =>
     });
     const runner = boundPod(payload, settings);
     if (!(await settings.isOurPod(runner)))
-      throw new PodTokenError('pod-unknown', `${runner.pod} is no living runner pod of ours`);
+      throw new PodTokenError('pod-unknown', `${runner.pod} is not a live runner pod of this installation`);
     return runner;
   };
 }
 
 function boundPod(payload: JWTPayload, { namespace, serviceAccount }: PodTokenSettings): Runner {
   const bound = payload['kubernetes.io'] as Bound | undefined;
-  if (bound?.namespace !== namespace) throw new PodTokenError('token-namespace', 'the token is of another namespace');
+  if (bound?.namespace !== namespace)
+    throw new PodTokenError('token-namespace', 'the token belongs to another namespace');
   if (
     bound.serviceaccount?.name !== serviceAccount ||
     payload.sub !== `system:serviceaccount:${namespace}:${serviceAccount}`
   )
-    throw new PodTokenError('token-account', 'the token is of another service account');
+    throw new PodTokenError('token-account', 'the token belongs to another service account');
   const { name, uid } = bound.pod ?? {};
   // The uid becomes part of subjects: nothing but a UUID may.
   if (typeof name !== 'string' || typeof uid !== 'string' || !/^[0-9a-f-]{36}$/.test(uid))
@@ -106,7 +107,7 @@ function asPodTokenError(error: unknown): PodTokenError {
       return new PodTokenError('token-audience', 'the token is for another audience', { cause: error });
     if (error.claim === 'nbf') return new PodTokenError('token-early', 'the token is not valid yet', { cause: error });
     if (error.claim === 'iss')
-      return new PodTokenError('token-issuer', 'the token is of another issuer', { cause: error });
+      return new PodTokenError('token-issuer', 'the token has another issuer', { cause: error });
     return new PodTokenError('token-malformed', `the token's ${error.claim} is missing or wrong`, { cause: error });
   }
   if (
@@ -114,9 +115,9 @@ function asPodTokenError(error: unknown): PodTokenError {
     error instanceof errors.JWKSNoMatchingKey ||
     error instanceof errors.JOSEAlgNotAllowed
   ) {
-    return new PodTokenError('token-signature', 'no key of the cluster has signed the token', { cause: error });
+    return new PodTokenError('token-signature', 'the token is not signed by a key of the cluster', { cause: error });
   }
-  return new PodTokenError('token-malformed', 'this is no token of a pod', { cause: error });
+  return new PodTokenError('token-malformed', 'not a pod token', { cause: error });
 }
 
 /** Fetched once, and again when a token names a key that is not among them: the cluster may have rotated its keys. */
@@ -130,7 +131,7 @@ function cachedKeys(fetch: () => Promise<JSONWebKeySet>): JWTVerifyGetKey {
         resolve = createLocalJWKSet(await fetch());
         fetched = performance.now();
       } catch (error) {
-        throw new PodTokenError('keys-unavailable', 'the keys of the cluster cannot be read', { cause: error });
+        throw new PodTokenError('keys-unavailable', 'cannot load the keys of the cluster', { cause: error });
       } finally {
         fetching = undefined;
       }
@@ -145,7 +146,7 @@ function cachedKeys(fetch: () => Promise<JSONWebKeySet>): JWTVerifyGetKey {
       if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - fetched < FETCH_AGAIN_MS) throw error;
     }
     await refetch();
-    if (!resolve) throw new PodTokenError('keys-unavailable', 'the keys of the cluster cannot be read');
+    if (!resolve) throw new PodTokenError('keys-unavailable', 'cannot load the keys of the cluster');
     return resolve(header, token);
   };
 }

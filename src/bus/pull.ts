@@ -104,7 +104,7 @@ export function startPulling(bus: Bus, { stream, consumer, room, onMessage, inbo
   });
   const silence = setInterval(() => {
     if (outstanding > 0 && bus.connected() && performance.now() - heard > SILENT_MS)
-      fail('timeout', 'the server fell silent');
+      fail('timeout', 'the server stopped answering');
   }, HEARTBEAT_MS);
 
   const stop = async () => {

@@ -24,7 +24,7 @@ export async function publishResult(bus: Bus, { header, chunks }: PackedResult):
       await bus.whileConnected(bus.js.publish(subject, payload, { headers: head, timeout: PUBLISH_TIMEOUT_MS }));
     } catch (error) {
       throw isMissing(error)
-        ? new BusError('no-stream', `${subject}: no stream takes it`, { cause: error })
+        ? new BusError('no-stream', `${subject}: no stream accepts it`, { cause: error })
         : asBusError(error, subject);
     }
   };
@@ -71,7 +71,7 @@ async function fetchChunk(bus: Bus, subject: string): Promise<Uint8Array> {
     );
     // A status line instead of a message: 404 where nothing is stored under the subject.
     if (reply.headers?.code)
-      throw new BusError('no-stream', `${subject}: the chunk is not there (${reply.headers.code})`);
+      throw new BusError('no-stream', `${subject}: the chunk is not stored (${reply.headers.code})`);
     return reply.data;
   } catch (error) {
     throw isMissing(error)

@@ -144,7 +144,7 @@ class SocketTransport implements Transport {
         socket?.off('data', read).pause();
         const [, json] = /^INFO\s+([^\r\n]+)\r\n/i.exec(text) ?? [];
         try {
-          if (!json) throw new NatsError('the server did not greet with INFO', ErrorCode.BadPayload);
+          if (!json) throw new NatsError('the server did not send INFO first', ErrorCode.BadPayload);
           resolve(JSON.parse(json) as Info);
         } catch (error) {
           reject(error as Error);

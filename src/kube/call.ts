@@ -54,7 +54,7 @@ export async function callJson<T>(config: SharedKubeConfig, call: Call): Promise
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
-    throw new KubeError('broken-stream', `${whatOf(call)}: the answer is not JSON`, { cause });
+    throw new KubeError('broken-stream', `${whatOf(call)}: the response is not valid JSON`, { cause });
   }
 }
 
@@ -146,4 +146,4 @@ export function unreachable(error: unknown, what: string): KubeError {
 
 export const whatOf = (call: { what?: string; method?: string; path: string }): string =>
   call.what ?? `${call.method ?? 'GET'} ${call.path}`;
-const aborted = (call: Call): KubeError => new KubeError('aborted', `${whatOf(call)}: given up by the caller`);
+const aborted = (call: Call): KubeError => new KubeError('aborted', `${whatOf(call)}: aborted by the caller`);

@@ -104,7 +104,7 @@ function parse<T extends KubeObject>(line: string, what: string): WatchEvent<T> 
   try {
     event = JSON.parse(line) as typeof event;
   } catch (cause) {
-    throw new KubeError('broken-stream', `${what}: an event is not JSON`, { cause });
+    throw new KubeError('broken-stream', `${what}: an event is not valid JSON`, { cause });
   }
   if (event.type === 'ERROR') {
     const status = event.object as unknown as Status;

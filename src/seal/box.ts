@@ -20,7 +20,7 @@ export function boxKey(keys: JSONWebKeySet): JWK & { kid: string } {
   if (!key)
     throw new SealError(
       'seal-no-key',
-      'the key set has no key for what is kept: an oct key of 256 bits with a kid is needed',
+      'the key set has no key for stored secrets: an oct key of 256 bits with a kid is needed',
     );
   return key as JWK & { kid: string };
 }
@@ -39,15 +39,15 @@ export async function openBox(sealed: Uint8Array, purpose: string, keys: JSONWeb
     Buffer.from(sealed).toString('latin1'),
     ({ kid }) => {
       const key = keys.keys.find((one) => one.kty === 'oct' && one.kid === kid);
-      if (!key) throw new SealError('seal-unknown-key', 'this was sealed with a key that is not here');
+      if (!key) throw new SealError('seal-unknown-key', 'sealed with an unknown key');
       return bytesOf(key);
     },
     { keyManagementAlgorithms: [ALGORITHM], contentEncryptionAlgorithms: [ENCRYPTION] },
   ).catch((error: unknown) => {
     if (error instanceof SealError) throw error;
-    throw new SealError('seal-unreadable', 'what is kept sealed cannot be opened', { cause: error });
+    throw new SealError('seal-unreadable', 'the sealed value cannot be opened', { cause: error });
   });
   if ((opened.protectedHeader as { for?: unknown }).for !== purpose)
-    throw new SealError('seal-other-request', 'this was sealed for something else');
+    throw new SealError('seal-other-request', 'sealed for another purpose');
   return new TextDecoder().decode(opened.plaintext);
 }

@@ -19,7 +19,7 @@ export function openingKey(keys: JSONWebKeySet): JWK {
 export async function openSealed(sealed: string, binding: Binding, privateKeys: JSONWebKeySet): Promise<string> {
   const keyOf = (header: CompactJWEHeaderParameters) => {
     const key = header.kid === undefined ? undefined : privateKeys.keys.find((one) => one.kid === header.kid);
-    if (!key) throw new SealError('seal-unknown-key', 'the source was sealed with a key that is not here');
+    if (!key) throw new SealError('seal-unknown-key', 'the source is sealed with an unknown key');
     return key;
   };
   const opened = await compactDecrypt(sealed, keyOf, OPTIONS).catch((error: unknown) => {

@@ -178,7 +178,7 @@ export async function run(): Promise<void> {
       postgresClaim: config.postgresClaim,
       adminEmail: config.adminEmail,
     });
-    log.info(report, 'the Secrets are there');
+    log.info(report, 'Secrets are ready');
   } finally {
     await kube.close();
   }

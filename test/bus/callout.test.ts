@@ -128,7 +128,7 @@ describe('bus: authorisation of runners', function () {
 
   const refused: [string, () => Promise<string | null>, string][] = [
     ['no token', async () => null, 'no-token'],
-    ['no JWT', async () => 'abc', 'token-malformed'],
+    ['not a JWT', async () => 'abc', 'token-malformed'],
     ['an expired one', () => sign({ expires: -120 }), 'token-expired'],
     ['one that is not valid yet', () => sign({ from: 120 }), 'token-early'],
     ['one for another audience', () => sign({ audience: 'https://kubernetes.default.svc' }), 'token-audience'],

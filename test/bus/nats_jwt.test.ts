@@ -36,13 +36,13 @@ describe('bus: JWTs of NATS', () => {
       /wrong signature/,
     ],
     ['no signature', `${header}.${body}.`, /wrong signature/],
-    ['another algorithm', `${encode({ typ: 'JWT', alg: 'none' })}.${body}.`, /no JWT of NATS/],
-    ['no issuer', `${header}.${encode({ nats: {} })}.${signature}`, /without an issuer/],
-    ['an issuer that is no key', `${header}.${encode({ iss: 'N0', nats: {} })}.${signature}`, /no nkey/],
-    ['no JWT', 'hello', /./],
+    ['another algorithm', `${encode({ typ: 'JWT', alg: 'none' })}.${body}.`, /not a JWT of NATS/],
+    ['no issuer', `${header}.${encode({ nats: {} })}.${signature}`, /has no issuer/],
+    ['an issuer that is not a key', `${header}.${encode({ iss: 'N0', nats: {} })}.${signature}`, /not an nkey/],
+    ['not a JWT', 'hello', /./],
   ];
   for (const [what, jwt, message] of bad)
     it(`refuses ${what}`, () => assert.throws(() => verifiedClaims(jwt), message));
 
-  it('refuses a seed that is none', () => assert.throws(() => signerOf('SAAA')));
+  it('refuses an invalid seed', () => assert.throws(() => signerOf('SAAA')));
 });

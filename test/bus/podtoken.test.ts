@@ -45,7 +45,7 @@ describe('bus: tokens of pods', () => {
   it('one of ours names its pod', async () =>
     assert.deepEqual(await verifier()(await token()), { uid, pod: 'runner-1' }));
 
-  it('one without an end is none', async () =>
+  it('a token without an expiry is refused', async () =>
     assert.rejects(verifier()(await token({ ends: false })), { code: 'token-malformed' }));
 
   it('names its account in both places', async () => {

@@ -57,7 +57,7 @@ describe('bus: packing of results', () => {
     [
       'a body that is not the declared one',
       async () => joinResult({ ...(await packResult(aBody(), of)).header, sha256: '00' }, []),
-      /not what its header says/,
+      /does not match the checksum/,
     ],
     [
       'chunks in another order',
@@ -65,7 +65,7 @@ describe('bus: packing of results', () => {
         const { header, chunks } = await packResult(aBody(3_000_000), of);
         return joinResult(header, chunks.toReversed());
       },
-      /not what its header says/,
+      /does not match the checksum/,
     ],
     [
       'a bomb: inflates past its declared size',
@@ -78,7 +78,7 @@ describe('bus: packing of results', () => {
       /over the limit/,
     ],
     ['no zstd', async () => unpackBody(Buffer.from('hello'), LIMIT), /cannot be inflated/],
-    ['no JSON', async () => unpackBody(zstdCompressSync('hello'), LIMIT), /no JSON/],
+    ['text that is not JSON', async () => unpackBody(zstdCompressSync('hello'), LIMIT), /not valid JSON/],
   ];
   for (const [what, attempt, message] of bad)
     it(`refuses ${what}`, () => assert.rejects(attempt, { name: 'BusError', code: 'bad-result', message }));
@@ -168,7 +168,7 @@ describe('bus: results over JetStream', function () {
     });
     await assert.rejects(fetchBody(controller, { ...packed.header, job: 'nobody' }, LIMIT), {
       code: 'no-stream',
-      message: /chunk is not there/,
+      message: /chunk is not stored/,
     });
   });
 

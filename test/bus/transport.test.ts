@@ -213,7 +213,7 @@ describe('bus: one connection per process', function () {
     await until('the server has let go of the old one', async () => isDeepStrictEqual(await counted(), { full: 1 }));
   });
 
-  it('a listener that is no NATS server fails the dial, and is asked again', async () => {
+  it('a listener that is not a NATS server fails the dial, and the client dials again', async () => {
     let calls = 0;
     const sockets = new Set<Socket>();
     const listener = createServer((socket) => {

@@ -110,7 +110,7 @@ const bad: [ResourceType, string, Json, RegExp][] = [
     job({ tools: [{ name: 'ffprobe', options: { a: 'x'.repeat(1025) } }] }),
     /options/,
   ],
-  [PROBE_JOBS, 'an option that is no text', job({ tools: [{ name: 'ffprobe', options: { a: 1 } }] }), /options/],
+  [PROBE_JOBS, 'an option that is not text', job({ tools: [{ name: 'ffprobe', options: { a: 1 } }] }), /options/],
   [
     PROBE_JOBS,
     '65 options',
@@ -121,7 +121,7 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   ],
   [PROBE_JOBS, 'a queue time past a minute', job({ queueTimeoutMs: 60_001 }), /queueTimeoutMs/],
   [PROBE_JOBS, 'a time of nothing', job({ timeoutMs: 0 }), /timeoutMs/],
-  [PROBE_JOBS, 'a time that is none', job({ submittedAt: 'yesterday' }), /submittedAt/],
+  [PROBE_JOBS, 'an invalid time', job({ submittedAt: 'yesterday' }), /submittedAt/],
   [PROBE_JOBS, 'a token of nobody', job({ token: { id: 0, user: 1 } }), /token\.id/],
   [PROBE_TOOLS, 'no command', tool({ command: [] }), /at least 1 item/],
   [PROBE_TOOLS, 'a version with a slash', tool({ version: '../7' }), /version/],
@@ -130,7 +130,12 @@ const bad: [ResourceType, string, Json, RegExp][] = [
   [PROBE_POOLS, 'a kind twice', pool({ serves: { kinds: ['file', 'file'] } }), /Duplicate value/],
   [PROBE_POOLS, 'an unknown scope', pool({ reuse: { scope: 'planet' } }), /Unsupported value: "planet"/],
   [PROBE_POOLS, 'fewer than no pods', pool({ minReady: -1 }), /minReady/],
-  [PROBE_POOLS, 'memory that is no quantity', pool({ resources: { agent: { limits: { memory: 'much' } } } }), /memory/],
+  [
+    PROBE_POOLS,
+    'memory that is not a quantity',
+    pool({ resources: { agent: { limits: { memory: 'much' } } } }),
+    /memory/,
+  ],
 ];
 
 describe('custom resource definitions', function () {

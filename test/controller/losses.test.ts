@@ -348,7 +348,7 @@ describe('losses', function () {
     await until('the room is given back', () => room.used() === 0);
   });
 
-  it("a result of a pod or an attempt that is not the job's is none", async () => {
+  it('a result of a pod or an attempt that does not belong to the job is dropped', async () => {
     const {
       submit,
       ended,

@@ -74,7 +74,7 @@ describe('pool plan', () => {
   it('counts pods that the watch has not shown yet: no over-creation', () =>
     assert.equal(plan([], none, { unseen: 2 }).create, 0));
   it('counts starting ones', () => assert.equal(plan(many(2, { phase: 'starting' })).create, 0));
-  it('a bound pod is no ready one', () => assert.equal(plan(many(2, { tenant: 'a' })).create, 2));
+  it('a bound pod does not count as ready', () => assert.equal(plan(many(2, { tenant: 'a' })).create, 2));
   it('grows with the demand, up to its maximum', () => {
     assert.equal(plan(many(2), waiting({ a: 3 })).create, 3);
     assert.equal(plan(many(4, busy), waiting({ a: 30 })).create, 1);

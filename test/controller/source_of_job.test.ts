@@ -128,7 +128,7 @@ describe('the source of a job', function () {
       assert.deepEqual(await opened(JSON.stringify(PARSED)), PARSED));
 
     for (const [what, text] of [
-      ['no JSON', '{'],
+      ['text that is not JSON', '{'],
       ['an unknown scheme', JSON.stringify({ ...PARSED, scheme: 'gopher', url: 'gopher://minio.lan/' })],
       ['an address of another scheme', JSON.stringify({ ...PARSED, url: 'file:///etc/passwd' })],
       ['a line end in the address', JSON.stringify({ ...PARSED, url: `${PARSED.url}\n` })],

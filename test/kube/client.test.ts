@@ -141,8 +141,8 @@ describe('kube client', function () {
 
   describe('refusals', () => {
     const cases: [KubeErrorCode, number, string, () => Promise<unknown>][] = [
-      ['not-found', 404, 'an object that is not there', () => client.get(PODS, 'none')],
-      ['not-found', 404, 'logs of a pod that is not there', () => client.logs('none')],
+      ['not-found', 404, 'a missing object', () => client.get(PODS, 'none')],
+      ['not-found', 404, 'logs of a missing pod', () => client.logs('none')],
       [
         'not-found',
         404,
@@ -155,7 +155,7 @@ describe('kube client', function () {
         'a job without a source',
         () => client.create(PROBE_JOBS, { metadata: { name: 'bad' }, spec: { kind: 'file', source: {} } }),
       ],
-      ['bad-request', 400, 'a label selector that is none', () => client.list(PODS, { labelSelector: '===' })],
+      ['bad-request', 400, 'an invalid label selector', () => client.list(PODS, { labelSelector: '===' })],
       [
         'not-allowed',
         405,
@@ -206,7 +206,7 @@ describe('kube client', function () {
       await rejectsWith('gone', client.list(CONFIG_MAPS, { namespace: old, limit: 1, continue: first.continue }));
     });
 
-    it('forbidden: a service account without rights; unauthorized: a token that is none', async () => {
+    it('forbidden: a service account without rights; unauthorized: an invalid token', async () => {
       await client.create(SERVICE_ACCOUNTS, { metadata: { name: 'poor' } });
       const { status } = await client.request<{ status: { token: string } }>({
         method: 'POST',

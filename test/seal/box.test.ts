@@ -39,7 +39,7 @@ describe('seal: what is kept', () => {
     await assert.rejects(openBox(await sealInBox('x', 'mail:1', both), 'mail:1', old), code('seal-unknown-key'));
   });
 
-  it('a set without a key of 256 bits is none', () => {
+  it('a key set without a key of 256 bits is refused', () => {
     for (const keys of [
       [],
       [{ kty: 'oct', kid: 'a', k: randomBytes(16).toString('base64url') }],

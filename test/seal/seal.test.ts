@@ -77,7 +77,7 @@ describe('a sealed source', () => {
     await assert.rejects(openSealed(parts.join('.'), binding, privateKeys), { code: 'seal-unreadable' });
   });
 
-  it('is refused when it is sealed by another way, by an unknown key, or is none at all', async () => {
+  it('is refused when it is sealed with another algorithm or an unknown key, or is not sealed at all', async () => {
     const wrapped = await new CompactEncrypt(new TextEncoder().encode(source))
       .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A128CBC-HS256', kid: 'old', rid: binding.requestId, tid: 17 })
       .encrypt(publicKeys.keys[0]!);
