@@ -22,7 +22,7 @@ import type { LeaderDeps } from './leader/term_state.ts';
 import { ownerOf } from './pools/pod_owner.ts';
 import { NATS_CA } from './pools/pod.ts';
 import { Pools } from './pools/pools.ts';
-import { Retention } from './leader/retention.ts';
+import { FinishedJobs } from './leader/finished_jobs.ts';
 import { Runners } from './pools/runners.ts';
 import type { Term } from './leader/lease_guard.ts';
 import { sweep } from './leader/sweep.ts';
@@ -32,7 +32,7 @@ import { runnerFields } from '../log.ts';
 
 export interface TermDeps extends Omit<
   LeaderDeps,
-  'term' | 'runners' | 'pools' | 'retention' | 'maxQueued' | 'events'
+  'term' | 'runners' | 'pools' | 'finishedJobs' | 'maxQueued' | 'events'
 > {
   config: Config<'controller'>;
   pods: Reflector<Pod>;
@@ -70,7 +70,7 @@ export async function startTerm(
   };
   const runners = new Runners();
   const queue = workQueue();
-  const retention = new Retention({
+  const finishedJobs = new FinishedJobs({
     kube,
     namespace: deps.namespace,
     limits: config,
@@ -106,7 +106,7 @@ export async function startTerm(
       queue.add(name);
     },
   });
-  const lead = new Leader({ ...deps, term, runners, pools, retention, events, maxQueued: config.maxQueued });
+  const lead = new Leader({ ...deps, term, runners, pools, finishedJobs, events, maxQueued: config.maxQueued });
   made.leader = lead;
 
   const tools: Reflector<ProbeTool> = startReflector<ProbeTool>({
@@ -280,7 +280,7 @@ export async function startTerm(
       for (const timer of timers) clearInterval(timer);
       lead.stop();
       pools.stop();
-      retention.stop();
+      finishedJobs.stop();
       await Promise.allSettled([tools.stop(), poolsCache.stop(), workers.stop()]);
     },
   };
@@ -303,7 +303,7 @@ export async function startTerm(
   pools.start();
   await lead.start();
   for (const job of jobs.list()) lead.seen(job);
-  retention.start();
+  finishedJobs.start();
   void begin();
   return running;
 }

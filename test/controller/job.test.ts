@@ -9,7 +9,7 @@ import {
   type AvailableTool,
 } from '../../src/controller/leader/job.ts';
 import { isOverdue } from '../../src/controller/leader/sweep.ts';
-import { KeptJobs } from '../../src/controller/leader/retention.ts';
+import { KeptJobs } from '../../src/controller/leader/finished_jobs.ts';
 import type { ProbeJob, ProbeJobSpec } from '../../src/kube/probe_job.ts';
 
 const job = (spec: Partial<ProbeJobSpec> = {}): ProbeJob => ({

@@ -94,7 +94,7 @@ async function settle(state: TermState, job: Job, finish: Finish): Promise<void>
   state.successors.delete(job.key);
   if (successor) state.following.seen(successor);
   state.deps.metrics.finished(job.pool, finish.reason);
-  if (done) state.deps.retention.finished(done);
+  if (done) state.deps.finishedJobs.add(done);
   state.scheduleAll(job.account);
 }
 
@@ -102,7 +102,7 @@ async function settle(state: TermState, job: Job, finish: Finish): Promise<void>
 export function deleted(state: TermState, object: ProbeJob): void {
   const name = object.metadata.name;
   state.taking.delete(name);
-  state.deps.retention.forget(name);
+  state.deps.finishedJobs.forget(name);
   if (state.successors.get(name)?.metadata.uid === object.metadata.uid) state.successors.delete(name);
   const job = state.jobs.get(name);
   if (job && job.uid === (object.metadata.uid ?? job.uid)) void objectGone(state, job);

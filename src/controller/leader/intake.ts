@@ -19,7 +19,7 @@ export function seen(state: TermState, job: ProbeJob): void {
   // Until the term has its list; what came before that is in it, in its order.
   if (!state.listed) return;
   // Whoever wrote that, and whether its answer came back.
-  if (isFinished(job.status)) state.deps.retention.finished(job);
+  if (isFinished(job.status)) state.deps.finishedJobs.add(job);
   const known = state.jobs.get(job.metadata.name);
   if (known) {
     // The one that we hold was deleted, and its end is not written yet: this one's turn comes then.

@@ -21,10 +21,10 @@ import { now, type TermState } from './term_state.ts';
  * admit.
  */
 export async function recover(state: TermState): Promise<void> {
-  const { kube, namespace, retention, store, bus, log, runners } = state.deps;
+  const { kube, namespace, finishedJobs, store, bus, log, runners } = state.deps;
   const owners = new RunnerOwners(runners);
   const unfinished = await listUnfinished(kube, namespace, (job) => {
-    retention.finished(job);
+    finishedJobs.add(job);
     owners.note(job);
   });
   for (const job of unfinished) owners.note(job);

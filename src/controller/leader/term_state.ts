@@ -17,7 +17,7 @@ import type { Job } from './job.ts';
 import { Ledger, type SlotLimits } from './ledger.ts';
 import type { Term } from './lease_guard.ts';
 import type { IntakeDeps } from './resolve_job.ts';
-import type { Retention } from './retention.ts';
+import type { FinishedJobs } from './finished_jobs.ts';
 import { TokenRecords } from './token_records.ts';
 import { WaitingMarks } from './waiting_marks.ts';
 
@@ -30,7 +30,7 @@ export interface LeaderDeps {
   namespace: string;
   runners: Runners;
   pools: Pools;
-  retention: Retention;
+  finishedJobs: FinishedJobs;
   metrics: ControllerMetrics;
   events: EventRecorder;
   intake: Omit<IntakeDeps, 'tokenOf' | 'poolFor' | 'tools'>;

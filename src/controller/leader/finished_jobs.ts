@@ -9,7 +9,7 @@ import { type Logger, requestFields } from '../../log.ts';
 import { isBeingDeleted } from './job_status.ts';
 import { idOf } from './job.ts';
 
-export interface RetentionLimits {
+export interface FinishedLimits {
   finishedSeconds: number;
   finishedMax: number;
   finishedMaxPerToken: number;
@@ -48,7 +48,7 @@ export class KeptJobs {
     else this.#perToken.delete(kept.token);
   }
 
-  due(limits: RetentionLimits, now: number, most: number): Kept[] {
+  due(limits: FinishedLimits, now: number, most: number): Kept[] {
     const out: Kept[] = [];
     let total = this.#byName.size;
     const perToken = new Map(this.#perToken);
@@ -70,32 +70,27 @@ const SWEEP_MS = 1_000;
 const PER_SWEEP = 100;
 const AT_ONCE = 4;
 
-export class Retention {
+export interface FinishedJobsDeps {
+  kube: KubeClient;
+  namespace: string;
+  limits: FinishedLimits;
+  log: Logger;
+  now: () => number;
+  stillLeading: () => boolean;
+}
+
+export class FinishedJobs {
   readonly #kept = new KeptJobs();
   readonly #deleting = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
-  readonly #deps: {
-    kube: KubeClient;
-    namespace: string;
-    limits: RetentionLimits;
-    log: Logger;
-    now: () => number;
-    stillLeading: () => boolean;
-  };
+  readonly #deps: FinishedJobsDeps;
 
-  constructor(deps: {
-    kube: KubeClient;
-    namespace: string;
-    limits: RetentionLimits;
-    log: Logger;
-    now: () => number;
-    stillLeading: () => boolean;
-  }) {
+  constructor(deps: FinishedJobsDeps) {
     this.#deps = deps;
   }
 
-  finished(job: ProbeJob): void {
+  add(job: ProbeJob): void {
     // Deleted already, and kept there by a finalizer that is not ours.
     if (isBeingDeleted(job)) return;
     const completedAt = Date.parse(job.status?.completedAt ?? '') || this.#deps.now();
