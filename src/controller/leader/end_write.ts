@@ -3,7 +3,7 @@
  * status.
  */
 import { zstdCompressSync } from 'node:zlib';
-import { SUBJECT, type AssignedTool, type Closed, type ResultBody } from '../../bus/messages.ts';
+import { SUBJECT, type AssignedTool, type ResultBody } from '../../bus/messages.ts';
 import type { Bus } from '../../bus/connect.ts';
 import { PROBE_JOBS, isKubeError, type KubeClient } from '../../kube/client.ts';
 import type { ProbeJob, ProbeJobStatus, Reason } from '../../kube/probe_job.ts';
@@ -14,7 +14,7 @@ import type { RecordedEnd } from '../../store/requests.ts';
 import type { Store } from '../../store/store.ts';
 import { isUuid } from '../../store/uuid.ts';
 import { isFinished, stamp } from '../../kube/conditions.ts';
-import { finishedStatus } from './job_status.ts';
+import { finishedStatus, type JobEnd } from './job_status.ts';
 import { resultPathOf } from './job.ts';
 import { recordEnd } from '../collect/record_end.ts';
 
@@ -41,11 +41,7 @@ export interface Endable {
   status: ProbeJobStatus | undefined;
 }
 
-export interface Finish {
-  reason: Reason;
-  summary: string;
-  tools: Closed['tools'];
-}
+type RecordedTool = Pick<ResultBody['tools'][number], 'name' | 'version' | 'success' | 'durationMs' | 'usageMs'>;
 
 const PAUSES = { first: 50, longest: 2_000 };
 
@@ -56,21 +52,17 @@ export interface EndDeps {
   log: Logger;
 }
 
-export const recordedEnd = (end: RecordedEnd): Finish => ({
+export const recordedEnd = (end: RecordedEnd): JobEnd => ({
   reason: end.reason,
   summary: end.error ?? (end.state === 'success' ? 'completed' : end.reason),
   tools: [],
 });
 
-function timeoutBody({ timedOut, timeoutMs, error }: End): { packed: Buffer; inflatedBytes: number } | null {
-  if (!timedOut) return null;
+/** What the caller gets of tools that did not end in time. */
+function timeoutBody(tools: readonly RecordedTool[], error: string): { packed: Buffer; inflatedBytes: number } {
   const body: ResultBody = {
-    tools: timedOut.map(({ name, version }) => ({
-      name,
-      version,
-      success: false,
-      durationMs: timeoutMs ?? 0,
-      usageMs: timeoutMs ?? 0,
+    tools: tools.map((tool) => ({
+      ...tool,
       exitCode: null,
       signal: null,
       error,
@@ -92,20 +84,20 @@ export async function endRequest(
   job: Recordable,
   end: End,
   signal: AbortSignal,
-): Promise<Finish> {
+): Promise<JobEnd> {
   // No request that was accepted has such an id: there is no row, and asking for it would fail for ever.
   if (!isUuid(job.id)) return { reason: end.reason, summary: end.error, tools: [] };
   const named = requestFields({ id: job.id, job: job.key });
-  const body = timeoutBody(end);
-  const tools = (end.timedOut ?? []).map(({ name, version }) => ({
+  const tools: RecordedTool[] = (end.timedOut ?? []).map(({ name, version }) => ({
     name,
     version,
     success: false,
     durationMs: end.timeoutMs ?? 0,
     usageMs: end.timeoutMs ?? 0,
   }));
-  const asked: Finish = { reason: end.reason, summary: end.error, tools };
-  const record = async (): Promise<Finish> => {
+  const body = end.timedOut ? timeoutBody(tools, end.error) : null;
+  const asked: JobEnd = { reason: end.reason, summary: end.error, tools };
+  const record = async (): Promise<JobEnd> => {
     const {
       closed,
       waiter,
@@ -153,7 +145,7 @@ export async function endRequest(
 export async function writeFinish(
   { store, kube, log }: EndDeps,
   job: Endable,
-  finish: Finish,
+  finish: JobEnd,
   signal: AbortSignal,
 ): Promise<ProbeJob | undefined> {
   let { status, resourceVersion } = job;

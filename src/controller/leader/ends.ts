@@ -1,7 +1,8 @@
 /** How a job ends: with a result that a collector recorded, or with an end of the leader's own. */
 import type { Closed } from '../../bus/messages.ts';
 import type { ProbeJob, Reason } from '../../kube/probe_job.ts';
-import { endRequest, writeFinish, type End, type Endable, type Finish } from './end_write.ts';
+import { endRequest, writeFinish, type End, type Endable } from './end_write.ts';
+import type { JobEnd } from './job_status.ts';
 import { explain } from './explain.ts';
 import { idOf, submittedAtOf, type Job, type Refusal } from './job.ts';
 import { isFinished } from '../../kube/conditions.ts';
@@ -62,7 +63,7 @@ export async function endJob(state: TermState, job: Job, end: End): Promise<void
   await settle(state, job, recorded);
 }
 
-export async function finishJob(state: TermState, job: Job, finish: Finish, attempt?: number): Promise<void> {
+export async function finishJob(state: TermState, job: Job, finish: JobEnd, attempt?: number): Promise<void> {
   if (job.state === 'ending') return;
   // An earlier attempt's result was recorded after all: the one that runs now works for nothing, and past the limit
   // once the slot is free.
@@ -83,7 +84,7 @@ function toEnding(state: TermState, job: Job): void {
 /**
  * The slot is free only when the status says so: whoever counts running jobs with kubectl never sees one too many.
  */
-async function settle(state: TermState, job: Job, finish: Finish): Promise<void> {
+async function settle(state: TermState, job: Job, finish: JobEnd): Promise<void> {
   await leaseSafe(state.deps.term, 0);
   // Of an object that is gone there is no status; and one of the same name may stand there by now.
   const done = job.gone ? undefined : await writeFinish(state.deps, job, finish, state.deps.term.signal);

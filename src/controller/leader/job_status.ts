@@ -1,4 +1,5 @@
 /** What `kubectl get pj` and `describe pj` say: the status of a ProbeJob at each step of its life. Pure. */
+import type { Closed } from '../../bus/messages.ts';
 import { isTrue, setConditions, type Change } from '../../kube/conditions.ts';
 import { printable } from '../../kube/printable.ts';
 import type { Condition } from '../../kube/resource.ts';
@@ -86,14 +87,14 @@ export function admittedStatus(
   };
 }
 
-export interface Finish {
-  reason: Reason;
-  summary: string;
-  tools: { name: ToolName; version: string; success: boolean; durationMs: number }[];
-  resultPath: string;
-}
+/** How a job ended, as its status shows it. */
+export type JobEnd = Pick<Closed, 'reason' | 'summary' | 'tools'>;
 
-export function finishedStatus(previous: ProbeJobStatus | undefined, finish: Finish, now: string): ProbeJobStatus {
+export function finishedStatus(
+  previous: ProbeJobStatus | undefined,
+  finish: JobEnd & { resultPath: string },
+  now: string,
+): ProbeJobStatus {
   const changes = [
     succeeded(finish.reason === 'Completed' ? 'True' : 'False', finish.reason, printable(finish.summary, 4096)),
   ];
