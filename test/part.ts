@@ -57,7 +57,9 @@ runner.on('fail', (test, error: Error) => {
     .filter((line) => /^\s+at /.test(line))
     .slice(0, 4)
     .join('\n');
-  failed.push(
-    `${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}\n${where}`,
-  );
+  const cause = error.cause instanceof Error ? `\n  because of: ${error.cause.message}` : '';
+  const text = `${relative(process.cwd(), test.file ?? '')}: ${test.fullTitle()}\n  ${error.name}: ${error.message}`;
+  // At once, too: a part that is ended for its time says nothing at its end.
+  console.log(`\n${text}${cause}\n${where}\n`);
+  failed.push(`${text}${cause}\n${where}`);
 });

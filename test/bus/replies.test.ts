@@ -73,7 +73,7 @@ describe('bus: replies to where the sender may not speak', function () {
     for (const one of [serving, ...listening]) one.stop();
   });
 
-  it("a JetStream confirmation to a subject of the sender's choice is taken neither as an order nor as a heartbeat", async () => {
+  it('a JetStream confirmation to a subject that the sender chose is neither an order nor a heartbeat', async () => {
     const heard: unknown[] = [];
     const listening = [
       other.subscribe(SUBJECT.runner(victim), ({ message }) => void heard.push(message)),
