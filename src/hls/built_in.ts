@@ -3,6 +3,7 @@
  * available. It measures segments with the newest ffprobe that the cluster has; without one it judges playlists alone,
  * and says so.
  */
+import { byNewest } from '../version_order.ts';
 import { HLS_VERSION } from './version.ts';
 
 export interface ToolOfCluster {
@@ -25,7 +26,7 @@ export const PROBE_OPTION = '--ffprobe';
 
 /** `{app}` is the product's source folder in the tools' container, `{tools}` the folder of all tools. */
 export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
-  const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => compare(b.version, a.version))[0];
+  const ffprobe = tools.filter(({ tool }) => tool === 'ffprobe').sort((a, b) => byNewest(a.version, b.version))[0];
   const command = ['{node}', '--max-old-space-size=640', '{app}/hls/main.ts'];
   if (!ffprobe) return { tool: 'msv', version: HLS_VERSION, latest: true, command, uses: [] };
   const inTools = ffprobe.command.map((part) => part.replaceAll('{root}', `{tools}/ffprobe/${ffprobe.version}`));
@@ -36,15 +37,4 @@ export function builtInMsv(tools: readonly ToolOfCluster[]): BuiltIn {
     command: [...command, `${PROBE_OPTION}=${JSON.stringify(inTools)}`],
     uses: [`ffprobe/${ffprobe.version}`],
   };
-}
-
-function compare(a: string, b: string): number {
-  const [left, right] = [a, b].map((version) =>
-    version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0),
-  ) as [number[], number[]];
-  for (let index = 0; index < Math.max(left.length, right.length); index++) {
-    const difference = (left[index] ?? 0) - (right[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path/posix';
 import { ROOT, tracked } from './tracked.ts';
 
 /** What each folder of src may import, beside itself. The three roles meet in messages, tables and resources alone. */
-const BASE = ['config', 'health', 'limits', 'log', 'retry', 'runner_settings', 'source_exception'];
+const BASE = ['config', 'health', 'limits', 'log', 'retry', 'runner_settings', 'source_exception', 'version_order'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['api', 'controller', 'runner', 'selftest', 'setup', 'store', ...BASE],
 
@@ -32,7 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   result: ['bus', 'kube', 'retry', 'store', 'tools'],
 
   source: ['retry', 'source_exception', 'statistics'],
-  hls: ['retry', 'source'],
+  hls: ['retry', 'source', 'version_order'],
   report: ['tools'],
   tools: ['limits'],
   seal: [],
@@ -49,6 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   retry: [],
   runner_settings: ['source_exception'],
   source_exception: [],
+  version_order: [],
 };
 
 const areaOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '');

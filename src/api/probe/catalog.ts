@@ -3,6 +3,7 @@ import { HLS_VERSION } from '../../hls/version.ts';
 import { isAvailable } from '../../kube/conditions.ts';
 import type { ProbeTool } from '../../kube/probe_tool.ts';
 import type { ToolName } from '../../tools/table.ts';
+import { byNewest } from '../../version_order.ts';
 import { ApiError, invalid } from '../errors.ts';
 
 export interface ToolVersion {
@@ -15,18 +16,6 @@ export interface Catalog {
   /** The exact version for a name that a caller gave; throws what the caller is told. */
   resolve(tool: ToolName, version: string): ToolVersion;
   versions(tool: ToolName): string[];
-}
-
-const numbers = (version: string): number[] => version.split(/[._-]/).map((part) => Number.parseInt(part, 10) || 0);
-
-/** Newest first: 7.0 before 5.1, 24.06 before 9.1. */
-export function byNewest(a: string, b: string): number {
-  const [left, right] = [numbers(a), numbers(b)];
-  for (let index = 0; index < Math.max(left.length, right.length); index++) {
-    const difference = (right[index] ?? 0) - (left[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Available, and not about to go. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { byNewest, catalogOf } from '../../../src/api/probe/catalog.ts';
+import { catalogOf } from '../../../src/api/probe/catalog.ts';
+import { byNewest } from '../../../src/version_order.ts';
 import { aTool } from '../a_tool.ts';
 
 describe('the catalog', () => {
