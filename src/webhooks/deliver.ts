@@ -76,7 +76,7 @@ const GONE = { status: null, error: 'the request or its token was deleted', dura
 /** The box may know the key again later: the schedule decides, as for a receiver that fails. */
 const SEALED = {
   status: null,
-  error: 'The signing secret or the address cannot be decrypted.',
+  error: 'the signing secret or the address cannot be decrypted',
   durationMs: 0,
 } as const;
 const UNREADABLE = { status: null, error: 'the result cannot be read', durationMs: 0 } as const;

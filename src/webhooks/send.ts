@@ -39,30 +39,33 @@ export async function send({ url, headers, body }: Message, connect: ConnectOpti
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
   try {
-    // A name that is looked up for ever must not hold the place either.
+    // Resolving the name counts, too: it may take for ever.
     const response = await within(timeoutMs, post(url, headers, body, connect, signal));
     const status = response.statusCode ?? 0;
-    // The status says all: what else is said is not waited for.
+    // The status decides; the body is not read.
     response.on('error', () => {});
     response.destroy();
     if (status >= 200 && status <= 299) return end(status);
     const error =
       status >= 300 && status <= 399
-        ? `The receiver answered ${status}; redirects are not followed.`
-        : `The receiver answered ${status}.`;
+        ? `the receiver answered ${status}; redirects are not followed`
+        : `the receiver answered ${status}`;
     return end(status, error, response.headers['retry-after']);
   } catch (error) {
     if (isSourceError(error)) return end(null, error.message);
     if (signal.aborted || error instanceof DeadlineError)
-      return end(null, `The receiver did not answer within ${timeoutMs / 1000} s.`);
+      return end(null, `the receiver did not answer within ${timeoutMs / 1000} s`);
     return end(
       null,
       (error as NodeJS.ErrnoException).code?.startsWith('HPE_')
-        ? 'The receiver does not answer with HTTP.'
-        : 'The receiver closed the connection without an answer.',
+        ? 'the receiver does not answer with HTTP'
+        : 'the receiver closed the connection without an answer',
     );
   }
 }
+
+const basic = ({ user, password }: { user: string; password: string }): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 async function post(
   url: string,
@@ -72,6 +75,7 @@ async function post(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const address = parseSource(url);
+  const { credentials } = address;
   const target = targetOf(address.url);
   const secure = target.scheme === 'https';
   const options: RequestOptions = {
@@ -85,11 +89,7 @@ async function post(
       'content-type': 'application/json',
       'content-length': body.length,
       connection: 'close',
-      ...(address.credentials
-        ? {
-            authorization: `Basic ${Buffer.from(`${address.credentials.user}:${address.credentials.password}`).toString('base64')}`,
-          }
-        : {}),
+      ...(credentials ? { authorization: basic(credentials) } : {}),
       ...headers,
     },
   };

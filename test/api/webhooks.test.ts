@@ -201,7 +201,7 @@ describe('a request with a webhook', function () {
         created: '',
         next: null,
         ended: '',
-        attempts: [{ status: 410, error: 'The receiver answered 410.' }],
+        attempts: [{ status: 410, error: 'the receiver answered 410' }],
         'user-id': api.userId,
         'token-id': api.tokenId,
       },

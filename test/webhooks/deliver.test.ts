@@ -126,7 +126,7 @@ describe('delivering webhooks', function () {
       assert.deepEqual(
         (await row(id)).attempts.map(({ status, error }) => [status, error]),
         [
-          [null, 'The signing secret or the address cannot be decrypted.'],
+          [null, 'the signing secret or the address cannot be decrypted'],
           [204, undefined],
         ],
       );
@@ -148,8 +148,8 @@ describe('delivering webhooks', function () {
     assert.deepEqual(
       (await row(id)).attempts.map(({ status, error }) => [status, error]),
       [
-        [500, 'The receiver answered 500.'],
-        [500, 'The receiver answered 500.'],
+        [500, 'the receiver answered 500'],
+        [500, 'the receiver answered 500'],
         [200, undefined],
       ],
     );

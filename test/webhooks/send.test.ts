@@ -56,7 +56,7 @@ describe('sending a webhook', function () {
     receiver.answer = (response) => void response.writeHead(302, { location: `${receiver.url}/other` }).end();
     assert.deepEqual(timeless(await send(message(`${receiver.url}/one`), options(), 2_000)), {
       status: 302,
-      error: 'The receiver answered 302; redirects are not followed.',
+      error: 'the receiver answered 302; redirects are not followed',
     });
     assert.deepEqual(
       receiver.received.map(({ path }) => path),
@@ -68,7 +68,7 @@ describe('sending a webhook', function () {
     receiver.answer = (response) => void response.writeHead(503, { 'retry-after': '17' }).end('busy');
     assert.deepEqual(timeless(await send(message(receiver.url), options(), 2_000)), {
       status: 503,
-      error: 'The receiver answered 503.',
+      error: 'the receiver answered 503',
       retryAfter: '17',
     });
   });
@@ -82,12 +82,12 @@ describe('sending a webhook', function () {
     receiver.answer = () => {};
     assert.deepEqual(timeless(await send(message(receiver.url), options(), 300)), {
       status: null,
-      error: 'The receiver did not answer within 0.3 s.',
+      error: 'the receiver did not answer within 0.3 s',
     });
     const never = { ...LOOPBACK, lookup: () => new Promise<never>(() => {}) };
     assert.deepEqual(timeless(await send(message('http://slow.test/'), options(never), 300)), {
       status: null,
-      error: 'The receiver did not answer within 0.3 s.',
+      error: 'the receiver did not answer within 0.3 s',
     });
   });
 
@@ -119,7 +119,7 @@ describe('sending a webhook', function () {
     const { port } = server.address() as AddressInfo;
     assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 2_000)), {
       status: null,
-      error: 'The receiver does not answer with HTTP.',
+      error: 'the receiver does not answer with HTTP',
     });
     server.close();
     assert.deepEqual(timeless(await send(message(`http://127.0.0.1:${port}/`), options(), 2_000)), {
