@@ -1,5 +1,5 @@
 /** Every setting of every role: its environment variable, its form, its default. One error names all that is wrong. */
-import { MAX_QUEUE_MS } from './limits.ts';
+import { DEFAULT_LIMITS, MAX_QUEUE_MS, type DefaultLimits } from './limits.ts';
 import { RUNNER_SETTINGS, type RunnerSettings } from './runner_settings.ts';
 import type { SourceException } from './source_exception.ts';
 
@@ -40,13 +40,12 @@ const integer = (variable: string, minimum: number, maximum: number, fallback?: 
   fallback,
   parse: (value) => {
     const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (!(number >= minimum && number <= maximum))
-      throw new Error(`must be a whole number from ${minimum} to ${maximum}`);
+    if (!(number >= minimum && number <= maximum)) throw new Error(`must be a whole number from ${minimum} to ${maximum}`);
     return number;
   },
 });
 
-/** A number, or what holds where nothing is set. */
+/** Null: it is not set. */
 const integerOrNull = (variable: string, minimum: number, maximum: number): Setting<number | null> => ({
   variable,
   fallback: null,
@@ -134,7 +133,7 @@ const sources = {
   allowSources: json('PY_ALLOW_SOURCES', 'a list of {cidr or host, port}', isAllowed, []),
   denyCidrs: json('PY_DENY_CIDRS', 'a list of CIDRs', isStrings, []),
 };
-/** For those who read addresses. */
+/** For the roles that parse addresses. */
 const s3Hosts = json('PY_S3_HOSTS', 'a list of host names', isStrings, []);
 /** How origins and receivers of webhooks are reached. */
 const egress = {
@@ -149,29 +148,22 @@ const origins = {
   s3Region: text('PY_S3_REGION', ''),
   minBytesPerMinute: integer('PY_MIN_BYTES_PER_MINUTE', 0, 1_000_000_000, 16_384),
 };
-/** What a user has who was given nothing else. */
+/** Of users that were given nothing else. */
 const limits = {
-  requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, 100),
-  concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, 10),
-  queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, MAX_QUEUE_MS, MAX_QUEUE_MS),
-  fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, 10_000_000_000),
+  requestsPerMinute: integer('PY_LIMIT_REQUESTS_PER_MINUTE', 1, 10_000_000, DEFAULT_LIMITS.requestsPerMinute),
+  concurrency: integer('PY_LIMIT_CONCURRENCY', 1, 100_000, DEFAULT_LIMITS.concurrency),
+  queueTimeoutMs: integer('PY_LIMIT_QUEUE_TIMEOUT_MS', 1, MAX_QUEUE_MS, DEFAULT_LIMITS.queueTimeoutMs),
+  fileBytes: integer('PY_LIMIT_FILE_BYTES', 1, 1_000_000_000_000_000, DEFAULT_LIMITS.fileBytes),
   /** Of an account, over all its tokens. Null: four times the concurrency of its root user; 0: none. */
   accountConcurrency: integerOrNull('PY_LIMIT_ACCOUNT_CONCURRENCY', 0, 1_000_000),
 };
-export interface Limits {
-  requestsPerMinute: number;
-  concurrency: number;
-  queueTimeoutMs: number;
-  fileBytes: number;
-  accountConcurrency: number | null;
-}
 export const limitsOf = ({
   requestsPerMinute,
   concurrency,
   queueTimeoutMs,
   fileBytes,
   accountConcurrency,
-}: Limits): Limits => ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency });
+}: DefaultLimits): DefaultLimits => ({ requestsPerMinute, concurrency, queueTimeoutMs, fileBytes, accountConcurrency });
 
 const api = {
   ...common,

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * The page with the text of one part replaced. A part is between `<!-- name -->` and `<!-- /name -->`. The first may say
- * more: `<!-- name: its source -->`.
+ * The page with the text of one part replaced. A part is between `<!-- name -->` and `<!-- /name -->`. The first may
+ * say more: `<!-- name: its source -->`.
  */
 function withPart(page: string, name: string, text: string): string {
   const pattern = new RegExp(`(<!-- ${name}(?:: [^>]*)? -->\n)[^]*?(<!-- /${name} -->)`);

@@ -1,5 +1,6 @@
 /** docs/permissions.md: who may call what, made of the one table. */
-import { PERMISSIONS, USER_PERMISSIONS, type Role } from '../../src/accounts/caller.ts';
+import { PERMISSIONS } from '../../src/store/permissions.ts';
+import { USER_PERMISSIONS, type Role } from '../../src/accounts/caller.ts';
 import { ACCESS, refusal, type Access } from '../../src/api/http/access.ts';
 import { BASE } from '../../src/api/http/side.ts';
 
@@ -24,8 +25,9 @@ export function roleTable(): string {
   });
   return `# Who may call what
 
-Paths are under \`${BASE}\`. The columns are accounts with the permissions of their role. A user may have fewer (a sub-user
-has those that were given to them), and a token fewer than its user. Suspended and pending accounts may call nothing.
+Paths are under \`${BASE}\`. The columns are accounts with the permissions of their role. A user may have fewer (a
+sub-user has those that were given to them), and a token fewer than its user. Suspended and pending accounts may call
+nothing.
 
 A user reaches their own data and that of all accounts below them; an administrator reaches everyone's. An object of
 another account is a 404. Only the root user changes administrators. Nobody changes their own permissions, and only the

@@ -1,25 +1,8 @@
 /** Who calls, and whose data they may see. Pure. */
+import { PERMISSIONS, type Permission } from '../store/permissions.ts';
 import type { TokenRecord } from '../store/records.ts';
 
-export const PERMISSIONS = [
-  'read:admin',
-  'read:billing',
-  'read:invite',
-  'read:media',
-  'read:profile',
-  'read:statistics',
-  'read:sub-user',
-  'read:user',
-  'write:admin',
-  'write:billing',
-  'write:invite',
-  'write:media',
-  'write:sub-user',
-  'write:user',
-] as const;
-export type Permission = (typeof PERMISSIONS)[number];
-
-/** Granted at sign-up; an administrator has all of them. */
+/** Granted at sign-up. */
 export const USER_PERMISSIONS: readonly Permission[] = PERMISSIONS.filter((name) => !name.endsWith(':admin'));
 
 export const ROLES = ['root', 'admin', 'user', 'sub'] as const;

@@ -29,15 +29,20 @@ export function accountCodeCalls(database: Database) {
       await database.rows({
         name: 'sign_up',
         text: `with made as (
-            insert into users (email, first_name, last_name, role, status, permissions) values ($1, $2, $3, 'user', 'pending', $4) on conflict (lower(email)) do nothing returning id, parent_id),
+            insert into users (email, first_name, last_name, role, status, permissions)
+              values ($1, $2, $3, 'user', 'pending', $4) on conflict (lower(email)) do nothing
+              returning id, parent_id),
           who as (
             select id, true as open from made
-            union all select id, status = 'pending' and parent_id is null from users where lower(email) = lower($1) and not exists (select from made)),
+            union all select id, status = 'pending' and parent_id is null from users
+              where lower(email) = lower($1) and not exists (select from made)),
           code as (
             insert into account_codes (id, user_id, purpose, expires_at, password_hash, first_name, last_name)
-            select $5, id, 'verify', now() + $6 * interval '1 millisecond', $7, $2, $3 from who where open on conflict do nothing)
+            select $5, id, 'verify', now() + $6 * interval '1 millisecond', $7, $2, $3 from who where open
+              on conflict do nothing)
           insert into mails (id, user_id, recipient, subject, sealed)
-            select case when open then $8::uuid else $11::uuid end, id, $1, case when open then $9 else $12 end, case when open then $10::bytea else $13::bytea end from who on conflict do nothing`,
+            select case when open then $8::uuid else $11::uuid end, id, $1, case when open then $9 else $12 end,
+              case when open then $10::bytea else $13::bytea end from who on conflict do nothing`,
         values: [
           input.email,
           input.firstName,
@@ -64,12 +69,17 @@ export function accountCodeCalls(database: Database) {
       const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
         name: 'redeem_verify',
         text: `with code as (
-            update account_codes set used_at = now() where id = $1 and purpose = 'verify' and used_at is null and expires_at > now()
-              and user_id in (select id from users where status = 'pending') returning user_id, password_hash, first_name, last_name),
+            update account_codes set used_at = now()
+              where id = $1 and purpose = 'verify' and used_at is null and expires_at > now()
+              and user_id in (select id from users where status = 'pending')
+                returning user_id, password_hash, first_name, last_name),
           others as (
-            update account_codes c set used_at = now() from code where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
-          ended as (update sessions s set ended_at = now() from code where s.user_id = code.user_id and s.ended_at is null)
-          update users u set status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash), first_name = coalesce(code.first_name, u.first_name),
+            update account_codes c set used_at = now() from code
+              where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
+          ended as (update sessions s set ended_at = now() from code
+            where s.user_id = code.user_id and s.ended_at is null)
+          update users u set status = 'active', password_hash = coalesce($2, code.password_hash, u.password_hash),
+            first_name = coalesce(code.first_name, u.first_name),
               last_name = coalesce(code.last_name, u.last_name), updated_at = now()
             from code where u.id = code.user_id returning u.id, u.email, u.status`,
         values: [codeId, passwordHash],
@@ -89,10 +99,13 @@ export function accountCodeCalls(database: Database) {
     }): Promise<void> {
       await database.rows({
         name: 'ask_reset',
-        text: `with who as (select id, email from users where lower(email) = lower($1) and (status = 'active' or (status = 'pending' and parent_id is not null))),
-          code as (insert into account_codes (id, user_id, purpose, expires_at) select $2, id, 'reset', now() + $3 * interval '1 millisecond' from who on conflict do nothing)
+        text: `with who as (select id, email from users
+          where lower(email) = lower($1) and (status = 'active' or (status = 'pending' and parent_id is not null))),
+          code as (insert into account_codes (id, user_id, purpose, expires_at)
+            select $2, id, 'reset', now() + $3 * interval '1 millisecond' from who on conflict do nothing)
           insert into mails (id, user_id, recipient, subject, sealed)
-            select $4, who.id, coalesce(who.email, ''), $5, $6::bytea from (select 1) one left join who on true on conflict do nothing`,
+            select $4, who.id, coalesce(who.email, ''), $5, $6::bytea from (select 1) one left join who on true
+              on conflict do nothing`,
         values: [input.email, input.codeId, input.codeMs, input.mail.id, input.mail.subject, input.mail.sealed],
       });
     },
@@ -100,7 +113,8 @@ export function accountCodeCalls(database: Database) {
     async addResetCode(userId: number, codeId: string, codeMs: number): Promise<void> {
       await database.rows({
         name: 'add_reset_code',
-        text: `insert into account_codes (id, user_id, purpose, expires_at) values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
+        text: `insert into account_codes (id, user_id, purpose, expires_at)
+          values ($2, $1, 'reset', now() + $3 * interval '1 millisecond') on conflict do nothing`,
         values: [userId, codeId, codeMs],
       });
     },
@@ -110,10 +124,14 @@ export function accountCodeCalls(database: Database) {
       const [row] = await database.rows<{ id: number; email: string; status: Redeemed['status'] }>({
         name: 'redeem_reset',
         text: `with code as (
-            update account_codes set used_at = now() where id = $1 and purpose = 'reset' and used_at is null and expires_at > now() returning user_id),
-          others as (update account_codes c set used_at = now() from code where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
-          ended as (update sessions s set ended_at = now() from code where s.user_id = code.user_id and s.ended_at is null)
-          update users u set password_hash = $2, status = case when u.status = 'pending' then 'active' else u.status end, updated_at = now()
+            update account_codes set used_at = now()
+              where id = $1 and purpose = 'reset' and used_at is null and expires_at > now() returning user_id),
+          others as (update account_codes c set used_at = now() from code
+            where c.user_id = code.user_id and c.id <> $1 and c.used_at is null),
+          ended as (update sessions s set ended_at = now() from code
+            where s.user_id = code.user_id and s.ended_at is null)
+          update users u set password_hash = $2,
+            status = case when u.status = 'pending' then 'active' else u.status end, updated_at = now()
             from code where u.id = code.user_id returning u.id, u.email, u.status`,
         values: [codeId, passwordHash],
       });
@@ -127,8 +145,10 @@ export function accountCodeCalls(database: Database) {
         forget_sessions: `delete from sessions where least(expires_at, ended_at) < now() - interval '30 days'`,
         forget_signing_keys: 'delete from signing_keys where verifies_until < now()',
         forget_attempts: `delete from attempts where tat < now() - interval '1 hour'`,
-        forget_unverified: `delete from users u where status = 'pending' and parent_id is null and role = 'user' and created_at < now() - interval '7 days'
-          and not exists (select from account_codes c where c.user_id = u.id and c.expires_at > now()) and not exists (select from tokens t where t.user_id = u.id)
+        forget_unverified: `delete from users u
+          where status = 'pending' and parent_id is null and role = 'user' and created_at < now() - interval '7 days'
+          and not exists (select from account_codes c where c.user_id = u.id and c.expires_at > now())
+            and not exists (select from tokens t where t.user_id = u.id)
           and not exists (select from users s where s.parent_id = u.id)`,
       }))
         await database.rows({ name, text, values: [] });

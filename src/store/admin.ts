@@ -6,6 +6,7 @@ import pg from 'pg';
 import { clientConfig, type ConnectionSettings } from './connection.ts';
 import { asStoreError, StoreError } from './errors.ts';
 import { hashPassword } from './password.ts';
+import { PERMISSIONS } from './permissions.ts';
 import { parameters } from './storable.ts';
 import { isToken, tokenSha256 } from './token_text.ts';
 
@@ -14,23 +15,6 @@ export interface AdminInput {
   password?: string | undefined;
   token: string;
 }
-
-export const PERMISSIONS = [
-  'read:admin',
-  'read:billing',
-  'read:invite',
-  'read:media',
-  'read:profile',
-  'read:statistics',
-  'read:sub-user',
-  'read:user',
-  'write:admin',
-  'write:billing',
-  'write:invite',
-  'write:media',
-  'write:sub-user',
-  'write:user',
-] as const;
 
 const INSTALL_TOKEN = 'install';
 const DEFAULT_TOKEN = 'kubectl';
@@ -56,7 +40,8 @@ export async function bootstrapAdmin(
     const userId = await ensureUser(client, input.email, passwordHash);
     const tokenId = await ensureToken(client, userId, tokenSha256(input.token));
     await client.query(
-      `insert into tokens (user_id, name, is_default, permissions) select $1, $2, true, '{write:media,read:media}' where not exists (select from tokens where is_default)`,
+      `insert into tokens (user_id, name, is_default, permissions) select $1, $2, true, '{write:media,read:media}'
+        where not exists (select from tokens where is_default)`,
       [userId, DEFAULT_TOKEN],
     );
     await client.query('commit');
@@ -71,21 +56,25 @@ export async function bootstrapAdmin(
 async function ensureUser(client: pg.Client, email: string, passwordHash: string | null): Promise<number> {
   // By the kept id first, so that another address in the secret renames the administrator and makes no second one.
   const known = await client.query<{ id: number }>(
-    `select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user') or lower(u.email) = lower($1) order by u.role = 'root' desc, u.id limit 1`,
+    `select u.id from users u where u.id = (select (value #>> '{}')::bigint from settings where key = 'admin.user')
+      or lower(u.email) = lower($1) order by u.role = 'root' desc, u.id limit 1`,
     parameters([email]),
   );
   const id = known.rows[0]?.id;
   if (id !== undefined) {
     await keepAdmin(client, id);
     await client.query(
-      `update users set email = $2, password_hash = coalesce(password_hash, $3), role = 'root', status = 'active', permissions = $4, updated_at = now()
-        where id = $1 and (email, role, status, permissions) is distinct from ($2, 'root', 'active', $4::text[]) or id = $1 and password_hash is null and $3::text is not null`,
+      `update users set email = $2, password_hash = coalesce(password_hash, $3), role = 'root', status = 'active',
+        permissions = $4, updated_at = now()
+        where id = $1 and (email, role, status, permissions) is distinct from ($2, 'root', 'active', $4::text[])
+          or id = $1 and password_hash is null and $3::text is not null`,
       parameters([id, email, passwordHash, [...PERMISSIONS]]),
     );
     return id;
   }
   const made = await client.query<{ id: number }>(
-    `insert into users (email, password_hash, role, status, permissions) values ($1, $2, 'root', 'active', $3) returning id`,
+    `insert into users (email, password_hash, role, status, permissions) values ($1, $2, 'root', 'active', $3)
+      returning id`,
     parameters([email, passwordHash, [...PERMISSIONS]]),
   );
   const madeId = made.rows[0]?.id ?? 0;
@@ -95,7 +84,8 @@ async function ensureUser(client: pg.Client, email: string, passwordHash: string
 
 async function keepAdmin(client: pg.Client, id: number): Promise<void> {
   await client.query(
-    `insert into settings (key, value) values ('admin.user', to_jsonb($1::bigint)) on conflict (key) do update set value = excluded.value`,
+    `insert into settings (key, value) values ('admin.user', to_jsonb($1::bigint))
+      on conflict (key) do update set value = excluded.value`,
     [id],
   );
 }

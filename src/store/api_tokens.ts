@@ -1,6 +1,7 @@
 /** API tokens as their owners manage them. */
 import type { Database } from './connection.ts';
-import type { GivenLimits } from './limits.ts';
+import { assigned, listed, type Columns } from './columns.ts';
+import { LIMIT_COLUMNS, type GivenLimits } from './limits.ts';
 import { jsonb } from './storable.ts';
 
 export interface ApiTokenRecord extends GivenLimits {
@@ -46,66 +47,39 @@ export type ApiTokenChange = Partial<
   >
 >;
 
-interface Row {
-  id: number;
-  user_id: number;
-  name: string;
-  permissions: string[] | null;
-  monthly_quota: unknown;
-  sealed: Buffer | null;
-  webhook_secret: Buffer | null;
-  is_default: boolean;
-  requests_per_minute: number | null;
-  concurrency: number | null;
-  queue_timeout_ms: number | null;
-  file_bytes: number | null;
-  expires_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
-}
-
-const COLUMNS =
-  'id, user_id, name, permissions, monthly_quota, sealed, webhook_secret, is_default, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, expires_at, created_at, updated_at';
+const COLUMNS: Columns<ApiTokenRecord> = {
+  id: 'id',
+  userId: 'user_id',
+  name: 'name',
+  permissions: 'permissions',
+  monthlyQuota: 'monthly_quota',
+  sealed: 'sealed',
+  webhookSecret: 'webhook_secret',
+  isDefault: 'is_default',
+  ...LIMIT_COLUMNS,
+  expiresAt: 'expires_at',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+};
+const SETTABLE: Columns<ApiTokenChange> = {
+  ...LIMIT_COLUMNS,
+  name: COLUMNS.name,
+  sha256: 'sha256',
+  sealed: COLUMNS.sealed,
+  webhookSecret: COLUMNS.webhookSecret,
+  permissions: COLUMNS.permissions,
+  expiresAt: COLUMNS.expiresAt,
+  monthlyQuota: COLUMNS.monthlyQuota,
+};
+const SELECT = `select ${listed(COLUMNS)} from tokens`;
 const LIVE = 'revoked_at is null';
-
-const toToken = (row: Row): ApiTokenRecord => ({
-  id: row.id,
-  userId: row.user_id,
-  name: row.name,
-  permissions: row.permissions,
-  monthlyQuota: row.monthly_quota,
-  sealed: row.sealed,
-  webhookSecret: row.webhook_secret,
-  isDefault: row.is_default,
-  requestsPerMinute: row.requests_per_minute,
-  concurrency: row.concurrency,
-  queueTimeoutMs: row.queue_timeout_ms,
-  fileBytes: row.file_bytes,
-  expiresAt: row.expires_at,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-});
 
 export const TOKEN_SORTS = { id: 'id', name: 'lower(name)', created: 'created_at', updated: 'updated_at' } as const;
 
-const SETTABLE: Record<keyof ApiTokenChange, string> = {
-  name: 'name',
-  sha256: 'sha256',
-  sealed: 'sealed',
-  webhookSecret: 'webhook_secret',
-  permissions: 'permissions',
-  expiresAt: 'expires_at',
-  monthlyQuota: 'monthly_quota',
-  requestsPerMinute: 'requests_per_minute',
-  concurrency: 'concurrency',
-  queueTimeoutMs: 'queue_timeout_ms',
-  fileBytes: 'file_bytes',
-};
-
 export function apiTokenCalls(database: Database) {
-  const one = async (rows: Promise<Row[]>): Promise<ApiTokenRecord | null> => {
+  const one = async (rows: Promise<ApiTokenRecord[]>): Promise<ApiTokenRecord | null> => {
     const [row] = await rows;
-    return row ? toToken(row) : null;
+    return row ?? null;
   };
   return {
     /** Known before it is made: what is sealed for it is bound to it. */
@@ -128,21 +102,28 @@ export function apiTokenCalls(database: Database) {
       const { madeBy } = token;
       const [row] = await database.rows<{ made: boolean; live: boolean; account_full: string | null }>({
         name: 'make_token',
-        text: `with by_token as (select expires_at from tokens where id = $15 and ${LIVE} and (expires_at is null or expires_at > now()) for share),
-          by_session as (select expires_at from sessions where id = $16 and ended_at is null and expires_at > now() for share),
-          live as (select ($15::bigint is null or exists (select from by_token)) and ($16::uuid is null or exists (select from by_session)) yes),
+        text: `with by_token as (select expires_at from tokens
+          where id = $15 and ${LIVE} and (expires_at is null or expires_at > now()) for share),
+          by_session as (select expires_at from sessions
+            where id = $16 and ended_at is null and expires_at > now() for share),
+          live as (select ($15::bigint is null or exists (select from by_token))
+            and ($16::uuid is null or exists (select from by_session)) yes),
           room as (select account_full(coalesce(root_id, id), null, $17) account_full from users where id = $2),
           made as (
-            insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute, concurrency, queue_timeout_ms, file_bytes, monthly_quota,
+            insert into tokens (id, user_id, name, sha256, sealed, webhook_secret, permissions, requests_per_minute,
+              concurrency, queue_timeout_ms, file_bytes, monthly_quota,
                 expires_at, made_by, made_in)
               overriding system value select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
                 least($13, (select expires_at from by_token), (select expires_at from by_session)), $15, $16
               where (select yes from live)
-                and ((select count(*) from tokens where user_id = $2 and ${LIVE} and sha256 is not null and (expires_at is null or expires_at > now())) < $14
+                and ((select count(*) from tokens
+                  where user_id = $2 and ${LIVE} and sha256 is not null
+                  and (expires_at is null or expires_at > now())) < $14
                     and (select account_full from room) is null
                   or exists (select from tokens where id = $1))
               on conflict (id) do update set updated_at = now() returning id)
-          select exists (select from made) made, (select yes from live) live, (select account_full from room) account_full`,
+          select exists (select from made) made, (select yes from live) live,
+            (select account_full from room) account_full`,
         values: [
           token.id,
           token.userId,
@@ -187,39 +168,41 @@ export function apiTokenCalls(database: Database) {
           text: `select count(*) total from tokens where ${where}`,
           values: [owners],
         }),
-        database.rows<Row>({
+        database.rows<ApiTokenRecord>({
           name: `list_tokens_${sort.field}_${sort.order}`,
-          text: `select ${COLUMNS} from tokens where ${where} order by ${TOKEN_SORTS[sort.field]} ${sort.order}, id ${sort.order} limit $2 offset $3`,
+          text: `${SELECT} where ${where} order by ${TOKEN_SORTS[sort.field]} ${sort.order}, id ${sort.order}
+            limit $2 offset $3`,
           values: [owners, limit, offset],
         }),
       ]);
-      return { tokens: rows.map(toToken), total: counted?.total ?? 0 };
+      return { tokens: rows, total: counted?.total ?? 0 };
     },
 
     /** By its id or by the hash of itself. */
     readToken: (by: { id: number } | { sha256: Buffer }): Promise<ApiTokenRecord | null> =>
       one(
         'id' in by
-          ? database.rows<Row>({
+          ? database.rows<ApiTokenRecord>({
               name: 'read_token_id',
-              text: `select ${COLUMNS} from tokens where id = $1 and ${LIVE}`,
+              text: `${SELECT} where id = $1 and ${LIVE}`,
               values: [by.id],
             })
-          : database.rows<Row>({
+          : database.rows<ApiTokenRecord>({
               name: 'read_token_sha',
-              text: `select ${COLUMNS} from tokens where sha256 = $1 and ${LIVE}`,
+              text: `${SELECT} where sha256 = $1 and ${LIVE}`,
               values: [by.sha256],
             }),
       ),
 
     changeToken(id: number, change: ApiTokenChange): Promise<ApiTokenRecord | null> {
-      const keys = (Object.keys(SETTABLE) as (keyof ApiTokenChange)[]).filter((key) => change[key] !== undefined);
-      const sets = keys.map((key, index) => `${SETTABLE[key]} = $${index + 2}`);
+      const { monthlyQuota } = change;
+      const stored = { ...change, monthlyQuota: monthlyQuota === undefined ? undefined : jsonb(monthlyQuota) };
+      const { name, set, values } = assigned(SETTABLE, stored, 2);
       return one(
-        database.rows<Row>({
-          name: `change_token_${keys.map((key) => Object.keys(SETTABLE).indexOf(key)).join('_')}`,
-          text: `update tokens set ${[...sets, 'updated_at = now()'].join(', ')} where id = $1 and ${LIVE} returning ${COLUMNS}`,
-          values: [id, ...keys.map((key) => (key === 'monthlyQuota' ? jsonb(change[key]) : change[key]))],
+        database.rows<ApiTokenRecord>({
+          name: `change_token_${name}`,
+          text: `update tokens set ${set}updated_at = now() where id = $1 and ${LIVE} returning ${listed(COLUMNS)}`,
+          values: [id, ...values],
         }),
       );
     },
@@ -227,7 +210,8 @@ export function apiTokenCalls(database: Database) {
     async revokeToken(id: number): Promise<boolean> {
       const rows = await database.rows({
         name: 'revoke_token',
-        text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null where id = $1 and revoked_at is null returning id`,
+        text: `update tokens set revoked_at = now(), updated_at = now(), sealed = null
+          where id = $1 and revoked_at is null returning id`,
         values: [id],
       });
       return rows.length > 0;
@@ -236,9 +220,10 @@ export function apiTokenCalls(database: Database) {
     /** The user's oldest token that can be shown. */
     firstToken: (userId: number): Promise<ApiTokenRecord | null> =>
       one(
-        database.rows<Row>({
+        database.rows<ApiTokenRecord>({
           name: 'first_token',
-          text: `select ${COLUMNS} from tokens where user_id = $1 and ${LIVE} and sealed is not null and (expires_at is null or expires_at > now()) order by id limit 1`,
+          text: `${SELECT} where user_id = $1 and ${LIVE} and sealed is not null
+            and (expires_at is null or expires_at > now()) order by id limit 1`,
           values: [userId],
         }),
       ),

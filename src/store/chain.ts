@@ -1,5 +1,6 @@
 /** The accounts above a user, the root user first: what each was given bounds everyone below. */
-import type { GivenToAccount } from './limits.ts';
+import { asObject } from './columns.ts';
+import { ACCOUNT_COLUMNS, type GivenToAccount } from './limits.ts';
 import type { MonthlyLimits } from './records.ts';
 
 export interface Above extends GivenToAccount {
@@ -14,8 +15,10 @@ export interface Above extends GivenToAccount {
  * A column for a query on `users u`. `parent_ids` is the chain, kept by a trigger (0020_accounts.sql), so this is one
  * read by key per account above and no recursion: 0.1 ms for three of them, and once per look-up of a token (cached).
  */
-export const ABOVE = `(select coalesce(jsonb_agg(jsonb_build_object(
-      'id', a.id, 'suspended', a.status = 'suspended', 'permissions', array(select p from unnest(a.permissions) p where p <> all(a.restrictions)),
-      'requestsPerMinute', a.requests_per_minute, 'concurrency', a.concurrency, 'queueTimeoutMs', a.queue_timeout_ms, 'fileBytes', a.file_bytes,
-      'accountConcurrency', a.account_concurrency, 'monthlyQuota', a.monthly_quota) order by cardinality(a.parent_ids)), '[]')
+const permitted = 'array(select p from unnest(a.permissions) p where p <> all(a.restrictions))';
+export const ABOVE = `(
+    select coalesce(jsonb_agg(
+      jsonb_build_object('id', a.id, 'suspended', a.status = 'suspended', 'permissions', ${permitted})
+        || ${asObject({ ...ACCOUNT_COLUMNS, monthlyQuota: 'monthly_quota' }, 'a')}
+      order by cardinality(a.parent_ids)), '[]')
     from users a where a.id = any(u.parent_ids || u.root_id) and a.id <> u.id)`;

@@ -1,5 +1,7 @@
 /** What a token may, from what it, its user and the accounts above were given. */
-import type { DefaultLimits, Limits, TokenRecord } from './records.ts';
+import type { Columns } from './columns.ts';
+import type { DefaultLimits, Limits } from '../limits.ts';
+import type { TokenRecord } from './records.ts';
 
 export interface GivenLimits {
   requestsPerMinute: number | null;
@@ -7,6 +9,13 @@ export interface GivenLimits {
   queueTimeoutMs: number | null;
   fileBytes: number | null;
 }
+
+export const LIMIT_COLUMNS: Columns<GivenLimits> = {
+  requestsPerMinute: 'requests_per_minute',
+  concurrency: 'concurrency',
+  queueTimeoutMs: 'queue_timeout_ms',
+  fileBytes: 'file_bytes',
+};
 
 export const NO_GIVEN_LIMITS: GivenLimits = {
   requestsPerMinute: null,
@@ -22,9 +31,14 @@ export interface GivenToAccount extends GivenLimits {
   accountConcurrency: number | null;
 }
 
+export const ACCOUNT_COLUMNS: Columns<GivenToAccount> = {
+  ...LIMIT_COLUMNS,
+  accountConcurrency: 'account_concurrency',
+};
+
 const TIMES_TOKEN = 4;
 
-const KEYS = ['requestsPerMinute', 'concurrency', 'queueTimeoutMs', 'fileBytes'] as const;
+const KEYS = Object.keys(LIMIT_COLUMNS) as (keyof GivenLimits)[];
 
 /** What bounds an account over all its tokens; null: nothing does. */
 function accountConcurrency(

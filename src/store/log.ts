@@ -83,7 +83,8 @@ const COLUMN: Record<LogSort, string> = {
 
 const ROW = (
   alias: string,
-) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe, ${tool(`${alias}.mediainfo_state`)} mediainfo,
+) => `${alias}.id, ${alias}.submitted_at, ${alias}.kind, ${alias}.state, ${tool(`${alias}.ffprobe_state`)} ffprobe,
+  ${tool(`${alias}.mediainfo_state`)} mediainfo,
   ${tool(`${alias}.report_state`)} report, ${alias}.display, ${alias}.user_id, ${alias}.token_id`;
 
 /** Values of a statement, in the order in which they are mentioned. */
@@ -141,15 +142,20 @@ function pageQuery({ filter, sort, offset, limit }: LogPage): Query {
   const columns = (alias: string) => (looksUp ? `${alias}.id, ${alias}.submitted_at` : ROW(alias));
   const found = each
     ? `select r.* from unnest(${given.add(userIds, '::bigint[]')}) u (id) cross join lateral (
-        select ${columns('q')} from requests q where q.user_id = u.id and ${conditions(filter, given).join(' and ')} order by ${order} limit ${given.add(offset + limit)}) r`
-    : `select ${columns('q')} from requests q where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`;
+        select ${columns('q')} from requests q where q.user_id = u.id
+          and ${conditions(filter, given).join(' and ')}
+          order by ${order} limit ${given.add(offset + limit)}) r`
+    : `select ${columns('q')} from requests q
+      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`;
   const text = `${found} order by ${order} limit ${given.add(limit)} offset ${given.add(offset)}`;
   return {
     name: 'log_page',
     // `offset 0`: the look-up stays one, and becomes no join that reads whole months.
     text: looksUp
       ? `with page as materialized (select id, submitted_at, row_number() over () n from (${text}) s)
-        select r.* from page p cross join lateral (select ${ROW('q')} from requests q where q.id = p.id and q.submitted_at = p.submitted_at offset 0) r order by p.n`
+        select r.* from page p cross join lateral (
+          select ${ROW('q')} from requests q where q.id = p.id and q.submitted_at = p.submitted_at offset 0) r
+          order by p.n`
       : text,
     values: given.values,
     prepared: false,
@@ -160,7 +166,8 @@ function countQuery(filter: LogFilter): Query {
   const given = parameters();
   return {
     name: 'log_count',
-    text: `select count(*)::float8 n from requests where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`,
+    text: `select count(*)::float8 n from requests
+      where ${[...ofUsers(filter.owners, given), ...conditions(filter, given)].join(' and ')}`,
     values: given.values,
     prepared: false,
   };
@@ -220,7 +227,9 @@ export function logCalls(database: Database, requestsSince: () => Promise<number
         PageRow & { request: unknown; has_body: boolean; inflated_bytes: number | null }
       >({
         name: time === null ? 'log_untimed' : 'log_timed',
-        text: `select ${ROW('r')}, r.request, r.has_body, r.inflated_bytes from requests r where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))${time === null ? '' : ' and r.submitted_at = $3'}`,
+        text: `select ${ROW('r')}, r.request, r.has_body, r.inflated_bytes from requests r
+          where r.id = $1 and r.state <> 'open' and ($2::bigint[] is null or r.user_id = any($2))
+            ${time === null ? '' : 'and r.submitted_at = $3'}`,
         values: [id, userIds === 'everyone' ? null : userIds, ...(time === null ? [] : [time])],
       });
       if (!row) return null;

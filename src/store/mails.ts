@@ -21,7 +21,8 @@ export function mailCalls(database: Database) {
     async addMail(mail: NewMail): Promise<void> {
       await database.rows({
         name: 'add_mail',
-        text: 'insert into mails (id, user_id, recipient, subject, sealed) values ($1, $2, $3, $4, $5) on conflict do nothing',
+        text: `insert into mails (id, user_id, recipient, subject, sealed) values ($1, $2, $3, $4, $5)
+          on conflict do nothing`,
         values: [mail.id, mail.userId, mail.recipient, mail.subject, mail.sealed],
       });
     },
@@ -31,7 +32,8 @@ export function mailCalls(database: Database) {
       return database.rows<DueMail>({
         name: 'claim_mails',
         text: `update mails set attempts = attempts + 1, next_at = now() + $1 * interval '1 millisecond'
-          where id in (select id from mails where next_at <= now() order by next_at limit $2 for update skip locked) returning id, recipient, subject, sealed, attempts`,
+          where id in (select id from mails where next_at <= now() order by next_at limit $2 for update skip locked)
+          returning id, recipient, subject, sealed, attempts`,
         values: [leaseMs, limit],
       });
     },

@@ -65,7 +65,8 @@ export const MEASURES = {
       name: 'histogram',
       aggregate: 'histogram',
       kept: `array_to_string(queue_histogram, ',')`,
-      live: `(select string_agg(((bucket << 32) | n)::text, ',') from unnest(queue_histogram) with ordinality h (n, bucket) where n > 0)`,
+      live: `(select string_agg(((bucket << 32) | n)::text, ',')
+        from unnest(queue_histogram) with ordinality h (n, bucket) where n > 0)`,
       raw: '((queue_bucket(queue_time_ms)::bigint << 32) | 1)::text',
     },
   ],

@@ -57,7 +57,8 @@ export async function migrate(
     // Held by the session: the end of the connection gives it back, whatever happens.
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     await client.query(
-      'create table if not exists schema_migrations (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())',
+      `create table if not exists schema_migrations (version integer primary key, name text not null,
+        sha256 text not null, applied_at timestamptz not null default now())`,
     );
     const applied = await applyMissing(client, migrations);
     if (settings.roles) await grantRights(client, settings.roles);

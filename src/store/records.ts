@@ -1,32 +1,11 @@
 /** What Postgres keeps: the records, and what each call takes and gives. The tables are in migrations/. */
 import type { Kind, Reason } from '../kube/probe_job.ts';
+import type { Limits } from '../limits.ts';
 import type { ToolName } from '../tools/table.ts';
 import type { SourceException } from '../source_exception.ts';
 
 /** How a request stands in the log. `open` until its one end is written. */
 export type RequestState = 'open' | 'success' | 'with-errors' | 'error';
-
-/** Of a token, as they are in force. */
-export interface Limits {
-  requestsPerMinute: number;
-  concurrency: number;
-  queueTimeoutMs: number;
-  fileBytes: number;
-  /** Of its whole account. Null: none. */
-  accountConcurrency: number | null;
-}
-/**
- * Of whom nothing was given. Its `accountConcurrency`: 0 is none, null four times the concurrency that the root user
- * has.
- */
-export type DefaultLimits = Limits;
-export const DEFAULT_LIMITS: DefaultLimits = {
-  requestsPerMinute: 100,
-  concurrency: 10,
-  queueTimeoutMs: 60_000,
-  fileBytes: 10_000_000_000,
-  accountConcurrency: null,
-};
 
 /** In a calendar month of UTC. What is left out has no bound. */
 export interface MonthlyLimits {
@@ -40,7 +19,8 @@ export interface MonthlyLimits {
  */
 export interface Quota {
   scope: 'token' | 'user' | 'account';
-  /** Of the scope `user`; absent: the token's own user, alone. */ user?: number;
+  /** Of the scope `user`; absent: the token's own user, alone. */
+  user?: number;
   limits: MonthlyLimits;
 }
 

@@ -1,7 +1,8 @@
 /** The life of a request in the record: opened, closed once, read back. */
 import { randomUUID } from 'node:crypto';
-import type { Kind, Reason } from '../kube/probe_job.ts';
+import type { Reason } from '../kube/probe_job.ts';
 import type { Database } from './connection.ts';
+import { listed, type Columns } from './columns.ts';
 import { StoreError } from './errors.ts';
 import type {
   CloseInput,
@@ -50,34 +51,52 @@ interface CloseRow {
   waiter: string | null;
   queue_time_ms: number;
 }
-interface RequestRow {
-  id: string;
-  submitted_at: Date;
-  token_id: number;
-  user_id: number;
-  kind: Kind;
-  display: string;
-  state: RequestState;
-  status: number | null;
-  reason: Reason | null;
-  error: string | null;
-  queue_time_ms: number | null;
-  request: unknown;
-  has_body: boolean;
-  inflated_bytes: number | null;
-  io_bytes: number | null;
-  ended_at: Date | null;
-}
+/** What each is read from. */
+const RECORD: Columns<RequestRecord> = {
+  id: 'id',
+  submittedAt: 'submitted_at',
+  tokenId: 'token_id',
+  userId: 'user_id',
+  kind: 'kind',
+  display: 'display',
+  state: 'state',
+  status: 'status',
+  reason: 'reason',
+  error: 'error',
+  queueTimeMs: 'queue_time_ms',
+  request: 'request',
+  hasBody: 'has_body',
+  inflatedBytes: 'inflated_bytes',
+  ioBytes: 'coalesce(io_bytes, 0)',
+  endedAt: 'ended_at',
+};
+const END: Columns<RecordedEnd> = {
+  id: RECORD.id,
+  submittedAt: RECORD.submittedAt,
+  state: RECORD.state,
+  status: 'coalesce(status, 500)',
+  reason: `coalesce(reason, 'InternalError')`,
+  error: RECORD.error,
+  queueTimeMs: 'coalesce(queue_time_ms, 0)',
+  hasBody: RECORD.hasBody,
+  inflatedBytes: RECORD.inflatedBytes,
+};
+const OPEN_ROW: Columns<OpenRow> = {
+  id: RECORD.id,
+  submittedAt: RECORD.submittedAt,
+  tokenId: RECORD.tokenId,
+  queueTimeoutMs: 'queue_timeout_ms',
+  timeoutMs: 'timeout_ms',
+  waiter: 'waiter',
+};
 
 const parameters = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `$${from + index}`).join(', ');
 const OPEN = `select * from open_request(${parameters(1, 16)})`;
 const OPEN_WITHIN = `select * from open_request_within(${parameters(1, 18)})`;
 const CLOSE = `select * from close_request(${parameters(1, 17)})`;
-const READ =
-  'select id, submitted_at, token_id, user_id, kind, display, state, status, reason, error, queue_time_ms, request, has_body, inflated_bytes, io_bytes, ended_at from requests';
-const ENDS =
-  'select id, submitted_at, state, status, reason, error, queue_time_ms, has_body, inflated_bytes from requests';
+const READ = `select ${listed(RECORD)} from requests`;
+const ENDS = `select ${listed(END)} from requests`;
 
 /** Bodies are stored as they are (storage external), so that a slice costs its own size. */
 const BODY_SLICE = 256 * 1024;
@@ -101,12 +120,12 @@ function byPartition(ids: string[]): { timed: string[]; from: Date; to: Date; un
 }
 
 export function requestCalls(database: Database) {
-  const closedRows = async (ids: string[]): Promise<RequestRow[]> => {
+  const closedRows = async (ids: string[]): Promise<RecordedEnd[]> => {
     const { timed, from, to, untimed } = byPartition(ids);
-    const rows: RequestRow[] = [];
+    const rows: RecordedEnd[] = [];
     if (timed.length > 0) {
       rows.push(
-        ...(await database.rows<RequestRow>({
+        ...(await database.rows<RecordedEnd>({
           name: 'closed_timed',
           text: `${ENDS} where id = any($1) and submitted_at between $2 and $3 and state <> 'open'`,
           values: [timed, from, to],
@@ -115,7 +134,7 @@ export function requestCalls(database: Database) {
     }
     if (untimed.length > 0)
       rows.push(
-        ...(await database.rows<RequestRow>({
+        ...(await database.rows<RecordedEnd>({
           name: 'closed_untimed',
           text: `${ENDS} where id = any($1) and state <> 'open'`,
           values: [untimed],
@@ -235,7 +254,7 @@ export function requestCalls(database: Database) {
       const below =
         'exists (select from users u where u.id = user_id and (u.parent_ids @> array[$2::bigint] or u.root_id = $2))';
       const where = `id = $1 and ($2::bigint is null or user_id = $2 or ${below})`;
-      const [row] = await database.rows<RequestRow>(
+      const [row] = await database.rows<RequestRecord>(
         time === null
           ? { name: 'read_untimed', text: `${READ} where ${where}`, values: [id, owner.userId] }
           : {
@@ -244,25 +263,7 @@ export function requestCalls(database: Database) {
               values: [id, owner.userId, time],
             },
       );
-      if (!row) return null;
-      return {
-        id: row.id,
-        submittedAt: row.submitted_at,
-        tokenId: row.token_id,
-        userId: row.user_id,
-        kind: row.kind,
-        display: row.display,
-        state: row.state,
-        status: row.status,
-        reason: row.reason,
-        error: row.error,
-        queueTimeMs: row.queue_time_ms,
-        request: row.request,
-        hasBody: row.has_body,
-        inflatedBytes: row.inflated_bytes,
-        ioBytes: row.io_bytes ?? 0,
-        endedAt: row.ended_at,
-      };
+      return row ?? null;
     },
 
     /** The stored ResultBody, zstd, as the runner sent it. */
@@ -291,26 +292,12 @@ export function requestCalls(database: Database) {
 
     /** Requests without an end that were submitted before `before`, oldest first. */
     async openRows(before: Date, limit: number): Promise<OpenRow[]> {
-      const rows = await database.rows<{
-        id: string;
-        submitted_at: Date;
-        token_id: number;
-        queue_timeout_ms: number;
-        timeout_ms: number;
-        waiter: string | null;
-      }>({
+      return database.rows<OpenRow>({
         name: 'open_rows',
-        text: `select id, submitted_at, token_id, queue_timeout_ms, timeout_ms, waiter from requests where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
+        text: `select ${listed(OPEN_ROW)} from requests
+          where state = 'open' and submitted_at < $1 order by submitted_at limit $2`,
         values: [before, limit],
       });
-      return rows.map((row) => ({
-        id: row.id,
-        submittedAt: row.submitted_at,
-        tokenId: row.token_id,
-        queueTimeoutMs: row.queue_timeout_ms,
-        timeoutMs: row.timeout_ms,
-        waiter: row.waiter,
-      }));
     },
 
     async closedAmong(ids: string[]): Promise<Set<string>> {
@@ -318,18 +305,6 @@ export function requestCalls(database: Database) {
     },
 
     /** The ends that were recorded among the requests that a replica waits for. */
-    async endsFor(ids: string[]): Promise<RecordedEnd[]> {
-      return (await closedRows(ids)).map((row) => ({
-        id: row.id,
-        submittedAt: row.submitted_at,
-        state: row.state as RecordedEnd['state'],
-        status: row.status ?? 500,
-        reason: row.reason ?? 'InternalError',
-        error: row.error,
-        queueTimeMs: row.queue_time_ms ?? 0,
-        hasBody: row.has_body,
-        inflatedBytes: row.inflated_bytes,
-      }));
-    },
+    endsFor: (ids: string[]): Promise<RecordedEnd[]> => closedRows(ids),
   };
 }

@@ -24,7 +24,8 @@ export function retentionCalls(database: Database) {
   const readSince = async (): Promise<number> => {
     const [row] = await database.rows<{ ms: number }>({
       name: 'requests_since',
-      text: `select case when v = '-infinity' then 0 else extract(epoch from v) * 1000 end::float8 ms from (select (value #>> '{}')::timestamptz v from settings where key = 'requests.since') s`,
+      text: `select case when v = '-infinity' then 0 else extract(epoch from v) * 1000 end::float8 ms
+        from (select (value #>> '{}')::timestamptz v from settings where key = 'requests.since') s`,
       values: [],
     });
     return row?.ms ?? 0;
@@ -72,8 +73,9 @@ export function retentionCalls(database: Database) {
     },
 
     /**
-     * A user and all accounts below are gone at once: accounts and tokens. Their requests, results, figures and hooks go in
-     * steps, as many as `withinMs` allows now and the rest in upkeep. Whose data it is; empty: there is no such user.
+     * A user and all accounts below are gone at once: accounts and tokens. Their requests, results, figures and hooks
+     * go in steps, as many as `withinMs` allows now and the rest in upkeep. Whose data it is; empty: there is no such
+     * user.
      */
     async eraseUser(userId: number, { withinMs = 3_000 } = {}): Promise<number[]> {
       const [row] = await database.rows<{ gone: string[] | number[] }>({

@@ -115,12 +115,15 @@ async function missing(client: pg.Client, role: string, schema: string, rights: 
   }
   for (const [table, columns] of Object.entries(rights.hidden)) {
     const { rows } = await client.query<{ name: string }>(
-      `select attname name from pg_attribute where attrelid = quote_ident($2)::regclass and attnum > 0 and not attisdropped and attname <> all($3) and not has_column_privilege($1, attrelid, attnum, 'select')`,
+      `select attname name from pg_attribute
+        where attrelid = quote_ident($2)::regclass and attnum > 0 and not attisdropped and attname <> all($3)
+          and not has_column_privilege($1, attrelid, attnum, 'select')`,
       [role, table, columns],
     );
     if (rows.length > 0)
       statements.push(
-        `grant select (${rows.map(({ name }) => client.escapeIdentifier(name)).join(', ')}) on table ${client.escapeIdentifier(table)} to ${client.escapeIdentifier(role)}`,
+        `grant select (${rows.map(({ name }) => client.escapeIdentifier(name)).join(', ')})
+          on table ${client.escapeIdentifier(table)} to ${client.escapeIdentifier(role)}`,
       );
   }
   return statements;
@@ -139,7 +142,8 @@ export async function grantRights(client: pg.Client, roles: Roles): Promise<numb
     if (rows.length === 0)
       throw new StoreError(
         'not-ready',
-        `the database has no role ${role}, which the ${part} signs in as: see docs/operating/databases.md for the roles that it needs`,
+        `the database has no role ${role}, which the ${part} signs in as: ` +
+          'see docs/operating/databases.md for the roles that it needs',
       );
     const statements = await missing(client, role, owner?.schema ?? 'public', RIGHTS[part]);
     if (statements.length === 0) continue;

@@ -1,5 +1,6 @@
 /** Sessions: each JWT is one, so that it can be seen and ended. */
 import { ABOVE, type Above } from './chain.ts';
+import { listed, type Columns } from './columns.ts';
 import type { Database } from './connection.ts';
 import { effectivePermissions, effectiveStatus } from './limits.ts';
 import type { TokenRecord } from './records.ts';
@@ -36,6 +37,14 @@ export interface SessionRecord {
   userAgent: string;
 }
 
+const RECORD: Columns<SessionRecord> = {
+  id: 'id',
+  createdAt: 'created_at',
+  expiresAt: 'least(expires_at, ended_at)',
+  remoteIp: 'remote_ip',
+  userAgent: 'user_agent',
+};
+
 interface CallerRow {
   user_id: number;
   role: TokenRecord['role'];
@@ -58,11 +67,16 @@ export function sessionCalls(database: Database) {
     async openSession(session: NewSession): Promise<'opened' | 'parent-ended' | 'too-deep'> {
       const [row] = await database.rows<{ opened: boolean; live: boolean }>({
         name: 'open_session',
-        text: `with parent as (select depth from sessions where id = $8 and ended_at is null and expires_at > now() for share),
+        text: `with parent as (select depth from sessions
+          where id = $8 and ended_at is null and expires_at > now() for share),
           made as (
-            insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id, depth) select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
-              from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH} on conflict (id) do nothing returning id)
-          select exists (select from made) or exists (select from sessions where id = $1) opened, $8::uuid is null or exists (select from parent) live`,
+            insert into sessions (id, user_id, token_id, permissions, remote_ip, user_agent, expires_at, parent_id,
+                depth)
+              select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(depth + 1, 0)
+              from (select 1) one left join parent on true where $8::uuid is null or depth < ${MOST_DEPTH}
+                on conflict (id) do nothing returning id)
+          select exists (select from made) or exists (select from sessions where id = $1) opened,
+            $8::uuid is null or exists (select from parent) live`,
         values: [
           session.id,
           session.userId,
@@ -82,7 +96,8 @@ export function sessionCalls(database: Database) {
     async sessionCaller(id: string, userId: number): Promise<SessionCaller | null> {
       const [row] = await database.rows<CallerRow>({
         name: 'session_caller',
-        text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions, ${ABOVE} above, s.expires_at, s.token_id, s.parent_id
+        text: `select s.user_id, u.role, u.status, s.permissions session_permissions, u.permissions, u.restrictions,
+          ${ABOVE} above, s.expires_at, s.token_id, s.parent_id
           from sessions s join users u on u.id = s.user_id left join tokens t on t.id = s.token_id
           where s.id = $1 and s.user_id = $2 and s.ended_at is null and s.expires_at > now()
             and (s.token_id is null or (t.revoked_at is null and (t.expires_at is null or t.expires_at > now())))`,
@@ -110,32 +125,21 @@ export function sessionCalls(database: Database) {
     },
 
     async listSessions(userId: number, includeExpired: boolean): Promise<SessionRecord[]> {
-      const rows = await database.rows<{
-        id: string;
-        created_at: Date;
-        ends_at: Date;
-        remote_ip: string;
-        user_agent: string;
-      }>({
+      return database.rows<SessionRecord>({
         name: 'list_sessions',
-        text: `select id, created_at, least(expires_at, ended_at) ends_at, remote_ip, user_agent from sessions
-          where user_id = $1 and ($2 or (ended_at is null and expires_at > now())) order by created_at desc, id limit 1000`,
+        text: `select ${listed(RECORD)} from sessions
+          where user_id = $1 and ($2 or (ended_at is null and expires_at > now()))
+          order by created_at desc, id limit 1000`,
         values: [userId, includeExpired],
       });
-      return rows.map((row) => ({
-        id: row.id,
-        createdAt: row.created_at,
-        expiresAt: row.ends_at,
-        remoteIp: row.remote_ip,
-        userAgent: row.user_agent,
-      }));
     },
 
     /** Whether there was one that went on. */
     async endSession(userId: number, id: string): Promise<boolean> {
       const rows = await database.rows({
         name: 'end_session',
-        text: 'update sessions set ended_at = now() where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id',
+        text: `update sessions set ended_at = now()
+          where user_id = $1 and id = $2 and ended_at is null and expires_at > now() returning id`,
         values: [userId, id],
       });
       return rows.length > 0;
@@ -144,7 +148,8 @@ export function sessionCalls(database: Database) {
     async endSessions(userId: number, except: string | null = null): Promise<void> {
       await database.rows({
         name: 'end_sessions',
-        text: 'update sessions set ended_at = now() where user_id = $1 and ended_at is null and id is distinct from $2::uuid',
+        text: `update sessions set ended_at = now() where user_id = $1 and ended_at is null
+          and id is distinct from $2::uuid`,
         values: [userId, except],
       });
     },

@@ -16,7 +16,8 @@ export function signingKeyCalls(database: Database) {
     async signingKeys(): Promise<SigningKeyRecord[]> {
       const rows = await database.rows<{ kid: string; public: JWK; sealed: Buffer; signs_until: Date }>({
         name: 'signing_keys',
-        text: 'select kid, public, sealed, signs_until from signing_keys where verifies_until > now() order by created_at desc, kid',
+        text: `select kid, public, sealed, signs_until from signing_keys where verifies_until > now()
+          order by created_at desc, kid`,
         values: [],
       });
       return rows.map((row) => ({ kid: row.kid, public: row.public, sealed: row.sealed, signsUntil: row.signs_until }));
@@ -32,7 +33,9 @@ export function signingKeyCalls(database: Database) {
     }): Promise<void> {
       await database.rows({
         name: 'add_signing_key',
-        text: `insert into signing_keys (kid, public, sealed, signs_until, verifies_until) values ($1, $2, $3, now() + $4 * interval '1 millisecond', now() + $5 * interval '1 millisecond') on conflict do nothing`,
+        text: `insert into signing_keys (kid, public, sealed, signs_until, verifies_until)
+          values ($1, $2, $3, now() + $4 * interval '1 millisecond', now() + $5 * interval '1 millisecond')
+          on conflict do nothing`,
         values: [key.kid, jsonb(key.public), key.sealed, key.signsMs, key.verifiesMs],
       });
     },

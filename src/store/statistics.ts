@@ -54,7 +54,9 @@ function statement(
     const owner = everyone && place !== 'kept' ? '$1::bigint[] is not null' : 'user_id = any($1::bigint[])';
     const token =
       everyone && place === 'kept' ? '$2::bigint[] is null' : '($2::bigint[] is null or token_id = any($2::bigint[]))';
-    const text = `select ${user}, ${bucket(grain, time)} bucket, ${columns(place)} from ${table} where ${owner} and ${token} and ${time} >= $${next} and ${time} < $${next + 1}${place === 'raw' ? ` and state <> 'open'` : ''}`;
+    const ended = place === 'raw' ? ` and state <> 'open'` : '';
+    const text = `select ${user}, ${bucket(grain, time)} bucket, ${columns(place)} from ${table}
+      where ${owner} and ${token} and ${time} >= $${next} and ${time} < $${next + 1}${ended}`;
     next += 2;
     return text;
   };
@@ -65,7 +67,9 @@ function statement(
     ...(pieces.live ? [part('live', 'usage_minute', 'minute', 'minute')] : []),
     ...Array.from({ length: pieces.raw }, () => part('raw', 'requests', 'submitted_at', 'request')),
   ];
-  return `select user_id, date_part('epoch', bucket) * 1000, ${measures.map(({ aggregate }, index) => SQL_OF[aggregate](`m${index}`)).join(', ')} from (${parts.join(' union all ')}) u group by user_id, bucket order by user_id, bucket`;
+  return `select user_id, date_part('epoch', bucket) * 1000,
+    ${measures.map(({ aggregate }, index) => SQL_OF[aggregate](`m${index}`)).join(', ')}
+    from (${parts.join(' union all ')}) u group by user_id, bucket order by user_id, bucket`;
 }
 
 const times = (ranges: Range[]) => ranges.flatMap(({ from, to }) => [new Date(from), new Date(to)]);

@@ -4,7 +4,7 @@ import { openDatabase, type PoolSettings } from './connection.ts';
 import { startClock, type StoreClock } from './clock.ts';
 import { StoreError } from './errors.ts';
 import { listen, type Listener, listenTokens, type TokenChange } from './listen.ts';
-import { DEFAULT_LIMITS, type DefaultLimits } from './records.ts';
+import { DEFAULT_LIMITS, type DefaultLimits } from '../limits.ts';
 import { logCalls } from './log.ts';
 import { ownerCalls } from './owners.ts';
 import { queueCalls } from './queue.ts';

@@ -1,22 +1,22 @@
 /** Tokens with all that the gateway and the leader need to know of them. */
 import type { Database } from './connection.ts';
 import { ABOVE, type Above } from './chain.ts';
+import { asObject } from './columns.ts';
 import {
+  ACCOUNT_COLUMNS,
   effectiveLimits,
   effectivePermissions,
   effectiveStatus,
+  LIMIT_COLUMNS,
   NO_GIVEN_LIMITS,
   type GivenLimits,
   type GivenToAccount,
 } from './limits.ts';
 import { quotasOf } from './quota.ts';
-import type { DefaultLimits, Limits, MonthlyLimits, TokenRecord } from './records.ts';
+import type { DefaultLimits, Limits } from '../limits.ts';
+import type { MonthlyLimits, TokenRecord } from './records.ts';
 
-type Prefixed<P extends string> = Record<
-  `${P}_per_minute` | `${P}_concurrency` | `${P}_queue` | `${P}_bytes`,
-  number | null
->;
-interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
+interface TokenRow {
   id: number;
   user_id: number;
   name: string;
@@ -29,32 +29,18 @@ interface TokenRow extends Prefixed<'t'>, Prefixed<'u'> {
   allow: TokenRecord['allow'];
   t_quota: MonthlyLimits | null;
   u_quota: MonthlyLimits | null;
-  u_account: number | null;
+  token_limits: GivenLimits;
+  user_limits: GivenToAccount;
   above: Above[];
 }
 
-const limitColumns = (alias: 't' | 'u') =>
-  `${alias}.requests_per_minute ${alias}_per_minute, ${alias}.concurrency ${alias}_concurrency, ${alias}.queue_timeout_ms ${alias}_queue, ${alias}.file_bytes ${alias}_bytes`;
-
-const SELECT = `select t.id, t.user_id, t.name, u.role, u.status user_status,
-    t.permissions token_permissions, u.permissions user_permissions, u.restrictions, t.expires_at, t.allow,
-    t.monthly_quota t_quota, u.monthly_quota u_quota, u.account_concurrency u_account, ${limitColumns('t')}, ${limitColumns('u')}, ${ABOVE} above
+const SELECT = `
+  select t.id, t.user_id, t.name, u.role, u.status user_status, t.permissions token_permissions,
+    u.permissions user_permissions, u.restrictions, t.expires_at, t.allow, t.monthly_quota t_quota,
+    u.monthly_quota u_quota, ${asObject(LIMIT_COLUMNS, 't')} token_limits,
+    ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above
   from tokens t join users u on u.id = t.user_id`;
 const LIVE = 't.revoked_at is null';
-
-const givenToToken = (row: Prefixed<'t'>): GivenLimits => ({
-  requestsPerMinute: row.t_per_minute,
-  concurrency: row.t_concurrency,
-  queueTimeoutMs: row.t_queue,
-  fileBytes: row.t_bytes,
-});
-const givenToUser = (row: Prefixed<'u'> & Pick<TokenRow, 'u_account'>): GivenToAccount => ({
-  requestsPerMinute: row.u_per_minute,
-  concurrency: row.u_concurrency,
-  queueTimeoutMs: row.u_queue,
-  fileBytes: row.u_bytes,
-  accountConcurrency: row.u_account,
-});
 
 const toRecord =
   (defaults: DefaultLimits) =>
@@ -72,7 +58,7 @@ const toRecord =
       row.above.map(({ permissions }) => permissions),
     ),
     expiresAt: row.expires_at,
-    limits: effectiveLimits(givenToToken(row), givenToUser(row), row.above, defaults),
+    limits: effectiveLimits(row.token_limits, row.user_limits, row.above, defaults),
     quotas: quotasOf({ token: row.t_quota, user: { id: row.user_id, monthlyQuota: row.u_quota }, above: row.above }),
     allow: row.allow,
   });
@@ -114,12 +100,12 @@ export function tokenCalls(database: Database, defaults: DefaultLimits) {
 
     /** What a user's tokens have that narrow nothing. */
     async userLimitsInForce(userId: number): Promise<Limits | null> {
-      const [row] = await database.rows<Prefixed<'u'> & Pick<TokenRow, 'u_account' | 'above'>>({
+      const [row] = await database.rows<Pick<TokenRow, 'user_limits' | 'above'>>({
         name: 'user_limits_in_force',
-        text: `select ${limitColumns('u')}, u.account_concurrency u_account, ${ABOVE} above from users u where u.id = $1`,
+        text: `select ${asObject(ACCOUNT_COLUMNS, 'u')} user_limits, ${ABOVE} above from users u where u.id = $1`,
         values: [userId],
       });
-      return row ? effectiveLimits(NO_GIVEN_LIMITS, givenToUser(row), row.above, defaults) : null;
+      return row ? effectiveLimits(NO_GIVEN_LIMITS, row.user_limits, row.above, defaults) : null;
     },
 
     /** The live ones among these tokens, whole. A revoked one is absent. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readCatalog, readPools } from '../../src/controller/catalog/apply.ts';
 import { limitsOf, loadConfig } from '../../src/config.ts';
-import { DEFAULT_LIMITS } from '../../src/store/records.ts';
+import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { EVERYTHING } from './everything.ts';
 import { container, environmentOf, only, render } from './render.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { bootstrapAdmin, PERMISSIONS } from '../../src/store/admin.ts';
+import { PERMISSIONS } from '../../src/store/permissions.ts';
+import { bootstrapAdmin } from '../../src/store/admin.ts';
 import type { TokenChange } from '../../src/store/listen.ts';
 import {
   effectiveLimits,
@@ -9,7 +10,7 @@ import {
   type GivenToAccount,
 } from '../../src/store/limits.ts';
 import { verifyPassword } from '../../src/store/password.ts';
-import { DEFAULT_LIMITS } from '../../src/store/records.ts';
+import { DEFAULT_LIMITS } from '../../src/limits.ts';
 import { until } from '../until.ts';
 import { ADMIN, sha256, type StoreFixture, startStore } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 /** Fields that several endpoints take. */
 import Type from 'typebox';
-import { PERMISSIONS } from '../../accounts/caller.ts';
+import { PERMISSIONS } from '../../store/permissions.ts';
 import { PLAIN } from '../http/fields.ts';
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';

@@ -1,7 +1,7 @@
 /** Limits as they are requested and shown. Null: none of its own; the limit of the account above applies. */
 import Type, { type Static } from 'typebox';
 import { NO_GIVEN_LIMITS, type GivenLimits } from '../../store/limits.ts';
-import type { Limits } from '../../store/records.ts';
+import type { Limits } from '../../limits.ts';
 import type { UserLimits } from '../../store/users.ts';
 import { MAX_QUEUE_MS } from '../../limits.ts';
 import { LOWERED_TO } from '../http/input/check.ts';

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { ApiTokenRecord } from '../../store/api_tokens.ts';
-import type { Limits } from '../../store/records.ts';
+import type { Limits } from '../../limits.ts';
 import type { Store } from '../../store/store.ts';
 import { LimitsInForce, limitsInForce, ShownLimits, shownLimits } from './limits.ts';
 

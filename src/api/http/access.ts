@@ -2,7 +2,8 @@
  * Who may call what. Endpoints are checked against these tables, OpenAPI and docs/permissions.md are generated from
  * them, and the tests call every line as every role.
  */
-import { isAdmin, seesEveryone, type Caller, type Permission } from '../../accounts/caller.ts';
+import { type Permission } from '../../store/permissions.ts';
+import { isAdmin, seesEveryone, type Caller } from '../../accounts/caller.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, type Handler } from './context.ts';

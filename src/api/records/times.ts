@@ -6,7 +6,10 @@ import { invalid } from '../errors.ts';
  * RFC 3339, or a day of UTC. A plus that was not encoded has become a space on the way. From 1970 to 8999: a month
  * before or an hour after must not be a year that RFC 3339 cannot write.
  */
-const TIME = String.raw`^(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]([01]\d|2[0-3]):[0-5]\d))?$`;
+const DAY = String.raw`(19[7-9]\d|[2-8]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+const HOUR = String.raw`([01]\d|2[0-3])`;
+const OF_DAY = String.raw`${HOUR}:[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+\- ]${HOUR}:[0-5]\d)`;
+const TIME = `^${DAY}([Tt ]${OF_DAY})?$`;
 
 const time = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], pattern: TIME, default: null, description });

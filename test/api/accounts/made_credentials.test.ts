@@ -79,7 +79,8 @@ describe('management: credentials that a credential made', function () {
   ];
   for (const [how, end] of ends) {
     for (const ttl of [3_600_000, null]) {
-      it(`an API token ${ttl === null ? 'without end' : 'with an end'} is ${how}: what it made is refused`, async () => {
+      const token = `an API token ${ttl === null ? 'without' : 'with'} an end`;
+      it(`${token} that is ${how}: credentials made with it are refused`, async () => {
         const { a, all } = await family(ttl);
         const { status: done } = await end(a).then((answer) => answer as { status: number });
         assert.ok(done < 300, String(done));

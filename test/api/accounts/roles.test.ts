@@ -3,7 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { PERMISSIONS, USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
+import { PERMISSIONS } from '../../../src/store/permissions.ts';
+import { USER_PERMISSIONS } from '../../../src/accounts/caller.ts';
 import { ACCESS, type Access } from '../../../src/api/http/access.ts';
 import { MANAGEMENT } from '../../../src/api/endpoints.ts';
 import { aCloseInput, anOpenInput } from '../../store/fixture.ts';

@@ -87,7 +87,8 @@ describe('error handler', () => {
     new BusError('bad-message', 'secret'),
     new TypeError('secret'),
   ]) {
-    it(`${error.name} ${'code' in error ? String(error.code) : ''}: 500, the request id and an error in the log`, async () => {
+    const title = `${error.name} ${'code' in error ? String(error.code) : ''}`;
+    it(`${title}: 500, the request id and an error in the log`, async () => {
       assert.deepEqual(await ask(GATEWAY, error), {
         status: 500,
         retryAfter: null,

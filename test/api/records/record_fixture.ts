@@ -11,7 +11,7 @@ import { mount, type Endpoint } from '../../../src/api/http/endpoint.ts';
 import { requestId } from '../../../src/api/http/middleware.ts';
 import { makeMemoryBudget } from '../../../src/result/memory_budget.ts';
 import { WHOLE } from '../../../src/result/unpack.ts';
-import { PERMISSIONS } from '../../../src/accounts/caller.ts';
+import { PERMISSIONS } from '../../../src/store/permissions.ts';
 import { sha256, type StoreFixture, startStore } from '../../store/fixture.ts';
 
 export interface RecordFixture {

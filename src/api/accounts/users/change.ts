@@ -1,7 +1,8 @@
 /** `PUT user/current` and `PUT user/{id}`: names; of other users also permissions and, by the root user, the role. */
 import Type, { type Static } from 'typebox';
 import { notToGive } from '../../../accounts/authority.ts';
-import { PERMISSIONS, USER_PERMISSIONS, type Caller } from '../../../accounts/caller.ts';
+import { PERMISSIONS } from '../../../store/permissions.ts';
+import { USER_PERMISSIONS, type Caller } from '../../../accounts/caller.ts';
 import type { UserChange, UserRecord } from '../../../store/users.ts';
 import { callerOf, type Context } from '../../http/context.ts';
 import type { Deps } from '../../deps.ts';

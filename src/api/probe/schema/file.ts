@@ -35,12 +35,14 @@ const sections = Object.fromEntries(FILE_ROWS.map((row) => [row.name, sectionOf(
   ReturnType<typeof sectionOf>
 >;
 
+const LIST = SCHEMES.join(', ');
+
 export const ProbeFileSchema = Type.Object(
   {
     url: Type.String({
       minLength: 1,
       maxLength: 8192,
-      description: `The source, with or without credentials; playlists and manifests too. Schemes: ${SCHEMES.join(', ')}.`,
+      description: `The source, with or without credentials; playlists and manifests too. Schemes: ${LIST}.`,
       examples: ['https://media.example.com/film.mp4'],
     }),
     timeout: milliseconds(

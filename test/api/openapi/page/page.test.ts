@@ -64,7 +64,9 @@ describe('/docs', function () {
         paths: Record<string, Record<string, { summary: string }>>;
       };
       const text = (await page.evaluate(`(() => {
-        const walk = (node) => (node.shadowRoot ? walk(node.shadowRoot) : '') + [...node.childNodes].map((child) => child.nodeType === 3 ? child.data : walk(child)).join(' ');
+        const walk = (node) =>
+          (node.shadowRoot ? walk(node.shadowRoot) : '') +
+          [...node.childNodes].map((child) => child.nodeType === 3 ? child.data : walk(child)).join(' ');
         return walk(document.body);
       })()`)) as string;
       for (const [path, methods] of Object.entries(paths))

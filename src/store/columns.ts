@@ -1,0 +1,36 @@
+/**
+ * The columns of a record, said once: each field with the column, or the expression, that it is read from. A query that
+ * lists them gives the record as it is, so no row has a second shape.
+ */
+export type Columns<T> = Readonly<Record<keyof T & string, string>>;
+type Named = Readonly<Record<string, string>>;
+
+/** For `select` and `returning`: `user_id "userId", …`. */
+export const listed = (columns: Named): string =>
+  Object.entries(columns)
+    .map(([field, column]) => `${column} "${field}"`)
+    .join(', ');
+
+/** One column that holds them all. `table`: the alias of the table they are in. */
+export const asObject = (columns: Named, table: string): string =>
+  `jsonb_build_object(${Object.entries(columns)
+    .map(([field, column]) => `'${field}', ${table}.${column}`)
+    .join(', ')})`;
+
+/**
+ * For `update`: the columns of the fields that are given, from parameter `first` on. A null is a value. `name`
+ * distinguishes the statements.
+ */
+export function assigned<T>(
+  columns: Columns<T>,
+  change: { readonly [K in keyof T]?: unknown },
+  first: number,
+): { name: string; set: string; values: unknown[] } {
+  const all = Object.keys(columns) as (keyof T & string)[];
+  const fields = all.filter((field) => change[field] !== undefined);
+  return {
+    name: fields.map((field) => all.indexOf(field)).join('_'),
+    set: fields.map((field, index) => `${columns[field]} = $${first + index}, `).join(''),
+    values: fields.map((field) => change[field]),
+  };
+}
