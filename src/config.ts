@@ -7,7 +7,7 @@ export class ConfigError extends Error {
   readonly code = 'config-invalid';
   readonly problems: string[];
   constructor(problems: string[]) {
-    super(`these settings cannot be used:\n  ${problems.join('\n  ')}`);
+    super(`invalid settings:\n  ${problems.join('\n  ')}`);
     this.name = 'ConfigError';
     this.problems = problems;
   }
@@ -40,7 +40,7 @@ const integer = (variable: string, minimum: number, maximum: number, fallback?: 
   fallback,
   parse: (value) => {
     const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (!(number >= minimum && number <= maximum)) throw new Error(`must be a whole number from ${minimum} to ${maximum}`);
+    if (!(number >= minimum && number <= maximum)) throw new Error(`must be an integer from ${minimum} to ${maximum}`);
     return number;
   },
 });
@@ -79,7 +79,7 @@ const json = <T>(variable: string, what: string, check: (value: unknown) => valu
     try {
       parsed = JSON.parse(value);
     } catch {
-      throw new Error('is no JSON');
+      throw new Error('is not valid JSON');
     }
     if (!check(parsed)) throw new Error(`must be ${what}`);
     return parsed;
@@ -282,7 +282,7 @@ export function loadConfig<R extends Role>(role: R, env: Env = process.env): Con
   for (const [name, setting] of Object.entries(ROLES[role]) as [string, Setting<unknown>][]) {
     const value = env[setting.variable];
     if (value === undefined || value === '') {
-      if (setting.fallback === undefined) problems.push(`${setting.variable}: is needed for the role ${role}`);
+      if (setting.fallback === undefined) problems.push(`${setting.variable}: is required for the role ${role}`);
       out[name] = setting.fallback;
       continue;
     }

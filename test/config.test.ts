@@ -26,13 +26,13 @@ describe('config', () => {
   const bad: [string, string, RegExp][] = [
     ['PY_LISTEN', 'nowhere', /PY_LISTEN: must be \[host\]:port/],
     ['PY_LISTEN', ':70000', /PY_LISTEN/],
-    ['PY_MAX_QUEUED', '0', /PY_MAX_QUEUED: must be a whole number from 1 to/],
+    ['PY_MAX_QUEUED', '0', /PY_MAX_QUEUED: must be an integer from 1 to/],
     ['PY_MAX_QUEUED', '1e3', /PY_MAX_QUEUED/],
     ['PY_LOG_LEVEL', 'loud', /PY_LOG_LEVEL: must be one of trace, debug/],
-    ['PY_ALLOW_SOURCES', '{', /PY_ALLOW_SOURCES: is no JSON/],
+    ['PY_ALLOW_SOURCES', '{', /PY_ALLOW_SOURCES: is not valid JSON/],
     ['PY_ALLOW_SOURCES', '[{"port":1}]', /PY_ALLOW_SOURCES: must be a list of/],
     ['PY_DENY_CIDRS', '[1]', /PY_DENY_CIDRS/],
-    ['PY_BOX_FILE', '', /PY_BOX_FILE: is needed for the role api/],
+    ['PY_BOX_FILE', '', /PY_BOX_FILE: is required for the role api/],
   ];
   for (const [variable, value, message] of bad) {
     it(`refuses ${variable}=${value || '(empty)'}`, () => {
