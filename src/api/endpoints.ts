@@ -11,10 +11,9 @@ import { signIn } from './accounts/auth/sign_in.ts';
 import { signOut } from './accounts/auth/sign_out.ts';
 import { signUp } from './accounts/auth/sign_up.ts';
 import { verify } from './accounts/auth/verify.ts';
-import { c2paByBody, c2paByQuery } from './probe/c2pa.ts';
 import { fileByBody, fileByQuery } from './probe/file.ts';
-import { msvByBody, msvByQuery } from './probe/msv.ts';
 import { readProbe } from './probe/read_back.ts';
+import { SINGLES } from './probe/singles.ts';
 import { logDetail } from './records/log_detail.ts';
 import { logList } from './records/log_list.ts';
 import { statisticsQueue, statisticsRequests, statisticsSources, statisticsUsage } from './records/statistics.ts';
@@ -34,7 +33,12 @@ import { userStatus } from './accounts/users/status.ts';
 import { webhookList } from './records/webhook_list.ts';
 import { webhookRetry } from './records/webhook_retry.ts';
 
-const PROBE: readonly Endpoint[] = [fileByQuery, fileByBody, msvByQuery, msvByBody, c2paByQuery, c2paByBody, readProbe];
+const PROBE: readonly Endpoint[] = [
+  fileByQuery,
+  fileByBody,
+  ...SINGLES.flatMap(({ endpoints }) => endpoints),
+  readProbe,
+];
 
 export const MANAGEMENT: readonly Endpoint[] = [
   signUp,

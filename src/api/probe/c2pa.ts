@@ -1,10 +1,59 @@
 /** `GET|POST /v1/probe/c2pa`: what a file's C2PA manifest says, and whether it holds. */
-import { endpoint } from '../http/endpoint.ts';
-import { C2PA } from './description/single.ts';
-import type { ProbeC2pa } from './schema/single.ts';
-import { probeSingle, type Single } from './single.ts';
+import Type from 'typebox';
+import { c2pa } from '../../tools/c2pa.ts';
+import { enveloped, failed, singleFields, singleTool } from './single.ts';
 
-const tool: Single<ProbeC2pa> = { tool: 'c2pa', options: () => ({}) };
+export const ProbeC2paSchema = Type.Object(singleFields(c2pa.endpoint), { additionalProperties: false });
 
-export const c2paByQuery = endpoint('GET /v1/probe/c2pa', C2PA.byQuery, probeSingle(tool));
-export const c2paByBody = endpoint('POST /v1/probe/c2pa', C2PA.byBody, probeSingle(tool));
+/** Further members are the library's own, and grow with its versions. */
+const C2paReportSchema = Type.Object(
+  {
+    ...failed,
+    active_manifest: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        description: 'Label of the active manifest; null if the file has none.',
+      }),
+    ),
+    manifests: Type.Optional(
+      Type.Unsafe<object>({ type: 'object', description: 'All manifests of the file, by label.' }),
+    ),
+    validation_state: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        enum: ['Invalid', 'Valid', 'Trusted', null],
+        description: 'Null if there is no manifest.',
+      }),
+    ),
+    validation_results: Type.Optional(
+      Type.Unsafe<object | null>({
+        type: ['object', 'null'],
+        description: 'Results of the checks, passed and failed.',
+      }),
+    ),
+  },
+  { title: 'C2paReport' },
+);
+
+const photo = 'https://media.example.com/photo.jpg';
+
+export const probeC2pa = singleTool({
+  tool: c2pa.name,
+  path: '/v1/probe/c2pa',
+  id: 'probeC2pa',
+  summary: 'Check the C2PA manifest of a file',
+  description:
+    'Reads and validates the C2PA manifest store of a file: JPEG, PNG, AVIF, HEIC, HEIF, DNG, TIFF, ' +
+    'WebP, MP4, MOV, AVI, MP3, M4A, WAV, PDF, SVG. A file without a manifest is a success with a null ' +
+    '`active_manifest`; a file with an Invalid manifest is a success too. Only the source is fetched.',
+  schema: ProbeC2paSchema,
+  envelope: enveloped('C2paEnvelope', {}),
+  report: C2paReportSchema,
+  examples: {
+    bare: { summary: 'The bare report', value: { url: photo } },
+    enveloped: {
+      summary: 'Enveloped, the report as an object',
+      value: { url: photo, inject_output: false, inject_json: true },
+    },
+  },
+});

@@ -5,7 +5,7 @@ import type { Context } from '../http/context.ts';
 import type { Deps } from '../deps.ts';
 import { endpoint } from '../http/endpoint.ts';
 import { checkedBy } from '../http/read_input.ts';
-import { FILE_BY_BODY, FILE_BY_QUERY } from './description/file.ts';
+import { FILE } from './description/file.ts';
 import { IGNORED, ProbeFileSchema, type ProbeFile } from './schema/file.ts';
 import { probeRequest } from './request.ts';
 import { selectTools } from './tools.ts';
@@ -36,5 +36,5 @@ async function probe(deps: Deps, ctx: Context): Promise<void> {
   await runProbe(deps, ctx, probeRequest(deps, ctx, fields, { kind: 'file', tools, report, response }));
 }
 
-export const fileByQuery = endpoint('GET /v1/probe/file', FILE_BY_QUERY, probe);
-export const fileByBody = endpoint('POST /v1/probe/file', FILE_BY_BODY, probe);
+export const fileByQuery = endpoint('GET /v1/probe/file', FILE.byQuery, probe);
+export const fileByBody = endpoint('POST /v1/probe/file', FILE.byBody, probe);

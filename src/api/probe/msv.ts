@@ -1,18 +1,71 @@
 /** `GET|POST /v1/probe/mediastreamvalidator`: whether an HLS stream keeps the rules. */
-import { endpoint } from '../http/endpoint.ts';
-import { MSV } from './description/single.ts';
-import type { ProbeMsv } from './schema/single.ts';
-import { probeSingle, type Single } from './single.ts';
+import Type from 'typebox';
+import { msv } from '../../tools/msv.ts';
+import { flag } from '../http/fields.ts';
+import { enveloped, failed, singleFields, singleTool } from './single.ts';
 
-const tool: Single<ProbeMsv> = {
-  tool: 'msv',
+export const ProbeMsvSchema = Type.Object(
+  {
+    ...singleFields(msv.endpoint),
+    parse_playlist_only: flag(true, 'Validate only the playlists; false: segments are sampled and measured too.'),
+    enable_cli_output: flag(false, 'Add the report as text for a terminal.'),
+  },
+  { additionalProperties: false },
+);
+
+const message = Type.Object(
+  {
+    level: Type.Unsafe<string>({ type: 'string', enum: ['must-fix', 'should-fix', 'info'] }),
+    code: Type.String(),
+    rule: Type.String(),
+    message: Type.String(),
+    url: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    line: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  },
+  { title: 'MsvMessage', required: ['level', 'code', 'message'] },
+);
+const MsvReportSchema = Type.Object(
+  {
+    ...failed,
+    cli_output: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] })),
+    tool: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    reference_version: Type.Optional(Type.String()),
+    playlists: Type.Optional(Type.Array(Type.Unsafe<object>({ type: 'object' }))),
+    variants: Type.Optional(Type.Array(Type.Unsafe<object>({ type: 'object' }))),
+    messages: Type.Optional(Type.Array(message)),
+    summary: Type.Optional(Type.Unsafe<object>({ type: 'object' })),
+  },
+  { title: 'MsvReport' },
+);
+
+const stream = 'https://media.example.com/live/master.m3u8';
+
+export const probeMsv = singleTool({
+  tool: msv.name,
+  path: '/v1/probe/mediastreamvalidator',
+  id: 'probeMsv',
+  summary: 'Validate an HLS stream',
+  description:
+    "Validates an HLS stream against RFC 8216, its successor and Apple's authoring specification. A " +
+    'stream that breaks a must-fix rule has `success: false`, with status 200.',
+  schema: ProbeMsvSchema,
+  envelope: enveloped('MsvEnvelope', {
+    cli_output: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The report as text for a terminal, if requested.',
+    }),
+  }),
+  report: MsvReportSchema,
+  examples: {
+    bare: { summary: 'The bare report', value: { url: stream } },
+    measured: {
+      summary: 'Segments are measured too, and the report is also returned as text',
+      value: { url: stream, parse_playlist_only: false, enable_cli_output: true, inject_output: false },
+    },
+  },
   options: ({ parse_playlist_only: playlistsOnly, enable_cli_output: text }) => ({
     parse_playlist_only: String(playlistsOnly),
     enable_cli_output: String(text),
   }),
-};
-
-const PATH = '/v1/probe/mediastreamvalidator';
-
-export const msvByQuery = endpoint(`GET ${PATH}`, MSV.byQuery, probeSingle(tool));
-export const msvByBody = endpoint(`POST ${PATH}`, MSV.byBody, probeSingle(tool));
+});

@@ -2,25 +2,87 @@
  * What the endpoints of one tool have in common: a request becomes a job of one tool, its answer is that tool's output,
  * bare or enveloped.
  */
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import { MAX_QUEUE_MS, MAX_TIMEOUT_MS } from '../../limits.ts';
+import { WEB_SCHEMES } from '../../source/protocols/table.ts';
 import type { EndpointTool } from '../../tools/table.ts';
+import type { Endpoint as ToolEndpoint } from '../../tools/tool.ts';
+import { endpoint, type Endpoint, type EndpointName, type Work } from '../http/endpoint.ts';
+import { flag, milliseconds, optionalText } from '../http/fields.ts';
+import type { Examples } from '../openapi/operation.ts';
+import { MetadataSchema } from './description/answers.ts';
+import { byQueryAndBody } from './description/by_query_and_body.ts';
+import { probeRequest } from './request.ts';
 import { runProbe } from './run.ts';
-import { probeRequest, type CommonFields } from './request.ts';
-import type { Work } from '../http/endpoint.ts';
 
-interface SingleFields extends CommonFields {
-  inject_output: boolean;
-  inject_json: boolean;
-}
+export const singleFields = ({ timeoutMs, injectJson }: ToolEndpoint) => ({
+  url: Type.String({
+    minLength: 1,
+    maxLength: 8192,
+    description: `The source, with or without credentials. Schemes: ${WEB_SCHEMES.join(', ')}.`,
+  }),
+  timeout: milliseconds(
+    timeoutMs,
+    MAX_TIMEOUT_MS,
+    'Time limit of the analysis in milliseconds, counted from admission; time in the queue is not included.',
+  ),
+  queue_timeout: milliseconds(MAX_QUEUE_MS, MAX_QUEUE_MS, 'Maximum time in the queue, in milliseconds.'),
+  inject_output: flag(true, 'Return the bare output; false: an envelope that holds the output.'),
+  inject_json: flag(injectJson, 'In the envelope, `output` is an object; false: a string that holds the JSON.'),
+  webhook_url: optionalText(8192, 'POST only: the response is 202 at once, and the envelope is sent to this address.'),
+});
 
-export interface Single<T> {
+const SingleMetadataSchema = Type.Object(
+  {
+    ...MetadataSchema.properties,
+    duration: Type.Integer({ minimum: 0, description: 'Run time of the tool in milliseconds.' }),
+    usage: Type.Integer({ minimum: 0, description: 'Billed milliseconds.' }),
+  },
+  { title: 'SingleMetadata', additionalProperties: false },
+);
+
+export const enveloped = (title: string, own: TProperties) =>
+  Type.Object(
+    {
+      success: Type.Boolean(),
+      error: Type.Optional(Type.String({ description: 'On failure only.' })),
+      output: Type.Unsafe<unknown>({
+        type: ['object', 'string', 'null'],
+        description:
+          "The tool's report: an object or, with `inject_json=false`, a string that holds the JSON; null " +
+          'if the tool printed none.',
+      }),
+      ...own,
+      metadata: SingleMetadataSchema,
+    },
+    { title, additionalProperties: false },
+  );
+
+/** What a bare report has, whatever its tool is, if the tool failed. */
+export const failed = {
+  success: Type.Optional(Type.Boolean()),
+  error: Type.Optional(Type.String({ description: 'On failure only.' })),
+};
+
+export interface Single<T extends TObject> {
   tool: EndpointTool;
+  /** `/v1/probe/…` */
+  path: string;
+  id: string;
+  summary: string;
+  description: string;
+  schema: T;
+  envelope: TSchema;
+  /** The bare output. */
+  report: TSchema;
+  examples: Examples;
   /** The options that the tool gets, as texts. */
-  options(fields: T): Record<string, string>;
+  options?(fields: Static<T>): Record<string, string>;
 }
 
-export const probeSingle = <T extends SingleFields>({ tool, options }: Single<T>): Work =>
+const probe = <T extends TObject>({ tool, options = () => ({}) }: Single<T>): Work =>
   async function probeWithTool(deps, ctx) {
-    const fields = ctx.state.checked as T;
+    const fields = ctx.state.checked as Static<T> & Static<TObject<ReturnType<typeof singleFields>>>;
     const texts = options(fields);
     const { version } = deps.catalog().resolve(tool, 'latest');
     const ran = { name: tool, version, timeoutMs: fields.timeout };
@@ -32,3 +94,28 @@ export const probeSingle = <T extends SingleFields>({ tool, options }: Single<T>
     });
     await runProbe(deps, ctx, request);
   };
+
+export function singleTool<T extends TObject>(single: Single<T>): { endpoints: Endpoint[]; envelope: TSchema } {
+  const { path, id, summary, description, schema, envelope, report, examples } = single;
+  const { byQuery, byBody } = byQueryAndBody({
+    id,
+    summary,
+    description,
+    schema,
+    queryExamples: examples,
+    bodyExamples: examples,
+    failed: 'the tool',
+    answer: {
+      description: 'The bare output or, with `inject_output=false`, the envelope.',
+      schema: Type.Unsafe<object>({ anyOf: [envelope, report] }),
+    },
+  });
+  const work = probe(single);
+  return {
+    endpoints: [
+      endpoint(`GET ${path}` as EndpointName, byQuery, work),
+      endpoint(`POST ${path}` as EndpointName, byBody, work),
+    ],
+    envelope,
+  };
+}

@@ -1,5 +1,6 @@
 /** `GET statistics/usage|queue|requests|sources`: figures by user and time. */
 import Type from 'typebox';
+import { KINDS } from '../../kube/probe_job.ts';
 import { AGGREGATIONS, periodOf, rangeProblem, type Aggregation } from '../../statistics/aggregation.ts';
 import { NAMES, usersUsage, type Statistic } from '../../statistics/resources.ts';
 import { callerOf, type Context } from '../http/context.ts';
@@ -96,7 +97,7 @@ export const statisticsQueue = statistics(
 export const statisticsRequests = statistics(
   'requests',
   'Requests by kind and outcome',
-  'By kind `file`, `msv`, `c2pa`; by outcome `success`, `with-errors`, `error`.',
+  `By kind ${KINDS.map((kind) => `\`${kind}\``).join(', ')}; by outcome \`success\`, \`with-errors\`, \`error\`.`,
 );
 export const statisticsSources = statistics(
   'sources',

@@ -1,8 +1,8 @@
 /** How `/v1/probe/file` is described. */
 import Type from 'typebox';
 import { ProbeFileSchema } from '../schema/file.ts';
-import { AcceptedSchema, AnswerSchema } from './answers.ts';
-import type { Described } from '../../http/endpoint.ts';
+import { AnswerSchema } from './answers.ts';
+import { byQueryAndBody } from './by_query_and_body.ts';
 import type { Examples, Response } from '../../openapi/operation.ts';
 
 const DESCRIPTION = [
@@ -21,22 +21,6 @@ const answered: Response = {
   otherTypes: { 'text/plain': text, 'text/csv': text, 'text/html': text, 'application/xml': text },
   headers: { 'X-Ignored-Fields': { description: 'Fields that were accepted and ignored.', schema: Type.String() } },
 };
-
-const { webhook_url: _, ...inQuery } = ProbeFileSchema.properties;
-/** A webhook is for a POST. */
-const QuerySchema = Type.Object(inQuery, { additionalProperties: false });
-
-const common = {
-  tag: 'probe',
-  summary: 'Probe a media file',
-  description: DESCRIPTION,
-  rate: 'request',
-  answer: answered,
-  errors: {
-    404: 'The source is not accessible; the text is that of the first tool.',
-    429: 'The token exceeds its rate limit, or the request waited too long in the queue.',
-  },
-} as const satisfies Partial<Described>;
 
 const film = 'https://media.example.com/film.mp4';
 
@@ -59,11 +43,11 @@ const BODY_EXAMPLES: Examples = {
   s3: { summary: 'An object in S3', value: { url: 's3://AKIAIOSFODNN7EXAMPLE:secret/with/slashes@bucket/film.mp4' } },
 };
 
-export const FILE_BY_QUERY: Described = {
-  ...common,
-  id: 'probeFileByQuery',
-  query: QuerySchema,
-  input: ProbeFileSchema,
+export const FILE = byQueryAndBody({
+  id: 'probeFile',
+  summary: 'Probe a media file',
+  description: DESCRIPTION,
+  schema: ProbeFileSchema,
   queryExamples: {
     everything: { summary: 'Both tools and the report', value: { url: film } },
     versions: {
@@ -79,20 +63,7 @@ export const FILE_BY_QUERY: Described = {
       value: { url: film, only: 'ffprobe', inject_output: true, ffprobe: { output_format: 'csv' } },
     },
   },
-};
-
-export const FILE_BY_BODY: Described = {
-  ...common,
-  id: 'probeFile',
-  headers: {
-    'Idempotency-Key': {
-      description: 'A repeated request with the same key and body gets the result of the first one.',
-      schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
-    },
-  },
-  body: ProbeFileSchema,
   bodyExamples: BODY_EXAMPLES,
-  answers: {
-    202: { description: 'With `webhook_url`: accepted; the envelope is sent to that address.', schema: AcceptedSchema },
-  },
-};
+  failed: 'the first tool',
+  answer: answered,
+});

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { EnvelopeSchema, StandingSchema } from './answers.ts';
 import type { Described } from '../../http/endpoint.ts';
-import { C2paEnvelopeSchema, MsvEnvelopeSchema } from './single.ts';
+import { SINGLES } from '../singles.ts';
 
 export const READ_BACK: Described = {
   id: 'readProbe',
@@ -16,7 +16,7 @@ export const READ_BACK: Described = {
   input: 'ignored',
   answer: {
     description: 'The request has ended.',
-    schema: Type.Unsafe<object>({ anyOf: [EnvelopeSchema, C2paEnvelopeSchema, MsvEnvelopeSchema] }),
+    schema: Type.Unsafe<object>({ anyOf: [EnvelopeSchema, ...SINGLES.map(({ envelope }) => envelope)] }),
   },
   answers: { 202: { description: 'The request is queued or running.', schema: StandingSchema } },
   errors: {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { ProbeFileSchema } from '../../../../src/api/probe/schema/file.ts';
-import { ProbeC2paSchema, ProbeMsvSchema } from '../../../../src/api/probe/schema/single.ts';
+import { ProbeC2paSchema } from '../../../../src/api/probe/c2pa.ts';
+import { ProbeMsvSchema } from '../../../../src/api/probe/msv.ts';
 import { makeReader } from '../../../../src/api/http/input/read.ts';
 import { unstorableIn } from '../../../../src/api/http/input/texts.ts';
 import { MANAGEMENT } from '../../../../src/api/endpoints.ts';

@@ -1,0 +1,58 @@
+/** How a probe endpoint is described: by GET, and by POST, which also takes a webhook and an Idempotency-Key. */
+import Type, { type TObject } from 'typebox';
+import type { Described } from '../../http/endpoint.ts';
+import type { Examples } from '../../openapi/operation.ts';
+import { AcceptedSchema } from './answers.ts';
+
+interface Probe extends Pick<Described, 'summary' | 'description' | 'answer'> {
+  /** The id of the operation. */
+  id: string;
+  schema: TObject;
+  queryExamples: Examples;
+  bodyExamples: Examples;
+  /** Whose text a 404 has. */
+  failed: string;
+}
+
+export function byQueryAndBody({ id, schema, queryExamples, bodyExamples, failed, ...described }: Probe): {
+  byQuery: Described;
+  byBody: Described;
+} {
+  const common = {
+    ...described,
+    tag: 'probe',
+    rate: 'request',
+    errors: {
+      404: `The source is not accessible; the text is that of ${failed}.`,
+      429: 'The token exceeds its rate limit, or the request waited too long in the queue.',
+    },
+  } as const satisfies Partial<Described>;
+  const { webhook_url: _, ...inQuery } = schema.properties;
+  return {
+    byQuery: {
+      ...common,
+      id: `${id}ByQuery`,
+      query: Type.Object(inQuery, { additionalProperties: false }),
+      input: schema,
+      queryExamples,
+    },
+    byBody: {
+      ...common,
+      id,
+      headers: {
+        'Idempotency-Key': {
+          description: 'A repeated request with the same key and body gets the result of the first one.',
+          schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
+        },
+      },
+      body: schema,
+      bodyExamples,
+      answers: {
+        202: {
+          description: 'With `webhook_url`: accepted; the envelope is sent to that address.',
+          schema: AcceptedSchema,
+        },
+      },
+    },
+  };
+}
