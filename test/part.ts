@@ -41,10 +41,9 @@ const enter = (file: string | undefined) => {
 const failed: string[] = [];
 const runner = mocha.run((failures) => {
   enter('the end');
-  const longest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, 12);
-  console.log(
-    `  longest: ${longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`).join(', ')}`,
-  );
+  const longest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, 30);
+  const shown = longest.map(([file, value]) => `${relative(process.cwd(), file)} ${Math.round(value)} s`);
+  console.log(`  longest: ${shown.join(', ')}`);
   const { passes = 0, pending = 0 } = runner.stats ?? {};
   const report = () => process.exit(failures > 0 ? 1 : 0);
   if (process.send) process.send({ passes, failures: runner.stats?.failures ?? failures, pending, failed }, report);

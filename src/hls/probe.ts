@@ -1,4 +1,4 @@
-/** Measures one segment with ffprobe, which gets it on its standard input and opens nothing itself. */
+/** Measures one segment with the tool that built_in.ts chose. It gets it on its standard input, and opens nothing. */
 import { spawn } from 'node:child_process';
 import type { Format } from './segment.ts';
 

@@ -29,7 +29,7 @@ export interface SideStream {
   fields: Fields;
   /** Lies within another stream (captions in a picture), so that the other tool may well count no stream. */
   embedded?: boolean;
-  /** A cover: no stream of its own for mediainfo, and none for the flat fields. */
+  /** A cover: no stream of its own for one of the tools, and none for the flat fields. */
   picture?: boolean;
   /** A playlist's variant or a program that it is part of. */
   program?: number;

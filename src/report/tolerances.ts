@@ -27,7 +27,7 @@ export const STREAM_FIELDS: Readonly<Record<string, Tolerance>> = {
   'codec.four_cc': { kind: 'fourcc' },
   'size.width': exact,
   'size.height': exact,
-  // mediainfo rounds to three decimals.
+  // One of the tools rounds to three decimals.
   'size.sample_aspect_ratio': percent(0.5),
   'size.display_aspect_ratio': percent(0.5),
   // 30 and 30000/1001 are 0.1 % apart, and not the same.

@@ -52,7 +52,8 @@ function pdf(): Buffer {
       'R]>>>>>>\nendobj\n',
     '2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n',
     '3 0 obj\n<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]>>\nendobj\n',
-    '4 0 obj\n<</Type/Filespec/F(manifest.c2pa)/UF(manifest.c2pa)/AFRelationship/C2PA_Manifest/EF<</F 5 0 R>>>>\nendobj\n',
+    '4 0 obj\n<</Type/Filespec/F(manifest.c2pa)/UF(manifest.c2pa)/AFRelationship/C2PA_Manifest' +
+      '/EF<</F 5 0 R>>>>\nendobj\n',
   ];
   let text = '%PDF-1.7\n';
   const places = objects.map((object) => {

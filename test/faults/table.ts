@@ -14,8 +14,20 @@ import type { Pace } from './pace.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const document = join(root, 'docs', 'reports', 'faults.md');
-const HEADER = `| fault | requests | callers were told | recorded | doubles | most of a token at once | longest time without a 200 | memory API, before → after | memory controllers | warm p50, before → after | requests/s of 8 callers |
-|---|---|---|---|---|---|---|---|---|---|---|`;
+const COLUMNS = [
+  'fault',
+  'requests',
+  'callers were told',
+  'recorded',
+  'doubles',
+  'most of a token at once',
+  'longest time without a 200',
+  'memory API, before → after',
+  'memory controllers',
+  'warm p50, before → after',
+  'requests/s of 8 callers',
+];
+const HEADER = `| ${COLUMNS.join(' | ')} |\n|${'---|'.repeat(COLUMNS.length)}`;
 
 interface Fault {
   name: string;

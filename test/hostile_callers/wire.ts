@@ -83,9 +83,9 @@ export async function openWire({ host, port = 4222, name, ca, as = {} }: WireOpt
     return heard();
   };
 
-  socket.write(
-    `CONNECT ${JSON.stringify({ verbose: false, pedantic: false, lang: 'test', version: '1', protocol: 1, headers: true, no_responders: true, echo: true, ...as })}\r\n`,
-  );
+  const client = { verbose: false, pedantic: false, lang: 'test', version: '1', protocol: 1 };
+  const options = { headers: true, no_responders: true, echo: true };
+  socket.write(`CONNECT ${JSON.stringify({ ...client, ...options, ...as })}\r\n`);
   const first = await pinged();
   if (socket.destroyed || first.some((line) => line.startsWith('-ERR'))) {
     socket.destroy();

@@ -132,12 +132,8 @@ describe('addresses inside', function () {
       if (!target) return; // This host has one address.
       const statuses: number[] = [];
       await each(spellingsOf(target.address), async ([spelled, host]) => {
-        const { status, text } = await c.probe(
-          {
-            url: `http://${host.includes('#') ? host.replace('#', `:${target.port}/#`) : `${host}:${target.port}`}/a.mp4`,
-          },
-          { token },
-        );
+        const authority = host.includes('#') ? host.replace('#', `:${target.port}/#`) : `${host}:${target.port}`;
+        const { status, text } = await c.probe({ url: `http://${authority}/a.mp4` }, { token });
         statuses.push(status);
         assert.equal(status, 400, `${spelled} (${host}): ${text}`);
       });
@@ -300,9 +296,10 @@ describe('addresses inside', function () {
         );
         assert.ok(status === 200 || status === 400, answer);
         assert.doesNotMatch(answer, /secret/);
+        const ofNode = port === trap.port && address !== '127.0.0.1';
         record({
           group: 'addresses',
-          attempt: `${name}, at ${port === 4222 ? 'NATS' : port === trap.port && address !== '127.0.0.1' ? 'another address of the node' : 'loopback'}`,
+          attempt: `${name}, at ${port === 4222 ? 'NATS' : ofNode ? 'another address of the node' : 'loopback'}`,
           expected: "a tool's error, no connection",
           got: `${status}, ${trap.touched().length} connections`,
         });

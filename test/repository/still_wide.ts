@@ -25,13 +25,5 @@ export const STILL_WIDE: readonly string[] = [
   'images/tools/mediainfo-source/Dockerfile',
   'images/tools/mediainfo-source/build.sh',
   'images/tools/mediainfo-wasm/output.mjs',
-  'test/c2pa/samples.ts',
-  'test/faults/soak/page.ts',
-  'test/faults/table.ts',
-  'test/hostile_callers/wire.ts',
-  'test/hostility/addresses.test.ts',
   'test/hostility/attacker/attacker.c',
-  'test/part.ts',
-  'test/result/lift.test.ts',
-  'test/streams/table.ts',
 ];

@@ -73,7 +73,10 @@ describe('lifting long strings out of JSON', () => {
       const escaped = [
         JSON.stringify(text),
         JSON.stringify(text).replaceAll('/', '\\/'),
-        `"${[...text].map((char) => [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"`,
+        `"${text
+          .split('')
+          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+          .join('')}"`,
       ];
       for (const one of escaped) {
         const bytes = Buffer.from(one.slice(1, -1));

@@ -43,11 +43,9 @@ try {
       const every = bad.every(({ outcome }) => outcome.tool !== tool);
       return versions === '' ? '' : `${tool} ${every ? '(all)' : versions}`;
     };
-    lines.push(
-      `| ${row.source} | ${row.server} | ` +
-        `${[all('ffprobe'), all('mediainfo')].filter((text) => text !== '').join('; ')} | ` +
-        `${bad.map(({ outcome, wrong }) => `${name(outcome)}: ${wrong!.replace(/[|\n]/g, ' ').slice(0, 100)}`).join('; ')} |`,
-    );
+    const said = bad.map(({ outcome, wrong }) => `${name(outcome)}: ${wrong!.replace(/[|\n]/g, ' ').slice(0, 100)}`);
+    const without = [all('ffprobe'), all('mediainfo')].filter((text) => text !== '');
+    lines.push(`| ${row.source} | ${row.server} | ${without.join('; ')} | ${said.join('; ')} |`);
     console.log(lines.at(-1), found.length > 0 ? `LEAKED ${found.join(' ')}` : '', `${answered.io} bytes`);
   }
   const versions =

@@ -1,4 +1,4 @@
-/** `GET|POST /v1/probe/file`: what ffprobe and mediainfo say of a source, and the report that they lead to. */
+/** `GET|POST /v1/probe/file`: what the tools say of a file, and the report that compares them. */
 import { FILE_ROWS } from '../../tools/table.ts';
 import { runProbe } from './run.ts';
 import type { Context } from '../http/context.ts';

@@ -63,12 +63,21 @@ export function soakPage(
       `${Math.min(...values)} to ${Math.max(...values)} MB |`
     );
   });
-  return `${date}, ${minutes} minutes, seed ${seed}: ${rounds.length} rounds of two faults each, ${sum(({ requests }) => requests)} requests. Callers were told ${told}. Each request has one end, no token had more than ${Math.max(0, ...rounds.map(({ most }) => most))} of its 4 at once.
-The longest time without a 200 was ${((worst?.longestGapMs ?? 0) / 1000).toFixed(1)} s (${worst?.faults.join(' and ')}); its median over the rounds ${(median(rounds.map(({ longestGapMs }) => longestGapMs)) / 1000).toFixed(1)} s.
-Faults: ${[...met]
+  const requests = sum((round) => round.requests);
+  const most = Math.max(0, ...rounds.map((round) => round.most));
+  const longest = `${((worst?.longestGapMs ?? 0) / 1000).toFixed(1)} s (${worst?.faults.join(' and ')})`;
+  const medianS = (median(rounds.map(({ longestGapMs }) => longestGapMs)) / 1000).toFixed(1);
+  const counts = [...met]
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([fault, count]) => `${fault} ${count}`)
-    .join(', ')}.
+    .join(', ');
+  return `${[
+    `${date}, ${minutes} minutes, seed ${seed}: ${rounds.length} rounds of two faults each, ${requests} requests.`,
+    `Callers were told ${told}.`,
+    `Each request has one end, no token had more than ${most} of its 4 at once.`,
+  ].join(' ')}
+The longest time without a 200 was ${longest}, its median over the rounds ${medianS} s.
+Faults: ${counts}.
 
 | memory, median | first third | second | last | lowest and highest after a round |
 |---|---|---|---|---|
