@@ -11,7 +11,8 @@ import { layoutOfName } from '../../src/report/normalise/layout.ts';
 import { readMediainfo } from '../../src/report/normalise/mediainfo.ts';
 import { rule } from '../../src/report/rules.ts';
 import type { Field } from '../../src/report/side.ts';
-import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS } from '../../src/report/tolerances.ts';
+import { ruleOf } from '../../src/report/fields.ts';
+import { frameOf, same } from '../../src/report/tolerances.ts';
 import type { ReportTool } from '../../src/tools/probe_report.ts';
 import type { Example } from './collect.ts';
 import { random } from './random.ts';
@@ -106,7 +107,7 @@ function truthFor(part: Part, parts: readonly Part[], truth: Truth): Record<stri
 function isRight(compared: Compared, tool: ReportTool, truth: True, part: Part): boolean {
   const value = compared[tool];
   if (value === undefined) return false;
-  const tolerance = (part.kind === 'container' ? CONTAINER_FIELDS : STREAM_FIELDS)[compared.field]!;
+  const tolerance = ruleOf(compared.field)[part.kind === 'container' ? 'container' : 'stream']!;
   const frame = frameOf({ ...part.mediainfo, ...part.ffprobe });
   const is = (one: Field) =>
     same(value, one, tolerance, frame, Number(part.ffprobe?.['duration'] ?? part.mediainfo?.['duration'] ?? 0));

@@ -15,7 +15,8 @@ import {
   type Sides,
 } from './side.ts';
 import { REPORT_TOOLS, type ReportTool } from '../tools/probe_report.ts';
-import { CONTAINER_FIELDS, frameOf, same, STREAM_FIELDS, type Tolerance } from './tolerances.ts';
+import { ruleOf } from './fields.ts';
+import { frameOf, same } from './tolerances.ts';
 
 export type Agreement = 'agreed' | 'disputed' | 'single';
 
@@ -23,7 +24,7 @@ export interface Compared extends Sides<Field | undefined> {
   path: string;
   field: string;
   agreement: Agreement;
-  /** Whether the field is in the table of tolerances. */
+  /** Whether the table of fields says how it is compared. */
   canonical: boolean;
 }
 
@@ -47,7 +48,7 @@ const HIDDEN = /^(?:streams\.|data_size|header_size|footer_size|varies)/;
 function compareFields(
   path: string,
   said: Sides<Fields | undefined>,
-  table: Readonly<Record<string, Tolerance>>,
+  of: 'container' | 'stream',
   frame: number,
 ): Compared[] {
   const duration = Number(told(said, 'duration') ?? 0);
@@ -57,7 +58,7 @@ function compareFields(
     if (HIDDEN.test(field)) continue;
     const values = sides((tool) => said[tool]?.[field]);
     const [a, b] = bothOf(values);
-    const tolerance = Object.hasOwn(table, field) ? table[field] : undefined;
+    const tolerance = ruleOf(field)[of];
     const agreement =
       a === undefined || b === undefined
         ? 'single'
@@ -97,7 +98,7 @@ export function compare(first: Side | undefined, second: Side | undefined): Comp
       pair: undefined,
       ...containers,
       onlyBy: undefined,
-      fields: compareFields('container', containers, CONTAINER_FIELDS, slowest),
+      fields: compareFields('container', containers, 'container', slowest),
     },
   ];
   for (const [index, pair] of matched.entries()) {
@@ -108,7 +109,7 @@ export function compare(first: Side | undefined, second: Side | undefined): Comp
       kind: eitherOf(pair)!.type,
       pair,
       ...said,
-      fields: comparable(compareFields(path, said, STREAM_FIELDS, frames[index]!), told(said, 'codec.name')),
+      fields: comparable(compareFields(path, said, 'stream', frames[index]!), told(said, 'codec.name')),
       onlyBy: first && second && isCounted(pair) ? onlyOneOf(pair) : undefined,
     });
   }

@@ -1,4 +1,4 @@
-/** Every field that is compared, and how far two values may lie apart and still say the same. The one table. */
+/** How far two values may lie apart and still say the same. */
 import { sameContainer } from './normalise/container.ts';
 import { valueOf } from './normalise/ratio.ts';
 import type { Field, Fields } from './side.ts';
@@ -13,52 +13,6 @@ export type Tolerance =
   | { kind: 'exact' | 'text' | 'family' | 'container' | 'fourcc' | 'matrix' | 'layout' }
   | { kind: 'percent' | 'bits'; percent: number }
   | { kind: 'frame'; frames: number };
-
-const exact = { kind: 'exact' } as const;
-const text = { kind: 'text' } as const;
-const percent = (of: number) => ({ kind: 'percent', percent: of }) as const;
-const bits = (of: number) => ({ kind: 'bits', percent: of }) as const;
-const frames = (of: number) => ({ kind: 'frame', frames: of }) as const;
-
-export const STREAM_FIELDS: Readonly<Record<string, Tolerance>> = {
-  'codec.name': { kind: 'family' },
-  'codec.profile': text,
-  'codec.level': text,
-  'codec.four_cc': { kind: 'fourcc' },
-  'size.width': exact,
-  'size.height': exact,
-  // One of the tools rounds to three decimals.
-  'size.sample_aspect_ratio': percent(0.5),
-  'size.display_aspect_ratio': percent(0.5),
-  // 30 and 30000/1001 are 0.1 % apart, and not the same.
-  frame_rate: percent(0.05),
-  scan_type: text,
-  scan_order: text,
-  'pixel_format.color_model': text,
-  'pixel_format.chroma_subsampling': text,
-  'pixel_format.bit_depth': exact,
-  'color.primaries': text,
-  'color.transfer': text,
-  'color.matrix': { kind: 'matrix' },
-  'color.range': text,
-  rotation: exact,
-  frames_count: exact,
-  duration: frames(1.05),
-  start_time: frames(1.05),
-  'bitrate.average': bits(2),
-  sample_rate: exact,
-  channels: exact,
-  channel_layout: { kind: 'layout' },
-  bit_depth: exact,
-  language: text,
-};
-export const CONTAINER_FIELDS: Readonly<Record<string, Tolerance>> = {
-  format: { kind: 'container' },
-  duration: frames(1.05),
-  size: exact,
-  'bitrate.average': bits(2),
-  chapters: exact,
-};
 
 /** AAC's longest frame (with SBR) is 2048 samples; at 44.1 kHz that is 46 ms. */
 const SAMPLES = 2048;

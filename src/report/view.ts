@@ -1,27 +1,24 @@
 /** Fields as callers see them: nested, rounded, under the names of the API (docs/report.md). */
 import type { Part } from './compare.ts';
+import { ruleOf } from './fields.ts';
 import { isPicture, streamsOf } from './match.ts';
 import { fractionOf, valueOf } from './normalise/ratio.ts';
 import type { Field, Fields, Side } from './side.ts';
 
 type Nested = Record<string, unknown>;
 
-const ROUNDED = new Set(['duration', 'start_time', 'size.sample_aspect_ratio', 'size.display_aspect_ratio']);
-const WHOLE = new Set([
-  'bitrate.average',
-  'bitrate.nominal',
-  'bitrate.minimum',
-  'bitrate.maximum',
-  'frames_count',
-  'size.width',
-  'size.height',
-]);
-
 /** One value as callers see it, in the report and in its diff. */
 export function valueView(field: string, value: Field): unknown {
-  if (field === 'frame_rate') return fractionOf(value) ?? { numerator: 0, denominator: 1 };
-  if (ROUNDED.has(field)) return Math.round((valueOf(value) ?? 0) * 1000) / 1000;
-  return WHOLE.has(field) && typeof value === 'number' ? Math.round(value) : value;
+  switch (ruleOf(field).shown) {
+    case 'fraction':
+      return fractionOf(value) ?? { numerator: 0, denominator: 1 };
+    case 'rounded':
+      return Math.round((valueOf(value) ?? 0) * 1000) / 1000;
+    case 'whole':
+      return typeof value === 'number' ? Math.round(value) : value;
+    default:
+      return value;
+  }
 }
 
 function nested(fields: Fields, skip: (field: string) => boolean): Nested {
@@ -35,12 +32,9 @@ function nested(fields: Fields, skip: (field: string) => boolean): Nested {
   return view;
 }
 
-const FLAT =
-  /^(?:codec\.(?:id|four_cc|name)|size\.|frame_rate$|pixel_format\.|start_time$|duration$|frames_count$|bitrate\.|color\.)/;
-
 /** The first video stream, at the top of the report. Codec id, frame rate and average bitrate are always there. */
 export function flatView(fields: Fields): Nested {
-  const view = nested(fields, (field) => !FLAT.test(field));
+  const view = nested(fields, (field) => !ruleOf(field).atTop);
   return {
     codec: { id: 0, ...(view['codec'] as Nested | undefined) },
     size: view['size'] ?? {},
