@@ -200,7 +200,7 @@ describe('bus: authorisation of runners', function () {
     });
     deliver?.(null, { data: new TextEncoder().encode(forged), respond: (text: string) => answers.push(text) });
     await until('it was judged', () => failures.length === 1);
-    assert.match(JSON.stringify(failures), /server has not signed/);
+    assert.match(JSON.stringify(failures), /is not signed by its server/);
     assert.deepEqual(answers, []);
   });
 
