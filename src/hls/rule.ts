@@ -1,5 +1,9 @@
 /** What a rule is, and how what breaks it is noted. */
 
+/**
+ * must-fix: the specification demands it, or players fail. should-fix: the specification recommends it, or some players
+ * fail. info: worth knowing, and often intended.
+ */
 const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -9,11 +13,11 @@ export type Example = Record<string, string | string[]>;
 export interface Rule {
   level: Level;
   /**
-   * A section of the HLS specification's second edition (draft-pantos-hls-rfc8216bis), or a chapter of Apple's
-   * authoring specification.
+   * A section of the HLS specification's second edition (draft-pantos-hls-rfc8216bis), a chapter of Apple's authoring
+   * specification, or `own` where neither asks for it.
    */
   clause: string;
-  /** What is wrong where it is broken. */
+  /** What it requires. */
   text: string;
   /**
    * Breaks it. Undefined where it takes more than playlists to break it: the tests do so with real segments or hosts.
@@ -31,11 +35,14 @@ const rule =
   (level: Level) =>
   (clause: string, text: string, bad?: Example | string, good?: Example | string): Rule => ({
     level,
-    clause: /^\d|^[A-D]\./.test(clause) ? `rfc8216bis ${clause}` : `${APPLE}${clause}`,
+    clause: clauseOf(clause),
     text,
     bad: exampleOf(bad),
     good: exampleOf(good),
   });
+
+const clauseOf = (clause: string): string =>
+  clause === 'own' ? 'Probeyard' : `${/^\d|^[A-D]\./.test(clause) ? 'rfc8216bis ' : APPLE}${clause}`;
 
 const exampleOf = (example: Example | string | undefined): Example | undefined =>
   typeof example === 'string'

@@ -3,12 +3,6 @@ import { FFPROBE_OPTIONS, LOG_LEVELS } from './ffprobe_options.ts';
 import { readOptions } from './option.ts';
 import { findsPcm, lastLine, type InFile, type InImage, type Program } from './tool.ts';
 
-/**
- * Flags of the program itself stand alone; a boolean of the libraries takes a value, and without one it would swallow
- * the next argument.
- */
-const LIBRARY_BOOLEANS = new Set(['skip_estimate_duration_from_pts']);
-
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   json: 'application/json',
   xml: 'application/xml',
@@ -30,8 +24,7 @@ export const ffprobe: InFile<InImage<Program<'ffprobe'>>> = {
       if (spec.name === 'show_data_hash') args.push('-show_data_hash', 'MD5');
       else if (spec.name === 'show_log') args.push('-show_log', String(LOG_LEVELS[String(value)]));
       else if (value !== true) args.push(`-${spec.flag}`, String(value));
-      else if (LIBRARY_BOOLEANS.has(spec.flag)) args.push(`-${spec.flag}`, '1');
-      else args.push(`-${spec.flag}`);
+      else args.push(`-${spec.flag}`, ...(spec.passed === undefined ? [] : [spec.passed]));
     }
     // Over the one connection that the source proxy relays.
     if (address.startsWith('rtsp:')) args.push('-rtsp_transport', 'tcp');

@@ -1,4 +1,7 @@
-/** The options of ffprobe. Whatever names a file, a log, a format to force or a network address is not among them. */
+/**
+ * The options of ffprobe. Whatever names a file, a log, a format to force or a network address is not among them. Nor
+ * is what it does by default, because false passes nothing.
+ */
 import type { OptionSpec } from './option.ts';
 
 const flag = (name: string, byDefault: boolean, description: string): OptionSpec => ({
@@ -84,7 +87,10 @@ export const FFPROBE_OPTIONS: readonly OptionSpec[] = [
   shaping(flag('prefix', false, 'SI prefixes.')),
   shaping(flag('byte_binary_prefix', false, 'Binary prefixes for sizes.')),
   shaping(flag('sexagesimal', false, 'Times as HH:MM:SS.')),
-  flag('skip_estimate_duration_from_pts', false, 'Do not estimate the duration from the last packets.'),
+  {
+    ...flag('skip_estimate_duration_from_pts', false, 'Do not estimate the duration from the last packets.'),
+    passed: '1',
+  },
   {
     name: 'tls_verify',
     type: 'boolean',

@@ -24,7 +24,12 @@ export interface OptionSpec {
   least?: number;
   /** What the whole text must match. */
   pattern?: string;
-  /** Beyond the documented interface: offered where the chosen version has it. */
+  /** What is passed for true; absent: the flag alone. A boolean of a tool's libraries takes a value. */
+  passed?: string;
+  /**
+   * Beyond the options of the first interface, which every version is taken to have: refused where the chosen version
+   * did not report it. New options are extra.
+   */
   extra?: boolean;
   /**
    * Away from its default it changes the form of the output, leaves out what a report needs, or makes the output too

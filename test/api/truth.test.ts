@@ -19,6 +19,7 @@ interface Line {
   status: number;
   ms: number;
   cut?: boolean;
+  code?: string;
   msg: string;
 }
 
@@ -132,6 +133,20 @@ describe('access log and metrics', function () {
         id,
       );
     }
+  });
+
+  it('a line names the cause of a refusal, and no other line has one', () => {
+    const byId = new Map(lines().map((line) => [line.request_id, line]));
+    const codes = [...told].map(([id, { status }]) => [status, byId.get(id)?.code] as const);
+    const expected: Record<number, string | undefined> = { 200: undefined, 202: undefined, 404: 'not-found' };
+    assert.deepEqual(
+      codes.filter(([status, code]) => (status in expected ? code !== expected[status] : code === undefined)),
+      [],
+    );
+    assert.ok(
+      codes.some(([, code]) => code === 'bad-credential'),
+      JSON.stringify(codes),
+    );
   });
 
   it('the duration in a line is within what its caller measured', () => {

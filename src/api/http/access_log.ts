@@ -24,13 +24,14 @@ function record(log: Logger, metrics: Metrics, ctx: Context, ms: number): void {
   if (cut) metrics.cutAnswer(route);
   // Kubelets and load balancers ask every few seconds.
   const level = HEALTH.has(route) ? 'debug' : 'info';
-  const { requestId, token, caller } = ctx.state;
+  const { requestId, token, caller, code } = ctx.state;
   log[level](
     {
       ...requestFields({ id: requestId }),
       method: ctx.method,
       route,
       status,
+      ...(code ? { code } : {}),
       ms: Math.round(ms * 10) / 10,
       ...(cut ? { cut } : {}),
       token: token?.id ?? caller?.tokenId ?? undefined,

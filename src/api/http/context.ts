@@ -3,7 +3,7 @@ import type { DefaultContext, Middleware, ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/caller.ts';
 import type { Rate, TokenRecord } from '../../store/records.ts';
 import { isUuid } from '../../store/uuid.ts';
-import { notFound } from '../errors.ts';
+import { notFound, type ErrorCode } from '../errors.ts';
 import type { Pair } from './input/pairs.ts';
 
 export interface State {
@@ -18,6 +18,8 @@ export interface State {
   caller?: Caller;
   byCookie?: boolean;
   checked?: unknown;
+  /** Set where the answer is an error. */
+  code?: ErrorCode;
 }
 
 /** Texts (queries, forms) are turned into the types of the schema; JSON is taken as it is. */

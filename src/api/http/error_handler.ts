@@ -65,6 +65,7 @@ export const errorHandler = (log: Logger): Handler =>
       if (ctx.status === 404 && ctx.body === undefined) throw notFound();
     } catch (thrown) {
       const error = apiErrorOf(thrown);
+      ctx.state.code = error.code;
       ctx.status = error.status;
       ctx.set(error.headers);
       ctx.body = isManagement(ctx.path) ? errorBody(error, ctx.state.requestId) : { error: error.message };
