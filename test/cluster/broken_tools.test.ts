@@ -63,7 +63,13 @@ const BROKEN: readonly Broken[] = [
     'BadOutput',
     /does not print its version \(exit code 0\).*not what a tool says/,
   ),
-  built('LIES', 'a program of another version', '0.8', 'VersionMismatch', /called 0\.8 and says ffprobe version 99\.9/),
+  built(
+    'LIES',
+    'a program of another version',
+    '0.8',
+    'VersionMismatch',
+    /catalog says 0\.8, .* says ffprobe version 99\.9/,
+  ),
   built('NO_JSON', 'a program that prints no JSON', '0.9', 'BadOutput', /not valid JSON/),
 ];
 
