@@ -11,7 +11,15 @@ export function endPod(pools: PoolsState, uid: string, why: string): void {
   const runner = pools.deps.runners.get(uid);
   if (!runner) return;
   pools.deps.runners.retire(uid);
-  void deletePod(pools, runner.pod, uid, runner.pool, why);
+  void deletePod(pools, runner.pod, uid, runner.pool, why, graceSeconds(why, runner));
+}
+
+/** What a pod has until it is killed. Undefined: its own grace period, in which it drains. */
+export function graceSeconds(why: string, { phase, task }: Pick<Runner, 'phase' | 'task'>): number | undefined {
+  if (why === 'silent' || why === 'never-ready' || why === 'ended') return 0;
+  // The signal to end is lost where it comes before a container's first process has a handler: the kernel drops it for
+  // process 1, and the pod would stay for its whole grace period. There is nothing to drain yet.
+  return phase === 'starting' && task === undefined ? 5 : undefined;
 }
 
 export async function deletePod(
@@ -20,12 +28,11 @@ export async function deletePod(
   uid: string,
   pool: string,
   why: string,
+  gracePeriodSeconds: number | undefined,
 ): Promise<void> {
   const { kube, config, log, metrics, signal } = pools.deps;
   if (signal.aborted) return;
   metrics.podEnded(pool, why);
-  // A runner that may still work gets its time to drain; one that is silent or has ended does not.
-  const gracePeriodSeconds = why === 'silent' || why === 'never-ready' || why === 'ended' ? 0 : undefined;
   try {
     await retry(() => kube.delete(PODS, name, { namespace: config.runnerNamespace, uid, gracePeriodSeconds }), {
       ...DELETE_PAUSES,

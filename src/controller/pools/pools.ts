@@ -204,7 +204,7 @@ export class Pools {
     this.#state.stuck.seen(pod, uid, now());
     if (lost) this.#deps.podGone(lost);
     if (ended && pod.metadata.deletionTimestamp === undefined)
-      void deletePod(this.#state, pod.metadata.name, uid, pool, 'ended');
+      void deletePod(this.#state, pod.metadata.name, uid, pool, 'ended', 0);
     const stuck = pod.status?.conditions?.find(
       ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
     );
