@@ -83,7 +83,7 @@ async function tokenWithSecret(c: Cluster): Promise<{ id: number; token: string 
 }
 
 describe('metrics, logs and statistics', function () {
-  this.timeout(240_000);
+  this.timeout(400_000);
   let c: Cluster;
   let rows: Row[];
   let api: { before: Samples; after: Samples };
@@ -198,7 +198,7 @@ describe('metrics, logs and statistics', function () {
         'ran', started_at is not null, 'state', state)) from requests where token_id = ${tokenId}`,
       ),
     ) as Row[];
-    await eventually('the controllers and the log have followed', 60, async () => {
+    await eventually('the controllers and the log have followed', 150, async () => {
       [api.after, controller.after] = [await metricsOf(c, 'api'), await metricsOf(c, 'controller')];
       const text = await c.kubectl(
         '-n',
@@ -221,9 +221,11 @@ describe('metrics, logs and statistics', function () {
         .filter(({ msg, route }) => msg === 'request' && route === FILE);
       const ids = new Set(told.map(({ id }) => id));
       lines = lines.filter(({ request_id, token: by }) => by === tokenId || ids.has(request_id ?? ''));
-      return (
-        lines.length >= told.length + hungUp &&
-        total(added(controller.before, controller.after, 'probeyard_jobs_finished_total')) >= rows.length
+      const finished = total(added(controller.before, controller.after, 'probeyard_jobs_finished_total'));
+      if (lines.length >= told.length + hungUp && finished >= rows.length) return true;
+      // What the deadline would show.
+      throw new Error(
+        `${lines.length} of ${told.length + hungUp} lines logged, ${finished} of ${rows.length} ends counted`,
       );
     });
     const { text } = await c.get(`/frontend/api/v1/statistics/usage?aggregation=no-aggregation&token-id=${tokenId}`);
