@@ -13,9 +13,9 @@ const cleanup = new Cleanup();
 const body = pattern(2_000_000);
 const quick: ProxyOptions = {
   allow: [{ cidr: '127.0.0.0/8' }],
-  connectTimeoutMs: 300,
-  headersTimeoutMs: 300,
-  idleTimeoutMs: 300,
+  connectTimeoutMs: 1_500,
+  headersTimeoutMs: 1_500,
+  idleTimeoutMs: 1_500,
 };
 
 async function openUrl(
