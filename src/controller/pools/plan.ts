@@ -46,6 +46,9 @@ const SURPLUS_MS = 60_000;
 export const START_HOPE_MS = 20_000;
 /** A new leader has heard of every runner by then, also of those that work: before, all seem to be starting. */
 export const HEARD_MS = 2 * HEARTBEAT_MS;
+/** Whether its agent is not up yet. */
+export const isBooting = ({ phase, createdAt }: Pick<Runner, 'phase' | 'createdAt'>, now: number): boolean =>
+  phase === 'starting' && now - createdAt > HEARD_MS;
 /** A tenant without a pod waits so long before a busy tenant's pod is taken from it at its next pause. */
 const FAIR_WAIT_MS = 1_000;
 
@@ -103,8 +106,7 @@ export function planPool({ spec, generation, runners, unseen, demand, holdBack, 
     if (runner.generation !== generation && runner.tenant !== undefined && untouchedNow > 0)
       finish(runner, 'old-generation');
   for (const runner of live)
-    if (runner.generation !== generation && runner.phase === 'starting' && now - runner.createdAt > HEARD_MS)
-      finish(runner, 'old-generation');
+    if (runner.generation !== generation && isBooting(runner, now)) finish(runner, 'old-generation');
 
   const waiting = demand.waiting.filter(({ jobs }) => jobs > 0);
   const waits = new Set(waiting.map(({ tenant }) => tenant));

@@ -2,6 +2,7 @@
 import { PODS, PROBE_POOLS, isKubeError } from '../../kube/client.ts';
 import { runnerFields } from '../../log.ts';
 import { retry } from '../../retry.ts';
+import { isBooting } from './plan.ts';
 import { HOLD_BACK_MS, now, type PoolState, type PoolsState } from './pools_state.ts';
 import type { Runner } from './runners.ts';
 
@@ -11,15 +12,19 @@ export function endPod(pools: PoolsState, uid: string, why: string): void {
   const runner = pools.deps.runners.get(uid);
   if (!runner) return;
   pools.deps.runners.retire(uid);
-  void deletePod(pools, runner.pod, uid, runner.pool, why, graceSeconds(why, runner));
+  void deletePod(pools, runner.pod, uid, runner.pool, why, graceSeconds(why, runner, now()));
 }
 
 /** What a pod has until it is killed. Undefined: its own grace period, in which it drains. */
-export function graceSeconds(why: string, { phase, task }: Pick<Runner, 'phase' | 'task'>): number | undefined {
+export function graceSeconds(
+  why: string,
+  runner: Pick<Runner, 'phase' | 'task' | 'createdAt'>,
+  at: number,
+): number | undefined {
   if (why === 'silent' || why === 'never-ready' || why === 'ended') return 0;
   // The signal to end is lost where it comes before a container's first process has a handler: the kernel drops it for
   // process 1, and the pod would stay for its whole grace period. There is nothing to drain yet.
-  return phase === 'starting' && task === undefined ? 5 : undefined;
+  return isBooting(runner, at) && runner.task === undefined ? 5 : undefined;
 }
 
 export async function deletePod(
