@@ -15,7 +15,7 @@ export const WebhookSchema = Type.Object(
       }),
     ),
     success: EnvelopeSchema.properties.success,
-    error: Type.Optional(Type.String({ description: 'On failure only.' })),
+    error: EnvelopeSchema.properties.error,
     metadata: Type.Object(MetadataSchema.properties),
   },
   { title: 'Webhook' },
