@@ -11,6 +11,9 @@ import { startCluster, type Cluster, type ClusterOptions } from './cluster_parts
 import { gateAt, isAdmission, isEnd, losing } from './obstacles.ts';
 import { success } from './simulated_runners.ts';
 
+/** Of an end whose result does not matter. */
+const NOTHING_KEPT = { attempt: 1, startedAt: null, tools: [], ioBytes: 0, body: null };
+
 describe('losses', function () {
   this.timeout(60_000);
   let cluster: Cluster;
@@ -238,11 +241,7 @@ describe('losses', function () {
       status: 404,
       reason: 'OriginUnreachable',
       error: 'the host answered 404',
-      attempt: 1,
-      startedAt: null,
-      tools: [],
-      ioBytes: 0,
-      body: null,
+      ...NOTHING_KEPT,
     });
     const epoch = runner.orders.find(({ what }) => what === 'go')?.epoch ?? 1;
     const body = success({ assignment: { tools: [{ name: 'ffprobe', version: '7.0' }] } } as never);
@@ -405,11 +404,7 @@ describe('losses', function () {
       status: 200,
       reason: 'Completed',
       error: null,
-      attempt: 1,
-      startedAt: null,
-      tools: [],
-      ioBytes: 0,
-      body: null,
+      ...NOTHING_KEPT,
     });
     await kube.delete(PODS, runner.pod, { namespace: runnerNamespace, gracePeriodSeconds: 0 });
     await until('its status says so', () => cluster.reason(id) === 'Completed');
