@@ -1,6 +1,7 @@
 /**
  * Whether a text is one JSON value, and where some of its own members are, from its bytes in slices: it holds nothing
- * of the text. What gives JSON its form is ASCII, so bytes above it occur in strings alone. 50 MB take about 0.3 s.
+ * of the text. What gives JSON its form is ASCII, so bytes above it occur in strings alone. Measured:
+ * 90 to 105 MB/s of a core.
  */
 export const QUOTE = 34;
 export const BACKSLASH = 92;
