@@ -1,0 +1,117 @@
+/**
+ * What a verdict costs: 100 rules over a report of 50 streams, beside parsing the same report's JSON, which whoever
+ * judges a stored result has to do first. `npm exec -- node bench/policy/evaluate.ts [runs]`.
+ */
+import { evaluate } from '../../src/policy/evaluate.ts';
+import { readPolicy } from '../../src/policy/read.ts';
+import type { Condition } from '../../src/policy/types.ts';
+import { report } from '../../src/report/report.ts';
+import { summary } from '../statistics.ts';
+
+const runs = Number(process.argv[2] ?? 1000);
+const STREAMS = 50;
+const RULES = 100;
+
+const stream = (index: number): object =>
+  index % 2 === 0
+    ? {
+        index,
+        codec_type: 'video',
+        codec_name: 'h264',
+        profile: 'High',
+        level: 41,
+        width: 1920,
+        height: 1080,
+        sample_aspect_ratio: '1:1',
+        pix_fmt: 'yuv420p',
+        avg_frame_rate: '24000/1001',
+        r_frame_rate: '24000/1001',
+        field_order: 'progressive',
+        duration: '60.000000',
+        bit_rate: '5000000',
+        tags: { language: 'eng', title: `angle ${index}` },
+      }
+    : {
+        index,
+        codec_type: 'audio',
+        codec_name: 'aac',
+        sample_rate: '48000',
+        channels: 2,
+        channel_layout: 'stereo',
+        duration: '60.000000',
+        bit_rate: '128000',
+        tags: { language: 'eng', title: `commentary ${index}` },
+      };
+
+const output = {
+  streams: Array.from({ length: STREAMS }, (_, index) => stream(index)),
+  format: { format_name: 'mov,mp4,m4a,3gp,3g2,mj2', duration: '60.0', size: '40000000', bit_rate: '5333333' },
+  chapters: [],
+};
+
+/** Kept and broken ones: a failure costs its text as well. */
+const CONDITIONS: readonly Condition[] = [
+  { each: 'video', field: 'codec.name', in: ['h264', 'hevc', 'av1'] },
+  { each: 'video', field: 'frame_rate', in: ['24000/1001', '25', '30000/1001'] },
+  { each: 'video', when: { field: 'codec.name', is: 'h264' }, field: 'codec.level', 'at-most': '4.0' },
+  {
+    each: 'video',
+    any: [
+      {
+        all: [
+          { field: 'size.width', is: 1280 },
+          { field: 'size.height', is: 720 },
+        ],
+      },
+      {
+        all: [
+          { field: 'size.width', is: 3840 },
+          { field: 'size.height', is: 2160 },
+        ],
+      },
+    ],
+  },
+  { each: 'audio', field: 'title', matches: ['*music*', 'comm?ntary *'] },
+  { each: 'audio', field: 'bitrate.average', between: ['96 kbit/s', '320 kbit/s'] },
+  { each: 'stream', field: 'language', is: 'en' },
+  { each: 'stream', field: 'duration', within: { field: 'container.duration' } },
+  { tool: 'ffprobe', path: 'streams[codec_type=audio].channels', is: 2 },
+  { disagreement: { of: ['*.duration'] } },
+];
+
+const rules = Array.from({ length: RULES }, (_, at) => ({
+  name: `rule ${at}`,
+  ...CONDITIONS[at % CONDITIONS.length]!,
+}));
+const policy = readPolicy({ rules });
+const made = report({ ffprobe: { version: '9.0', output }, mediainfo: undefined, diff: true, prefer: null });
+const text = JSON.stringify(made);
+
+const timed = (work: () => unknown): number => {
+  const begun = performance.now();
+  work();
+  return performance.now() - begun;
+};
+const judge = () =>
+  evaluate(policy, {
+    report: made,
+    tools: [{ name: 'ffprobe', version: '9.0', success: true, output: null, json: output }],
+  });
+const parse = () => JSON.parse(text) as unknown;
+const read = () => readPolicy({ rules });
+
+for (let round = 0; round < runs / 2; round++) [judge, parse, read].forEach(timed);
+const times = { verdict: [] as number[], parse: [] as number[], read: [] as number[] };
+for (let round = 0; round < runs; round++) {
+  times.verdict.push(timed(judge));
+  times.parse.push(timed(parse));
+  times.read.push(timed(read));
+}
+const [verdict, parsed, compiled] = [summary(times.verdict), summary(times.parse), summary(times.read)];
+const line = (what: string, { p50, p99 }: { p50: number; p99: number }): string =>
+  `${what}: p50 ${p50.toFixed(3)} ms, p99 ${p99.toFixed(3)} ms`;
+console.log(`${RULES} rules, ${STREAMS} streams, a report of ${Math.round(text.length / 1024)} KiB, ${runs} runs`);
+console.log(line('verdict', verdict));
+console.log(line("JSON.parse of the report's text", parsed));
+console.log(line('reading and compiling the policy', compiled));
+console.log(`verdict to JSON.parse: ${(verdict.p50 / parsed.p50).toFixed(2)} × (p50)`);

@@ -1,0 +1,56 @@
+/** The verdict of a policy on a file. Pure, and bounded by counted steps. */
+import { oneLine } from './error.ts';
+import { compile, type CompiledRule } from './compile.ts';
+import { EXHAUSTED, type Finding, type Told } from './finding.ts';
+import { LONGEST_SHOWN } from './limits.ts';
+import { Meter, Run } from './run.ts';
+import type { RuleResult } from './schema.ts';
+import type { Facts, Outcome, Policy, Verdict } from './types.ts';
+
+export function evaluate(policy: Policy, facts: Facts, meter: Meter = new Meter()): Verdict {
+  const run = new Run(facts, policy.uses, meter);
+  const rules = compile(policy).map((rule) =>
+    resultOf(rule, meter.spent ? EXHAUSTED : rule.node.judge(run, undefined)),
+  );
+  return { outcome: wholeOf(rules), rules };
+}
+
+/**
+ * The worst of its rules: fail, then unknown of a rule of level fail, then warn. A rule of level warn that is unknown
+ * is at worst a warning, and never a pass. Nothing applied: not-applicable.
+ */
+function wholeOf(rules: readonly Pick<RuleResult, 'outcome' | 'level'>[]): Outcome {
+  const has = (outcome: Outcome, level?: string): boolean =>
+    rules.some((rule) => rule.outcome === outcome && (level === undefined || rule.level === level));
+  if (has('fail')) return 'fail';
+  if (has('unknown', 'fail')) return 'unknown';
+  if (has('warn') || has('unknown')) return 'warn';
+  return has('pass') ? 'pass' : 'not-applicable';
+}
+
+function resultOf({ name, level }: CompiledRule, finding: Finding): RuleResult {
+  const outcome = finding.came === 'fail' && level === 'warn' ? 'warn' : finding.came;
+  const told = shortened(finding.tell());
+  const result: RuleResult = { name, level, outcome, ...told };
+  const { first, count } = finding.alike ?? { first: [], count: 1 };
+  if (count < 2) return result;
+  // Streams that pass are counted; what is wrong with the first few others is told.
+  if (finding.came === 'pass' || finding.came === 'not-applicable') return { ...result, more: count - 1 };
+  const also = first.slice(1).flatMap((other) => {
+    const { stream, actual } = shortened(other.tell());
+    return stream === undefined ? [] : [{ stream, ...(actual === undefined ? {} : { actual }) }];
+  });
+  const more = count - 1 - also.length;
+  return { ...result, ...(also.length > 0 ? { also } : {}), ...(more > 0 ? { more } : {}) };
+}
+
+function shortened({ message, field, actual, expected, from, ...rest }: Told): Told {
+  return {
+    ...rest,
+    message: oneLine(message, 2 * LONGEST_SHOWN),
+    ...(field === undefined ? {} : { field: oneLine(field, LONGEST_SHOWN) }),
+    ...(actual === undefined ? {} : { actual: oneLine(actual, LONGEST_SHOWN) }),
+    ...(from === undefined ? {} : { from: oneLine(from, LONGEST_SHOWN) }),
+    ...(expected === undefined ? {} : { expected: oneLine(expected, LONGEST_SHOWN) }),
+  };
+}

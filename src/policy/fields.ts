@@ -1,0 +1,130 @@
+/** The fields that policies name: those that a report shows, by where they stand, and of what kind each is. */
+import {
+  BITS,
+  BYTES,
+  CODEC,
+  CONTAINER,
+  FLAG,
+  HERTZ,
+  LANGUAGE,
+  LAYOUT,
+  LEVEL,
+  MATRIX,
+  NUMBER,
+  oneOf,
+  RATE,
+  RATIO,
+  SECONDS,
+  TEXT,
+  WORD,
+  type Kind,
+} from './kinds.ts';
+import { ruleOf } from '../report/fields.ts';
+import type { StreamType } from './types.ts';
+
+export interface PolicyField {
+  kind: Kind;
+  /** What it is where the report says nothing of it, if that means something. */
+  unsaid?: boolean | number | readonly string[];
+}
+export type Fields = Readonly<Record<string, PolicyField>>;
+
+const flagWhereTrue: PolicyField = { kind: FLAG, unsaid: false };
+const plain = (kind: Kind): PolicyField => ({ kind });
+
+export const CONTAINER_FIELDS: Fields = {
+  format: plain(CONTAINER),
+  duration: plain(SECONDS),
+  start_time: plain(SECONDS),
+  size: plain(BYTES),
+  'bitrate.average': plain(BITS),
+  /** How many. */
+  chapters: { kind: NUMBER, unsaid: 0 },
+  title: plain(TEXT),
+  encoder: plain(TEXT),
+  brand: plain(TEXT),
+  timecode: plain(TEXT),
+  streamable: plain(FLAG),
+  'streams.total': plain(NUMBER),
+  'streams.video': plain(NUMBER),
+  'streams.audio': plain(NUMBER),
+  'streams.subtitle': plain(NUMBER),
+  'streams.data': plain(NUMBER),
+  'streams.attachment': plain(NUMBER),
+};
+
+const COMMON: Fields = {
+  index: plain(NUMBER),
+  type: plain(oneOf('video', 'audio', 'subtitle', 'data', 'attachment')),
+  id: plain(NUMBER),
+  'codec.name': plain(CODEC),
+  'codec.profile': plain(WORD),
+  'codec.four_cc': plain(WORD),
+  'codec.id': plain({ ...NUMBER, actual: (said) => (typeof said === 'number' && said !== 0 ? said : undefined) }),
+  start_time: plain(SECONDS),
+  duration: plain(SECONDS),
+  'bitrate.average': plain(BITS),
+  'bitrate.nominal': plain(BITS),
+  'bitrate.minimum': plain(BITS),
+  'bitrate.maximum': plain(BITS),
+  language: plain(LANGUAGE),
+  title: plain(TEXT),
+  default: plain(FLAG),
+  forced: plain(FLAG),
+  encrypted: flagWhereTrue,
+  embedded: flagWhereTrue,
+};
+const VIDEO: Fields = {
+  ...COMMON,
+  'codec.level': plain(LEVEL),
+  'size.width': plain(NUMBER),
+  'size.height': plain(NUMBER),
+  'size.sample_aspect_ratio': plain(RATIO),
+  'size.display_aspect_ratio': plain(RATIO),
+  frame_rate: plain(RATE),
+  frame_rate_mode: plain(oneOf('constant', 'variable')),
+  scan_type: plain(oneOf('progressive', 'interlaced')),
+  scan_order: plain(oneOf('tff', 'bff')),
+  'pixel_format.color_model': plain(oneOf('yuv', 'rgb', 'gray', 'palette')),
+  'pixel_format.components_order': plain(WORD),
+  'pixel_format.chroma_subsampling': plain(oneOf('4:0:0', '4:1:0', '4:1:1', '4:2:0', '4:2:2', '4:4:0', '4:4:4')),
+  'pixel_format.bit_depth': plain(NUMBER),
+  'pixel_format.has_alpha': plain(FLAG),
+  'color.primaries': plain(WORD),
+  'color.transfer': plain(WORD),
+  'color.matrix': plain(MATRIX),
+  'color.range': plain(oneOf('tv', 'pc')),
+  frames_count: plain(NUMBER),
+  rotation: plain(NUMBER),
+  timecode: plain(TEXT),
+  'hdr.formats': {
+    kind: { ...oneOf('HDR10+', 'HDR10', 'PQ', 'HLG', 'Dolby Vision'), list: true },
+    unsaid: [],
+  },
+  'hdr.mastering_display': flagWhereTrue,
+  'hdr.dynamic': flagWhereTrue,
+  'hdr.max_cll': plain(NUMBER),
+  'hdr.max_fall': plain(NUMBER),
+  'hdr.dolby_vision_profile': plain(NUMBER),
+  'hdr.dolby_vision_level': plain(NUMBER),
+};
+const AUDIO: Fields = {
+  ...COMMON,
+  sample_rate: plain(HERTZ),
+  channels: plain(NUMBER),
+  channel_layout: plain(LAYOUT),
+  bit_depth: plain(NUMBER),
+};
+
+export const STREAM_FIELDS: Readonly<Record<StreamType, Fields>> = {
+  video: VIDEO,
+  picture: VIDEO,
+  audio: AUDIO,
+  subtitle: COMMON,
+  data: COMMON,
+  attachment: COMMON,
+  stream: { ...COMMON, attached_picture: flagWhereTrue },
+};
+
+/** Those of the first video stream that stand at the top of a report as well. */
+export const TOP_FIELDS: Fields = Object.fromEntries(Object.entries(VIDEO).filter(([name]) => ruleOf(name).atTop));

@@ -1,0 +1,189 @@
+/**
+ * A MediaConch policy as one of ours. What it demands of a track, every such track has to satisfy, and there has to be
+ * one: MediaConch fails where a field or track is missing, and so do these rules.
+ */
+import { oneLine, PolicyError } from '../error.ts';
+import { LONGEST_NAME, LONGEST_TEXT } from '../limits.ts';
+import type { Condition, Level, Operand, Operators, Policy, Rule } from '../types.ts';
+import { GENERAL, jsonPath, TRACKS, type Canonical } from './fields.ts';
+import { elementsIn, type Element } from './xml.ts';
+
+export interface Translated {
+  policy: unknown;
+  untranslated: string[];
+}
+
+const MOST_UNTRANSLATED = 200;
+
+export function translate(text: string): Translated {
+  const root = elementsIn(text);
+  if (root.name !== 'policy')
+    throw new PolicyError('', `must begin with a policy element, and begins with ${oneLine(root.name, 50)}`);
+  const untranslated: string[] = [];
+  const not = (element: Element, why: string): undefined => {
+    if (untranslated.length < MOST_UNTRANSLATED)
+      untranslated.push(`${oneLine(element.attributes['name'] ?? element.name, LONGEST_NAME)}: ${why}`);
+    return undefined;
+  };
+  const members = root.children.filter(({ name }) => name === 'rule' || name === 'policy');
+  // What all have to satisfy is a list of rules already; one of many is one rule.
+  const tops = typeOf(root) === 'or' ? [root] : members;
+  const names = new Set<string>();
+  const rules = tops.flatMap((element): Rule[] => {
+    const made = element.name === 'rule' ? ruleOf(element, not) : groupOf(element, not);
+    if (made === undefined) return [];
+    const level = levelOf(element, not);
+    return [{ name: nameOf(element, names), ...(level === 'warn' ? { level } : {}), ...made }];
+  });
+  if (rules.length === 0)
+    throw new PolicyError(
+      '',
+      `has no rule that can be translated${untranslated.length > 0 ? ` (${untranslated[0]})` : ''}`,
+    );
+  const description = [root.attributes['name'], root.children.find(({ name }) => name === 'description')?.text.trim()]
+    .filter((part) => part !== undefined && part !== '')
+    .join(': ');
+  const policy: Policy = {
+    ...(description === '' ? {} : { description: oneLine(description.slice(0, LONGEST_TEXT - 1), LONGEST_TEXT - 1) }),
+    rules,
+  };
+  return { policy, untranslated };
+}
+
+type Not = (element: Element, why: string) => undefined;
+
+function typeOf(element: Element): 'and' | 'or' {
+  const type = element.attributes['type'] ?? 'and';
+  if (type !== 'and' && type !== 'or')
+    throw new PolicyError('', `the type of a policy must be and or or, not "${oneLine(type, 20)}"`);
+  return type;
+}
+
+function nameOf({ attributes, name }: Element, names: Set<string>): string {
+  const given = (attributes['name'] ?? '')
+    .replaceAll(/[^\w .:+/()#,-]+/gu, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  const base = given.slice(0, LONGEST_NAME - 5).trim() || name;
+  let unique = base;
+  for (let number = 2; names.has(unique); number++) unique = `${base} ${number}`;
+  names.add(unique);
+  return unique;
+}
+
+function levelOf(element: Element, not: Not): Level {
+  const level = element.attributes['level'] ?? '';
+  if (level === 'info') not(element, 'level info is a warning here');
+  else if (!['', 'fail', 'error', 'warn', 'warning'].includes(level))
+    not(element, `level "${oneLine(level, 20)}" is unknown; it fails here`);
+  return ['warn', 'warning', 'info'].includes(level) ? 'warn' : 'fail';
+}
+
+function groupOf(element: Element, not: Not): Condition | undefined {
+  const conditions = element.children.flatMap((child): Condition[] => {
+    if (child.name !== 'rule' && child.name !== 'policy') return [];
+    if ((child.attributes['level'] ?? '') !== '') not(child, 'a level inside a group has no effect here');
+    const made = child.name === 'rule' ? ruleOf(child, not) : groupOf(child, not);
+    return made === undefined ? [] : [made];
+  });
+  if (conditions.length === 0) return not(element, 'nothing of it can be translated');
+  return typeOf(element) === 'or' ? { any: conditions } : { all: conditions };
+}
+
+/** By MediaConch's operators; the value is what stands between the tags, or another field. */
+const OPERATORS: Readonly<Record<string, (value: Operand) => Operators>> = {
+  '=': (value) => ({ is: value }),
+  '!=': (value) => ({ not: value }),
+  '<': (value) => ({ below: value }),
+  '<=': (value) => ({ 'at-most': value }),
+  '>': (value) => ({ above: value }),
+  '>=': (value) => ({ 'at-least': value }),
+};
+const operatorOf = (text: string): ((value: Operand) => Operators) | undefined =>
+  Object.hasOwn(OPERATORS, text) ? OPERATORS[text] : undefined;
+
+function ruleOf(element: Element, not: Not): Condition | undefined {
+  const { attributes } = element;
+  const scope = attributes['scope'] ?? '';
+  if (!['', 'mi', 'mil'].includes(scope))
+    return not(element, `scope ${oneLine(scope, 20)} reads MediaTrace, which is not part of the report`);
+  const [track, field] = [attributes['tracktype'] ?? '', attributes['value'] ?? ''];
+  if (track === '' || field === '') return not(element, 'has no tracktype or no value');
+  const occurrence = occurrenceOf(attributes['occurrence']);
+  if (occurrence === undefined) return not(element, 'its occurrence is neither * nor a number from 1');
+  const source = element.children.find(({ name }) => name === 'source');
+  const text = element.text.trim();
+  if (text === 'compare') return not(element, 'compares with a reference file');
+  const where: Where = { track, field, occurrence };
+  const operator = attributes['operator'] ?? '';
+  if (source) return against(element, where, operator, source, not);
+  switch (operator) {
+    case '':
+    case 'exists':
+      return onOutput(element, where, { exists: true }, not);
+    case 'must not exist':
+      return onOutput(element, where, { absent: true }, not);
+    case 'starts with':
+      return onOutput(element, where, { exists: true, 'starts-with': text }, not);
+    case 'must not start with': {
+      const starts = onOutput(element, where, { 'starts-with': text }, not);
+      return starts && { none: [{ ...starts, match: 'any' }] };
+    }
+  }
+  const make = operatorOf(operator);
+  if (make === undefined) return not(element, `operator "${oneLine(operator, 30)}" is unknown`);
+  const canonical = canonicalOf(where, operator);
+  const value = canonical?.value(text);
+  if (canonical && value !== undefined) return onField(where, canonical.field, { exists: true, ...make(value) });
+  return onOutput(element, where, { exists: true, ...make(text) }, not);
+}
+
+interface Where {
+  track: string;
+  field: string;
+  /** `all`, or the number of the track from 0. */
+  occurrence: 'all' | number;
+}
+
+function occurrenceOf(text: string | undefined): Where['occurrence'] | undefined {
+  if (text === undefined || text === '' || text === '*') return 'all';
+  return /^[1-9]\d{0,3}$/.test(text) ? Number(text) - 1 : undefined;
+}
+
+function canonicalOf({ track, field }: Where, operator: string): Canonical | undefined {
+  const fields = track === 'General' ? GENERAL : Object.hasOwn(TRACKS, track) ? TRACKS[track]!.fields : {};
+  const canonical = Object.hasOwn(fields, field) ? fields[field] : undefined;
+  return canonical?.wordsOnly && operator !== '=' && operator !== '!=' ? undefined : canonical;
+}
+
+function onField({ track, occurrence }: Where, field: string, operators: Operators): Condition {
+  if (track === 'General') return { field, ...operators };
+  const each = TRACKS[track]!.each;
+  if (occurrence !== 'all') return { field: `${each}[${occurrence}].${field}`, ...operators };
+  const every: Condition = { each, field, ...operators };
+  return operators.absent === true ? every : { all: [{ count: each, 'at-least': 1 }, every] };
+}
+
+function rawPathOf({ track, field, occurrence }: Where): string | undefined {
+  const inner = jsonPath(field);
+  if (inner === undefined || !/^[A-Za-z]{1,20}$/.test(track)) return undefined;
+  return `track[@type=${track}]${occurrence === 'all' ? '' : `[${occurrence}]`}.${inner}`;
+}
+
+function onOutput(element: Element, where: Where, operators: Operators, not: Not): Condition | undefined {
+  const path = rawPathOf(where);
+  if (path === undefined) return not(element, `${oneLine(where.field, 50)} is not in mediainfo's JSON`);
+  return { tool: 'mediainfo', path, ...operators };
+}
+
+/** Compares two fields, both as mediainfo prints them. */
+function against(element: Element, where: Where, operator: string, source: Element, not: Not): Condition | undefined {
+  const { tracktype = where.track, value = where.field, occurrence } = source.attributes;
+  const make = operatorOf(operator);
+  if (make === undefined) return not(element, `operator "${oneLine(operator, 30)}" cannot compare two fields`);
+  const place = occurrenceOf(occurrence);
+  if (occurrence === '*' || place === undefined) return not(element, 'compares with every track of another type');
+  const path = rawPathOf({ track: tracktype, field: value, occurrence: place === 'all' ? 0 : place });
+  if (path === undefined) return not(element, `${oneLine(value, 50)} is not in mediainfo's JSON`);
+  return onOutput(element, where, { exists: true, ...make({ path }) }, not);
+}

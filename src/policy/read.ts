@@ -1,0 +1,64 @@
+/** Reads a policy from what a caller sends: data, JSON, YAML or MediaConch's XML. */
+import { parseDocument } from 'yaml';
+import { compile } from './compile.ts';
+import { PolicyError } from './error.ts';
+import { MOST_BYTES, MOST_XML_BYTES } from './limits.ts';
+import { translate } from './mediaconch/translate.ts';
+import type { Policy } from './types.ts';
+
+/** The same policy as data of its own, checked. */
+export function readPolicy(value: unknown): Policy {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    throw new PolicyError('', 'must be JSON');
+  }
+  if (text === undefined) throw new PolicyError('', 'must be an object with rules');
+  if (Buffer.byteLength(text) > MOST_BYTES)
+    throw new PolicyError('', `is ${Buffer.byteLength(text)} bytes long; at most ${MOST_BYTES} are accepted`);
+  const policy = JSON.parse(text) as Policy;
+  compile(policy);
+  return policy;
+}
+
+/** `untranslated`: what of a MediaConch policy has no rule here. */
+export interface ReadText {
+  policy: Policy;
+  untranslated: string[];
+}
+
+export function readPolicyText(text: string, mediaType: string): ReadText {
+  const type = mediaType.split(';')[0]!.trim().toLowerCase();
+  const xml = /^(?:application|text)\/(?:[\w.+-]+\+)?xml$/.test(type);
+  const most = xml ? MOST_XML_BYTES : MOST_BYTES;
+  if (Buffer.byteLength(text) > most) throw new PolicyError('', `is larger than ${most} bytes`);
+  if (xml) {
+    const { policy, untranslated } = translate(text);
+    return { policy: readPolicy(policy), untranslated };
+  }
+  if (/^application\/(?:[\w.+-]+\+)?json$/.test(type)) return { policy: readPolicy(jsonOf(text)), untranslated: [] };
+  if (/^(?:application|text)\/(?:x-)?yaml$/.test(type)) return { policy: readPolicy(yamlOf(text)), untranslated: [] };
+  throw new PolicyError('', `${type} is not accepted; accepted: application/json, application/yaml, application/xml`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new PolicyError('', 'is not valid JSON');
+  }
+}
+
+/** Plain YAML: no anchors, no tags of its own, no member twice. */
+function yamlOf(text: string): unknown {
+  try {
+    const document = parseDocument(text, { schema: 'core', merge: false, uniqueKeys: true, logLevel: 'silent' });
+    const [error] = document.errors;
+    if (error) throw new PolicyError('', `is not valid YAML: ${error.message.split('\n')[0]!.slice(0, 200)}`);
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    if (error instanceof PolicyError) throw error;
+    throw new PolicyError('', 'is not valid YAML, or has anchors, which are not accepted');
+  }
+}

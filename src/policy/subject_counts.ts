@@ -1,0 +1,225 @@
+/** The subjects that count: streams, warnings and disagreements of the report, findings of the HLS validator. */
+import { listOf, objectOf } from '../report/json.ts';
+import { accessTo, NO_STREAM, type Access } from './access.ts';
+import { countHolds, countingOf, type Counting } from './counted.ts';
+import { PolicyError, quoted, unknownName } from './error.ts';
+import { EXHAUSTED, failed, notApplicable, passed, unknown, type Finding, type Told } from './finding.ts';
+import { shown } from './kinds.ts';
+import { once, within, type Node, type Place } from './node.ts';
+import { only } from './operators.ts';
+import type { Run, Stream } from './run.ts';
+import { placeOf, told } from './subject_field.ts';
+import { STREAM_TYPES } from './types.ts';
+import { allowed, toleranceOf } from './units.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+const NO_REPORT = (): Finding => unknown(() => ({ message: 'there is no probe_report of the file' }));
+
+export const COUNT_MEMBERS = ['count', 'is', 'at-least', 'at-most', 'between'] as const;
+
+export function countNode(members: Members, { at }: Place): Node {
+  const type = STREAM_TYPES.find((known) => known === members['count']);
+  if (type === undefined)
+    throw unknownName(within(at, 'count'), 'a type of stream', String(members['count']), STREAM_TYPES);
+  const asked = Object.fromEntries(
+    COUNT_MEMBERS.slice(1)
+      .filter((name) => name in members)
+      .map((name) => [name, members[name]]),
+  );
+  if (Object.keys(asked).length === 0)
+    throw new PolicyError(at, `needs an operator: ${COUNT_MEMBERS.slice(1).join(', ')}`);
+  const counting = countingOf(asked, at);
+  const text = `number of ${type === 'stream' ? '' : `${type} `}streams ${counting.tests.expected}`;
+  return {
+    text,
+    judge(run) {
+      if (!run.meter.step()) return EXHAUSTED;
+      if (run.report === undefined) return NO_REPORT();
+      return settled(counting, run.streams(type).length, 0, run, (count) => ({
+        message:
+          `the file has ${count} ${type === 'stream' ? '' : `${type} `}streams; ` +
+          `expected ${counting.tests.expected}`,
+        field: 'count',
+        from: 'probe_report',
+      }));
+    },
+  };
+}
+
+function settled(counting: Counting, count: number, more: number, run: Run, about: (count: number) => Told): Finding {
+  if (run.meter.spent) return EXHAUSTED;
+  const holds = countHolds(counting, count, more, run);
+  const tell = (): Told => ({ ...about(count), actual: String(count), expected: counting.tests.expected });
+  if (holds === undefined) return unknown(tell);
+  return holds ? passed(tell) : failed(Math.min(0.9, 1 - 1 / (1 + count)), tell);
+}
+
+const MOST_NAMED = 5;
+const some = (names: readonly string[]): string => {
+  const each = [...new Set(names)];
+  const named = each
+    .slice(0, MOST_NAMED)
+    .map((name) => name.slice(0, 80))
+    .join(', ');
+  return each.length > MOST_NAMED ? `${named} and ${each.length - MOST_NAMED} more` : named;
+};
+
+export function warningsNode(members: Members, { at }: Place): Node {
+  const counting = countingOf(members['warnings'], within(at, 'warnings'));
+  return once({
+    text: `warnings ${counting.tests.expected}`,
+    judge(run) {
+      if (run.report === undefined) return NO_REPORT();
+      const listed = listOf(run.report['warnings']);
+      if (!run.meter.step(1 + listed.length)) return EXHAUSTED;
+      const codes = listed.map((one) => String(objectOf(one)['code'])).filter((code) => counting.counts(code, run));
+      return settled(counting, codes.length, 0, run, (count) => ({
+        message: count === 0 ? 'no such warnings' : `warnings of the report: ${some(codes)}`,
+        field: 'warnings',
+        from: 'probe_report',
+      }));
+    },
+  });
+}
+
+export function disagreementNode(members: Members, place: Place): Node {
+  const at = within(place.at, 'disagreement');
+  const value = members['disagreement'];
+  if (typeof value === 'object' && value !== null && 'field' in value)
+    return fieldDisagreement(value as Members, at, place);
+  const counting = countingOf(value, at);
+  return once({
+    text: `disagreements ${counting.tests.expected}`,
+    judge(run) {
+      const why = incomparable(run);
+      if (why !== undefined) return unknown(() => ({ message: why }));
+      const differences = run.differences!;
+      if (!run.meter.step(1 + differences.size)) return EXHAUSTED;
+      const paths = [...differences.keys()].filter((path) => counting.counts(path, run));
+      return settled(counting, paths.length, 0, run, (count) => ({
+        message: count === 0 ? 'the tools agree' : `the tools disagree on ${some(paths)}`,
+        field: 'disagreement',
+        from: 'probe_report',
+      }));
+    },
+  });
+}
+
+function incomparable(run: Run): string | undefined {
+  if (run.report === undefined) return 'there is no probe_report of the file';
+  if (run.differences === undefined) return 'the report was made without its diff';
+  return run.single === undefined ? undefined : `there is nothing to compare: ${run.single.slice(0, 100)}`;
+}
+
+/** Beyond the report's own tolerance, unless the policy allows more. */
+function fieldDisagreement(value: Members, at: string, { scope }: Place): Node {
+  only(value, ['field', 'at-most'], at);
+  const access = accessTo(value['field'], within(at, 'field'), scope);
+  const spare = value['at-most'];
+  const tolerance = spare === undefined ? undefined : toleranceOf(spare, access.kind.unit);
+  if (spare !== undefined && (tolerance === undefined || access.kind.order === undefined))
+    throw new PolicyError(
+      within(at, 'at-most'),
+      access.kind.order === undefined
+        ? `${access.path} is no number: leave at-most out`
+        : `${quoted(spare)} is not accepted here; accepted: ${access.kind.accepted}, a share such as "1 %"` +
+            (access.kind.unit === 'seconds' ? ', or "1 frame"' : ''),
+    );
+  const expected = `a disagreement of at most ${spare === undefined ? "the report's tolerance" : String(spare)}`;
+  return {
+    text: `${access.path}: ${expected}`,
+    judge(run, own) {
+      if (!run.meter.step()) return EXHAUSTED;
+      const why = incomparable(run);
+      if (why !== undefined) return unknown(() => ({ message: why }));
+      const said = access.read(run, own);
+      if (said === NO_STREAM)
+        return notApplicable(() => told(access, run, own, 'is not there: no such stream', expected));
+      const difference = run.differences!.get(placeOf(access, run, own));
+      if (difference === undefined)
+        return said === undefined || access.kind.actual(said) === undefined
+          ? unknown(() => told(access, run, own, 'is not known: no tool says it', expected))
+          : passed(() => told(access, run, own, 'is the same for both tools', expected));
+      const { ffprobe, mediainfo } = difference;
+      const tell = (): Told =>
+        told(
+          access,
+          run,
+          own,
+          `is ${shown(ffprobe)} for ffprobe and ${shown(mediainfo)} for mediainfo`,
+          expected,
+          `${shown(ffprobe)} / ${shown(mediainfo)}`,
+        );
+      const [a, b] = [ffprobe, mediainfo].map((one) => numberOf(access.kind.actual(one)));
+      if (tolerance === undefined || a === undefined || b === undefined) return failed(1, tell);
+      const most = allowed(tolerance, Math.max(Math.abs(a), Math.abs(b)), run.frame(frameStream(access, run, own)));
+      return Math.abs(a - b) <= most + 1e-9 ? passed(tell) : failed(0.9, tell);
+    },
+  };
+}
+
+const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+function frameStream(access: Access, run: Run, own: Stream | undefined): Stream | undefined {
+  const stream = access.streamOf(run, own);
+  return stream === NO_STREAM ? undefined : stream;
+}
+
+const LEVELS = ['must-fix', 'should-fix', 'info'] as const;
+const TOTALS = { 'must-fix': 'must_fix', 'should-fix': 'should_fix', info: 'info' } as const;
+
+export function findingsNode(members: Members, { at: place }: Place): Node {
+  const at = within(place, 'findings');
+  const value = members['findings'];
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length === 0)
+    throw new PolicyError(at, `must be an object of ${LEVELS.join(', ')}`);
+  only(value, LEVELS, at);
+  const asked = LEVELS.flatMap((level) =>
+    Object.hasOwn(value, level) ? [{ level, counting: countingOf((value as Members)[level], within(at, level)) }] : [],
+  );
+  const text = asked.map(({ level, counting }) => `${level} ${counting.tests.expected}`).join(', ');
+  return once({
+    text: `findings ${text}`,
+    judge(run) {
+      if (run.facts.hls === undefined) return unknown(() => ({ message: 'the HLS validator gave no report' }));
+      const report = objectOf(run.facts.hls);
+      const summary = objectOf(report['summary']);
+      if (typeof summary['must_fix'] !== 'number')
+        return unknown(() => ({ message: 'the HLS validator could not judge the playlist' }));
+      const messages = listOf(report['messages']).map(objectOf);
+      let open: Finding | undefined;
+      let last: Finding | undefined;
+      for (const { level, counting } of asked) {
+        if (!run.meter.step(1 + messages.length)) return EXHAUSTED;
+        // The summary counts what is not told one by one, too.
+        const count = counting.chooses ? chosen(messages, level, counting, run) : Number(summary[TOTALS[level]]);
+        const untold = counting.chooses ? Number(summary['untold'] ?? 0) : 0;
+        last = settled(counting, count, untold, run, () => ({
+          message: `${count} ${level} findings${count > 0 ? `: ${some(codesOf(messages, level, counting, run))}` : ''}`,
+          field: `findings.${level}`,
+          from: 'msv',
+        }));
+        if (last.came === 'fail') return last;
+        if (last.came === 'unknown') open ??= last;
+      }
+      return open ?? last!;
+    },
+  });
+}
+
+const codesOf = (messages: readonly Members[], level: string, counting: Counting, run: Run): string[] =>
+  messages
+    .filter((message) => message['level'] === level && counting.counts(String(message['code']), run))
+    .map(({ code }) => String(code));
+
+/** The last message of a rule in a playlist says how often it was found there, where not every one is told. */
+function chosen(messages: readonly Members[], level: string, counting: Counting, run: Run): number {
+  const perPlace = new Map<string, { told: number; found: number }>();
+  for (const message of messages) {
+    const code = String(message['code']);
+    if (message['level'] !== level || !counting.counts(code, run)) continue;
+    const key = `${code} ${String(message['url'])}`;
+    const known = perPlace.get(key) ?? { told: 0, found: 0 };
+    perPlace.set(key, { told: known.told + 1, found: Math.max(known.found, Number(message['count'] ?? 0)) });
+  }
+  return [...perPlace.values()].reduce((sum, place) => sum + Math.max(place.told, place.found), 0);
+}
