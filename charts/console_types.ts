@@ -1,0 +1,142 @@
+/** Types of the calls that the console makes, from the schemas that validate them. */
+import { ENDPOINTS } from '../src/api/endpoints.ts';
+import type { Endpoint, EndpointName } from '../src/api/http/endpoint.ts';
+import { HlsReportSchema } from '../src/hls/schema.ts';
+import { ProbeReportSchema } from '../src/report/schema.ts';
+import { C2paReportSchema } from '../src/tools/c2pa_schema.ts';
+
+/** Every other call is left out: its schemas may change without a new file here. */
+const CALLS: readonly EndpointName[] = [
+  'POST auth/sign-up',
+  'POST auth/verify',
+  'POST auth/sign-in',
+  'POST auth/reset',
+  'POST auth/reset/confirm',
+  'DELETE auth/sign-out',
+  'GET auth/session',
+  'DELETE auth/session',
+  'DELETE auth/session/:id',
+  'PUT auth/current/password',
+  'PUT auth/:id/password',
+  'GET auth/api-token',
+  'POST auth/api-token',
+  'GET auth/api-token/:id',
+  'PUT auth/api-token/:id',
+  'DELETE auth/api-token/:id',
+  'GET user',
+  'GET user/current',
+  'PUT user/current',
+  'POST user/current',
+  'GET media/log',
+  'GET media/log/:id',
+  'GET media/webhook',
+  'POST media/webhook/:id/retry',
+  'GET statistics/usage',
+  'GET statistics/queue',
+  'GET statistics/requests',
+  'GET statistics/sources',
+];
+
+/** What the outputs of tools hold, which calls give as text. */
+const OUTPUTS: readonly object[] = [ProbeReportSchema, HlsReportSchema, C2paReportSchema];
+
+interface Schema {
+  title?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  default?: unknown;
+}
+
+/** `sent`: by a caller, who may leave out what has a default. `got`: in an answer. */
+type Direction = 'sent' | 'got';
+
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
+const literal = (value: unknown): string => (typeof value === 'string' ? quoted(value) : JSON.stringify(value));
+const keyOf = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name));
+
+/** Two columns further in: a member's own lines. */
+const inner = (text: string): string => text.replaceAll('\n', '\n  ');
+const WIDTH = 80;
+const union = (parts: readonly string[]): string => {
+  const line = parts.join(' | ');
+  return line.length > WIDTH && !line.includes('\n') ? parts.map((part) => `\n  | ${part}`).join('') : line;
+};
+
+function makeTypes() {
+  const named = new Map<string, string>();
+
+  function objectType(schema: Schema, direction: Direction): string {
+    const { properties, required = [], additionalProperties } = schema;
+    if (!properties) {
+      const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties, direction) : 'unknown';
+      return `Record<string, ${value}>`;
+    }
+    const members = Object.entries(properties).map(([name, member]) => {
+      const optional = !required.includes(name) || (direction === 'sent' && member.default !== undefined);
+      return `  ${keyOf(name)}${optional ? '?' : ''}: ${inner(typeOf(member, direction))};\n`;
+    });
+    return members.length === 0 ? 'object' : `{\n${members.join('')}}`;
+  }
+
+  function ofType(type: string | undefined, schema: Schema, direction: Direction): string {
+    switch (type) {
+      case 'string':
+      case 'boolean':
+      case 'null':
+        return type;
+      case 'integer':
+      case 'number':
+        return 'number';
+      case 'array':
+        return `Array<${schema.items ? typeOf(schema.items, direction) : 'unknown'}>`;
+      case 'object':
+        return objectType(schema, direction);
+      default:
+        return 'unknown';
+    }
+  }
+
+  function inline(schema: Schema, direction: Direction): string {
+    const { anyOf, enum: values, type } = schema;
+    if (schema.const !== undefined) return literal(schema.const);
+    if (anyOf) return union(anyOf.map((one) => typeOf(one, direction)));
+    if (values) return union(values.map(literal));
+    return union([type].flat().map((one) => ofType(one, schema, direction)));
+  }
+
+  function typeOf(schema: Schema, direction: Direction): string {
+    if (schema.title === undefined || direction === 'sent') return inline(schema, direction);
+    named.set(schema.title, inline(schema, direction));
+    return schema.title;
+  }
+
+  return { named, typeOf };
+}
+
+export function consoleTypes(): string {
+  const { named, typeOf } = makeTypes();
+  const byName = new Map<string, Endpoint>(ENDPOINTS.map((one) => [one.name, one]));
+  const calls = CALLS.map((name) => {
+    const { query, body, responses } = byName.get(name)!.operation;
+    const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].schema;
+    const members = [
+      ...(query ? [`query: ${typeOf(query as Schema, 'sent')}`] : []),
+      ...(body ? [`body: ${typeOf(body.schema as Schema, 'sent')}`] : []),
+      `answer: ${answer ? typeOf(answer as Schema, 'got') : 'undefined'}`,
+    ];
+    return `  ${quoted(name)}: {\n${members.map((member) => `    ${inner(inner(member))};\n`).join('')}  };`;
+  });
+  for (const schema of OUTPUTS) typeOf(schema, 'got');
+  const types = [...named].map(([name, type]) => `export interface ${name} ${type}\n`);
+  return [
+    '/** Made from the schemas of the API by `make generate`: change them there. */\n',
+    ...types,
+    `export interface Calls {\n${calls.join('\n')}\n}\n`,
+  ].join('\n');
+}

@@ -1,0 +1,3 @@
+# The console's files, where the build machine has bundled them.
+FROM scratch
+COPY console/ /console/

@@ -1,0 +1,92 @@
+/** Where the tools disagree, and who is right. Fields on which they agree are one line. */
+import type { ProbeReport } from '../api/types.ts';
+import { Empty } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+
+type Difference = NonNullable<ProbeReport['diff']>[number];
+
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? 'does not see it' : typeof value === 'string' ? value : JSON.stringify(value);
+
+const TOOLS = ['ffprobe', 'mediainfo'] as const;
+
+function Confidence({ value }: { value: number | undefined }) {
+  if (value === undefined) return <span class="unit">not measured</span>;
+  const percent = Math.round(value * 100);
+  return (
+    <span class="measured">
+      <meter min={0} max={100} value={percent} aria-label={`confidence ${percent} %`} />
+      {percent} %
+    </span>
+  );
+}
+
+const COLUMNS: readonly Column<Difference>[] = [
+  { title: 'Field', show: ({ path }) => <code>{path}</code>, text: ({ path }) => path },
+  ...TOOLS.map((tool): Column<Difference> => ({
+    title: tool,
+    show: (row) => (
+      <span class={row.chosen === tool ? 'chosen' : 'other'}>
+        {row.chosen === tool && <span aria-hidden="true">✓ </span>}
+        <Stranger text={textOf(row[tool])} most={100} />
+        {row.chosen === tool && <span class="unseen"> (chosen)</span>}
+      </span>
+    ),
+    text: (row) => textOf(row[tool]),
+  })),
+  {
+    title: 'Confidence',
+    show: ({ confidence }) => <Confidence value={confidence} />,
+    text: ({ confidence }) => String(confidence ?? ''),
+  },
+  { title: 'Why', show: ({ reason }) => <Stranger text={reason} />, text: ({ reason }) => reason },
+];
+
+function Agreed({ report }: { report: ProbeReport }) {
+  const disputed = new Set(report.diff?.map(({ path }) => path));
+  const agreed = Object.entries(report.confidence).filter(([path]) => !disputed.has(path));
+  if (agreed.length === 0) return null;
+  return (
+    <details>
+      <summary>{agreed.length} fields of known confidence are not disputed</summary>
+      <Table
+        caption="Fields that are not disputed"
+        columns={[
+          { title: 'Field', show: ([path]) => <code>{path}</code>, text: ([path]) => path },
+          {
+            title: 'Confidence',
+            show: ([, value]) => <Confidence value={value} />,
+            text: ([, value]) => String(value),
+          },
+        ]}
+        rows={agreed}
+        keyOf={([path]) => path}
+      />
+    </details>
+  );
+}
+
+export function Disagreements({ report }: { report: ProbeReport }) {
+  const { diff } = report;
+  return (
+    <>
+      {diff === undefined && (
+        <Empty title="The differences were left out">
+          <p>
+            The request had <code>probe_report.diff</code> switched off.
+          </p>
+        </Empty>
+      )}
+      {diff?.length === 0 && (
+        <Empty title="The tools agree">
+          <p>Or one of them gave no result: the overview says so.</p>
+        </Empty>
+      )}
+      {diff !== undefined && diff.length > 0 && (
+        <Table caption="Disagreements" columns={COLUMNS} rows={diff} keyOf={({ path }) => path} />
+      )}
+      <Agreed report={report} />
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+/** What C2PA manifests say of a file, and whether they hold. Thumbnails are not shown. */
+import type { C2paReport } from '../api/types.ts';
+import { Empty } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table } from '../parts/table.tsx';
+
+type Manifest = C2paReport['manifests'][string];
+interface Check {
+  outcome: 'failed' | 'passed' | 'remark';
+  code: string;
+  explanation: string;
+}
+
+function checksOf({ validation_results: results }: C2paReport): Check[] {
+  const { failure = [], success = [], informational = [] } = results?.activeManifest ?? {};
+  const check =
+    (outcome: Check['outcome']) =>
+    ({ code, explanation = '' }: { code: string; explanation?: string }): Check => ({ outcome, code, explanation });
+  return [...failure.map(check('failed')), ...informational.map(check('remark')), ...success.map(check('passed'))];
+}
+
+const SIGNS = { failed: ['✕', 'bad'], remark: ['i', 'none'], passed: ['✓', 'good'] } as const;
+
+function ManifestFacts({ manifest }: { manifest: Manifest }) {
+  const { signature_info: signature, ingredients = [], assertions = [] } = manifest;
+  const facts = [
+    ['Title', manifest.title],
+    ['Made with', manifest.claim_generator],
+    ['Signed by', signature?.issuer],
+    ['Certificate of', signature?.common_name],
+    ['Time', signature?.time],
+    ['Made from', ingredients.map(({ title }) => title ?? 'a file without a title').join(', ')],
+    ['Asserts', assertions.map(({ label }) => label).join(', ')],
+  ] as const;
+  return (
+    <dl class="facts">
+      {facts.flatMap(([name, value]) =>
+        value === undefined || value === ''
+          ? []
+          : [
+              <dt key={name}>{name}</dt>,
+              <dd key={`${name} value`}>
+                <Stranger text={value} />
+              </dd>,
+            ],
+      )}
+    </dl>
+  );
+}
+
+export function Provenance({ report }: { report: C2paReport }) {
+  const { active_manifest: active, manifests, validation_state: state } = report;
+  if (active === null)
+    return (
+      <Empty title="The file has no C2PA manifest">
+        <p>
+          {report.remote_manifest === undefined
+            ? 'Nothing is said of where it comes from.'
+            : 'It names one that is stored elsewhere, which is never fetched.'}
+        </p>
+      </Empty>
+    );
+  const others = Object.entries(manifests).filter(([label]) => label !== active);
+  return (
+    <>
+      <p class="lead">
+        <span class={`status ${state === 'Invalid' ? 'bad' : 'good'}`}>
+          <span aria-hidden="true">{state === 'Invalid' ? '✕' : '✓'}</span> {state ?? 'not validated'}
+        </span>
+        {state === 'Valid' && ': the manifest holds, but its signer is not on a list of trust.'}
+        {state === 'Trusted' && ': the manifest holds, and its signer is trusted.'}
+      </p>
+      {manifests[active] && <ManifestFacts manifest={manifests[active]} />}
+      <Table
+        caption="Checks"
+        columns={[
+          {
+            title: 'Outcome',
+            show: ({ outcome }: Check) => (
+              <span class={`status ${SIGNS[outcome][1]}`}>
+                <span aria-hidden="true">{SIGNS[outcome][0]}</span> {outcome}
+              </span>
+            ),
+            text: ({ outcome }) => outcome,
+          },
+          { title: 'Check', show: ({ code }) => <Stranger text={code} />, text: ({ code }) => code },
+          {
+            title: 'In words',
+            show: ({ explanation }) => <Stranger text={explanation} />,
+            text: (row) => row.explanation,
+          },
+        ]}
+        rows={checksOf(report)}
+        keyOf={({ outcome, code, explanation }) => `${outcome} ${code} ${explanation}`}
+      />
+      {others.map(([label, manifest]) => (
+        <details key={label}>
+          <summary>
+            <Stranger text={label} />
+          </summary>
+          <ManifestFacts manifest={manifest} />
+        </details>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+/** Why a call came to nothing, as a page shows it. */
+export interface Failure {
+  kind: 'signed-out' | 'refused' | 'busy' | 'offline';
+  /** The API's own text. */
+  text: string;
+  /** What was wrong with which field of what was sent. */
+  field: string | null;
+  status: number;
+  requestId: string | null;
+  /** Seconds after which another try makes sense. */
+  retryAfter: number | null;
+}
+
+const KINDS: Record<number, Failure['kind']> = {
+  401: 'signed-out',
+  429: 'busy',
+  502: 'busy',
+  503: 'busy',
+  504: 'busy',
+};
+
+export const offline = (): Failure => ({
+  kind: 'offline',
+  text: 'This server cannot be reached.',
+  field: null,
+  status: 0,
+  requestId: null,
+  retryAfter: null,
+});
+
+interface ErrorBody {
+  error?: unknown;
+  context?: { field?: unknown };
+}
+
+/** What stands between this page and the API may answer with anything. */
+async function bodyOf(response: Response): Promise<ErrorBody> {
+  try {
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+export async function failureOf(response: Response): Promise<Failure> {
+  const { error, context } = await bodyOf(response);
+  const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  return {
+    kind: KINDS[response.status] ?? 'refused',
+    text: typeof error === 'string' && error !== '' ? error : `The server answered with status ${response.status}.`,
+    field: typeof context?.field === 'string' ? context.field : null,
+    status: response.status,
+    requestId: response.headers.get('X-Request-Id'),
+    retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+  };
+}

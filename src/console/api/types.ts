@@ -1,0 +1,1094 @@
+/** Made from the schemas of the API by `make generate`: change them there. */
+
+export interface ShortUser {
+  id: number;
+  username: string;
+  email: string;
+  role: 'root' | 'admin' | 'user' | 'sub';
+  status: 'anonymous' | 'pending' | 'active' | 'suspended';
+}
+
+export interface User {
+  id: number;
+  username: string;
+  email: string;
+  'additional-emails': Array<string>;
+  'first-name': string;
+  'last-name': string;
+  role: 'root' | 'admin' | 'user' | 'sub';
+  status: 'anonymous' | 'pending' | 'active' | 'suspended';
+  parent: ShortUser | null;
+  'parent-user-ids': Array<number>;
+  'root-user-id': number;
+  permissions: Record<string, {
+    name: string;
+    scopes: Array<string>;
+  }>;
+  restrictions: Array<string>;
+  plan: {
+    id: number;
+    name: string;
+    expires: null;
+  };
+  created: string;
+  updated: string;
+}
+
+export interface Session {
+  id: string;
+  created: string;
+  expire: string;
+  'remote-ip': string;
+  'ua-type': 'browser' | 'mobile' | 'cli' | 'other';
+  'user-agent': string;
+}
+
+export interface Limits {
+  'requests-per-minute': number | null;
+  concurrency: number | null;
+  'queue-timeout': number | null;
+  'file-size': number | null;
+  'monthly-quota': {
+    'request-count': number | null;
+    'processing-time': number | null;
+    'data-processed': number | null;
+  } | null;
+}
+
+export interface LimitsInForce {
+  'requests-per-minute': number;
+  concurrency: number;
+  'queue-timeout': number;
+  'file-size': number;
+  'account-concurrency': number | null;
+}
+
+export interface ListedApiToken {
+  id: number;
+  'user-id': number;
+  name: string;
+  permissions: Array<string> | null;
+  limits: Limits;
+  'limits-in-force': LimitsInForce;
+  default: boolean;
+  expires: string | null;
+  created: string;
+  updated: string;
+}
+
+export interface ApiToken {
+  id: number;
+  'user-id': number;
+  name: string;
+  permissions: Array<string> | null;
+  limits: Limits;
+  'limits-in-force': LimitsInForce;
+  default: boolean;
+  expires: string | null;
+  created: string;
+  updated: string;
+  token: string | null;
+  'webhook-secret': string | null;
+}
+
+export interface ListedUser {
+  id: number;
+  username: string;
+  email: string;
+  role: 'root' | 'admin' | 'user' | 'sub';
+  status: 'anonymous' | 'pending' | 'active' | 'suspended';
+  created: string;
+  updated: string;
+}
+
+export interface ReportVideoCodec {
+  id: number;
+  name?: string;
+  four_cc?: string;
+}
+
+export interface ReportSize {
+  width?: number;
+  height?: number;
+  display_aspect_ratio?: number;
+  sample_aspect_ratio?: number;
+}
+
+export interface Fraction {
+  numerator: number;
+  denominator: number;
+}
+
+export interface ReportPixelFormat {
+  color_model?: 'yuv' | 'rgb' | 'gray' | 'palette';
+  components_order?: string;
+  chroma_subsampling?: string;
+  bit_depth?: number;
+  has_alpha?: boolean;
+}
+
+export interface ReportVideoBitrate {
+  average: number;
+  nominal?: number;
+  minimum?: number;
+  maximum?: number;
+}
+
+export interface ReportColor {
+  primaries?: string;
+  transfer?: string;
+  matrix?: string;
+  range?: 'tv' | 'pc';
+}
+
+export interface ReportContainerBitrate {
+  average?: number;
+}
+
+export interface ReportStreamCounts {
+  total: number;
+  video: number;
+  audio: number;
+  subtitle: number;
+  data: number;
+  attachment: number;
+}
+
+export interface ReportChapter {
+  start: number;
+  end?: number;
+  title?: string;
+}
+
+export interface ReportContainer {
+  format?: string;
+  start_time?: number;
+  duration?: number;
+  size?: number;
+  bitrate?: ReportContainerBitrate;
+  title?: string;
+  encoder?: string;
+  brand?: string;
+  timecode?: string;
+  streamable?: boolean;
+  streams: ReportStreamCounts;
+  chapters?: Array<ReportChapter>;
+}
+
+export interface ReportStreamCodec {
+  id?: number;
+  name?: string;
+  four_cc?: string;
+  profile?: string;
+  level?: string;
+}
+
+export interface ReportStreamBitrate {
+  average?: number;
+  nominal?: number;
+  minimum?: number;
+  maximum?: number;
+}
+
+export interface ReportHdr {
+  formats?: Array<string>;
+  mastering_display?: boolean;
+  dynamic?: boolean;
+  max_cll?: number;
+  max_fall?: number;
+  dolby_vision_profile?: number;
+  dolby_vision_level?: number;
+}
+
+export interface ReportStream {
+  index: number;
+  type: 'video' | 'audio' | 'subtitle' | 'data' | 'attachment';
+  id?: number;
+  codec?: ReportStreamCodec;
+  start_time?: number;
+  duration?: number;
+  bitrate?: ReportStreamBitrate;
+  language?: string;
+  title?: string;
+  timecode?: string;
+  default?: boolean;
+  forced?: boolean;
+  encrypted?: true;
+  attached_picture?: true;
+  embedded?: true;
+  size?: ReportSize;
+  frame_rate?: Fraction;
+  frame_rate_mode?: 'constant' | 'variable';
+  scan_type?: 'progressive' | 'interlaced';
+  scan_order?: 'tff' | 'bff';
+  pixel_format?: ReportPixelFormat;
+  color?: ReportColor;
+  hdr?: ReportHdr;
+  rotation?: number;
+  frames_count?: number;
+  sample_rate?: number;
+  channels?: number;
+  channel_layout?: string;
+  bit_depth?: number;
+}
+
+export interface ReportWarning {
+  code: string;
+  message: string;
+  path: string;
+}
+
+export interface ReportDifference {
+  path: string;
+  ffprobe: string | number | boolean | Record<string, unknown> | null;
+  mediainfo: string | number | boolean | Record<string, unknown> | null;
+  chosen: 'ffprobe' | 'mediainfo';
+  reason: string;
+  confidence?: number;
+}
+
+export interface ProbeReport {
+  codec?: ReportVideoCodec;
+  size?: ReportSize;
+  frame_rate?: Fraction;
+  pixel_format?: ReportPixelFormat;
+  start_time?: number;
+  duration?: number;
+  frames_count?: number;
+  bitrate?: ReportVideoBitrate;
+  color?: ReportColor;
+  container: ReportContainer;
+  streams: Array<ReportStream>;
+  confidence: Record<string, number>;
+  warnings: Array<ReportWarning>;
+  diff?: Array<ReportDifference>;
+}
+
+export interface HlsFindingCounts {
+  must_fix: number;
+  should_fix: number;
+  info: number;
+}
+
+export interface HlsMeasuredStream {
+  type: 'video' | 'audio' | 'other';
+  codec: string;
+  profile: string;
+  width: number;
+  height: number;
+  channels: number;
+}
+
+export interface HlsMeasured {
+  segments: number;
+  bytes: number;
+  seconds: number;
+  peak_bit_rate: number;
+  average_bit_rate: number;
+  streams: Array<HlsMeasuredStream>;
+}
+
+export interface HlsPlaylist {
+  url: string;
+  role: 
+    | 'multivariant'
+    | 'media'
+    | 'variant'
+    | 'iframes'
+    | 'audio'
+    | 'video'
+    | 'subtitles'
+    | 'unknown';
+  version: number | null;
+  lines: number;
+  bytes: number;
+  live: boolean;
+  type: string | null;
+  target_duration: number | null;
+  media_sequence: number | null;
+  segments: number | null;
+  duration: number | null;
+  discontinuities: number | null;
+  gaps: number | null;
+  encryption: Array<string>;
+  init_section: boolean;
+  byte_ranges: boolean;
+  low_latency: boolean;
+  program_date_time: boolean;
+  date_ranges: number;
+  findings: HlsFindingCounts;
+  measured: HlsMeasured | null;
+}
+
+export interface HlsMeasuredRates {
+  peak: number;
+  average: number;
+}
+
+export interface HlsVariant {
+  url: string;
+  iframes: boolean;
+  bandwidth: number | null;
+  average_bandwidth: number | null;
+  codecs: string | null;
+  resolution: string | null;
+  frame_rate: number | null;
+  video_range: string | null;
+  audio: string | null;
+  subtitles: string | null;
+  closed_captions: string | null;
+  line: number;
+  measured: HlsMeasuredRates | null;
+}
+
+export interface HlsMessage {
+  level: 'must-fix' | 'should-fix' | 'info';
+  code: string;
+  rule: string;
+  message: string;
+  url: string;
+  line: number;
+  column?: number;
+  count?: number;
+}
+
+export interface HlsSummary {
+  must_fix: number;
+  should_fix: number;
+  info: number;
+  untold: number;
+  playlists: number;
+  variants: number;
+  segments: number;
+  segments_measured: number;
+  bytes_measured: number;
+  reloads: number;
+  live: boolean;
+  protocol_version: number;
+  newest_protocol_version: number;
+  duration: number;
+}
+
+export interface HlsReport {
+  success: boolean;
+  error?: string;
+  cli_output: string | null;
+  tool: string;
+  version: string;
+  reference_version: string;
+  playlists: Array<HlsPlaylist>;
+  variants: Array<HlsVariant>;
+  messages: Array<HlsMessage>;
+  summary: HlsSummary;
+}
+
+export interface C2paAssertion {
+  label: string;
+  data?: unknown;
+}
+
+export interface C2paIngredient {
+  title?: string;
+  format?: string;
+  relationship?: string;
+  active_manifest?: string;
+}
+
+export interface C2paSignature {
+  alg?: string;
+  issuer?: string;
+  common_name?: string;
+  cert_serial_number?: string;
+  time?: string;
+}
+
+export interface C2paManifest {
+  label?: string;
+  title?: string;
+  format?: string;
+  instance_id?: string;
+  claim_generator?: string;
+  claim_generator_info?: Array<Record<string, unknown>>;
+  assertions?: Array<C2paAssertion>;
+  ingredients?: Array<C2paIngredient>;
+  signature_info?: C2paSignature;
+}
+
+export interface C2paStatus {
+  code: string;
+  url?: string;
+  explanation?: string;
+}
+
+export interface C2paStatuses {
+  success?: Array<C2paStatus>;
+  informational?: Array<C2paStatus>;
+  failure?: Array<C2paStatus>;
+}
+
+export interface C2paResults {
+  activeManifest?: C2paStatuses;
+  ingredientDeltas?: Array<Record<string, unknown>>;
+}
+
+export interface C2paSigner {
+  common_name: string | null;
+  organization: string | null;
+}
+
+export interface C2paAction {
+  action: string | null;
+  when: string | null;
+  software: string | null;
+  source_type: string | null;
+}
+
+export interface C2paSummary {
+  state: 'Invalid' | 'Valid' | 'Trusted' | 'none';
+  signer: C2paSigner | null;
+  declared_ai: 'generated' | 'composite' | 'unspecified' | null;
+  actions: Array<C2paAction>;
+}
+
+export interface C2paReport {
+  active_manifest: string | null;
+  manifests: Record<string, C2paManifest>;
+  validation_state: 'Invalid' | 'Valid' | 'Trusted' | null;
+  validation_results: C2paResults | null;
+  summary?: C2paSummary;
+  remote_manifest?: string;
+}
+
+export interface Calls {
+  'POST auth/sign-up': {
+    body: {
+      email: string;
+      password: string;
+      'first-name'?: string;
+      'last-name'?: string;
+    };
+    answer: {
+      email: string;
+      status: 'pending';
+    };
+  };
+  'POST auth/verify': {
+    body: {
+      'verify-token': string;
+      password?: string;
+    };
+    answer: {
+      success: true;
+      email: string;
+      status: string;
+    };
+  };
+  'POST auth/sign-in': {
+    body: {
+      email: string;
+      password: string;
+      'long-term-token'?: boolean;
+      'logout-other'?: boolean;
+      'current-user'?: boolean;
+      'ret-url'?: string;
+    };
+    answer: {
+      'api-token': string | null;
+      'current-user': User | null;
+      email: string;
+      'jwt-token': {
+        token: string;
+        expire: string;
+      };
+      'oauth-provider-tokens': Array<unknown>;
+      'ret-url': string | null;
+      status: string;
+      'user-id': number;
+    };
+  };
+  'POST auth/reset': {
+    body: {
+      email: string;
+    };
+    answer: {
+      success: true;
+    };
+  };
+  'POST auth/reset/confirm': {
+    body: {
+      'reset-token': string;
+      'new-password': string;
+    };
+    answer: {
+      success: true;
+      email: string;
+      status: string;
+    };
+  };
+  'DELETE auth/sign-out': {
+    query: {
+      'logout-all'?: boolean;
+      'ret-url'?: string;
+    };
+    answer: {
+      success: true;
+      'ret-url': string | null;
+    };
+  };
+  'GET auth/session': {
+    query: {
+      'include-expired'?: boolean;
+    };
+    answer: {
+      sessions: Array<Session>;
+    };
+  };
+  'DELETE auth/session': {
+    answer: undefined;
+  };
+  'DELETE auth/session/:id': {
+    answer: undefined;
+  };
+  'PUT auth/current/password': {
+    body: {
+      'old-password': string;
+      'new-password': string;
+      'logout-all'?: boolean;
+    };
+    answer: undefined;
+  };
+  'PUT auth/:id/password': {
+    body: {
+      'old-password': string;
+      'new-password': string;
+      'logout-all'?: boolean;
+    };
+    answer: undefined;
+  };
+  'GET auth/api-token': {
+    query: {
+      'user-id'?: Array<number>;
+      pagination?: {
+        page?: number;
+        limit?: number;
+      };
+      sort?: {
+        field?: 'id' | 'name' | 'created' | 'updated';
+        order?: 'asc' | 'desc';
+      };
+    };
+    answer: {
+      filter: object;
+      'api-tokens': Array<ListedApiToken>;
+      pagination: {
+        count: number;
+        limit: number;
+        page: number;
+        total: number;
+      };
+      sort: {
+        field: string;
+        order: string;
+      };
+    };
+  };
+  'POST auth/api-token': {
+    body: {
+      name?: string;
+      ttl?: number | null;
+      permissions?: Array<
+        | 'read:admin'
+        | 'read:billing'
+        | 'read:invite'
+        | 'read:media'
+        | 'read:profile'
+        | 'read:statistics'
+        | 'read:sub-user'
+        | 'read:user'
+        | 'write:admin'
+        | 'write:billing'
+        | 'write:invite'
+        | 'write:media'
+        | 'write:sub-user'
+        | 'write:user'> | null;
+      limits?: {
+        'requests-per-minute'?: number | null;
+        concurrency?: number | null;
+        'queue-timeout'?: number | null;
+        'file-size'?: number | null;
+        'monthly-quota'?: {
+          'request-count'?: number | null;
+          'processing-time'?: number | null;
+          'data-processed'?: number | null;
+        } | null;
+      };
+    };
+    answer: ApiToken;
+  };
+  'GET auth/api-token/:id': {
+    answer: ApiToken;
+  };
+  'PUT auth/api-token/:id': {
+    body: {
+      name?: string;
+      ttl?: number | null;
+      permissions?: Array<
+        | 'read:admin'
+        | 'read:billing'
+        | 'read:invite'
+        | 'read:media'
+        | 'read:profile'
+        | 'read:statistics'
+        | 'read:sub-user'
+        | 'read:user'
+        | 'write:admin'
+        | 'write:billing'
+        | 'write:invite'
+        | 'write:media'
+        | 'write:sub-user'
+        | 'write:user'> | null;
+      limits?: {
+        'requests-per-minute'?: number | null;
+        concurrency?: number | null;
+        'queue-timeout'?: number | null;
+        'file-size'?: number | null;
+        'monthly-quota'?: {
+          'request-count'?: number | null;
+          'processing-time'?: number | null;
+          'data-processed'?: number | null;
+        } | null;
+      };
+      rotate?: boolean;
+      'rotate-webhook-secret'?: boolean;
+    };
+    answer: ApiToken;
+  };
+  'DELETE auth/api-token/:id': {
+    answer: undefined;
+  };
+  'GET user': {
+    query: {
+      status?: Array<'anonymous' | 'pending' | 'active' | 'suspended'>;
+      pagination?: {
+        page?: number;
+        limit?: number;
+      };
+      sort?: {
+        field?: 'id' | 'username' | 'email' | 'status' | 'created' | 'updated';
+        order?: 'asc' | 'desc';
+      };
+    };
+    answer: {
+      filter: object;
+      users: Array<ListedUser>;
+      pagination: {
+        count: number;
+        limit: number;
+        page: number;
+        total: number;
+      };
+      sort: {
+        field: string;
+        order: string;
+      };
+    };
+  };
+  'GET user/current': {
+    answer: User;
+  };
+  'PUT user/current': {
+    body: {
+      'first-name'?: string;
+      'last-name'?: string;
+    };
+    answer: User;
+  };
+  'POST user/current': {
+    body: {
+      email: string;
+      'first-name'?: string;
+      'last-name'?: string;
+      permissions?: Array<
+        | 'read:admin'
+        | 'read:billing'
+        | 'read:invite'
+        | 'read:media'
+        | 'read:profile'
+        | 'read:statistics'
+        | 'read:sub-user'
+        | 'read:user'
+        | 'write:admin'
+        | 'write:billing'
+        | 'write:invite'
+        | 'write:media'
+        | 'write:sub-user'
+        | 'write:user'>;
+      restrictions?: Array<
+        | 'read:admin'
+        | 'read:billing'
+        | 'read:invite'
+        | 'read:media'
+        | 'read:profile'
+        | 'read:statistics'
+        | 'read:sub-user'
+        | 'read:user'
+        | 'write:admin'
+        | 'write:billing'
+        | 'write:invite'
+        | 'write:media'
+        | 'write:sub-user'
+        | 'write:user'>;
+    };
+    answer: {
+      user: User;
+    };
+  };
+  'GET media/log': {
+    query: {
+      type?: Array<'file' | 'msv' | 'c2pa' | 'compare'>;
+      status?: Array<'success' | 'error' | 'with-errors'>;
+      'status-ffprobe'?: Array<'success' | 'error' | 'skipped'>;
+      'status-mediainfo'?: Array<'success' | 'error' | 'skipped'>;
+      'status-probe-report'?: Array<'success' | 'error' | 'skipped'>;
+      'status-policy'?: Array<'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped'>;
+      policy?: Array<string>;
+      send?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      'user-id'?: Array<number>;
+      'token-id'?: Array<number>;
+      url?: string | null;
+      request?: string | null;
+      pagination?: {
+        page?: number;
+        limit?: number;
+      };
+      sort?: {
+        field?: 
+          | 'send'
+          | 'user-id'
+          | 'url'
+          | 'status'
+          | 'status-ffprobe'
+          | 'status-mediainfo'
+          | 'status-probe-report'
+          | 'status-policy';
+        order?: 'asc' | 'desc';
+      };
+    };
+    answer: {
+      filter: object;
+      log: Array<{
+        id: string;
+        send: string;
+        type: 'file' | 'msv' | 'c2pa' | 'compare';
+        status: 'success' | 'error' | 'with-errors';
+        'status-ffprobe': 'success' | 'error' | 'skipped';
+        'status-mediainfo': 'success' | 'error' | 'skipped';
+        'status-probe-report': 'success' | 'error' | 'skipped';
+        'status-policy': 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped';
+        policy: string | null;
+        'policy-revision': number | null;
+        url: string;
+        'user-id': number;
+        'token-id': number;
+      }>;
+      pagination: {
+        count: number;
+        limit: number;
+        page: number;
+        total: number;
+      };
+      sort: {
+        field: string;
+        order: string;
+      };
+    };
+  };
+  'GET media/log/:id': {
+    answer: {
+      id: string;
+      send: string;
+      type: 'file' | 'msv' | 'c2pa' | 'compare';
+      status: 'success' | 'error' | 'with-errors';
+      'status-ffprobe': 'success' | 'error' | 'skipped';
+      'status-mediainfo': 'success' | 'error' | 'skipped';
+      'status-probe-report': 'success' | 'error' | 'skipped';
+      'status-policy': 'pass' | 'fail' | 'warn' | 'not-applicable' | 'unknown' | 'skipped';
+      policy: string | null;
+      'policy-revision': number | null;
+      url: string;
+      'user-id': number;
+      'token-id': number;
+      request: string;
+      'ffprobe-response': string | null;
+      'ffprobe-response-type': string | null;
+      'mediainfo-response': string | null;
+      'mediainfo-response-type': string | null;
+      'probe-report-response': string | null;
+      'probe-report-response-type': string | null;
+      'msv-response': string | null;
+      'c2pa-response': string | null;
+      'policy-response': string | null;
+    };
+  };
+  'GET media/webhook': {
+    query: {
+      state?: Array<'pending' | 'delivered' | 'failed'>;
+      request?: string | null;
+      'user-id'?: Array<number>;
+      'token-id'?: Array<number>;
+      pagination?: {
+        page?: number;
+        limit?: number;
+      };
+      sort?: {
+        field?: 'created' | 'next' | 'state';
+        order?: 'asc' | 'desc';
+      };
+    };
+    answer: {
+      filter: object;
+      webhooks: Array<{
+        id: string;
+        request: string;
+        url: string;
+        state: 'pending' | 'delivered' | 'failed';
+        created: string;
+        next: string | null;
+        ended: string | null;
+        attempts: Array<{
+          time: string;
+          status: number | null;
+          error?: string;
+          duration: number;
+        }>;
+        'user-id': number;
+        'token-id': number;
+      }>;
+      pagination: {
+        count: number;
+        limit: number;
+        page: number;
+        total: number;
+      };
+      sort: {
+        field: string;
+        order: string;
+      };
+    };
+  };
+  'POST media/webhook/:id/retry': {
+    answer: {
+      id: string;
+      request: string;
+      url: string;
+      state: 'pending' | 'delivered' | 'failed';
+      created: string;
+      next: string | null;
+      ended: string | null;
+      attempts: Array<{
+        time: string;
+        status: number | null;
+        error?: string;
+        duration: number;
+      }>;
+      'user-id': number;
+      'token-id': number;
+    };
+  };
+  'GET statistics/usage': {
+    query: {
+      date?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      aggregation?: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      'user-id'?: Array<number>;
+      'token-id'?: Array<number>;
+    };
+    answer: {
+      aggregation: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      period: {
+        from: string;
+        to: string;
+      };
+      'users-usage': Array<{
+        'user-id': number;
+        'aggregated-usage': Array<{
+          'aggregation-time': string;
+          resources: {
+            'request-count': number;
+            'processing-time': number;
+            'data-processed': number;
+            'queue-time': number;
+          };
+        }>;
+      }>;
+    };
+  };
+  'GET statistics/queue': {
+    query: {
+      date?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      aggregation?: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      'user-id'?: Array<number>;
+      'token-id'?: Array<number>;
+    };
+    answer: {
+      aggregation: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      period: {
+        from: string;
+        to: string;
+      };
+      'users-usage': Array<{
+        'user-id': number;
+        'aggregated-usage': Array<{
+          'aggregation-time': string;
+          resources: {
+            'request-count': number;
+            'queue-time-average': number;
+            'queue-time-p95': number;
+            'queue-time-maximum': number;
+            'timed-out': number;
+          };
+        }>;
+      }>;
+    };
+  };
+  'GET statistics/requests': {
+    query: {
+      date?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      aggregation?: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      'user-id'?: Array<number>;
+      'token-id'?: Array<number>;
+    };
+    answer: {
+      aggregation: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      period: {
+        from: string;
+        to: string;
+      };
+      'users-usage': Array<{
+        'user-id': number;
+        'aggregated-usage': Array<{
+          'aggregation-time': string;
+          resources: {
+            file: number;
+            msv: number;
+            c2pa: number;
+            compare: number;
+            success: number;
+            'with-errors': number;
+            error: number;
+          };
+        }>;
+      }>;
+    };
+  };
+  'GET statistics/sources': {
+    query: {
+      date?: {
+        from?: string | null;
+        to?: string | null;
+      };
+      aggregation?: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      'user-id'?: Array<number>;
+      'token-id'?: Array<number>;
+    };
+    answer: {
+      aggregation: 
+        | 'no-aggregation'
+        | 'yearly'
+        | 'monthly'
+        | 'weekly'
+        | 'daily'
+        | 'hourly'
+        | 'minutely'
+        | 'secondly';
+      period: {
+        from: string;
+        to: string;
+      };
+      'users-usage': Array<{
+        'user-id': number;
+        'aggregated-usage': Array<{
+          'aggregation-time': string;
+          resources: {
+            hls: number;
+            dash: number;
+            http: number;
+            https: number;
+            s3: number;
+            ftp: number;
+            rtmp: number;
+            rtsp: number;
+            srt: number;
+          };
+        }>;
+      }>;
+    };
+  };
+}

@@ -1,0 +1,42 @@
+/** Every page: its address, its name, and who finds it in the navigation. */
+import type { ComponentType } from 'preact';
+import { Account } from './views/account.tsx';
+import { Deliveries } from './views/deliveries.tsx';
+import { Request } from './views/request.tsx';
+import { Requests } from './views/requests.tsx';
+import { Reset } from './views/reset.tsx';
+import { SignIn } from './views/sign_in.tsx';
+import { SignUp } from './views/sign_up.tsx';
+import { SubUsers } from './views/sub_users.tsx';
+import { Token } from './views/token.tsx';
+import { Tokens } from './views/tokens.tsx';
+import { Usage } from './views/usage.tsx';
+import { Verify } from './views/verify.tsx';
+
+export interface Page {
+  path: string;
+  title: string;
+  view: ComponentType<{ params: Record<string, string> }>;
+  /** Without an account. */
+  open?: true;
+  /** In the navigation, for those who may read what it shows. */
+  listed?: { permission: string };
+}
+
+/** Where `/app/` leads to. */
+export const START = '/requests';
+
+export const PAGES: readonly Page[] = [
+  { path: '/requests', title: 'Requests', view: Requests, listed: { permission: 'read:media' } },
+  { path: '/requests/:id', title: 'Request', view: Request },
+  { path: '/usage', title: 'Usage', view: Usage, listed: { permission: 'read:statistics' } },
+  { path: '/deliveries', title: 'Deliveries', view: Deliveries, listed: { permission: 'read:media' } },
+  { path: '/tokens', title: 'Tokens', view: Tokens, listed: { permission: 'read:profile' } },
+  { path: '/tokens/:id', title: 'Token', view: Token },
+  { path: '/users', title: 'Sub-users', view: SubUsers, listed: { permission: 'read:sub-user' } },
+  { path: '/account', title: 'Account', view: Account, listed: { permission: 'read:profile' } },
+  { path: '/sign-in', title: 'Sign in', view: SignIn, open: true },
+  { path: '/sign-up', title: 'Sign up', view: SignUp, open: true },
+  { path: '/verify', title: 'Confirm your address', view: Verify, open: true },
+  { path: '/reset', title: 'Choose a password', view: Reset, open: true },
+];

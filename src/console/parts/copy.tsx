@@ -1,0 +1,45 @@
+/** Takes text to the clipboard, and says so. */
+import { useRef, useState } from 'preact/hooks';
+
+/** Over plain http a page has no clipboard of its own, but the old command still works. */
+async function toClipboard(text: string): Promise<void> {
+  if (window.isSecureContext) return navigator.clipboard.writeText(text);
+  const area = document.createElement('textarea');
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand('copy');
+  area.remove();
+  if (!done) throw new Error('the browser refused');
+}
+
+interface CopyProps {
+  /** Asked for when it is copied: it may be long. */
+  text: () => string;
+  children: string;
+  /** What is copied, where the words of the button do not say it. */
+  label?: string;
+}
+
+export function Copy({ text, children, label }: CopyProps) {
+  const [done, setDone] = useState<string | null>(null);
+  const timer = useRef(0);
+  const copy = () => {
+    toClipboard(text()).then(
+      () => setDone('Copied'),
+      () => setDone('Not copied: the browser refused'),
+    );
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => setDone(null), 2_000);
+  };
+  return (
+    <span class="copy">
+      <button type="button" class="small" onClick={copy} aria-label={label}>
+        {children}
+      </button>
+      <span role="status" class="said">
+        {done}
+      </span>
+    </span>
+  );
+}

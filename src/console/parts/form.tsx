@@ -1,0 +1,134 @@
+/** Forms: one button, what went wrong beside the field that it is about, and nothing sent twice. */
+import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
+import { createContext } from 'preact';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { isFailure } from '../api/client.ts';
+import type { Failure } from '../api/failure.ts';
+
+const FailureOfForm = createContext<Failure | null>(null);
+
+interface FormProps {
+  /** What the button says. */
+  submit: string;
+  work: (values: FormData) => Promise<void>;
+  children: ComponentChildren;
+  danger?: boolean;
+  /** Said when it is done, where the page does not change. */
+  done?: string;
+}
+
+/** The API names a field with its place: `limits.concurrency`. */
+const isAbout = (failure: Failure | null, name: string): boolean => failure?.field === name;
+
+export function Form({ submit, work, children, danger = false, done }: FormProps) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [finished, setFinished] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+
+  async function send(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setFailure(null);
+    setFinished(false);
+    try {
+      await work(new FormData(event.currentTarget));
+      setFinished(true);
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  }
+  // A wrong field takes the focus, so that it is heard of and mended at once.
+  useEffect(() => {
+    if (failure?.field) form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(failure.field)}"]`)?.focus();
+  }, [failure]);
+
+  return (
+    <form ref={form} onSubmit={(event) => void send(event)} aria-busy={busy}>
+      <FailureOfForm.Provider value={failure}>{children}</FailureOfForm.Provider>
+      {failure && (
+        <p class="wrong" role="alert">
+          {failure.text}
+          {failure.retryAfter !== null && ` Try again in ${failure.retryAfter} s.`}
+        </p>
+      )}
+      <p class="actions">
+        <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy}>
+          {busy ? `${submit} …` : submit}
+        </button>
+        <span role="status" class="said">
+          {finished ? done : ''}
+        </span>
+      </p>
+    </form>
+  );
+}
+
+interface FieldProps {
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password' | 'number' | 'url';
+  help?: string;
+  value?: string | number | null | undefined;
+  required?: boolean;
+  autoComplete?: string;
+  minLength?: number;
+  maxLength?: number;
+  min?: number;
+  unit?: string;
+  placeholder?: string;
+}
+
+export function Field({ name, label, help, value, type = 'text', unit, ...input }: FieldProps) {
+  // Preact has one type of attributes for each type of input.
+  const attributes: object = { ...input, type };
+  const id = useId();
+  const failure = useContext(FailureOfForm);
+  const wrong = isAbout(failure, name);
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {unit !== undefined && <span class="unit"> {unit}</span>}
+      </label>
+      <input
+        id={id}
+        name={name}
+        defaultValue={value ?? undefined}
+        aria-invalid={wrong}
+        aria-describedby={help === undefined ? undefined : `${id}-help`}
+        spellcheck={false}
+        {...attributes}
+      />
+      {help !== undefined && (
+        <p class="help" id={`${id}-help`}>
+          {help}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function Check({ name, label, checked = false }: { name: string; label: string; checked?: boolean }) {
+  return (
+    <label class="check">
+      <input type="checkbox" name={name} defaultChecked={checked} /> {label}
+    </label>
+  );
+}
+
+/** Of a field that holds text. */
+export const textIn = (values: FormData, name: string): string => {
+  const value = values.get(name);
+  return typeof value === 'string' ? value : '';
+};
+export const isChecked = (values: FormData, name: string): boolean => values.get(name) === 'on';
+/** Null: left empty. */
+export const numberIn = (values: FormData, name: string): number | null => {
+  const text = textIn(values, name).trim();
+  return text === '' ? null : Number(text);
+};

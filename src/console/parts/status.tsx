@@ -1,0 +1,18 @@
+/** An outcome: a sign and a word, so that the colour is never alone. */
+const SIGNS: Record<string, { sign: string; kind: string }> = {
+  success: { sign: '✓', kind: 'good' },
+  delivered: { sign: '✓', kind: 'good' },
+  'with-errors': { sign: '◐', kind: 'warn' },
+  pending: { sign: '…', kind: 'warn' },
+  error: { sign: '✕', kind: 'bad' },
+  failed: { sign: '✕', kind: 'bad' },
+};
+
+export function Status({ of }: { of: string }) {
+  const { sign, kind } = SIGNS[of] ?? { sign: '–', kind: 'none' };
+  return (
+    <span class={`status ${kind}`}>
+      <span aria-hidden="true">{sign}</span> {of}
+    </span>
+  );
+}

@@ -1,0 +1,34 @@
+/**
+ * Text of a stranger: names, tags, addresses. It stands in a box of its own direction, control and direction characters
+ * are visible as symbols, and what is long is cut.
+ */
+import { useState } from 'preact/hooks';
+import { inPieces } from './visible.ts';
+
+const SHOWN = 300;
+
+export function Stranger({ text, most = SHOWN }: { text: string; most?: number }) {
+  const [whole, showWhole] = useState(false);
+  const cut = !whole && text.length > most;
+  return (
+    <bdi class="stranger">
+      {inPieces(cut ? text.slice(0, most) : text).map((piece) =>
+        piece.name === null ? (
+          piece.text
+        ) : (
+          <span class="sign" title={piece.name}>
+            {piece.text}
+          </span>
+        ),
+      )}
+      {cut && (
+        <>
+          …{' '}
+          <button type="button" class="link" onClick={() => showWhole(true)}>
+            show all ({text.length.toLocaleString()} characters)
+          </button>
+        </>
+      )}
+    </bdi>
+  );
+}

@@ -1,0 +1,135 @@
+/** Tables: paged, sorted and filtered by the server; page and order stand in the address. */
+import type { ComponentChildren } from 'preact';
+import { changed, go, hrefOf, usePlace } from '../router.ts';
+import { Copy } from './copy.tsx';
+import { csv } from './csv.ts';
+import { count } from './figures.ts';
+
+export interface Column<Row> {
+  title: string;
+  show: (row: Row) => ComponentChildren;
+  /** As it is copied. */
+  text: (row: Row) => string;
+  /** The name by which the server sorts it. */
+  sort?: string;
+  right?: boolean;
+}
+
+export interface Echo {
+  pagination: { page: number; limit: number; total: number };
+  sort: { field: string; order: string };
+}
+
+interface TableProps<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string | number;
+  /** None: all rows are here. */
+  echo?: Echo;
+}
+
+/** Page and order as the address has them, for the call. */
+export function useListing<F extends string>(fields: readonly F[], field: F, order: 'asc' | 'desc', limit = 25) {
+  const { query } = usePlace();
+  const wanted = fields.find((one) => one === query.get('sort')) ?? field;
+  const wantedOrder: 'asc' | 'desc' = ({ asc: 'asc', desc: 'desc' }[query.get('order') ?? ''] as 'asc') ?? order;
+  return {
+    pagination: {
+      page: Math.min(Math.max(1, Math.floor(Number(query.get('page')) || 1)), 1_000_000),
+      limit: Math.min(Math.max(1, Math.floor(Number(query.get('limit')) || limit)), 1_000),
+    },
+    sort: { field: wanted, order: wantedOrder },
+  };
+}
+
+function Head<Row>({ column, sort }: { column: Column<Row>; sort: Echo['sort'] | undefined }) {
+  const { path, query } = usePlace();
+  const className = column.right ? 'right' : undefined;
+  if (column.sort === undefined || !sort)
+    return (
+      <th scope="col" class={className}>
+        {column.title}
+      </th>
+    );
+  const own = sort.field === column.sort;
+  const next = own && sort.order === 'desc' ? 'asc' : 'desc';
+  return (
+    <th scope="col" class={className} aria-sort={own ? (sort.order === 'asc' ? 'ascending' : 'descending') : 'none'}>
+      <button
+        type="button"
+        class="sort"
+        onClick={() => go(path, changed(query, { sort: column.sort!, order: next, page: null }))}
+      >
+        {column.title}
+        <span aria-hidden="true">{own ? (sort.order === 'asc' ? ' ▲' : ' ▼') : ' ↕'}</span>
+      </button>
+    </th>
+  );
+}
+
+function Pages({ page, limit, total }: Echo['pagination']) {
+  const { path, query } = usePlace();
+  const last = Math.max(1, Math.ceil(total / limit));
+  const link = (to: number, label: string) =>
+    to < 1 || to > last || to === page ? (
+      <span class="off">{label}</span>
+    ) : (
+      <a href={hrefOf(path, changed(query, { page: to === 1 ? null : String(to) }))}>{label}</a>
+    );
+  const first = (page - 1) * limit + 1;
+  return (
+    <nav class="pages" aria-label="Pages">
+      <span role="status">
+        {total === 0 ? 'No rows' : `${count(first)} to ${count(Math.min(total, page * limit))} of ${count(total)}`}
+      </span>
+      {link(1, 'First')}
+      {link(page - 1, 'Previous')}
+      {link(page + 1, 'Next')}
+      {link(last, 'Last')}
+    </nav>
+  );
+}
+
+export function Table<Row>({ caption, columns, rows, keyOf, echo }: TableProps<Row>) {
+  return (
+    <section class="listing">
+      <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
+        <table>
+          <caption>{caption}</caption>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Head key={column.title} column={column} sort={echo?.sort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={keyOf(row)}>
+                {columns.map((column) => (
+                  <td key={column.title} class={column.right ? 'right' : undefined}>
+                    {column.show(row)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div class="under">
+        {echo && <Pages {...echo.pagination} />}
+        <span class="copies">
+          <Copy text={() => JSON.stringify(rows, null, 2)}>Copy as JSON</Copy>
+          <Copy
+            text={() =>
+              csv([columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row)))])
+            }
+          >
+            Copy as CSV
+          </Copy>
+        </span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,189 @@
+/** The caller's own account: names, password, sessions. */
+import { useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import type { Session, User } from '../api/types.ts';
+import { useCall } from '../api/use_call.ts';
+import { useCell } from '../cell.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Check, Field, Form, isChecked, textIn } from '../parts/form.tsx';
+import { Await } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { may, readSession, session, signOut } from '../session.ts';
+
+function Names({ user }: { user: User }) {
+  const names = (
+    <>
+      <Field
+        name="first-name"
+        label="First name"
+        value={user['first-name']}
+        autoComplete="given-name"
+        maxLength={100}
+      />
+      <Field name="last-name" label="Last name" value={user['last-name']} autoComplete="family-name" maxLength={100} />
+    </>
+  );
+  return (
+    <section>
+      <h2>Profile</h2>
+      <dl class="facts">
+        <dt>E-mail address</dt>
+        <dd>
+          <Stranger text={user.email} />
+        </dd>
+        <dt>Role</dt>
+        <dd>{user.role}</dd>
+        {user.parent && (
+          <>
+            <dt>Sub-user of</dt>
+            <dd>
+              <Stranger text={user.parent.email} />
+            </dd>
+          </>
+        )}
+        <dt>Member since</dt>
+        <dd>
+          <Time iso={user.created} />
+        </dd>
+      </dl>
+      {may(user, 'write:user') && (
+        <Form
+          submit="Save names"
+          done="Saved"
+          work={async (values) => {
+            await call('PUT user/current', {
+              body: { 'first-name': textIn(values, 'first-name'), 'last-name': textIn(values, 'last-name') },
+            });
+            await readSession();
+          }}
+        >
+          {names}
+        </Form>
+      )}
+    </section>
+  );
+}
+
+function Password({ email }: { email: string }) {
+  return (
+    <section>
+      <h2>Password</h2>
+      <Form
+        submit="Change the password"
+        done="Changed"
+        work={async (values) => {
+          await call('PUT auth/current/password', {
+            body: {
+              'old-password': textIn(values, 'old-password'),
+              'new-password': textIn(values, 'new-password'),
+              'logout-all': isChecked(values, 'logout-all'),
+            },
+          });
+          if (isChecked(values, 'logout-all')) await readSession();
+        }}
+      >
+        <input type="hidden" name="username" autoComplete="username" value={email} />
+        <Field name="old-password" label="Present password" type="password" autoComplete="current-password" required />
+        <Field
+          name="new-password"
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          help="6 to 72 characters."
+          required
+          minLength={6}
+          maxLength={72}
+        />
+        <Check name="logout-all" label="End all sessions, this one too" />
+      </Form>
+    </section>
+  );
+}
+
+function Sessions() {
+  const asked = useCall('GET auth/session');
+  const [ending, setEnding] = useState<Session | 'all' | null>(null);
+  const close = () => setEnding(null);
+  const columns: readonly Column<Session>[] = [
+    { title: 'Signed in', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created },
+    { title: 'Ends', show: ({ expire }) => <Time iso={expire} />, text: ({ expire }) => expire },
+    { title: 'Address', show: (row) => <Stranger text={row['remote-ip']} />, text: (row) => row['remote-ip'] },
+    { title: 'Kind', show: (row) => row['ua-type'], text: (row) => row['ua-type'] },
+    {
+      title: 'Program',
+      show: (row) => <Stranger text={row['user-agent']} most={60} />,
+      text: (row) => row['user-agent'],
+    },
+    {
+      title: 'End',
+      show: (row) => (
+        <button
+          type="button"
+          class="small"
+          onClick={() => setEnding(row)}
+          aria-label={`End the session of ${row.created}`}
+        >
+          End
+        </button>
+      ),
+      text: () => '',
+    },
+  ];
+  return (
+    <section>
+      <h2>Sessions</h2>
+      <Await asked={asked} what="the sessions">
+        {({ sessions }) => (
+          <>
+            <Table caption="Sessions" columns={columns} rows={sessions} keyOf={({ id }) => id} />
+            <p class="actions">
+              <button type="button" onClick={() => setEnding('all')}>
+                Sign out everywhere
+              </button>
+            </p>
+          </>
+        )}
+      </Await>
+      {ending === 'all' && (
+        <Dialog title="Sign out everywhere?" close={close}>
+          <p>Every session ends, this one too. API tokens stay valid.</p>
+          <Form submit="Sign out everywhere" danger work={() => signOut(true)}>
+            {null}
+          </Form>
+        </Dialog>
+      )}
+      {ending !== null && ending !== 'all' && (
+        <Dialog title="End this session?" close={close}>
+          <p>
+            It was opened on <Time iso={ending.created} /> from <Stranger text={ending['remote-ip']} />.
+          </p>
+          <Form
+            submit="End the session"
+            danger
+            work={async () => {
+              await call('DELETE auth/session/:id', { params: { id: ending.id } });
+              close();
+              asked.again();
+            }}
+          >
+            {null}
+          </Form>
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+export function Account() {
+  const { user } = useCell(session);
+  if (!user) return null;
+  return (
+    <>
+      <Names user={user} />
+      <Password email={user.email} />
+      <Sessions />
+    </>
+  );
+}

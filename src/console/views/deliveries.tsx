@@ -1,0 +1,148 @@
+/** Webhooks: what came of each attempt, and another one. */
+import { useState } from 'preact/hooks';
+import { call, isFailure, type Answer } from '../api/client.ts';
+import type { Failure } from '../api/failure.ts';
+import { useCall } from '../api/use_call.ts';
+import { FilterChoice, FilterText, oneOf } from '../parts/filters.tsx';
+import { milliseconds, said } from '../parts/figures.ts';
+import { Await, Empty, Refused } from '../parts/states.tsx';
+import { Status } from '../parts/status.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, useListing, type Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { hrefOf, usePlace } from '../router.ts';
+
+type Row = Answer<'GET media/webhook'>['webhooks'][number];
+const STATES = ['pending', 'delivered', 'failed'] as const;
+
+function Attempts({ attempts }: { attempts: Row['attempts'] }) {
+  const last = attempts.at(-1);
+  if (!last) return <span class="unit">none yet</span>;
+  return (
+    <details>
+      <summary>
+        {attempts.length}, the last: {last.status ?? 'no response'}
+      </summary>
+      <ol class="attempts">
+        {attempts.map(({ time, status, error, duration }) => (
+          <li key={time}>
+            <Time iso={time} />: {status ?? 'no response'} after {said(milliseconds(duration))}
+            {error !== undefined && (
+              <>
+                {': '}
+                <Stranger text={error} />
+              </>
+            )}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function columns(sendAgain: (row: Row) => void, sending: string | null): readonly Column<Row>[] {
+  return [
+    {
+      title: 'Created',
+      show: ({ created }) => <Time iso={created} />,
+      text: ({ created }) => created,
+      sort: 'created',
+    },
+    { title: 'State', show: ({ state }) => <Status of={state} />, text: ({ state }) => state, sort: 'state' },
+    { title: 'Receiver', show: ({ url }) => <Stranger text={url} most={100} />, text: ({ url }) => url },
+    {
+      title: 'Attempts',
+      show: ({ attempts }) => <Attempts attempts={attempts} />,
+      text: ({ attempts }) => String(attempts.length),
+    },
+    {
+      title: 'Next',
+      show: ({ next }) => (next === null ? '–' : <Time iso={next} />),
+      text: ({ next }) => next ?? '',
+      sort: 'next',
+    },
+    {
+      title: 'Request',
+      show: ({ request }) => (
+        <a href={hrefOf(`/requests/${request}`)}>
+          <code>{request}</code>
+        </a>
+      ),
+      text: ({ request }) => request,
+    },
+    {
+      title: 'Again',
+      show: (row) => (
+        <button
+          type="button"
+          class="small"
+          disabled={sending !== null}
+          onClick={() => sendAgain(row)}
+          aria-label={`Send again: ${row.id}`}
+        >
+          {sending === row.id ? 'Send again …' : 'Send again'}
+        </button>
+      ),
+      text: () => '',
+    },
+  ];
+}
+
+export function Deliveries() {
+  const { query } = usePlace();
+  const listing = useListing(['created', 'next', 'state'], 'created', 'desc');
+  const request = query.get('request') ?? '';
+  const asked = useCall('GET media/webhook', {
+    query: { ...listing, state: oneOf(query.get('state'), STATES), request: request === '' ? null : request },
+  });
+  const [sending, setSending] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+
+  async function sendAgain({ id }: Row): Promise<void> {
+    setSending(id);
+    setFailure(null);
+    try {
+      await call('POST media/webhook/:id/retry', { params: { id } });
+      asked.again();
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      setFailure(error);
+    } finally {
+      setSending(null);
+    }
+  }
+
+  return (
+    <>
+      <search class="filters">
+        <FilterChoice
+          name="state"
+          label="State"
+          values={[['', 'any'], ...STATES.map((state) => [state, state] as const)]}
+        />
+        <FilterText name="request" label="Request" placeholder="id of a request" />
+      </search>
+      {failure && <Refused failure={failure} />}
+      <Await asked={asked} what="the deliveries">
+        {({ webhooks, ...echo }) =>
+          echo.pagination.total === 0 ? (
+            <Empty title="There are no deliveries">
+              <p>
+                A request with <code>webhook_url</code> is answered at once, and its result is sent to that address when
+                it has ended. Each attempt is listed here.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Deliveries"
+              columns={columns((row) => void sendAgain(row), sending)}
+              rows={webhooks}
+              keyOf={({ id }) => id}
+              echo={echo}
+            />
+          )
+        }
+      </Await>
+    </>
+  );
+}

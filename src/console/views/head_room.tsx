@@ -1,0 +1,110 @@
+/** How near a token is to its limits: the busiest minute of the last hour, and this month's quota. */
+import { useMemo } from 'preact/hooks';
+import { useCall } from '../api/use_call.ts';
+import { bytes, count, milliseconds, said } from '../parts/figures.ts';
+import { Await } from '../parts/states.tsx';
+import { addedUp, bucketsOf } from './usage_figures.ts';
+
+const HOUR_MS = 3_600_000;
+
+interface RoomProps {
+  label: string;
+  used: number;
+  /** Null: there is no limit. */
+  limit: number | null;
+  figure: (value: number) => string;
+}
+
+function Room({ label, used, limit, figure }: RoomProps) {
+  const share = limit === null ? 0 : used / limit;
+  return (
+    <div class="room">
+      <dt>{label}</dt>
+      <dd>
+        {limit === null ? (
+          <>
+            {figure(used)} <span class="unit">without a limit</span>
+          </>
+        ) : (
+          <>
+            <meter aria-label={label} min={0} max={limit} high={limit * 0.8} value={Math.min(used, limit)} />
+            <span class={share >= 0.8 ? 'near' : undefined}>
+              {figure(used)} of {figure(limit)}
+              {share >= 0.8 && (share >= 1 ? ' (reached)' : ' (near)')}
+            </span>
+          </>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+export function HeadRoom({ token }: { token: number }) {
+  const [hour, month] = useMemo(() => {
+    const now = new Date();
+    return [
+      new Date(now.getTime() - HOUR_MS).toISOString(),
+      new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString(),
+    ];
+  }, [token]);
+  const limits = useCall('GET auth/api-token/:id', { params: { id: token } });
+  const minutes = useCall('GET statistics/usage', {
+    query: { 'token-id': [token], aggregation: 'minutely', date: { from: hour } },
+  });
+  const queue = useCall('GET statistics/queue', {
+    query: { 'token-id': [token], aggregation: 'no-aggregation', date: { from: hour } },
+  });
+  const used = useCall('GET statistics/usage', {
+    query: { 'token-id': [token], aggregation: 'no-aggregation', date: { from: month } },
+  });
+  return (
+    <section>
+      <h2>Head-room</h2>
+      <Await asked={limits} what="the limits">
+        {({ limits: own, 'limits-in-force': inForce }) => {
+          const busiest = Math.max(
+            0,
+            ...bucketsOf(...(minutes.data ? [minutes.data] : [])).map((one) => one.figures['request-count'] ?? 0),
+          );
+          const waited = addedUp(bucketsOf(...(queue.data ? [queue.data] : [])))['queue-time-maximum'] ?? 0;
+          const ofMonth = addedUp(bucketsOf(...(used.data ? [used.data] : [])));
+          const quota = own['monthly-quota'];
+          return (
+            <dl class="rooms">
+              <Room
+                label="Busiest minute of the last hour"
+                used={busiest}
+                limit={inForce['requests-per-minute']}
+                figure={(value) => `${count(value)} requests`}
+              />
+              <Room
+                label={`Longest wait for one of ${count(inForce.concurrency)} at once, last hour`}
+                used={waited}
+                limit={inForce['queue-timeout']}
+                figure={(value) => said(milliseconds(value))}
+              />
+              <Room
+                label="Requests this month"
+                used={ofMonth['request-count'] ?? 0}
+                limit={quota?.['request-count'] ?? null}
+                figure={count}
+              />
+              <Room
+                label="Processing time this month"
+                used={ofMonth['processing-time'] ?? 0}
+                limit={quota?.['processing-time'] ?? null}
+                figure={(value) => said(milliseconds(value))}
+              />
+              <Room
+                label="Data this month"
+                used={ofMonth['data-processed'] ?? 0}
+                limit={quota?.['data-processed'] ?? null}
+                figure={(value) => said(bytes(value))}
+              />
+            </dl>
+          );
+        }}
+      </Await>
+    </section>
+  );
+}

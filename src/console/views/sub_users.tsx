@@ -1,0 +1,82 @@
+/** Accounts below the caller's; for an administrator everybody's. */
+import { useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import type { ListedUser } from '../api/types.ts';
+import { useCall } from '../api/use_call.ts';
+import { useCell } from '../cell.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Field, Form, textIn } from '../parts/form.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, useListing, type Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { may, session } from '../session.ts';
+
+const COLUMNS: readonly Column<ListedUser>[] = [
+  { title: 'Id', show: ({ id }) => id, text: ({ id }) => String(id), sort: 'id', right: true },
+  {
+    title: 'E-mail address',
+    show: ({ email }) => <Stranger text={email} />,
+    text: ({ email }) => email,
+    sort: 'email',
+  },
+  { title: 'Role', show: ({ role }) => role, text: ({ role }) => role },
+  { title: 'Status', show: ({ status }) => status, text: ({ status }) => status, sort: 'status' },
+  { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
+];
+
+function Invite({ close, done }: { close: () => void; done: () => void }) {
+  return (
+    <Dialog title="Add a sub-user" close={close}>
+      <p>The new user gets a mail, and chooses a password. Their requests count to your account.</p>
+      <Form
+        submit="Add the sub-user"
+        work={async (values) => {
+          await call('POST user/current', {
+            body: {
+              email: textIn(values, 'email'),
+              'first-name': textIn(values, 'first-name'),
+              'last-name': textIn(values, 'last-name'),
+            },
+          });
+          close();
+          done();
+        }}
+      >
+        <Field name="email" label="E-mail address" type="email" required />
+        <Field name="first-name" label="First name" maxLength={100} />
+        <Field name="last-name" label="Last name" maxLength={100} />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function SubUsers() {
+  const { user } = useCell(session);
+  const [inviting, setInviting] = useState(false);
+  const listing = useListing(['id', 'email', 'status', 'created'], 'id', 'asc');
+  const asked = useCall('GET user', { query: listing });
+  const mayInvite = user !== null && may(user, 'write:sub-user');
+  const add = (
+    <button type="button" class="primary" onClick={() => setInviting(true)}>
+      Add a sub-user
+    </button>
+  );
+  return (
+    <>
+      {mayInvite && <p class="actions">{add}</p>}
+      <Await asked={asked} what="the users">
+        {({ users, ...echo }) =>
+          echo.pagination.total === 0 ? (
+            <Empty title="There are no sub-users">
+              <p>A sub-user signs in on their own, and works within the limits of your account.</p>
+            </Empty>
+          ) : (
+            <Table caption="Users" columns={COLUMNS} rows={users} keyOf={({ id }) => id} echo={echo} />
+          )
+        }
+      </Await>
+      {inviting && <Invite close={() => setInviting(false)} done={asked.again} />}
+    </>
+  );
+}

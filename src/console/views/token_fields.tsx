@@ -1,0 +1,81 @@
+/** What can be set of a token: in the dialog that makes one, and on its page. */
+import type { Calls, Limits, ListedApiToken } from '../api/types.ts';
+import { Field, numberIn, textIn } from '../parts/form.tsx';
+
+const DAY_MS = 86_400_000;
+
+type Body = Calls['POST auth/api-token']['body'];
+
+interface LimitField {
+  name: keyof Omit<Limits, 'monthly-quota'>;
+  label: string;
+  unit?: string;
+}
+const LIMITS: readonly LimitField[] = [
+  { name: 'requests-per-minute', label: 'Requests a minute' },
+  { name: 'concurrency', label: 'Requests at once' },
+  { name: 'queue-timeout', label: 'Time in the queue', unit: 'ms' },
+  { name: 'file-size', label: 'Size of a file', unit: 'bytes' },
+];
+const QUOTAS = [
+  { name: 'request-count', label: 'Requests a month', unit: undefined },
+  { name: 'processing-time', label: 'Processing time a month', unit: 'ms' },
+  { name: 'data-processed', label: 'Data a month', unit: 'bytes' },
+] as const;
+
+const INHERITED = 'limit of the account';
+
+interface TokenFieldsProps {
+  /** None: a new one. */
+  token?: Pick<ListedApiToken, 'name' | 'limits' | 'limits-in-force'>;
+}
+
+export function TokenFields({ token }: TokenFieldsProps) {
+  const quota = token?.limits['monthly-quota'];
+  return (
+    <>
+      <Field name="name" label="Name" value={token?.name} maxLength={100} />
+      {!token && <Field name="days" label="Days until it ends" type="number" min={1} placeholder="never ends" />}
+      <fieldset>
+        <legend>Limits</legend>
+        <p class="help">Below those of your account. Empty: the account's own.</p>
+        {LIMITS.map(({ name, label, unit }) => (
+          <Field
+            key={name}
+            name={`limits.${name}`}
+            label={label}
+            type="number"
+            min={1}
+            value={token?.limits[name]}
+            placeholder={token ? String(token['limits-in-force'][name]) : INHERITED}
+            {...(unit === undefined ? {} : { unit })}
+          />
+        ))}
+        {QUOTAS.map(({ name, label, unit }) => (
+          <Field
+            key={name}
+            name={`limits.monthly-quota.${name}`}
+            label={label}
+            type="number"
+            min={1}
+            value={quota?.[name]}
+            placeholder="no quota"
+            {...(unit === undefined ? {} : { unit })}
+          />
+        ))}
+      </fieldset>
+    </>
+  );
+}
+
+/** An empty field is null: the limit is taken away. */
+export function settingsIn(values: FormData): Body {
+  const days = numberIn(values, 'days');
+  const limits = Object.fromEntries(LIMITS.map(({ name }) => [name, numberIn(values, `limits.${name}`)]));
+  const quota = Object.fromEntries(QUOTAS.map(({ name }) => [name, numberIn(values, `limits.monthly-quota.${name}`)]));
+  return {
+    name: textIn(values, 'name'),
+    ...(days === null ? {} : { ttl: days * DAY_MS }),
+    limits: { ...limits, 'monthly-quota': quota },
+  };
+}

@@ -1,0 +1,135 @@
+/** API tokens: what programs use. */
+import { useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import type { ApiToken, ListedApiToken } from '../api/types.ts';
+import { useCall } from '../api/use_call.ts';
+import { useCell } from '../cell.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { bytes, count, milliseconds } from '../parts/figures.ts';
+import { Form } from '../parts/form.tsx';
+import { Secret } from '../parts/secret.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { Stranger } from '../parts/stranger.tsx';
+import { Table, useListing, type Column } from '../parts/table.tsx';
+import { Amount, Time } from '../parts/time.tsx';
+import { hrefOf } from '../router.ts';
+import { may, session } from '../session.ts';
+import { settingsIn, TokenFields } from './token_fields.tsx';
+
+const COLUMNS: readonly Column<ListedApiToken>[] = [
+  { title: 'Id', show: ({ id }) => id, text: ({ id }) => String(id), sort: 'id', right: true },
+  {
+    title: 'Name',
+    show: ({ id, name, default: isDefault }) => (
+      <>
+        <a href={hrefOf(`/tokens/${id}`)}>{name === '' ? 'without a name' : <Stranger text={name} most={60} />}</a>
+        {isDefault && <span class="mark">kubectl</span>}
+      </>
+    ),
+    text: ({ name }) => name,
+    sort: 'name',
+  },
+  {
+    title: 'A minute',
+    show: (row) => count(row['limits-in-force']['requests-per-minute']),
+    text: (row) => String(row['limits-in-force']['requests-per-minute']),
+    right: true,
+  },
+  {
+    title: 'At once',
+    show: (row) => count(row['limits-in-force'].concurrency),
+    text: (row) => String(row['limits-in-force'].concurrency),
+    right: true,
+  },
+  {
+    title: 'In the queue',
+    show: (row) => <Amount {...milliseconds(row['limits-in-force']['queue-timeout'])} />,
+    text: (row) => String(row['limits-in-force']['queue-timeout']),
+    right: true,
+  },
+  {
+    title: 'A file',
+    show: (row) => <Amount {...bytes(row['limits-in-force']['file-size'])} />,
+    text: (row) => String(row['limits-in-force']['file-size']),
+    right: true,
+  },
+  {
+    title: 'Ends',
+    show: ({ expires }) => (expires === null ? 'never' : <Time iso={expires} />),
+    text: ({ expires }) => expires ?? '',
+  },
+  { title: 'Created', show: ({ created }) => <Time iso={created} />, text: ({ created }) => created, sort: 'created' },
+];
+
+function Make({ close, done }: { close: () => void; done: (token: ApiToken) => void }) {
+  return (
+    <Dialog title="Make a token" close={close}>
+      <Form
+        submit="Make the token"
+        work={async (values) => {
+          done(await call('POST auth/api-token', { body: settingsIn(values) }));
+        }}
+      >
+        <TokenFields />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Where tokens cannot be seen again, this is the only time. */
+function Made({ token, close }: { token: ApiToken; close: () => void }) {
+  return (
+    <section class="notice made" role="status">
+      <h2>The token is made</h2>
+      <p>Copy it now: the operator may have decided that it is not shown again.</p>
+      <Secret label="Token" text={token.token} />
+      <p class="actions">
+        <a href={hrefOf(`/tokens/${token.id}`)}>Its page</a>
+        <button type="button" class="small" onClick={close}>
+          Done
+        </button>
+      </p>
+    </section>
+  );
+}
+
+export function Tokens() {
+  const { user } = useCell(session);
+  const [making, setMaking] = useState(false);
+  const [made, setMade] = useState<ApiToken | null>(null);
+  const listing = useListing(['id', 'name', 'created'], 'id', 'asc');
+  const asked = useCall('GET auth/api-token', { query: listing });
+  return (
+    <>
+      {user && may(user, 'write:user') && (
+        <p class="actions">
+          <button type="button" class="primary" onClick={() => setMaking(true)}>
+            Make a token
+          </button>
+        </p>
+      )}
+      {made && <Made token={made} close={() => setMade(null)} />}
+      <Await asked={asked} what="the tokens">
+        {({ 'api-tokens': tokens, ...echo }) =>
+          echo.pagination.total === 0 ? (
+            <Empty title="There are no tokens">
+              <p>A token lets a program probe files in your name, within limits that you set. Make one to begin.</p>
+            </Empty>
+          ) : (
+            <Table caption="Tokens" columns={COLUMNS} rows={tokens} keyOf={({ id }) => id} echo={echo} />
+          )
+        }
+      </Await>
+      {making && (
+        <Make
+          close={() => setMaking(false)}
+          done={(token) => {
+            setMaking(false);
+            setMade(token);
+            asked.again();
+          }}
+        />
+      )}
+    </>
+  );
+}

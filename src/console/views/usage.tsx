@@ -1,0 +1,221 @@
+/** What was used: figures of a time, in steps, and how near the limits are. */
+import { useCall } from '../api/use_call.ts';
+import { FilterChoice } from '../parts/filters.tsx';
+import { bytes, count, milliseconds } from '../parts/figures.ts';
+import { RangeFilter, useRange, type Range } from '../parts/range.tsx';
+import { Await, Empty } from '../parts/states.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Amount, Time } from '../parts/time.tsx';
+import { hrefOf, usePlace } from '../router.ts';
+import { HeadRoom } from './head_room.tsx';
+import { addedUp, bucketsOf, summed, type Bucket } from './usage_figures.ts';
+
+const STEPS = [
+  ['', 'days'],
+  ['no-aggregation', 'all together'],
+  ['yearly', 'years'],
+  ['monthly', 'months'],
+  ['weekly', 'weeks'],
+  ['hourly', 'hours'],
+  ['minutely', 'minutes'],
+  ['secondly', 'seconds'],
+] as const;
+type Step = Exclude<(typeof STEPS)[number][0], ''> | 'daily';
+
+export interface Asked {
+  date: Range;
+  aggregation: Step;
+  'token-id': number[];
+}
+
+const text = (row: Bucket, name: string): string => String(row.figures[name] ?? 0);
+const columns = (most: number): readonly Column<Bucket>[] => [
+  { title: 'From', show: ({ at }) => <Time iso={at} />, text: ({ at }) => at },
+  {
+    title: 'Requests',
+    show: (row) => (
+      <span class="measured">
+        <span class="bar" style={{ width: `${((row.figures['request-count'] ?? 0) / most) * 96}px` }} />
+        {count(row.figures['request-count'] ?? 0)}
+      </span>
+    ),
+    text: (row) => text(row, 'request-count'),
+    right: true,
+  },
+  ...(
+    [
+      ['Processing time', 'processing-time', milliseconds],
+      ['Data', 'data-processed', bytes],
+      ['Queue, average', 'queue-time-average', milliseconds],
+      ['Queue, p95', 'queue-time-p95', milliseconds],
+      ['Queue, longest', 'queue-time-maximum', milliseconds],
+    ] as const
+  ).map(([title, name, figure]): Column<Bucket> => ({
+    title,
+    show: (row) => <Amount {...figure(row.figures[name] ?? 0)} />,
+    text: (row) => text(row, name),
+    right: true,
+  })),
+  {
+    title: 'Timed out',
+    show: (row) => count(row.figures['timed-out'] ?? 0),
+    text: (row) => text(row, 'timed-out'),
+    right: true,
+  },
+];
+
+interface Share {
+  name: string;
+  requests: number;
+}
+const sharesOf = (figures: Record<string, number>, names: readonly string[]): Share[] =>
+  names.flatMap((name) => (figures[name] ? [{ name, requests: figures[name] }] : []));
+
+function Shares({ caption, shares }: { caption: string; shares: readonly Share[] }) {
+  const most = Math.max(1, ...shares.map(({ requests }) => requests));
+  const columnsOfShares: readonly Column<Share>[] = [
+    { title: caption, show: ({ name }) => name, text: ({ name }) => name },
+    {
+      title: 'Requests',
+      show: ({ requests }) => (
+        <span class="measured">
+          <span class="bar" style={{ width: `${(requests / most) * 96}px` }} />
+          {count(requests)}
+        </span>
+      ),
+      text: ({ requests }) => String(requests),
+      right: true,
+    },
+  ];
+  return <Table caption={caption} columns={columnsOfShares} rows={shares} keyOf={({ name }) => name} />;
+}
+
+/** Shares of the whole time: whatever the steps are. */
+function BySourceAndTool({ asked }: { asked: Asked }) {
+  const query = { ...asked, aggregation: 'no-aggregation' as const };
+  const sources = useCall('GET statistics/sources', { query });
+  const requests = useCall('GET statistics/requests', { query });
+  return (
+    <div class="columns">
+      <Await asked={sources} what="the sources">
+        {(answer) => {
+          const figures = summed(answer);
+          return <Shares caption="By source" shares={sharesOf(figures, Object.keys(figures))} />;
+        }}
+      </Await>
+      <Await asked={requests} what="the kinds">
+        {(answer) => {
+          const figures = summed(answer);
+          const outcomes = ['success', 'with-errors', 'error'];
+          const kinds = Object.keys(figures).filter((name) => !outcomes.includes(name));
+          return (
+            <>
+              <Shares caption="By kind" shares={sharesOf(figures, kinds)} />
+              <Shares caption="By outcome" shares={sharesOf(figures, outcomes)} />
+            </>
+          );
+        }}
+      </Await>
+    </div>
+  );
+}
+
+/** Over all tokens, or of one. */
+function TokenChoice() {
+  const tokens = useCall('GET auth/api-token', { query: { pagination: { limit: 100 } } });
+  return (
+    <FilterChoice
+      name="token"
+      label="Token"
+      values={[
+        ['', 'all'],
+        ...(tokens.data?.['api-tokens'] ?? []).map(({ id, name }) => [String(id), `${id} ${name}`] as const),
+      ]}
+    />
+  );
+}
+
+function Figures({ asked }: { asked: Asked }) {
+  const usage = useCall('GET statistics/usage', { query: asked });
+  const queue = useCall('GET statistics/queue', { query: asked });
+  return (
+    <Await asked={usage} what="the usage">
+      {(used) => (
+        <Await asked={queue} what="the queue times">
+          {(queued) => {
+            const buckets = bucketsOf(used, queued);
+            if (buckets.length === 0)
+              return (
+                <Empty title="Nothing was used in this time">
+                  <p>Choose a longer time. Requests are counted when they have ended, at the time they were sent.</p>
+                  <a href={hrefOf('/tokens')}>Tokens to send requests with</a>
+                </Empty>
+              );
+            const total = addedUp(buckets);
+            const most = Math.max(1, ...buckets.map(({ figures }) => figures['request-count'] ?? 0));
+            return (
+              <>
+                <dl class="sums">
+                  <div>
+                    <dt>Requests</dt>
+                    <dd>{count(total['request-count'] ?? 0)}</dd>
+                  </div>
+                  <div>
+                    <dt>Processing time</dt>
+                    <dd>
+                      <Amount {...milliseconds(total['processing-time'] ?? 0)} />
+                    </dd>
+                  </div>
+                  <div>
+                    <dt>Data</dt>
+                    <dd>
+                      <Amount {...bytes(total['data-processed'] ?? 0)} />
+                    </dd>
+                  </div>
+                  <div>
+                    <dt>Longest in the queue</dt>
+                    <dd>
+                      <Amount
+                        {...milliseconds(Math.max(...buckets.map((one) => one.figures['queue-time-maximum'] ?? 0)))}
+                      />
+                    </dd>
+                  </div>
+                </dl>
+                <Table
+                  caption="Usage"
+                  columns={columns(most)}
+                  rows={buckets}
+                  keyOf={({ at, user }) => `${at} ${user}`}
+                />
+                <BySourceAndTool asked={asked} />
+              </>
+            );
+          }}
+        </Await>
+      )}
+    </Await>
+  );
+}
+
+export function Usage() {
+  const { query } = usePlace();
+  const date = useRange('week');
+  const step = STEPS.find(([value]) => value === query.get('step'))?.[0] ?? '';
+  const token = Number(query.get('token') ?? 0);
+  const asked: Asked = {
+    date,
+    aggregation: step === '' ? 'daily' : step,
+    'token-id': token > 0 ? [token] : [],
+  };
+  return (
+    <>
+      <search class="filters">
+        <RangeFilter byDefault="week" />
+        <FilterChoice name="step" label="In steps of" values={STEPS} />
+        <TokenChoice />
+      </search>
+      {token > 0 && <HeadRoom token={token} />}
+      <Figures asked={asked} />
+    </>
+  );
+}

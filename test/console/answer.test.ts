@@ -1,0 +1,215 @@
+/** The answer to a request in tabs, over a real record. */
+import assert from 'node:assert/strict';
+import { zstdCompressSync } from 'node:zlib';
+import type { ResultBody } from '../../src/bus/messages.ts';
+import type { HlsReport } from '../../src/hls/schema.ts';
+import type { ProbeReport } from '../../src/report/schema.ts';
+import type { C2paReport } from '../../src/tools/c2pa_schema.ts';
+import { sentenceOf } from '../../src/console/answer/sentence.ts';
+import type { Person } from '../api/accounts/fixture.ts';
+import { body, good } from '../result/result_samples.ts';
+import { aCloseInput, anOpenInput } from '../store/fixture.ts';
+import { startConsole, type ConsoleFixture, type Visit } from './fixture.ts';
+
+const REPORT: ProbeReport = {
+  container: {
+    format: 'mp4',
+    duration: 60,
+    size: 22_500_000,
+    title: '<b>film</b>\u202egnp',
+    streams: { total: 2, video: 1, audio: 1, subtitle: 0, data: 0, attachment: 0 },
+  },
+  streams: [
+    {
+      index: 0,
+      type: 'video',
+      codec: { name: 'h264', profile: 'high' },
+      size: { width: 1280, height: 720 },
+      frame_rate: { numerator: 25, denominator: 1 },
+      bitrate: { average: 2_900_000 },
+    },
+    { index: 1, type: 'audio', codec: { name: 'aac' }, channels: 2, sample_rate: 48_000 },
+  ],
+  confidence: { 'container.format': 1, 'streams[0].duration': 0.98, 'streams[1].channels': 0.7 },
+  warnings: [{ code: 'late-start', message: 'audio begins 0.2 s after the file', path: 'streams[1]' }],
+  diff: [
+    {
+      path: 'streams[1].channels',
+      ffprobe: 1,
+      mediainfo: 2,
+      chosen: 'mediainfo',
+      reason: 'in test files mediainfo was right in 7 of 10 such cases',
+      confidence: 0.7,
+    },
+    { path: 'streams[2]', ffprobe: null, mediainfo: { type: 'data' }, chosen: 'mediainfo', reason: 'one tool sees it' },
+  ],
+};
+
+const URL = 'https://origin.example/720p.m3u8';
+const HLS: HlsReport = {
+  success: false,
+  error: '1 must-fix: EXT-X-TARGETDURATION is too small',
+  cli_output: null,
+  tool: 'probeyard-hls',
+  version: '1.0.0',
+  reference_version: '1.24.5',
+  playlists: [],
+  variants: [
+    {
+      url: URL,
+      iframes: false,
+      bandwidth: 3_000_000,
+      average_bandwidth: 2_500_000,
+      codecs: 'avc1.640020',
+      resolution: '1280x720',
+      frame_rate: 25,
+      video_range: null,
+      audio: null,
+      subtitles: null,
+      closed_captions: null,
+      line: 5,
+      measured: { peak: 3_600_000, average: 2_400_000 },
+    },
+  ],
+  messages: [
+    {
+      level: 'must-fix',
+      code: 'target-duration',
+      rule: 'rfc8216bis 4.4.3.1',
+      message: 'EXT-X-TARGETDURATION is too small',
+      url: URL,
+      line: 3,
+    },
+  ],
+  summary: {
+    must_fix: 1,
+    should_fix: 0,
+    info: 0,
+    untold: 0,
+    playlists: 2,
+    variants: 1,
+    segments: 10,
+    segments_measured: 10,
+    bytes_measured: 1000,
+    reloads: 0,
+    live: false,
+    protocol_version: 7,
+    newest_protocol_version: 13,
+    duration: 60,
+  },
+};
+
+const C2PA: C2paReport = {
+  active_manifest: 'urn:c2pa:one',
+  manifests: {
+    'urn:c2pa:one': { title: 'photo.jpg', claim_generator: 'Editor/1.0', signature_info: { issuer: 'Example Press' } },
+  },
+  validation_state: 'Valid',
+  validation_results: {
+    activeManifest: {
+      success: [{ code: 'claimSignature.validated', explanation: 'claim signature valid' }],
+      failure: [{ code: 'signingCredential.untrusted', explanation: 'signing certificate untrusted' }],
+    },
+  },
+};
+
+describe('console: the answer', function () {
+  this.timeout(300_000);
+  let c: ConsoleFixture;
+  let ann: Person;
+  before(async function () {
+    const started = await startConsole();
+    if (!started) {
+      console.log('      skipped: there is no chromium in the cache (make browser)');
+      this.skip();
+    }
+    c = started!;
+    ann = await c.m.person('ann');
+  });
+  after(() => c?.stop());
+
+  async function record(kind: 'file' | 'msv' | 'c2pa', result: ResultBody): Promise<string> {
+    const { store } = c.m.stored;
+    const request = { asked: [{ name: 'ffprobe' }], shown: ['ffprobe'], inject_json: false };
+    const open = anOpenInput(store, { kind, tokenId: ann.tokenId, userId: ann.id, waiter: null, request });
+    await store.openRequest(open);
+    const text = JSON.stringify(result);
+    await store.closeRequest(
+      aCloseInput(open, { body: zstdCompressSync(text), inflatedBytes: Buffer.byteLength(text) }),
+    );
+    return open.id;
+  }
+  const visit = async (
+    path: string,
+    look: Parameters<ConsoleFixture['visit']>[0],
+    work: (v: Visit) => Promise<void>,
+  ) => {
+    const v = await c.visit(look);
+    await v.open(path, 'Sign in');
+    await v.signIn(ann.email);
+    await work(v);
+    await v.end();
+  };
+
+  it('overview and disagreements: by keys, and the open tab is in the address', async () => {
+    const report = { ...good('ffprobe', JSON.stringify(REPORT)), name: 'probe_report' as const };
+    const id = await record('file', body([good('ffprobe', '{"format":{}}')], { report }));
+    await visit(`/requests/${id}`, {}, async (v) => {
+      const { page } = v;
+      await page.getByText('MP4, 60.0 s, H.264 1280x720 at 25 fps, AAC stereo. 2 disagreements, 1 warning.').waitFor();
+      await page.getByText('<b>film</b>[U+202E]gnp').waitFor();
+      await v.accessible('answer overview wide light');
+      await page.getByRole('tab', { name: 'Overview' }).focus();
+      await page.keyboard.press('ArrowRight');
+      const rows = page.getByRole('table', { name: 'Disagreements' }).locator('tbody tr');
+      await rows.first().waitFor();
+      assert.match(page.url(), /[?&]tab=disagreements\b/);
+      const cells = await rows.first().locator('td').allInnerTexts();
+      assert.deepEqual(
+        cells.map((text) => text.replaceAll(/\s+/g, ' ')),
+        ['streams[1].channels', '1', '✓ 2 (chosen)', '70 %', 'in test files mediainfo was right in 7 of 10 such cases'],
+      );
+      assert.match(await rows.last().innerText(), /does not see it/);
+      await page.getByText('2 fields of known confidence are not disputed').click();
+      await v.accessible('answer disagreements wide light');
+      await page.reload();
+      await rows.first().waitFor();
+      await page.getByRole('tab', { name: 'Disagreements' }).focus();
+      await page.keyboard.press('End');
+      await page.getByLabel('Output: ffprobe').waitFor();
+      await v.accessible('answer raw wide light');
+    });
+  });
+
+  it('ladder: declared and measured rates, and findings, on a phone in the dark', async () => {
+    const id = await record('msv', body([good('msv', JSON.stringify(HLS))]));
+    await visit(`/requests/${id}`, { width: 390, theme: 'dark' }, async (v) => {
+      const { page } = v;
+      await page.getByRole('img', { name: 'declared 2,500 kb/s to 3,000 kb/s, measured peak 3,600 kb/s' }).waitFor();
+      await page.getByText('3,600 kb/s (above)').waitFor();
+      await page.getByText('EXT-X-TARGETDURATION is too small').waitFor();
+      await v.accessible('answer ladder 390 dark');
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, 'the page scrolls sideways');
+    });
+  });
+
+  it('provenance: state, signer and checks, the failed ones first', async () => {
+    const id = await record('c2pa', body([good('c2pa', JSON.stringify(C2PA))]));
+    await visit(`/requests/${id}`, {}, async (v) => {
+      await v.page.getByText('Example Press').waitFor();
+      const rows = v.page.getByRole('table', { name: 'Checks' }).locator('tbody tr');
+      assert.match(await rows.first().innerText(), /failed\s+signingCredential\.untrusted/);
+      await v.accessible('answer provenance wide light');
+    });
+  });
+
+  it('sentence: says what is known and leaves the rest out', () => {
+    const none = { container: { streams: REPORT.container.streams }, streams: [], confidence: {}, warnings: [] };
+    assert.equal(sentenceOf(none), 'UNKNOWN FORMAT. 0 warnings.');
+    const subtitles = { index: 2, type: 'subtitle' as const };
+    assert.equal(
+      sentenceOf({ ...REPORT, streams: [...REPORT.streams, subtitles, { ...subtitles, index: 3 }], diff: [] }),
+      'MP4, 60.0 s, H.264 1280x720 at 25 fps, AAC stereo, 2 further streams. 0 disagreements, 1 warning.',
+    );
+  });
+});

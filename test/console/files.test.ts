@@ -1,0 +1,137 @@
+/** The console's files, as the API serves them. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleConsole } from '../../images/console_bundle.ts';
+import { DEFAULTS, type Deps } from '../../src/api/deps.ts';
+import { makeDrain } from '../../src/api/http/drain.ts';
+import { listen, type HttpServer } from '../../src/api/http/http_server.ts';
+import { makeMetrics } from '../../src/api/metrics.ts';
+import { makeApp } from '../../src/api/server.ts';
+import { pino } from 'pino';
+
+const MOST_PACKED = 150_000;
+
+async function serve(consoleFolder: string | null): Promise<HttpServer> {
+  const deps: Partial<Deps> = {
+    metrics: makeMetrics(() => 0),
+    drain: makeDrain(),
+    log: pino({ level: 'silent' }) as Deps['log'],
+    accounts: { ownHosts: [] } as unknown as Deps['accounts'],
+    store: { newRequest: () => ({ id: 'an-id' }) } as unknown as Deps['store'],
+    settings: { ...DEFAULTS, namespace: 'none', replica: 'test', allowSources: [], denyCidrs: [], consoleFolder },
+  };
+  return listen(makeApp(deps as Deps, {}).callback(), { host: '127.0.0.1', port: 0 }, () => 'an-id');
+}
+
+describe('console: its files', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let server: HttpServer;
+  const get = (path: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${server.port}${path}`, { redirect: 'manual', ...init });
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'console-'));
+    await bundleConsole(folder);
+    server = await serve(folder);
+  });
+  after(async () => {
+    await server.close(1_000);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('bundle: the same sources make the same bytes', async () => {
+    const again = await mkdtemp(join(tmpdir(), 'console-'));
+    try {
+      await bundleConsole(again);
+      const names = await readdir(again, { recursive: true });
+      assert.deepEqual(names.sort(), (await readdir(folder, { recursive: true })).sort());
+      for (const name of names.filter((one) => one.includes('.')))
+        assert.ok((await readFile(join(again, name))).equals(await readFile(join(folder, name))), name);
+    } finally {
+      await rm(again, { recursive: true, force: true });
+    }
+  });
+
+  it('bundle: all of it is at most 150 kB compressed', async () => {
+    const packed = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.gz'));
+    const sizes = await Promise.all(packed.map(async (name) => (await readFile(join(folder, name))).length));
+    const sum = sizes.reduce((a, b) => a + b, 0);
+    assert.ok(packed.length >= 4);
+    assert.ok(sum <= MOST_PACKED, `${sum} bytes`);
+  });
+
+  it('page: has no inline script or style, and names only assets of this server', async () => {
+    const html = await (await get('/app/')).text();
+    assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|<style|\bon\w+=|\bstyle=/i);
+    const addresses = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address!);
+    assert.ok(addresses.length >= 3);
+    for (const address of addresses) assert.match(address, /^\/(app\/assets\/[\w.-]+|docs)$/);
+  });
+
+  it('page: every address below /app/ answers with it, under a strict policy, checked again each time', async () => {
+    for (const path of ['/app/', '/app/requests', '/app/requests/7?page=2', '/app/no/such/page']) {
+      const response = await get(path);
+      assert.deepEqual(
+        [response.status, response.headers.get('content-type')],
+        [200, 'text/html; charset=utf-8'],
+        path,
+      );
+      assert.equal(
+        response.headers.get('content-security-policy'),
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+          "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      );
+      const wanted = ['no-cache', 'nosniff', 'DENY', 'no-referrer', 'same-origin'];
+      const names = ['cache-control', 'x-content-type-options', 'x-frame-options', 'referrer-policy'];
+      assert.deepEqual(
+        [...names, 'cross-origin-opener-policy'].map((name) => response.headers.get(name)),
+        wanted,
+      );
+    }
+    assert.equal((await get('/app/', { method: 'POST' })).status, 405);
+  });
+
+  it('assets: are kept for ever, packed where that is taken, and nothing beside them is served', async () => {
+    const html = await (await get('/app/')).text();
+    for (const [, address] of html.matchAll(/(?:src|href)="(\/app\/assets[^"]+)"/g)) {
+      const plain = await get(address!, { headers: { 'Accept-Encoding': 'identity' } });
+      assert.equal(plain.status, 200, address);
+      assert.equal(plain.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+      const body = await plain.text();
+      for (const encoding of ['br', 'gzip']) {
+        const packed = await get(address!, { headers: { 'Accept-Encoding': encoding } });
+        assert.deepEqual([packed.headers.get('content-encoding'), await packed.text()], [encoding, body]);
+      }
+    }
+    for (const path of ['none.js', 'index.html', '..%2findex.html', 'main.js.gz'])
+      assert.equal((await get(`/app/assets/${path}`)).status, 404, path);
+  });
+
+  it('redirects: the root, and the links of mails', async () => {
+    for (const [from, to] of [
+      ['/', '/app/'],
+      ['/app', '/app/'],
+      ['/verify', '/app/verify'],
+      ['/reset', '/app/reset'],
+    ] as const) {
+      const response = await get(from);
+      assert.deepEqual([response.status, response.headers.get('location')], [302, to], from);
+    }
+  });
+
+  it('switched off, or not bundled: its addresses are not found, and the rest of the API is served', async () => {
+    for (const none of [null, join(folder, 'missing')]) {
+      const other = await serve(none);
+      try {
+        for (const path of ['/', '/app/', '/app/requests', '/verify', '/app/assets/main.js'])
+          assert.equal((await fetch(`http://127.0.0.1:${other.port}${path}`)).status, 404, path);
+        assert.equal((await fetch(`http://127.0.0.1:${other.port}/docs`)).status, 200);
+      } finally {
+        await other.close(1_000);
+      }
+    }
+  });
+});

@@ -1,0 +1,124 @@
+/** The console as people meet it: bundled, served by the API on its real servers, in a real browser. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { bundleConsole } from '../../images/console_bundle.ts';
+import type { AccountSettings } from '../../src/accounts/settings.ts';
+import { PASSWORD, startManagement, type Management } from '../api/accounts/fixture.ts';
+import { openBrowser } from '../browser/chromium.ts';
+
+export interface Visit {
+  page: Page;
+  context: BrowserContext;
+  /** Goes to a page of the console, and waits until its heading is there. */
+  open(path: string, heading: string): Promise<void>;
+  signIn(email: string): Promise<void>;
+  /** Every rule of axe-core, in the present state of the page; a picture of it where SCREENSHOTS names a folder. */
+  accessible(state: string): Promise<void>;
+  /** No error in the console and no request elsewhere, in the whole visit; then it ends. */
+  end(): Promise<void>;
+}
+
+export interface Look {
+  width?: number;
+  theme?: 'light' | 'dark';
+  /** Statuses whose errors the browser writes into its console, and which the test causes on purpose. */
+  expected?: RegExp;
+}
+
+export interface ConsoleFixture {
+  m: Management;
+  url: string;
+  visit(look?: Look): Promise<Visit>;
+  stop(): Promise<void>;
+}
+
+const axeSource = () => readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+interface AxeResults {
+  violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+}
+
+async function checkAccessible(page: Page, axe: string, state: string): Promise<void> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
+  const folder = process.env['SCREENSHOTS'];
+  if (folder !== undefined)
+    await page.screenshot({ path: join(folder, `${state.replaceAll(/\W+/g, '_')}.png`), fullPage: true });
+  const told = violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}\n${nodes.map((node) => `  ${node.html}\n  ${node.failureSummary}`).join('\n')}`,
+  );
+  assert.deepEqual(told, [], state);
+}
+
+/** A browser's own words of an answer that is an error. */
+const FAILED_LOAD = /^Failed to load resource: /;
+
+async function startVisit(browser: Browser, url: string, axe: string, look: Look): Promise<Visit> {
+  const { width = 1280, theme = 'light', expected } = look;
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    locale: 'en-GB',
+    timezoneId: 'Asia/Kathmandu',
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(60_000);
+  const page = await context.newPage();
+  const elsewhere: string[] = [];
+  const errors: string[] = [];
+  context.on('request', (request) => {
+    if (!request.url().startsWith(`${url}/`) && !request.url().startsWith('blob:')) elsewhere.push(request.url());
+  });
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    // Who is signed in is asked before anybody is.
+    const text = message.text();
+    if (FAILED_LOAD.test(text) && (/\b401\b/.test(text) || expected?.test(text))) return;
+    errors.push(text);
+  });
+  page.on('pageerror', (error) => errors.push(error.stack ?? error.message));
+  return {
+    page,
+    context,
+    async open(path, heading) {
+      await page.goto(`${url}/app${path}`);
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+    },
+    async signIn(email) {
+      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
+    },
+    accessible: (state) => checkAccessible(page, axe, state),
+    async end() {
+      await context.close();
+      assert.deepEqual({ elsewhere, errors }, { elsewhere: [], errors: [] });
+    },
+  };
+}
+
+/** Undefined: there is no browser on this machine. */
+export async function startConsole(settings: Partial<AccountSettings> = {}): Promise<ConsoleFixture | undefined> {
+  const browser = await openBrowser();
+  if (!browser) return undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'console-'));
+  const [axe] = await Promise.all([axeSource(), bundleConsole(folder)]);
+  const m = await startManagement(settings, { consoleFolder: folder });
+  const { url } = m.replicas[0];
+  return {
+    m,
+    url,
+    visit: (look = {}) => startVisit(browser, url, axe, look),
+    async stop() {
+      await browser.close();
+      await m.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
